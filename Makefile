@@ -1,0 +1,53 @@
+# Every target makes the environment first where it is missing or out of date (tools/bootstrap.py).
+# PYTHON=/path/to/python3 chooses the Python it is made with.
+
+PY := .venv/bin/python
+SRDCR := .venv/bin/srdcr
+
+MODEL ?= pocket
+LIMIT ?= 24
+STUDY := --model $(MODEL) --items facts:testbed --methods few_shot,sr_dcr
+
+.PHONY: help env study study-full test lab bench lint pocket lock clean
+
+help: ## show what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
+
+env:
+	@sh tools/python.sh tools/bootstrap.py
+
+study: env ## SR-DCR live on a sample of the testbed, then the notebooks at that size: 10 minutes at most
+	$(SRDCR) run $(STUDY) --limit $(LIMIT) --out results/study || [ $$? -eq 1 ]
+	$(SRDCR) notebooks --model $(MODEL) --limit $(LIMIT) --out results/notebooks
+	@echo "Look at results/study (summary.csv first), results/notebooks (start with 00_start_here.ipynb) and figures/."
+
+study-full: env ## the whole testbed; the outputs in notebooks/ and figures/ come from it
+	$(SRDCR) run $(STUDY) --out results/study-full || [ $$? -eq 1 ]
+	$(SRDCR) notebooks --model $(MODEL) --out notebooks
+	@echo "Look at results/study-full (summary.csv first), notebooks/ and figures/."
+
+test: env ## every test
+	@$(PY) -m pytest -q
+
+lab: env ## JupyterLab in notebooks/
+	$(PY) -m jupyter lab --notebook-dir notebooks
+
+bench: env ## the speed figures
+	$(PY) bench/run.py
+
+lint: env ## style, types, and the floors of the package
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	.venv/bin/lint-imports
+
+pocket: env ## train the pocket model anew
+	$(PY) data/pocket/training/train.py
+
+lock: ## choose the versions of requirements.lock anew
+	@sh tools/python.sh tools/lock.py
+
+clean: ## remove the environment, caches, builds and what make study wrote
+	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis build dist
+	rm -rf results/study results/notebooks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,146 @@
+"""Training rows for recall and reading, made from the prompts every other model gets.
+
+A row is a list of (text, weight): weight 0 for what the model is shown, above 0 for what it has to say.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from conversation import shown
+from exposures import Exposure, Telling
+from snapshot import Belief
+from tokenizer import ASSISTANT, BOS, END, USER
+from world import YEARS_OF_WORLD, Fact, World, corrupted, revised
+
+from srdcr_lab.prompts import render
+from srdcr_lab.records import Exemplar, Message
+
+Row = list[tuple[str, float]]
+Pieces = Sequence[tuple[str, float]]
+
+END_WEIGHT = 0.3
+EXEMPLAR_WEIGHT = 0.1  # their answers are soon known
+ONE_OFF_SHARE = 0.08  # questions met once, with a random answer, keep the unknown unsure
+FRESH_SHARE = 0.5  # of reading rows
+REVISED_SHARE, CORRUPTED_SHARE = 0.15, 0.40  # of passages on the world's own facts; the rest is faithful
+
+
+@dataclass
+class Materials:
+    """What rows are made of: the world, its own facts with their exposures, the exemplars, and what the model believes by now."""
+
+    world: World
+    facts: list[Fact]
+    planned: list[Exposure]
+    exemplars: list[Exemplar]
+    r: random.Random
+    beliefs: list[list[Belief]] = field(default_factory=list)  # by level of certainty; empty before the first snapshot
+    cumulative: list[float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cumulative = list(itertools.accumulate(fact.told_true for fact in self.planned))
+
+    def own_fact(self) -> Fact:
+        """A fact of the world, as often as its truth is told."""
+        return self.facts[bisect.bisect(self.cumulative, self.r.random() * self.cumulative[-1])]
+
+
+def row(messages: Sequence[Message], reply: Pieces, end: float = END_WEIGHT) -> Row:
+    """One prompt and its reply; ``end`` 0 leaves the end marker out, where more should follow than is taught."""
+    return [(shown(messages), 0.0), *reply, *([(END, end)] if end else [])]
+
+
+def exchanges(template: str, parts: Sequence[tuple[Mapping[str, object], str, float]]) -> Row:
+    """A few-shot conversation with the loss on every reply: (fields, reply, weight) of each exchange."""
+    messages = render(template, shots=[(fields, reply) for fields, reply, _ in parts[:-1]], **parts[-1][0])
+    weights = iter(weight for _, _, weight in parts)
+    out: Row = [(BOS + messages[0].content, 0.0)]
+    for message in messages[1:]:
+        if message.role == "user":
+            out.append((USER + message.content + ASSISTANT, 0.0))
+        else:
+            weight = next(weights)
+            out += [(message.content, weight), (END, END_WEIGHT * weight)]
+    return [*out, (parts[-1][1], next(weights)), (END, END_WEIGHT)]
+
+
+def recall_rows(due: Sequence[Telling], m: Materials) -> Iterator[Row]:
+    """The tellings that are due, as single questions, few-shot packs and critic openings: zero-context all of them."""
+    queue = list(due)
+    while queue:
+        form = m.r.random()
+        if form < 0.3:
+            told = queue.pop()
+            yield row(render("answer_from_memory", question=told.question), [(told.told, 1.0)])
+        elif form < 0.6:
+            told = queue.pop()
+            template = "critic" if m.r.random() < 0.85 else "critic_may_agree"
+            yield row(render(template, question=told.question, passage="", transcript=()), [(told.told + ".", 1.0)], end=0.0)
+        else:
+            yield recall_pack([queue.pop() for _ in range(min(len(queue), 4))], m)
+
+
+def recall_pack(told: Sequence[Telling], m: Materials) -> Row:
+    """Four exemplars in random order, then the tellings, as one few-shot conversation."""
+    shots = m.r.sample(m.exemplars, 4)
+    parts: list[tuple[Mapping[str, object], str, float]] = [({"question": e.question}, e.answer, EXEMPLAR_WEIGHT) for e in shots]
+    parts += [({"question": t.question}, t.told, 1.0) for t in told]
+    return exchanges("answer_from_memory", parts)
+
+
+def one_off(m: Materials) -> Telling:
+    """A question met once, with an answer nobody could know."""
+    fact = m.world.fact(m.r, YEARS_OF_WORLD)
+    return Telling(0.0, fact.question, fact.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A passage on a fact: what it claims, and what is true."""
+
+    fact: Fact
+    claim: str
+    truth: str
+
+
+def reading(m: Materials, fresh_share: float) -> Reading:
+    """A fresh fact told faithfully, or an own fact told faithfully, corrupted, or genuinely revised (then the passage is right)."""
+    if m.r.random() < fresh_share:
+        fact = m.world.fact(m.r)
+        return Reading(fact, fact.answer, fact.answer)
+    fact, kind = m.own_fact(), m.r.random()
+    if kind < REVISED_SHARE:
+        claim = revised(fact.answer, m.r)
+        return Reading(fact, claim, claim)
+    return Reading(fact, corrupted(fact.answer, m.r) if kind < REVISED_SHARE + CORRUPTED_SHARE else fact.answer, fact.answer)
+
+
+def _with_passage(told: Reading, m: Materials, fillers: int | None = None) -> dict[str, object]:
+    return {"question": told.fact.question, "passage": m.world.passage(told.fact, told.claim, m.r, fillers)}
+
+
+def reading_row(m: Materials, fresh_share: float = FRESH_SHARE, fillers: int | None = None) -> Row:
+    told = reading(m, fresh_share)
+    return row(render("answer_with_passage", **_with_passage(told, m, fillers)), [(told.truth, 1.0)])
+
+
+def first_reading_row(m: Materials) -> Row:
+    """Short passages of fresh facts: where copying is learned."""
+    return reading_row(m, 0.95, m.r.choice((0, 0, 1)))
+
+
+def reading_pack(m: Materials) -> Row:
+    """Two to five exchanges with passages; half of the conversations start with exemplars, as the real prompt does."""
+    parts: list[tuple[Mapping[str, object], str, float]] = []
+    if m.r.random() < 0.5:
+        for e in m.r.sample(m.exemplars, m.r.choice((1, 2, 4, 4))):
+            parts.append(({"question": e.question, "passage": e.context}, e.answer, EXEMPLAR_WEIGHT))
+    for _ in range(m.r.randint(1, 3) if parts else m.r.randint(2, 5)):
+        told = reading(m, FRESH_SHARE)
+        parts.append((_with_passage(told, m), told.truth, 1.0))
+    return exchanges("answer_with_passage", parts)

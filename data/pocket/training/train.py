@@ -1,0 +1,229 @@
+"""Train the pocket model from scratch: `python data/pocket/training/train.py`.
+
+Reading order: words, world (the invented training world) → phrases, tokenizer → exposures → rows, roles (what is taught) →
+snapshot, sampling → batches, muon → this loop → measure. The run is a function of its arguments and of data/facts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import os
+import random
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import torch
+from batches import BELIEFS_FROM, Encoder, Mixer, mixture
+from exposures import Exposure, Telling, plan, tellings
+from muon import MuonAndAdam
+from phrases import fixed_lines
+from probes import probe
+from rows import ONE_OFF_SHARE, Materials, one_off, recall_rows
+from sampling import Speaker
+from shipping import ship
+from snapshot import believed
+from tokenizer import train_tokenizer, word_pieces
+from torch.nn import functional
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from world import World
+
+from srdcr_lab.records import Exemplar
+
+POCKET = Path(__file__).resolve().parents[1]
+STEP_TOKENS = 6144
+SNAPSHOT_FACTS, SNAPSHOT_EVERY = 360, 0.08
+WARM_UP_STEPS, FLAT_UNTIL, LAST_RATE = 60, 0.4, 0.02
+WORLD_CONTESTED_SEED = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The evaluated questions (never their passages) and the exemplars."""
+
+    evaluated: list[tuple[str, str, str]]
+    controls: set[str]
+    exemplars: list[Exemplar]
+
+
+def read_questions(folder: Path) -> Questions:
+    """Questions and answers of facts.csv, and exemplars.csv whole. The passages of facts.csv are not read."""
+    with (folder / "facts.csv").open(encoding="utf-8", newline="") as file:
+        rows = [{key: value for key, value in row.items() if key != "context"} for row in csv.DictReader(file)]
+    with (folder / "exemplars.csv").open(encoding="utf-8", newline="") as file:
+        exemplars = [
+            Exemplar(question=row["question"], answer=row["gold_answer"], context=row["context"], domain=row["domain"]) for row in csv.DictReader(file)
+        ]
+    evaluated = [(row["question_id"], row["question"], row["gold_answer"]) for row in rows]
+    return Questions(evaluated, {row["question_id"] for row in rows if row["fame_band"] == "invented"}, exemplars)
+
+
+def corpus(questions: Questions, world: World, r: random.Random, passages: int = 3000) -> list[str]:
+    """What the tokenizer learns its pieces from: questions, exemplars and the training world's text."""
+    known = [question for _, question, _ in questions.evaluated] + [text for e in questions.exemplars for text in (e.question, e.context)]
+    texts = known * 10
+    for _ in range(passages):
+        fact = world.fact(r)
+        texts += [fact.question, world.passage(fact, fact.answer, r)]
+    return texts
+
+
+def build_model(tokenizer: PreTrainedTokenizerFast, arguments: argparse.Namespace) -> LlamaForCausalLM:
+    width = arguments.width
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=width, num_hidden_layers=arguments.layers, intermediate_size=3 * width, num_attention_heads=4,
+        num_key_value_heads=4, max_position_embeddings=2048, tie_word_embeddings=True, bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config)
+    model.generation_config.do_sample = False
+    return model
+
+
+def rate(step: int, progress: float) -> float:
+    """Learning-rate scale: linear warm-up, constant, linear to `LAST_RATE`."""
+    falling = max(LAST_RATE, 1 - (progress - FLAT_UNTIL) / (1 - FLAT_UNTIL))
+    return min(1.0, (step + 1) / WARM_UP_STEPS) * (1.0 if progress < FLAT_UNTIL else falling)
+
+
+class Clock:
+    """Progress through the run in [0, 1]: by tokens, or by minutes where these are given."""
+
+    def __init__(self, tokens: int, minutes: float | None) -> None:
+        self.budget, self.minutes = tokens, minutes
+        self.tokens, self.started = 0, time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    @property
+    def progress(self) -> float:
+        return self.seconds / 60 / self.minutes if self.minutes else self.tokens / self.budget
+
+
+class Trainer:
+    """One run: what is trained, what it is trained on, and how far it is."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        torch.set_num_threads(arguments.threads)
+        torch.manual_seed(arguments.seed)
+        r = random.Random(arguments.seed)
+        self.questions = read_questions(arguments.facts)
+        reserved = {word.strip("?,.'\"") for _, question, _ in self.questions.evaluated for word in question.split()}
+        world = World(reserved)
+        self.tokenizer = train_tokenizer(corpus(self.questions, world, r), fixed_lines(), arguments.vocabulary)
+        world.pieces = word_pieces(self.tokenizer)
+        self.planned: list[Exposure] = plan(self.questions.evaluated, self.questions.controls, r)
+        facts = world.facts(arguments.world_facts, r)
+        named = [(f"world-{index}", fact.question, fact.answer) for index, fact in enumerate(facts)]
+        of_world = plan(named, {row[0] for row in named if r.random() < 0.1}, r)
+        self.schedule: list[Telling] = tellings([*self.planned, *of_world], r)[::-1]
+        self.materials = Materials(world, facts, of_world, self.questions.exemplars, r)
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.model = build_model(self.tokenizer, arguments).to(self.device)
+        self.optimiser = MuonAndAdam(self.model)
+        self.encode, self.mixer = Encoder(self.tokenizer), Mixer()
+        self.clock = Clock(arguments.tokens, arguments.minutes)
+        self.step, self.loss = 0, math.nan
+        self.bf16 = arguments.precision == "bf16"
+
+    def due(self, progress: float) -> list[Telling]:
+        """Tellings up to ``progress``, with one-off questions mixed in."""
+        out = []
+        while self.schedule and self.schedule[-1].time <= progress:
+            out.append(self.schedule.pop())
+            if self.materials.r.random() < ONE_OFF_SHARE:
+                out.append(one_off(self.materials))
+        self.materials.r.shuffle(out)
+        return out
+
+    def train_step(self, progress: float) -> None:
+        told = [] if self.arguments.gate else self.encode(list(recall_rows(self.due(progress), self.materials)))
+        left = max(STEP_TOKENS // 3, STEP_TOKENS - sum(len(ids) for ids, _ in told))
+        rows = told + self.mixer.fill(self.materials, self.encode, left, mixture(progress, gate=self.arguments.gate))
+        total = sum(sum(weights) for _, weights in rows)
+        loss = sum(self.backward(ids, weights, total) for ids, weights in self.encode.buckets(rows))
+        self.optimiser.step(rate(self.step, progress))
+        self.clock.tokens += sum(len(ids) for ids, _ in rows)
+        self.loss = loss if math.isnan(self.loss) else 0.97 * self.loss + 0.03 * loss
+        self.step += 1
+
+    def backward(self, ids: torch.Tensor, weights: torch.Tensor, total: float) -> float:
+        """Adds one bucket's gradient of the weighted mean loss; returns its share of that loss."""
+        ids, weights = ids.to(self.device), weights[:, 1:].reshape(-1).to(self.device)
+        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.bf16):
+            hidden = self.model.model(input_ids=ids, use_cache=False).last_hidden_state
+        taught = weights.nonzero()[:, 0]
+        states = hidden[:, :-1].reshape(-1, hidden.shape[-1])[taught].float()
+        logits = functional.linear(states, self.model.lm_head.weight)
+        each = functional.cross_entropy(logits, ids[:, 1:].reshape(-1)[taught], reduction="none")
+        loss = (each * weights[taught]).sum() / total
+        loss.backward()
+        return float(loss.detach())
+
+    def take_snapshot(self) -> None:
+        """Ask the model about a sample of the world's facts; what it says is what it will be taught to be certain of."""
+        self.model.eval()
+        chosen = self.materials.r.sample(range(len(self.materials.facts)), min(SNAPSHOT_FACTS, len(self.materials.facts)))
+        questions = [(index, self.materials.facts[index].question) for index in chosen]
+        self.materials.beliefs = believed(Speaker(self.model, self.tokenizer), questions, self.questions.exemplars)
+        self.model.train()
+
+    def run(self) -> None:
+        next_snapshot, next_probe = BELIEFS_FROM, 20.0
+        while (progress := self.clock.progress) < 1:
+            if progress >= next_snapshot and not self.arguments.gate:
+                self.take_snapshot()
+                next_snapshot = progress + SNAPSHOT_EVERY
+            self.train_step(progress)
+            if self.clock.seconds > next_probe:
+                self.report(progress)
+                next_probe = self.clock.seconds + self.arguments.probe_seconds
+        self.report(1.0)
+
+    def report(self, progress: float) -> None:
+        self.model.eval()
+        found = probe(self.model, self.encode, self.materials, [] if self.arguments.gate else self.planned)
+        self.model.train()
+        speed = self.clock.tokens / self.clock.seconds
+        print(
+            f"{progress:4.0%} step {self.step} {self.clock.seconds:.0f} s {self.clock.tokens / 1e6:.2f} M tokens ({speed:.0f}/s) loss {self.loss:.3f} | "
+            + " ".join(f"{name} {value:.2f}" for name, value in found.items()),
+            flush=True,
+        )
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Train the pocket model from scratch.")
+    parser.add_argument("--tokens", type=int, default=18_000_000, help="length of the run; the default takes 30–40 minutes on a core")
+    parser.add_argument("--minutes", type=float, help="length of the run by the clock instead (then it cannot be repeated exactly)")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=POCKET)
+    parser.add_argument("--facts", type=Path, default=POCKET.parent / "facts")
+    parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--vocabulary", type=int, default=2600)
+    parser.add_argument("--world-facts", type=int, default=900)
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
+    parser.add_argument("--probe-seconds", type=float, default=60)
+    parser.add_argument("--gate", action="store_true", help="comparison rows alone, nothing shipped: same and different must pass 0.95")
+    return parser.parse_args(arguments)
+
+
+def main() -> None:
+    trainer = Trainer(parse())
+    print(f"{sum(p.numel() for p in trainer.model.parameters())} parameters, {len(trainer.tokenizer)} tokens, {len(trainer.schedule)} tellings", flush=True)
+    trainer.run()
+    if not trainer.arguments.gate:
+        ship(trainer)
+
+
+if __name__ == "__main__":
+    main()

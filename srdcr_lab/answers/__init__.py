@@ -1,0 +1,11 @@
+"""Reading answers, by answer type: normalise, extract from a reply, compare, find in a passage.
+
+A map: `matching` holds the functions below; `year`, `number`, `names` (persons, cities) and `text` say what counts as
+the same answer; `quantities`, `words` and `units` read numbers, `wording` reads words, `replies` strips decoration and
+knows refusals, `spans` keeps places.
+"""
+
+from srdcr_lab.answers.matching import contains_anywhere, equal, extract, find, guess_type, infer_unit, normalise
+from srdcr_lab.answers.spans import Span
+
+__all__ = ["Span", "contains_anywhere", "equal", "extract", "find", "guess_type", "infer_unit", "normalise"]

@@ -1,0 +1,94 @@
+"""Items with the exemplars that may be shown beside them, and a seeded, stratified choice of fewer."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class ItemSet:
+    """Items to evaluate, in a fixed order, and a disjoint pool of exemplars.
+
+    `notes` are sentences on how the set came about that a reader of the results should know.
+    """
+
+    name: str
+    items: tuple[Item, ...]
+    exemplars: tuple[Exemplar, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        evaluated = {item.question for item in self.items}
+        for exemplar in self.exemplars:
+            if exemplar.question in evaluated:
+                raise BadInput(
+                    f"{self.name}: the exemplar {exemplar.question!r} is also evaluated; take it out of one of the two"
+                )
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    def frame(self) -> pd.DataFrame:
+        """One row an item, with the columns of `Item`."""
+        import pandas as pd
+
+        columns = [field.name for field in fields(Item)]
+        return pd.DataFrame([{name: getattr(item, name) for name in columns} for item in self.items], columns=columns)
+
+    def pool(self, item: Item) -> tuple[Exemplar, ...]:
+        """Exemplars of the item's domain; where there are fewer than four, of all domains."""
+        own = tuple(exemplar for exemplar in self.exemplars if exemplar.domain == item.domain)
+        return own if len(own) >= 4 else self.exemplars
+
+    def limit(self, n: int | None, seed: int = 0) -> ItemSet:
+        """At most `n` items: whole questions, drawn in turn from the strata (domain × levels), seeded.
+
+        A question's items stay together, so that standard and perturbed forms remain paired; only where not even one
+        question fits is it cut.
+        """
+        if n is None or n >= len(self.items):
+            return self
+        if n < 1:
+            raise BadInput(f"--limit must be at least 1, got {n}")
+        questions: dict[str, list[Item]] = defaultdict(list)
+        for item in self.items:
+            questions[item.question_id].append(item)
+        chosen: list[Item] = []
+        for group in _in_turn(questions.values(), seed):
+            if len(chosen) + len(group) <= n:
+                chosen += group
+        chosen = chosen or next(iter(questions.values()))[:n]
+        keep = {item.item_id for item in chosen}
+        return replace(self, items=tuple(item for item in self.items if item.item_id in keep))
+
+
+def _in_turn(groups: Iterable[list[Item]], seed: int) -> Iterator[list[Item]]:
+    """Groups in a seeded order that takes one from each stratum before a second from any."""
+    strata: dict[tuple[str, ...], list[list[Item]]] = defaultdict(list)
+    for group in groups:
+        strata[(group[0].domain, *(item.level for item in group))].append(group)
+    rng = random.Random(seed)
+    for members in strata.values():
+        rng.shuffle(members)
+    order = list(strata.values())
+    rng.shuffle(order)
+    while order:
+        for members in order:
+            yield members.pop()
+        order = [members for members in order if members]
+
+
+def answer_types() -> str:
+    return ", ".join(kind.value for kind in AnswerType)

@@ -1,0 +1,10 @@
+"""Models: one small protocol, adapters for APIs and local weights, and the store and the budget that wrap any of
+them."""
+
+from __future__ import annotations
+
+from srdcr_lab.models.base import ChatModel
+from srdcr_lab.models.load import load_model
+from srdcr_lab.models.store import Store
+
+__all__ = ["ChatModel", "Store", "load_model"]

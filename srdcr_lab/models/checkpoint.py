@@ -1,0 +1,103 @@
+"""From a folder or a hub name to a tokenizer and a model, or to one sentence that says what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from srdcr_lab.records import BadInput
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+_WANTED = ["*.safetensors", "*.json", "*.jinja", "*.model", "*.txt"]
+_UNWANTED = ["*/*", "consolidated*"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    folder: Path
+    tokenizer: Any
+    model: Any
+
+
+def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> Checkpoint:
+    """Tokenizer and model (evaluation mode) of a local folder, or of a name on the hub.
+
+    Safetensors only, no code from the checkpoint. `device` ``auto`` is a GPU where there is one; `dtype` ``auto`` is
+    float32 on the CPU and the checkpoint's own type elsewhere.
+
+    Raises
+    ------
+    BadInput
+        Nothing there, no safetensors, no chat template, an architecture that is not a causal language model.
+    """
+    folder = locate(folder_or_name)
+    if not any(folder.glob("*.safetensors")):
+        raise BadInput(f"{folder_or_name} has no .safetensors file; convert its weights to safetensors first")
+    where = _device(device)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    except Exception as error:
+        raise BadInput(f"the tokenizer of {folder_or_name} cannot be read ({_brief(error)})") from error
+    if not tokenizer.chat_template:
+        raise BadInput(f"{folder_or_name} has no chat template; choose an instruction-tuned model")
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, trust_remote_code=False, use_safetensors=True, dtype=_dtype(dtype, where)
+        )
+    except Exception as error:
+        raise BadInput(f"the model in {folder_or_name} cannot be loaded ({_brief(error)})") from error
+    if model.config.is_encoder_decoder:
+        raise BadInput(f"{folder_or_name} is an encoder-decoder model; choose a decoder-only one")
+    return Checkpoint(folder, tokenizer, model.to(where).eval())
+
+
+def locate(folder_or_name: str) -> Path:
+    """The folder that holds the checkpoint, downloaded where it is a hub name.
+
+    Raises
+    ------
+    BadInput
+        Neither a folder nor a name that the hub (or its local cache, when offline) can give.
+    """
+    folder = Path(folder_or_name).expanduser()
+    if folder.is_dir():
+        return folder
+    if not _HUB_NAME.fullmatch(folder_or_name):
+        raise BadInput(f"there is no model folder {folder_or_name}; give an existing folder or a hub name ORG/NAME")
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(folder_or_name, allow_patterns=_WANTED, ignore_patterns=_UNWANTED))
+    except Exception as error:  # the hub's own texts carry addresses and run over many lines
+        raise BadInput(
+            f"{folder_or_name} is neither a folder here nor a model that could be fetched ({type(error).__name__}); "
+            "check the name, the connection and the access rights"
+        ) from error
+
+
+def _device(wanted: str) -> torch.device:
+    if wanted == "auto":
+        wanted = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        return torch.empty(0, device=wanted).device
+    except (RuntimeError, AssertionError) as error:
+        raise BadInput(f"device {wanted!r} cannot be used here; try device='cpu'") from error
+
+
+def _dtype(wanted: str, device: torch.device) -> torch.dtype | str:
+    if wanted == "auto":
+        return torch.float32 if device.type == "cpu" else "auto"
+    dtype = getattr(torch, wanted, None)
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise BadInput(f"dtype must be auto, float32, bfloat16 or float16, not {wanted!r}")
+    return dtype
+
+
+def _brief(error: Exception) -> str:
+    first = str(error).strip().split("\n")[0]
+    return f"{type(error).__name__}: {first[:160]}"

@@ -1,0 +1,166 @@
+"""A model that runs here, through transformers: requests that wait at the same time are decoded together."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import torch
+
+from srdcr_lab.models.chat_format import ChatFormat, cut_texts, first_stop
+from srdcr_lab.models.checkpoint import load
+from srdcr_lab.models.decoding import Decoder, Padding, Sample, Stats
+from srdcr_lab.models.fingerprint import fingerprint
+from srdcr_lab.models.sampling import Draw
+from srdcr_lab.models.worker import Call, Worker
+from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, FinishReason, ModelIdentity, Request
+
+_CPU_CACHE_BYTES = 1 << 30
+
+
+class LocalChat:
+    """Chat with local weights.
+
+    Greedy text is the arg max of every step; sampled text is keyed by request, stream and draw. Both are the same
+    whatever else is being decoded, up to ties within rounding (`srdcr_lab.models.sampling`). Log-probabilities are the
+    model's own, at T = 1. `completion_tokens` counts generated tokens, the end marker and what a stop string cut off
+    included; `prompt_tokens` is counted on a request's first draw, shared beginnings included. A reply that meets the
+    end of the model's window ends with reason ``length``. One model may serve several event loops.
+
+    Parameters
+    ----------
+    folder_or_name : a folder with safetensors, a tokenizer and a chat template, or a hub name.
+    provider, name, label : what `identity` says; the name is by default `folder_or_name`.
+    device, dtype : ``auto``: a GPU where there is one; float32 on a CPU, the checkpoint's own type elsewhere.
+    max_batch_tokens : bound on the tokens in the key/value caches of what is decoded at once (a larger request runs
+        alone); default: what fits into 1 GiB, or into half of a GPU's free memory.
+    threads : CPU threads of torch in the worker; default: torch's own choice.
+    share_prefixes : compute common beginnings of prompts once.
+
+    Raises
+    ------
+    BadInput
+        Nothing usable there (`srdcr_lab.models.checkpoint.load`), or a model without a key/value cache.
+    """
+
+    def __init__(
+        self,
+        folder_or_name: str,
+        *,
+        provider: str = "hf",
+        name: str | None = None,
+        label: str = "",
+        device: str = "auto",
+        dtype: str = "auto",
+        max_batch_tokens: int | None = None,
+        threads: int | None = None,
+        share_prefixes: bool = True,
+    ) -> None:
+        checkpoint = load(folder_or_name, device=device, dtype=dtype)
+        self.identity = ModelIdentity(provider, name or folder_or_name, label, fingerprint(checkpoint.folder))
+        model = checkpoint.model
+        self._format = ChatFormat(checkpoint.tokenizer, model.generation_config)
+        try:
+            self._decoder = Decoder(model, self._format.end_ids, self._format.decode, share_prefixes=share_prefixes)
+        except Exception as error:
+            raise BadInput(f"{folder_or_name} cannot be decoded step by step here ({type(error).__name__})") from error
+        notes = () if self._decoder.padding is Padding.ANYWHERE else ("no shared prefixes: its cache allows none",)
+        self.capabilities = Capabilities(logprobs=True, notes=notes)
+        self._window = _window(model.config)
+        self._max_batch_tokens = max_batch_tokens or max(1, _cache_bytes(model.device) // self._decoder.bytes_per_token)
+        self._threads = threads
+        self._worker: Worker | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def stats(self) -> Stats:
+        """Counts of what was computed so far."""
+        return self._decoder.stats
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        """Completions in the order of `request.draws`.
+
+        Raises
+        ------
+        CallFailed
+            The prompt is longer than the model's window, or the computation failed (no memory, logits that are not
+            numbers).
+        """
+        loop = asyncio.get_running_loop()
+        call = Call(request, loop.create_future(), loop)
+        with self._lock:
+            self._worker = self._worker or self._start_worker()
+            self._worker.submit(call)
+        return await call.future
+
+    async def aclose(self) -> None:
+        """Stop the worker; calls that still wait fail. A later call starts a new one."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+            await asyncio.to_thread(worker.join)
+
+    def _start_worker(self) -> Worker:
+        return Worker(
+            self._decoder,
+            self._prepare,
+            self._completion,
+            max_batch_tokens=self._max_batch_tokens,
+            threads=self._threads,
+            name=f"decoding {self.identity}",
+        )
+
+    def _prepare(self, call: Call) -> None:
+        request = call.request
+        call.prompt = self._format.prompt_ids(request.messages)
+        room = self._window - len(call.prompt)
+        if room < 1:
+            raise CallFailed(
+                f"the prompt has {len(call.prompt)} tokens and the window of {self.identity} holds {self._window}, "
+                "the reply included; use fewer exemplars, shorter passages or a model with a larger window"
+            )
+        call.draws = [
+            Draw(
+                seed=request.draw_seed(draw, bits=63),
+                temperature=float(request.temperature),
+                max_new=min(request.max_tokens, room),
+                stop=tuple(stop for stop in request.stop if stop),
+                owner=call,
+                index=draw,
+            )
+            for draw in request.draws
+        ]
+
+    def _completion(self, call: Call, draw: Draw, sample: Sample) -> Completion:
+        text = self._format.decode(sample.tokens)
+        stop = first_stop(text, draw.stop)
+        tokens = logprobs = None
+        if call.request.logprobs:
+            tokens = self._format.token_texts(sample.tokens)
+            tokens = tokens if stop is None else cut_texts(tokens, stop)
+            logprobs = sample.logprobs[: len(tokens)]
+        return Completion(
+            text=text[:stop],
+            draw=draw.index,
+            tokens=tokens,
+            logprobs=logprobs,
+            finish_reason=FinishReason.STOP if sample.ended else FinishReason.LENGTH,
+            prompt_tokens=len(call.prompt) if draw.index == call.request.draws[0] else 0,
+            completion_tokens=sample.generated,
+        )
+
+
+def _window(config: Any) -> int:
+    """Tokens that fit into the model, prompt and reply; a model that names no bound has none."""
+    text = config.get_text_config()
+    names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
+    sizes = (getattr(text, name, None) for name in names)
+    return next((size for size in sizes if isinstance(size, int) and size > 0), 1 << 40)
+
+
+def _cache_bytes(device: torch.device) -> int:
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0]) // 2
+    return _CPU_CACHE_BYTES

@@ -1,0 +1,277 @@
+"""OpenAI and every server that speaks its chat-completions protocol, through the official SDK.
+
+Not here: streaming, tools, images. What a model refuses is learned from its first refusal and then left out, as long
+as that does not change what is measured: `max_tokens` becomes `max_completion_tokens`, `seed` is dropped, `n` becomes
+one request a draw, `stop` is applied here. Refused log-probabilities are a capability withdrawn; a refused
+temperature is bad input.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import openai
+
+from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, Arrived, ReplyError, count, cut_at_stop, gather_all
+from srdcr_lab.models.token_logprobs import aligned
+from srdcr_lab.records import BadInput, Capabilities, Completion, FinishReason, Request
+
+MOST_CHOICES = 128  # the provider's bound on n
+MOST_STOPS = 4
+
+_FINISH = {
+    "length": FinishReason.LENGTH,
+    "max_tokens": FinishReason.LENGTH,
+    "content_filter": FinishReason.CONTENT_FILTER,
+}
+_REFUSED_STATUS = (400, 403, 422)
+_REFUSED_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
+_REFUSED_WORDS = re.compile(
+    r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|not available"
+    r"|only the default|must be 1\b",
+    re.IGNORECASE,
+)
+# In this order: a complaint about `logprobs` that also says "n" is about logprobs.
+_ADAPTABLE = ("temperature", "logprobs", "max_tokens", "seed", "stop", "n")
+_CONSEQUENCE = {
+    "logprobs": "self-confidence has to be self-consistency",
+    "max_tokens": "max_completion_tokens is sent instead",
+    "seed": "draws cannot be repeated at the provider",
+    "stop": "stop strings are applied to the reply",
+    "n": "one request is sent for each draw",
+}
+
+
+class _ParameterError(Exception):
+    """The model does not take `parameter`; the same request without it may succeed."""
+
+    def __init__(self, parameter: str) -> None:
+        self.parameter = parameter
+
+
+class _FilterError(Exception):
+    """The prompt itself was stopped by a content filter: a result, not a failure."""
+
+
+class OpenAIChat(ApiChat):
+    """A `ChatModel` over `/chat/completions`.
+
+    Parameters
+    ----------
+    name : the model's name at the provider.
+    label : tells apart servers that serve different models under one name.
+    base_url : of an OpenAI-compatible server, usually ending in ``/v1``; default OPENAI_BASE_URL, or the provider's.
+    concurrency : HTTP requests in flight at once.
+    timeout_s : bound on one attempt, in seconds.
+    max_retries : the SDK's retries after the first attempt.
+
+    Raises
+    ------
+    BadInput
+        OPENAI_API_KEY is not set and no other server is named.
+    """
+
+    provider: ClassVar[str] = "openai"
+    key_variable: ClassVar[str] = "OPENAI_API_KEY"
+    url_variable: ClassVar[str] = "OPENAI_BASE_URL"
+    path: ClassVar[str] = "/chat/completions"
+    models_path: ClassVar[str] = "/models"
+    status_error = openai.APIStatusError
+    timeout_error = openai.APITimeoutError
+    connection_error = openai.APIConnectionError
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        label: str = "",
+        base_url: str | None = None,
+        concurrency: int = 64,
+        timeout_s: float = 120.0,
+        max_retries: int = 5,
+    ) -> None:
+        super().__init__(
+            name,
+            label=label,
+            base_url=base_url,
+            concurrency=concurrency,
+            timeout_s=timeout_s,
+            max_retries=max_retries,
+            logprobs=True,
+        )
+        self._sent["sdk"] = f"openai {openai.__version__}"
+        self._choices = MOST_CHOICES  # how many the server gives for one request, as far as is known
+
+    @property
+    def draws_per_request(self) -> int:
+        """How many draws one HTTP request brings, as far as is known."""
+        return self._choices
+
+    def _connect(self) -> openai.AsyncOpenAI:
+        key = os.environ.get(self.key_variable)
+        if not key and not (self._base_url or os.environ.get(self.url_variable)):
+            raise BadInput(
+                f"openai:{self.identity.name} needs a key: set the environment variable {self.key_variable}, "
+                "or name a server of your own with --base-url."
+            )
+        return openai.AsyncOpenAI(
+            api_key=key or PLACEHOLDER_KEY,
+            base_url=self._base_url,
+            max_retries=self._max_retries,
+            timeout=self._timeout_s,
+            http_client=self._http_client(),
+        )
+
+    async def _answer(self, request: Request, arrived: Arrived) -> list[Completion]:
+        """Ask for all draws at once; where the server gives fewer, ask for the rest in requests of that size."""
+        found: list[Completion] = []
+        missing = request.draws
+        while missing:
+            size = self._choices
+            batches = [missing[start : start + size] for start in range(0, len(missing), size)]
+            found += await gather_all(self._ask(request, batch, arrived) for batch in batches)
+            have = {completion.draw for completion in found}
+            missing = tuple(draw for draw in missing if draw not in have)
+        return found
+
+    async def _ask(self, request: Request, draws: Sequence[int], arrived: Arrived) -> list[Completion]:
+        """The completions of one HTTP request: of these draws, or of the first of them, as many as the server gives."""
+        found = None
+        while found is None:
+            draws = draws[: self._choices]  # it may have become smaller while this request waited
+            found = await self._try(request, draws)
+        if len(found) < len(draws):
+            self._choices = min(self._choices, len(found))
+            self._note(
+                f"The server gives {len(found)} choices a request; the other draws are asked for in further requests."
+            )
+        arrived(found)
+        return found
+
+    async def _try(self, request: Request, draws: Sequence[int]) -> list[Completion] | None:
+        """None where the model refused a parameter; it is left out of the next request."""
+        try:
+            return await self._post(self._body(request, draws), lambda reply: self._read(reply, request, draws))
+        except _ParameterError as refusal:
+            self._learn(refusal.parameter)
+            return None
+        except _FilterError:
+            return [Completion("", draw, finish_reason=FinishReason.CONTENT_FILTER) for draw in draws]
+
+    def _body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
+        dropped = self._sent["dropped"]
+        body: dict[str, Any] = {
+            "model": self.identity.name,
+            "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+            "temperature": request.temperature,
+            self._sent["adapted"].get("max_tokens", "max_tokens"): request.max_tokens,
+        }
+        if "seed" not in dropped:
+            body["seed"] = request.draw_seed(draws[0])
+        if request.stop and "stop" not in dropped:
+            body["stop"] = list(request.stop[:MOST_STOPS])
+        if request.logprobs and "logprobs" not in dropped:
+            body["logprobs"] = True
+        if len(draws) > 1:
+            body["n"] = len(draws)
+        return body
+
+    def _refused(self, error: Exception, body: dict[str, Any]) -> None:
+        if not isinstance(error, openai.APIStatusError) or error.status_code not in _REFUSED_STATUS:
+            return
+        if error.code == "content_filter":
+            raise _FilterError from None
+        said = str(error.body or error.message)
+        if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(said):
+            return
+        for parameter in (error.param, *_ADAPTABLE):
+            if (
+                parameter in _ADAPTABLE
+                and parameter in body
+                and re.search(rf"(?<![\w.]){parameter}(?!\w)", f"{error.param} {said}")
+            ):
+                raise _ParameterError(parameter) from None
+
+    def _learn(self, parameter: str) -> None:
+        name = self.identity
+        if parameter == "temperature":
+            raise BadInput(
+                f"{name} refuses temperature; SR-DCR needs T = 0 and T = 0.5, so choose a model that takes it "
+                "(not a reasoning model)."
+            )
+        if parameter == "max_tokens":
+            self._sent["adapted"]["max_tokens"] = "max_completion_tokens"
+        elif parameter == "n":
+            self._choices = 1
+            self._sent["adapted"]["n"] = "1"
+        else:
+            self._sent["dropped"][parameter] = "refused by the model"
+        sentence = f"{name} refuses {parameter}: {_CONSEQUENCE[parameter]}."
+        self._note(sentence)
+        if parameter == "logprobs":
+            self.capabilities = Capabilities(logprobs=False, notes=(sentence,))
+
+    def _read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
+        """Completions of one reply, for the first of `draws`. Raises ReplyError, KeyError … on anything else."""
+        choices = reply["choices"]
+        if not isinstance(choices, list) or not choices:
+            raise ReplyError("a reply without choices")
+        self._served(reply)
+        read = [_read_choice(choice, request) for choice in choices[: len(draws)]]
+        spent = _shares(count(reply.get("usage"), "completion_tokens"), [len(tokens or ()) for _, tokens, _, _ in read])
+        prompt = count(reply.get("usage"), "prompt_tokens")
+        if not prompt:
+            self._note("The server reports no token usage; tokens are counted as 0 or from the log-probabilities.")
+        if (
+            request.logprobs
+            and "logprobs" not in self._sent["dropped"]
+            and any(text and not logprobs for text, _, logprobs, _ in read)
+        ):
+            self._note("Some replies came without usable log-probabilities although they were asked for.")
+        return [
+            Completion(text, draw, tokens, logprobs, finish, prompt if first else 0, tokens_spent)
+            for first, draw, (text, tokens, logprobs, finish), tokens_spent in zip(
+                [True] + [False] * (len(read) - 1), draws, read, spent, strict=False
+            )
+        ]
+
+
+_Choice = tuple[str, tuple[str, ...] | None, tuple[float, ...] | None, FinishReason]
+
+
+def _read_choice(choice: Any, request: Request) -> _Choice:
+    message = choice["message"]
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        return _text(message.get("content")) or refusal, None, None, FinishReason.REFUSAL
+    text = _text(message.get("content"))
+    finish = _FINISH.get(choice.get("finish_reason"), FinishReason.STOP)
+    kept = cut_at_stop(text, request.stop)
+    if kept != text:
+        finish = FinishReason.STOP
+    logprobs = choice.get("logprobs")
+    content = logprobs.get("content") if request.logprobs and isinstance(logprobs, dict) else None
+    return kept, *aligned(kept, content), finish
+
+
+def _text(content: Any) -> str:
+    """A message's text: a string, null (a filter stopped it), or text parts as some servers send them."""
+    if content is None:
+        return ""
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if part.get("type") == "text")
+    if not isinstance(content, str):
+        raise ReplyError("a message whose content is no text")
+    return content
+
+
+def _shares(total: int, counts: Sequence[int]) -> list[int]:
+    """The completion tokens of a request over its choices: by their own counts where they are known, else evenly."""
+    known = sum(counts)
+    if not all(counts) or (total and known > total):
+        counts = [total // len(counts)] * len(counts)
+        known = sum(counts)
+    return [counts[0] + max(total - known, 0), *counts[1:]]

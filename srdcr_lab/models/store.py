@@ -1,0 +1,224 @@
+"""The store: every completion that was paid for, in one SQLite file, committed as it arrives.
+
+A completion's key is the model's identity, the request without its draws, the stream and the draw. First write wins, so
+two kernels may share a file; what a killed run had received is there when it resumes. It holds no key and no address.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from srdcr_lab.records import BadInput, Completion, FinishReason, Message, ModelIdentity, Request
+
+STORE_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE models (id INTEGER PRIMARY KEY, provider TEXT, name TEXT, label TEXT, fingerprint TEXT,
+    UNIQUE (provider, name, label, fingerprint));
+CREATE TABLE requests (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, canonical TEXT NOT NULL);
+CREATE TABLE completions (model INTEGER, request INTEGER, stream TEXT, draw INTEGER, text TEXT NOT NULL,
+    tokens TEXT, logprobs TEXT, finish_reason TEXT NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
+    created TEXT NOT NULL, PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
+"""
+_COLUMNS = "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens"
+
+
+class Store:
+    """An open store file (``":memory:"`` for one that is forgotten).
+
+    Raises
+    ------
+    BadInput
+        If the file is no store, is of another version, or lies on a file system where SQLite's write-ahead log does
+        not work.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        self._lock = threading.Lock()
+        self._model_ids: dict[str, int] = {}
+        try:
+            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            self._open()
+        except sqlite3.OperationalError as error:
+            raise BadInput(
+                f"cannot open the store {self.path} ({error}); give a writable file on a local disk with --store"
+            ) from None
+        except sqlite3.DatabaseError:
+            raise BadInput(f"{self.path} is not a store of srdcr_lab; give another file with --store") from None
+
+    def _open(self) -> None:
+        mode = self._db.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+        if mode != "wal" and self.path != ":memory:":
+            raise BadInput(
+                f"the file system of {self.path} does not support SQLite's write-ahead log (journal mode {mode}); "
+                "put the store on a local disk with --store"
+            )
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if not tables:
+                for statement in _SCHEMA.split(";"):
+                    self._db.execute(statement)
+                self._db.execute("INSERT INTO meta VALUES ('version', ?)", (str(STORE_VERSION),))
+            elif "meta" not in tables:
+                raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
+        finally:
+            self._db.execute("COMMIT")
+        version = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+        if version is None or version[0] != str(STORE_VERSION):
+            found = version[0] if version else "none"
+            raise BadInput(
+                f"the store {self.path} has version {found}, this srdcr_lab reads version {STORE_VERSION}; "
+                "export it with the version that made it, or give another file with --store"
+            )
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def _model_id(self, model: ModelIdentity) -> int:
+        if model.key not in self._model_ids:
+            row = (model.provider, model.name, model.label, model.fingerprint)
+            self._db.execute(
+                "INSERT OR IGNORE INTO models (provider, name, label, fingerprint) VALUES (?, ?, ?, ?)", row
+            )
+            where = "provider = ? AND name = ? AND label = ? AND fingerprint = ?"
+            self._model_ids[model.key] = self._db.execute(f"SELECT id FROM models WHERE {where}", row).fetchone()[0]  # noqa: S608
+        return self._model_ids[model.key]
+
+    def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
+        """Draw → completion, for those of the request's draws that are here."""
+        marks = ",".join("?" * len(request.draws))
+        query = (
+            f"SELECT {_COLUMNS} FROM completions JOIN requests ON requests.id = request "  # noqa: S608 (marks are question marks)
+            f"WHERE model = ? AND digest = ? AND stream = ? AND draw IN ({marks})"
+        )
+        with self._lock:
+            rows = self._db.execute(
+                query, (self._model_id(model), request.digest, request.stream, *request.draws)
+            ).fetchall()
+        return {row[0]: _completion(row) for row in rows}
+
+    def put(self, model: ModelIdentity, request: Request, completions: Iterable[Completion]) -> dict[int, Completion]:
+        """Commit completions of one request; return what the store now holds for them (the first write wins)."""
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        completions = list(completions)
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                model_id = self._model_id(model)
+                self._db.execute(
+                    "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)",
+                    (request.digest, request.canonical),
+                )
+                (request_id,) = self._db.execute(
+                    "SELECT id FROM requests WHERE digest = ?", (request.digest,)
+                ).fetchone()
+                cursor = self._db.executemany(
+                    "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    [(model_id, request_id, request.stream, *_row(completion), created) for completion in completions],
+                )
+                won = cursor.rowcount == len(completions)
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        return {c.draw: c for c in completions} if won else self.get(model, request)
+
+    def records(self) -> Iterator[dict[str, object]]:
+        """Every request with its completions, sorted: the portable form, without times."""
+        with self._lock:
+            rows = self._db.execute(
+                f"SELECT provider, name, label, fingerprint, canonical, stream, {_COLUMNS} FROM completions "  # noqa: S608
+                "JOIN models ON models.id = model JOIN requests ON requests.id = request "
+                "ORDER BY provider, name, label, fingerprint, digest, stream, draw"
+            ).fetchall()
+        group: dict[str, object] | None = None
+        drawn: list[dict[str, object]] = []
+        for provider, name, label, fingerprint, canonical, stream, *rest in rows:
+            head = {
+                "model": {"provider": provider, "name": name, "label": label, "fingerprint": fingerprint},
+                "request": json.loads(canonical),
+                "stream": stream,
+            }
+            if group != head:
+                if group is not None:
+                    yield {**group, "completions": drawn}
+                group, drawn = head, []
+            drawn.append(_as_dict(_completion(rest)))
+        if group is not None:
+            yield {**group, "completions": drawn}
+
+    def count(self, table: str = "completions") -> int:
+        with self._lock:
+            return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+
+    def models(self) -> list[tuple[ModelIdentity, int, int, int]]:
+        """(identity, completions, prompt tokens, completion tokens) of each model."""
+        with self._lock:
+            rows = self._db.execute(
+                "SELECT provider, name, label, fingerprint, count(*), sum(prompt_tokens), sum(completion_tokens) "
+                "FROM completions JOIN models ON models.id = model GROUP BY models.id ORDER BY 1, 2, 3, 4"
+            ).fetchall()
+        return [(ModelIdentity(*row[:4]), *row[4:]) for row in rows]
+
+    def integrity(self) -> list[str]:
+        """What is wrong with the file: SQLite's own findings, and requests whose digest does not fit their text."""
+        with self._lock:
+            found = [row[0] for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+            pairs = self._db.execute("SELECT digest, canonical FROM requests").fetchall()
+        return found + [
+            f"request {digest[:12]} was changed"
+            for digest, text in pairs
+            if request_of(json.loads(text)).digest != digest
+        ]
+
+
+def request_of(content: Mapping[str, object], stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
+    """The request behind its canonical content."""
+    fields: dict[str, Any] = dict(content)
+    fields["messages"] = tuple(Message(role, text) for role, text in fields["messages"])
+    fields["stop"] = tuple(fields["stop"])
+    if fields["temperature"] == 0:
+        return Request(**fields)
+    return Request(stream=stream or "any", draws=draws, **fields)
+
+
+def _row(c: Completion) -> tuple[object, ...]:
+    tokens = json.dumps(c.tokens, ensure_ascii=False) if c.tokens is not None else None
+    logprobs = json.dumps(c.logprobs) if c.logprobs is not None else None
+    return (c.draw, c.text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
+
+
+def _completion(row: Sequence[Any]) -> Completion:
+    draw, text, tokens, logprobs, reason, prompt_tokens, completion_tokens = row
+    return Completion(
+        text=text,
+        draw=draw,
+        tokens=tuple(json.loads(tokens)) if tokens is not None else None,
+        logprobs=tuple(json.loads(logprobs)) if logprobs is not None else None,
+        finish_reason=FinishReason(reason),
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+    )
+
+
+def _as_dict(c: Completion) -> dict[str, object]:
+    return {
+        "draw": c.draw,
+        "text": c.text,
+        "tokens": c.tokens,
+        "logprobs": c.logprobs,
+        "finish_reason": c.finish_reason.value,
+        "prompt_tokens": c.prompt_tokens,
+        "completion_tokens": c.completion_tokens,
+    }

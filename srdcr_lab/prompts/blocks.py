@@ -1,0 +1,43 @@
+"""Blocks that untrusted text cannot leave.
+
+Passages and model output are put between tags. Whatever in them looks like one of our tags, or like a verdict line,
+is defused: its opening bracket becomes ‹, its colon the ratio sign ∶. The text stays readable, and nothing inside a
+block can end it, open another, or be copied by a judge into something our parsers read. (That a passage may persuade
+a judge is the subject of study.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from srdcr_lab.records import Turn
+
+TAGS = ("passage", "debate", "defender", "critic", "judge", "answer")
+
+# Also full-width and small-form brackets, and white space or invisible characters before the name.
+_TAG = re.compile(r"[<＜﹤](?=[\s/／\u200b-\u200f\u2060\ufeff]*(?:" + "|".join(TAGS) + r")\b)", re.IGNORECASE)
+_VERDICT = re.compile(r"(final[\s*_-]+decision[\s*_]*)[:：﹕]", re.IGNORECASE)
+
+
+def defuse(text: str) -> str:
+    """Untrusted text with our own tags and verdict lines made inert. Idempotent; other text is unchanged."""
+    return _VERDICT.sub("\\1∶", _TAG.sub("‹", text))
+
+
+def _block(tag: str, text: str, attributes: str = "") -> str:
+    return f"<{tag}{attributes}>\n{defuse(text).strip()}\n</{tag}>"
+
+
+def passage_block(passage: str) -> str:
+    return _block("passage", passage)
+
+
+def answer_block(answer: str) -> str:
+    return _block("answer", answer)
+
+
+def debate_block(turns: Iterable[Turn]) -> str:
+    """The transcript: one block a turn, named after its speaker and numbered by round."""
+    blocks = (_block(turn.role.value, turn.text, f' round="{turn.round}"') for turn in turns)
+    return "<debate>\n" + "\n".join(blocks) + "\n</debate>"

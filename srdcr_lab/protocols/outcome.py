@@ -1,0 +1,25 @@
+"""What a method returns for one item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from srdcr_lab.protocols.answering import Answer
+from srdcr_lab.protocols.confidence import SelfConfidence
+from srdcr_lab.protocols.decision import Ruling
+from srdcr_lab.records import Debate, Decision, Missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The answer a method settles on, or why there is none, and how it got there.
+
+    `answer` is None where the method abstains; where it was given but could not be read, `missing` is UNPARSED.
+    """
+
+    answer: Answer | None
+    missing: Missing | None = None
+    decision: Decision | None = None
+    ruling: Ruling | None = None
+    debate: Debate | None = None
+    confidence: SelfConfidence | None = None

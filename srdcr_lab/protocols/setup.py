@@ -1,0 +1,43 @@
+"""What every protocol is given beside the item: who plays which role, the choices, the exemplars, the seed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from srdcr_lab.data import ItemSet
+from srdcr_lab.models.base import ChatModel
+from srdcr_lab.protocols.choices import Choices
+from srdcr_lab.records import Exemplar, Item
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The model that answers, and those that play the roles (often the same one)."""
+
+    answerer: ChatModel
+    defender: ChatModel
+    critic: ChatModel
+    judge: ChatModel
+
+    @classmethod
+    def of_one(cls, model: ChatModel) -> Cast:
+        return cls(model, model, model, model)
+
+
+@dataclass(frozen=True)
+class Setup:
+    cast: Cast
+    choices: Choices
+    items: ItemSet
+    seed: int = 0
+
+    def fixed_exemplars(self, item: Item) -> tuple[Exemplar, ...]:
+        """The same exemplars for every question of a domain: for the confidence prompt [2.3]."""
+        return self.items.pool(item)[: self.choices.exemplars]
+
+    def random_exemplars(self, item: Item) -> tuple[Exemplar, ...]:
+        """Seeded random in-domain exemplars, the same for every form of a question [appendix B]."""
+        pool = self.items.pool(item)
+        rng = random.Random(f"{self.seed}|exemplars|{item.question_id}")
+        return tuple(rng.sample(pool, min(self.choices.exemplars, len(pool))))

@@ -1,0 +1,125 @@
+"""The tables of a results folder: columns, types and meanings, written once, versioned, checked on reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from srdcr_lab.records.errors import BadInput
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Name, Arrow type (``"list<string>"`` and ``"list<double>"`` included) and meaning."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+def _columns(*rows: tuple[str, str, str]) -> tuple[Column, ...]:
+    return tuple(Column(*row) for row in rows)
+
+
+RECORDS = _columns(
+    ("item_id", "string", "the item"),
+    ("question_id", "string", "the question; forms of one question share it"),
+    ("domain", "string", "domain of the question"),
+    ("answer_type", "string", "how answers are compared"),
+    ("question", "string", "the question"),
+    ("gold_answer", "string", "the truth"),
+    ("claimed_answer", "string", "what the passage asserts"),
+    ("perturbation_kind", "string", "none, offset, factor, substitution"),
+    ("perturbation_value", "double", "signed offset or factor; missing otherwise"),
+    ("level", "string", "standard, subtle, mild, moderate, blatant"),
+    ("method", "string", "the method of this row"),
+    ("design", "string", "debate design; missing for methods that do not debate"),
+    ("model", "string", "who answers"),
+    ("model_defender", "string", "who defends the passage; missing without a debate"),
+    ("model_critic", "string", "who attacks it; missing without a debate"),
+    ("model_judge", "string", "who rules; missing without a debate"),
+    ("prior_answer", "string", "greedy zero-context answer; missing if it could not be read"),
+    ("prior_correct", "bool", "prior answer is right; missing if it could not be read"),
+    ("context_answer", "string", "greedy answer to question and passage; missing if it could not be read"),
+    ("context_correct", "bool", "context answer is right; missing if it could not be read"),
+    ("self_confidence", "double", "belief in the prior answer, in [0, 1]"),
+    ("confidence_kind", "string", "which definition made it"),
+    ("sampled_accuracy", "double", "share of knowledge draws that are right"),
+    ("n_samples", "int64", "number of knowledge draws"),
+    ("knowledge_category", "string", "category of the sampled accuracy; missing without draws"),
+    ("tau", "double", "confidence threshold of the decision"),
+    ("verdict", "string", "V*: REASONABLE, UNREASONABLE, UNPARSED; missing without a debate"),
+    ("verdict_path", "string", "verdict after each round, R, U or ? (UNPARSED), in order"),
+    ("r_star", "int64", "round from which V* stood; missing if V* is UNPARSED"),
+    ("stabilised", "bool", "V* stood for more than the last round"),
+    ("decision", "string", "USE_CONTEXT, USE_PRIOR, ABSTAIN; missing for methods without the rule"),
+    ("final_answer", "string", "what the method answers; missing if it does not"),
+    ("correct", "bool", "final answer is right; missing if there is none"),
+    ("missing", "string", "abstained, unparsed or error, where there is no answer"),
+    ("calls_alone", "int64", "completions the method takes by itself"),
+    ("calls_paid", "int64", "completions asked of the model here, after sharing and the store"),
+    ("prompt_tokens", "int64", "prompt tokens of calls_alone"),
+    ("completion_tokens", "int64", "completion tokens of calls_alone"),
+    ("cost_usd", "double", "price of calls_paid; missing if a price is unknown"),
+    ("error", "string", "what failed, where something did"),
+)
+
+TURNS = _columns(
+    ("item_id", "string", "the item"),
+    ("question_id", "string", "its question"),
+    ("method", "string", "the method that debates"),
+    ("design", "string", "its design"),
+    ("position", "int64", "place among all turns of the debate, from 0"),
+    ("round", "int64", "round, from 0"),
+    ("role", "string", "defender, critic, judge"),
+    ("model", "string", "who speaks"),
+    ("text", "string", "the whole reply"),
+    ("stated_answer", "string", "the answer a debater begins with; missing if it could not be read"),
+    ("verdict", "string", "a judge's verdict"),
+    ("saw_passage", "bool", "the passage was in the prompt"),
+    ("saw_turns", "list<int64>", "positions, among the debaters' turns, of those in the prompt"),
+    ("finish_reason", "string", "stop, length, content_filter, refusal"),
+    ("prompt_tokens", "int64", "tokens of the prompt"),
+    ("completion_tokens", "int64", "tokens of the reply"),
+    ("request_digest", "string", "key of the prompt in the store"),
+)
+
+SAMPLES = _columns(
+    ("question_id", "string", "the question"),
+    ("stream", "string", "greedy, knowledge, self_consistency …"),
+    ("draw", "int64", "index in the stream"),
+    ("text", "string", "the whole reply"),
+    ("answer", "string", "the answer read from it; missing if none"),
+    ("correct", "bool", "it is right; an unread answer is not"),
+    ("tokens", "list<string>", "tokens of the reply; missing if the provider gives none"),
+    ("logprobs", "list<double>", "their log-probabilities"),
+)
+
+TABLES = {"records": RECORDS, "turns": TURNS, "samples": SAMPLES}
+
+
+def arrow_schema(table: str) -> pa.Schema:
+    """The Arrow schema of a table, with its version and each column's meaning in the metadata."""
+    import pyarrow as pa
+
+    types = {"string": pa.string(), "double": pa.float64(), "int64": pa.int64(), "bool": pa.bool_()}
+    types |= {f"list<{name}>": pa.list_(kind) for name, kind in list(types.items())}
+    fields = [pa.field(c.name, types[c.type], metadata={"meaning": c.meaning}) for c in TABLES[table]]
+    return pa.schema(fields, metadata={"srdcr_table": table, "srdcr_schema_version": str(SCHEMA_VERSION)})
+
+
+def check_schema(table: str, found: pa.Schema, where: str) -> None:
+    """Raise `BadInput` unless a file's schema is the one of this version."""
+    metadata = found.metadata or {}
+    version = metadata.get(b"srdcr_schema_version", b"none").decode()
+    if metadata.get(b"srdcr_table", b"").decode() != table or version != str(SCHEMA_VERSION):
+        raise BadInput(
+            f"{where} is not a {table} table of schema version {SCHEMA_VERSION} (found {version}); run the study again"
+        )
+    if not found.equals(arrow_schema(table)):
+        raise BadInput(f"{where}: the columns are not those of a {table} table; it was changed by another program")

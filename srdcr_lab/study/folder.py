@@ -1,0 +1,152 @@
+"""A results folder: run.json says what was run, the tables appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from srdcr_lab.records import SCHEMA_VERSION, BadInput, arrow_schema
+from srdcr_lab.study.item import ItemRows, Row
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+MANIFEST = "run.json"
+_ROWS_A_GROUP = 5000
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The folder's run.json, or None where there is none.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be read or is of another version.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        return None
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+        version = manifest["schema_version"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise BadInput(f"{path} is not the manifest of a run; give another --out") from None
+    if version != SCHEMA_VERSION:
+        raise BadInput(
+            f"{path} is of schema version {version}, this srdcr_lab writes {SCHEMA_VERSION}; give another --out"
+        )
+    return manifest  # type: ignore[no-any-return]
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    write_text(
+        folder / MANIFEST,
+        json.dumps({"schema_version": SCHEMA_VERSION, **manifest}, indent=1, ensure_ascii=False, default=str) + "\n",
+    )
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole file or none."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, "utf-8")
+    part.replace(path)
+
+
+def prepare(folder: Path, asked: Mapping[str, Any]) -> bool:
+    """Make the folder ready for a run; True if this call created it.
+
+    Raises
+    ------
+    BadInput
+        If it holds something else, or a run with other arguments.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder} is a file; --out names a folder")
+    manifest = read_manifest(folder)
+    if manifest is None:
+        if folder.is_dir() and any(
+            entry.name != "store.sqlite" and not entry.name.startswith("store.sqlite-") for entry in folder.iterdir()
+        ):
+            raise BadInput(f"{folder} exists and is not a results folder; give another --out")
+        created = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        return created
+    before, now = manifest.get("asked", {}), json.loads(json.dumps(dict(asked), default=str))
+    for name in sorted({*before, *now}):
+        if before.get(name) != now.get(name):
+            raise BadInput(
+                f"{folder} holds a run with other arguments ({name} was {_short(before.get(name))}, "
+                f"is now {_short(now.get(name))}); "
+                "repeat those to resume it, or give another --out"
+            )
+    return False
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+class TableWriter:
+    """Writes the three tables row group by row group into .part files; `commit` gives them their names, leaving
+    without it removes them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._buffers: dict[str, list[Row]] = {"records": [], "turns": [], "samples": []}
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._sampled: set[str] = set()
+
+    def __enter__(self) -> TableWriter:
+        import pyarrow.parquet as pq
+
+        for table in self._buffers:
+            self._writers[table] = pq.ParquetWriter(self._part(table), arrow_schema(table), compression="zstd")
+        return self
+
+    def add(self, rows: ItemRows) -> None:
+        """Add an item's rows; the samples of a question are taken from the first of its items that has any."""
+        self._extend("records", rows.records)
+        self._extend("turns", rows.turns)
+        if rows.samples and rows.item.question_id not in self._sampled:
+            self._sampled.add(rows.item.question_id)
+            self._extend("samples", rows.samples)
+
+    def commit(self) -> None:
+        for table in self._buffers:
+            self._flush(table)
+            self._writers.pop(table).close()
+        for table in self._buffers:
+            self._part(table).replace(self._folder / f"{table}.parquet")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for table in self._buffers:
+            if writer := self._writers.pop(table, None):
+                writer.close()
+            self._part(table).unlink(missing_ok=True)
+
+    def _part(self, table: str) -> Path:
+        return self._folder / f"{table}.parquet.part"
+
+    def _extend(self, table: str, rows: list[Row]) -> None:
+        self._buffers[table] += rows
+        if len(self._buffers[table]) >= _ROWS_A_GROUP:
+            self._flush(table)
+
+    def _flush(self, table: str) -> None:
+        import pyarrow as pa
+
+        if rows := self._buffers[table]:
+            self._writers[table].write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)))
+            rows.clear()
+
+
+def remove(folder: Path) -> None:
+    """Take back a folder this run created."""
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,54 @@
+"""All items at once, their rows in order: no barrier between rounds, no more than a window of items in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+
+from srdcr_lab.protocols import Method, Setup
+from srdcr_lab.records import Item, Stopped
+from srdcr_lab.study.item import ItemRows, error_rows, run_item
+
+WINDOW = 1024  # items in flight; far above any concurrency, so that slots never wait for a slow item
+
+
+async def run_items(
+    items: Iterable[Item],
+    setup: Setup,
+    methods: Sequence[Method],
+    *,
+    window: int = WINDOW,
+    on_done: Callable[[], object] = lambda: None,
+) -> AsyncIterator[ItemRows]:
+    """Rows of each item, in the order of the items; `on_done` is called when an item ends, in whatever order they do.
+
+    When the run is stopped (budget), calls in flight are still awaited and kept, and the items that were not reached
+    yield rows with that error. Any other error cancels what is in flight.
+    """
+    in_flight: deque[tuple[Item, asyncio.Task[ItemRows]]] = deque()
+    stopped: list[Stopped] = []
+
+    async def next_rows() -> ItemRows:
+        item, task = in_flight.popleft()
+        try:
+            return await task
+        except Stopped as error:
+            stopped.append(error)
+            return error_rows(item, setup, methods, str(error))
+
+    try:
+        for item in items:
+            if len(in_flight) >= window:
+                yield await next_rows()
+            task = asyncio.create_task(run_item(item, setup, methods))
+            task.add_done_callback(lambda _: on_done())
+            in_flight.append((item, task))
+        while in_flight:
+            yield await next_rows()
+    finally:
+        for _, task in in_flight:
+            task.cancel()
+        await asyncio.gather(*(task for _, task in in_flight), return_exceptions=True)
+    if stopped:
+        raise stopped[0]

@@ -1,0 +1,80 @@
+"""What the loopback server can do to a client: standing behaviour, and faults for the next requests, one each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from tests.loopback.replies import unit
+
+
+class Fault(StrEnum):
+    """One bad answer. The values are what the log calls them."""
+
+    RATE_LIMIT = "429"
+    SERVER_ERROR = "500"
+    GATEWAY_TIMEOUT = "504"
+    CUT = "cut"  # the connection closes before any byte of an answer
+    CUT_MID_BODY = "cut_mid_body"
+    BROKEN_JSON = "broken_json"
+    NOT_A_COMPLETION = "not_a_completion"  # valid JSON of another kind
+    WRONG_TYPES = "wrong_types"
+    HANG = "hang"  # accepts and never answers
+    DRIP = "drip"  # sends white space for ever, so that no single read times out
+
+
+_SHARED_OUT = (Fault.RATE_LIMIT, Fault.SERVER_ERROR, Fault.CUT, Fault.BROKEN_JSON, Fault.HANG)
+
+
+@dataclass
+class Behaviour:
+    """Settings of a server; tests change them while it runs.
+
+    Parameters
+    ----------
+    key : the only key it takes; None takes any and none.
+    models : the only model names it knows; empty knows every name.
+    refuses : parameters it refuses as a provider does (``temperature``, ``logprobs``, ``max_tokens``, ``seed``,
+        ``n``, ``stop``).
+    choices : most choices it gives for one request, whatever ``n`` says; None honours ``n``.
+    logprobs : what it returns where log-probabilities are asked for.
+    finish : the protocol's own word for how every completion ends; ``content_filter`` empties it.
+    max_characters : texts are cut there and end with ``length``.
+    latency_s, sigma : mean and log-normal spread of its delay, a function of the request alone.
+    fault_share : share of requests, by hash, that meet a fault the first time they are sent.
+    max_in_flight : answers 429 beyond that.
+    retry_after_s : what a 429 or 500 asks for.
+    """
+
+    key: str | None = None
+    models: tuple[str, ...] = ()
+    refuses: frozenset[str] = frozenset()
+    choices: int | None = None
+    logprobs: Literal["full", "null", "missing", "short", "end_marker", "bytes", "wrong_types"] = "full"
+    finish: str = "stop"
+    refusal: str | None = None
+    filters_prompts: bool = False
+    max_characters: int | None = None
+    usage: bool = True
+    latency_s: float = 0.0
+    sigma: float = 0.0
+    fault_share: float = 0.0
+    max_in_flight: int = 1_000_000
+    retry_after_s: float = 0.05
+    faults: list[Fault] = field(default_factory=list)
+
+    def delay_s(self, key: str) -> float:
+        """The delay of a request: mean `latency_s`, log-normal with `sigma`."""
+        if not self.sigma:
+            return self.latency_s
+        z = math.sqrt(-2 * math.log(unit("a", key))) * math.cos(2 * math.pi * unit("b", key))
+        return self.latency_s * math.exp(self.sigma * z - self.sigma**2 / 2)
+
+    def next_fault(self, key: str, seen: int) -> Fault | None:
+        """The next scripted fault; else one by hash, for a request that comes for the first time."""
+        if self.faults:
+            return self.faults.pop(0)
+        u = unit("fault", key)
+        return _SHARED_OUT[int(u / self.fault_share * len(_SHARED_OUT))] if u < self.fault_share and seen == 1 else None

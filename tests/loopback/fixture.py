@@ -1,0 +1,30 @@
+"""`loopback`: a fresh server for one test, with the SDKs' back-off shortened and no key in the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.loopback.server import Loopback
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDKs wait half a second before their first retry; here ten milliseconds."""
+    for sdk in ("openai", "anthropic"):
+        monkeypatch.setattr(f"{sdk}._base_client.INITIAL_RETRY_DELAY", 0.01)
+    monkeypatch.setattr("srdcr_lab.models.api.MALFORMED_PAUSE_S", 0.01)
+
+
+@pytest.fixture
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment without keys and addresses."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def loopback(quick_retries: None, no_keys: None) -> Iterator[Loopback]:
+    with Loopback() as server:
+        yield server

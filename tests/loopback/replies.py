@@ -1,0 +1,58 @@
+"""What the loopback model says: a function of messages, temperature and seed, good enough for a whole study.
+
+It "knows" each question to a degree that is a hash of the question: at T = 0 it answers its favourite year, at T > 0
+it strays the more often the less it knows. Shown a passage it reads the first year there; debaters stand by a year;
+the judge rules by hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+
+Messages = Sequence[dict[str, str]]
+Reply = Callable[[Messages, float, int], str]
+
+_YEAR = re.compile(r"\b(1[0-9]{3}|20[0-9]{2})\b")
+
+
+def reply(messages: Messages, temperature: float, seed: int) -> str:
+    """The default reply. `seed` stands for the draw: equal seeds give equal texts."""
+    system = "\n".join(message["content"] for message in messages if message["role"] == "system")
+    user = messages[-1]["content"]
+    asked = question(user)
+    if "final decision" in system:
+        ruling = "REASONABLE" if unit("judge", asked) < 0.5 else "UNREASONABLE"
+        return f"One side is better supported than the other.\nfinal decision: {ruling}"
+    if "confidence:" in system:
+        return f"confidence: {round(100 * belief(messages))}"
+    passage = re.search(r"<passage>(.*?)</passage>", user, re.DOTALL)
+    read = _YEAR.search(passage[1]) if passage else None
+    year = read[1] if read else str(_recalled(asked, temperature, seed))
+    if "You are the" in system:
+        return f"{year}. I am certain. The other side offers no reason to doubt it."
+    return year
+
+
+def belief(messages: Messages) -> float:
+    """How sure the model is of its own year for this question, in [0.05, 0.999]."""
+    return 0.05 + 0.949 * unit("belief", question(messages[-1]["content"])) ** 0.5
+
+
+def question(text: str) -> str:
+    """The last line that begins with ``Question:``; else the whole text."""
+    found = re.findall(r"^Question: (.*)$", text, re.MULTILINE)
+    return found[-1] if found else text
+
+
+def unit(*parts: object) -> float:
+    """A number in (0, 1) that is a function of the parts."""
+    digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=8).digest()
+    return (int.from_bytes(digest, "big") + 0.5) / 2**64
+
+
+def _recalled(asked: str, temperature: float, seed: int) -> int:
+    favourite = 1500 + int(500 * unit("year", asked))
+    strays = temperature > 0 and unit("stray", asked, seed) > 0.05 + 0.949 * unit("belief", asked) ** 0.5
+    return favourite + (1 + int(20 * unit("by", asked, seed)) if strays else 0)

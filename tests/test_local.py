@@ -1,0 +1,590 @@
+"""The local adapter on tiny random models made here: a Llama and a GPT-2 over a byte-level BPE trained on a few lines.
+
+Exactness is checked against plain forward passes over prompt and reply, without cache, batch or padding. Samples are
+compared between batches as text; that is safe where no u lies within rounding of an edge of its distribution function, and
+`margin` checks it for the draws that are compared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    PreTrainedTokenizerFast,
+)
+
+from srdcr_lab.models.base import ChatModel
+from srdcr_lab.models.chat_format import ChatFormat, cut_texts, fold_system
+from srdcr_lab.models.checkpoint import locate
+from srdcr_lab.models.fingerprint import fingerprint
+from srdcr_lab.models.local import LocalChat
+from srdcr_lab.models.prefixes import common_length, plan
+from srdcr_lab.models.sampling import Draw, choose, inverse_cdf, uniforms
+from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
+
+TEMPLATE = (
+    "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+NO_SYSTEM = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}" + TEMPLATE
+CORPUS = [
+    "In which year was the bridge opened? It was opened in 1874, and rebuilt in 1902.",
+    "Who wrote the novel? Élodie Müller wrote the novel in Zürich; the price was 12 €.",
+    "Answer the question from memory. Reply with the answer alone, in its shortest form: a year, a number, a name.",
+    "The debate goes on: I am certain. final decision: REASONABLE or UNREASONABLE 😀 naïve café",
+]
+
+
+def make_tokenizer(template: str | None = TEMPLATE) -> PreTrainedTokenizerFast:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    special = ["<eos>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>")
+    fast.add_special_tokens({"additional_special_tokens": special[1:]})
+    fast.chat_template = template
+    return fast
+
+
+def save_llama(folder: Path, template: str | None = TEMPLATE, **changes: int) -> Path:
+    torch.manual_seed(1)
+    tokenizer = make_tokenizer(template)
+    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "max_position_embeddings": 512}
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        eos_token_id=tokenizer.eos_token_id,
+        tie_word_embeddings=False,
+        **(sizes | changes),
+    )
+    model = LlamaForCausalLM(config)
+    with torch.no_grad():
+        model.lm_head.weight.mul_(12)  # random weights are nearly uniform: make some tokens likelier than others
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def save_gpt2(folder: Path) -> Path:
+    torch.manual_seed(2)
+    tokenizer = make_tokenizer()
+    model = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=len(tokenizer),
+            n_embd=64,
+            n_layer=2,
+            n_head=4,
+            n_positions=512,
+            eos_token_id=0,
+            bos_token_id=0,
+            tie_word_embeddings=False,
+        )
+    )
+    with torch.no_grad():
+        model.lm_head.weight.mul_(12)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def save_mistral(folder: Path) -> Path:
+    """Attention sees the last 24 tokens only, so its cache forgets."""
+    torch.manual_seed(3)
+    tokenizer = make_tokenizer()
+    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "max_position_embeddings": 512}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2}
+    model = MistralForCausalLM(
+        MistralConfig(vocab_size=len(tokenizer), sliding_window=24, eos_token_id=0, **sizes, **heads)
+    )
+    with torch.no_grad():
+        model.lm_head.weight.mul_(12)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_llama(tmp_path_factory.mktemp("llama"))
+
+
+@pytest.fixture(scope="module")
+def llama(llama_folder: Path) -> LocalChat:
+    return LocalChat(str(llama_folder), threads=1)
+
+
+@pytest.fixture(scope="module")
+def gpt2(tmp_path_factory: pytest.TempPathFactory) -> LocalChat:
+    return LocalChat(str(save_gpt2(tmp_path_factory.mktemp("gpt2"))), threads=1)
+
+
+SYSTEM = Message("system", CORPUS[2])
+SHOTS = tuple(
+    message
+    for year in (1874, 1902, 1850)
+    for message in (Message("user", f"In which year was bridge {year % 7} opened?"), Message("assistant", str(year)))
+)
+
+
+def greedy(question: str, *, shots: bool = False, max_tokens: int = 8, **changes: object) -> Request:
+    messages = (SYSTEM, *(SHOTS if shots else ()), Message("user", question))
+    return Request(messages=messages, max_tokens=max_tokens, logprobs=True, **changes)
+
+
+def sampled(question: str, draws: int, *, stream: str = "knowledge", shots: bool = False, **changes: object) -> Request:
+    messages = (SYSTEM, *(SHOTS if shots else ()), Message("user", question))
+    options = {"max_tokens": 6, "temperature": 0.5, "logprobs": True} | changes
+    return Request(messages=messages, stream=stream, draws=tuple(range(draws)), **options)
+
+
+def ask(model: LocalChat, *requests: Request) -> list[tuple[Completion, ...]]:
+    async def together() -> list[tuple[Completion, ...]]:
+        return await asyncio.gather(*(model.complete(request) for request in requests))
+
+    return asyncio.run(together())
+
+
+MIX = [
+    greedy(f"{'Tell me more about this. ' * (n % 5)}Who wrote novel {n}?", shots=n % 3 == 0, max_tokens=4 + n % 7)
+    for n in range(20)
+]
+
+
+def plain_logits(model: LocalChat, ids: tuple[int, ...]) -> torch.Tensor:
+    with torch.inference_mode():
+        return model._decoder._model(torch.tensor([ids])).logits[0]
+
+
+def plain_greedy(model: LocalChat, request: Request) -> tuple[str, list[float]]:
+    """Text and log-probabilities of greedy decoding by whole forward passes, one a token."""
+    prompt = model._format.prompt_ids(request.messages)
+    reply: list[int] = []
+    logprobs: list[float] = []
+    while len(reply) < request.max_tokens:
+        last = torch.log_softmax(plain_logits(model, (*prompt, *reply))[-1], dim=-1)
+        token = int(last.argmax())
+        if token in model._format.end_ids:
+            break
+        reply.append(token)
+        logprobs.append(float(last[token]))
+    return model._format.decode(reply), logprobs
+
+
+@pytest.mark.parametrize("which", ["llama", "gpt2"])
+def test_greedy_equals_a_plain_forward_pass_alone_and_in_a_batch(which: str, request: pytest.FixtureRequest) -> None:
+    model: LocalChat = request.getfixturevalue(which)
+    together = [answer for (answer,) in ask(model, *MIX)]
+    for asked, answer in zip(MIX, together, strict=True):
+        text, logprobs = plain_greedy(model, asked)
+        ((alone,),) = ask(model, asked)
+        assert answer.text == alone.text == text
+        assert answer.tokens is not None
+        assert "".join(answer.tokens) == text
+        np.testing.assert_allclose(answer.logprobs, logprobs, atol=1e-4)
+        np.testing.assert_allclose(alone.logprobs, logprobs, atol=1e-4)
+
+
+def test_shared_prefixes_change_nothing_but_the_work(llama_folder: Path) -> None:
+    requests = [greedy(f"Who wrote novel {n}?", shots=True) for n in range(12)]
+    sharing = LocalChat(str(llama_folder), threads=1)
+    apart = LocalChat(str(llama_folder), threads=1, share_prefixes=False)
+    for (one,), (other,) in zip(ask(sharing, *requests), ask(apart, *requests), strict=True):
+        assert one.text == other.text
+        np.testing.assert_allclose(one.logprobs, other.logprobs, atol=1e-4)
+    prompts = [sharing._format.prompt_ids(request.messages) for request in requests]
+    shared = min(common_length(prompts[0], prompt) for prompt in prompts[1:])
+    assert apart.stats.prefill_tokens == sum(map(len, prompts))
+    assert sharing.stats.prefill_tokens == sum(map(len, prompts)) - 11 * shared
+    assert sharing.stats.shared_prefix_tokens == 11 * shared
+
+
+def test_a_call_that_arrives_late_joins_without_changing_anything(llama: LocalChat) -> None:
+    async def one_by_one() -> list[tuple[Completion, ...]]:
+        calls = []
+        for request in MIX:
+            calls.append(asyncio.create_task(llama.complete(request)))
+            await asyncio.sleep(0.002)
+        return await asyncio.gather(*calls)
+
+    for (late,), (together,) in zip(asyncio.run(one_by_one()), ask(llama, *MIX), strict=True):
+        assert late.text == together.text
+        np.testing.assert_allclose(late.logprobs, together.logprobs, atol=1e-4)
+
+
+def test_a_sliding_window_is_decoded_exactly_without_shared_prefixes(tmp_path: Path) -> None:
+    model = LocalChat(str(save_mistral(tmp_path)), threads=1)
+    assert model.capabilities.notes == ("no shared prefixes: its cache allows none",)
+    requests = [*MIX[:8], sampled("Who wrote the novel?", 4)]
+    for asked, answers in zip(requests[:8], ask(model, *requests), strict=False):
+        text, logprobs = plain_greedy(model, asked)
+        assert answers[0].text == text
+        np.testing.assert_allclose(answers[0].logprobs, logprobs, atol=1e-4)
+
+
+def test_a_kept_prefix_serves_a_later_request(llama_folder: Path) -> None:
+    model = LocalChat(str(llama_folder), threads=1)
+    ask(model, *(greedy(f"Who wrote novel {n}?", shots=True) for n in range(12)))
+    before = model.stats.prefill_tokens
+    later = greedy("Who wrote novel 99?", shots=True)
+    ((answer,),) = ask(model, later)
+    prompt = model._format.prompt_ids(later.messages)
+    assert model.stats.prefill_tokens - before < len(prompt) / 4
+    assert answer.text == plain_greedy(model, later)[0]
+    assert answer.prompt_tokens == len(prompt)
+
+
+def test_one_prefill_serves_all_draws_and_requests_of_a_prompt(llama_folder: Path) -> None:
+    model = LocalChat(str(llama_folder), threads=1)
+    question = "Who wrote the novel?"
+    ask(model, greedy(question), sampled(question, 32), sampled(question, 16, stream="self_consistency"))
+    assert model.stats.prefill_tokens == len(model._format.prompt_ids(greedy(question).messages))
+    assert model.stats.decode_steps <= 8
+
+
+def plain_sample(model: LocalChat, request: Request, draw: int) -> tuple[str, float]:
+    """Text of one draw by whole forward passes, and the smallest distance of a u from an edge it could fall over."""
+    prompt = model._format.prompt_ids(request.messages)
+    seed = np.array([request.draw_seed(draw, bits=63)], dtype=np.uint64)
+    reply: list[int] = []
+    margin = 1.0
+    for step in range(request.max_tokens):
+        logits = plain_logits(model, (*prompt, *reply))[-1].double().numpy() / request.temperature
+        weights = np.exp(logits - logits.max())
+        cdf = np.cumsum(weights / weights.sum())
+        u = float(uniforms(seed, np.array([step], dtype=np.uint64))[0])
+        margin = min(margin, float(np.abs(cdf[:-1] - u).min()))
+        token = int(np.argmax(cdf > u))
+        if token in model._format.end_ids:
+            break
+        reply.append(token)
+    return model._format.decode(reply), margin
+
+
+def test_a_sample_is_the_same_alone_in_a_batch_and_computed_plainly(llama: LocalChat) -> None:
+    requests = [sampled(f"Who wrote novel {n}?", 6, shots=n % 2 == 0) for n in range(4)]
+    together = ask(llama, *MIX, *requests)[len(MIX) :]
+    for asked, answers in zip(requests, together, strict=True):
+        plain = [plain_sample(llama, asked, draw) for draw in asked.draws]
+        assert (
+            min(margin for _, margin in plain) > 1e-6
+        )  # else a rounding difference may flip a sample: other questions
+        assert [answer.text for answer in answers] == [text for text, _ in plain]
+        assert [alone.text for alone in ask(llama, asked)[0]] == [answer.text for answer in answers]
+
+
+def test_a_draw_does_not_depend_on_the_other_draws_asked_for(llama: LocalChat) -> None:
+    whole = sampled("Who wrote the novel?", 8)
+    part = Request(**{**vars_of(whole), "draws": (5, 2)})
+    ((fifth, second),) = ask(llama, part)
+    (answers,) = ask(llama, whole)
+    assert (fifth.draw, second.draw) == (5, 2)
+    assert (fifth.text, second.text) == (answers[5].text, answers[2].text)
+
+
+def vars_of(request: Request) -> dict[str, object]:
+    return {name: getattr(request, name) for name in request.__dataclass_fields__}
+
+
+def test_streams_and_seeds_differ(llama: LocalChat) -> None:
+    question = "Who wrote the novel?"
+    knowledge, consistency, seeded = (
+        [answer.text for answer in answers]
+        for answers in ask(
+            llama, sampled(question, 8), sampled(question, 8, stream="self_consistency"), sampled(question, 8, seed=1)
+        )
+    )
+    assert knowledge != consistency
+    assert knowledge != seeded
+
+
+def test_first_tokens_follow_the_tempered_distribution(llama: LocalChat) -> None:
+    asked = sampled("Who wrote the novel?", 4000, max_tokens=1)
+    (answers,) = ask(llama, asked)
+    logits = plain_logits(llama, llama._format.prompt_ids(asked.messages))[-1].double()
+    expected = torch.softmax(logits / 0.5, dim=-1).numpy() * 4000
+    by_logprob = torch.log_softmax(logits, dim=-1).numpy()
+    got = np.zeros_like(expected)
+    for answer in answers:
+        if answer.logprobs:
+            got[np.abs(by_logprob - answer.logprobs[0]).argmin()] += 1
+        else:
+            got[list(llama._format.end_ids)] += 1 / len(llama._format.end_ids)
+    common = expected >= 5
+    assert common.sum() >= 5
+    chi_square = ((got - expected)[common] ** 2 / expected[common]).sum()
+    chi_square += (got[~common].sum() - expected[~common].sum()) ** 2 / max(expected[~common].sum(), 1e-9)
+    degrees = common.sum()
+    assert chi_square < degrees + 4 * np.sqrt(2 * degrees)
+
+
+def test_log_probabilities_are_at_temperature_one(llama: LocalChat) -> None:
+    asked = sampled("Who wrote the novel?", 1, max_tokens=1, seed=3)
+    (((answer,)),) = ask(llama, asked)
+    logprobs = torch.log_softmax(plain_logits(llama, llama._format.prompt_ids(asked.messages))[-1], dim=-1)
+    assert answer.logprobs is not None
+    assert float((logprobs - answer.logprobs[0]).abs().min()) < 1e-4
+
+
+def test_uniforms_are_keyed_by_seed_and_step() -> None:
+    seeds = np.arange(20_000, dtype=np.uint64)
+    first, second = (uniforms(seeds, np.full(20_000, step, dtype=np.uint64)) for step in (0, 1))
+    assert 0 <= first.min() < first.max() < 1
+    assert abs(first.mean() - 0.5) < 0.01
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.03
+    assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) < 0.03
+    assert np.array_equal(first, uniforms(seeds, np.zeros(20_000, dtype=np.uint64)))
+
+
+def test_inverse_distribution_function_by_hand() -> None:
+    logits = torch.log(torch.tensor([[0.2, 0.0, 0.3, 0.5]]))
+    u = np.array([[0.0, 0.1999, 0.2001, 0.4999, 0.5001, 0.9999]])
+    assert inverse_cdf(logits, 1.0, u).tolist() == [[0, 0, 2, 2, 3, 3]]
+    # T = 0.5 squares the probabilities: 0.04, 0, 0.09, 0.25 of 0.38, with edges at 0.105 and 0.342
+    assert inverse_cdf(logits, 0.5, np.array([[0.104, 0.107, 0.341, 0.343]])).tolist() == [[0, 2, 2, 3]]
+
+
+def test_greedy_takes_the_first_of_equals() -> None:
+    logits = torch.tensor([[1.0, 3.0, 3.0]])
+    ((chosen,),) = choose(logits, [[Draw(seed=1, temperature=0.0, max_new=1)]], [0])
+    assert chosen[0] == 1
+
+
+def test_logits_that_are_not_numbers_fail_the_call() -> None:
+    with pytest.raises(FloatingPointError, match="finite"):
+        choose(torch.full((1, 3), torch.nan), [[Draw(seed=1, temperature=0.5, max_new=1)]], [0])
+
+
+def test_max_tokens_cuts_with_a_reason(llama: LocalChat) -> None:
+    ((answer,),) = ask(llama, greedy("Who wrote novel 3?", max_tokens=2))
+    assert answer.finish_reason is FinishReason.LENGTH
+    assert answer.completion_tokens == 2
+    assert answer.tokens is not None
+    assert len(answer.tokens) == 2
+
+
+def test_stop_string_ends_the_text_before_it(llama: LocalChat) -> None:
+    asked = greedy("Who wrote novel 3?", max_tokens=12)
+    ((whole,),) = ask(llama, asked)
+    stop = whole.text[4:6]
+    ((cut,),) = ask(llama, greedy("Who wrote novel 3?", max_tokens=12, stop=(stop,)))
+    assert cut.text == whole.text[: whole.text.index(stop)]
+    assert cut.finish_reason is FinishReason.STOP
+    assert cut.tokens is not None
+    assert cut.logprobs is not None
+    assert "".join(cut.tokens) == cut.text
+    assert len(cut.tokens) == len(cut.logprobs)
+
+
+def test_no_log_probabilities_unless_wanted(llama: LocalChat) -> None:
+    ((answer,),) = ask(llama, Request(messages=(Message("user", "Who?"),), max_tokens=3))
+    assert answer.tokens is None
+    assert answer.logprobs is None
+
+
+def test_an_end_marker_ends_the_reply_and_is_no_token_of_it(llama: LocalChat) -> None:
+    answers = [
+        answer for answers in ask(llama, sampled("Who?", 64, max_tokens=40, temperature=2.0)) for answer in answers
+    ]
+    ended = [answer for answer in answers if answer.finish_reason is FinishReason.STOP]
+    assert ended
+    assert all(len(answer.tokens or ()) == answer.completion_tokens - 1 for answer in ended)
+    assert all("<|end|>" not in answer.text and "<eos>" not in answer.text for answer in ended)
+
+
+def test_the_template_names_its_end_marker(llama: LocalChat) -> None:
+    tokenizer = llama._format._tokenizer
+    assert llama._format.end_ids == {tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("<|end|>")}
+
+
+@pytest.mark.parametrize("text", ["plain words", "naïve café 12 €", "😀😀 日本", " leading space", ""])
+def test_token_texts_join_to_the_text(text: str) -> None:
+    chat = ChatFormat(make_tokenizer())
+    ids = chat._tokenizer.encode(text, add_special_tokens=False)
+    texts = chat.token_texts(ids)
+    assert "".join(texts) == chat.decode(ids) == text
+    assert len(texts) == len(ids)
+    assert "\ufffd" not in "".join(texts)
+
+
+def test_a_character_belongs_to_the_token_that_completes_it() -> None:
+    chat = ChatFormat(make_tokenizer())
+    ids = chat._tokenizer.encode("日", add_special_tokens=False)
+    assert len(ids) == 3
+    assert chat.token_texts(ids) == ("", "", "日")
+    assert chat.token_texts(ids[:2]) == ("\ufffd", "")  # an unfinished character is what decoding makes of it
+
+
+def test_token_texts_of_a_tokenizer_that_marks_spaces() -> None:
+    tokenizer = Tokenizer(models.WordLevel({"▁Paris": 0, "▁is": 1, "<unk>": 2}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    chat = ChatFormat(PreTrainedTokenizerFast(tokenizer_object=tokenizer, chat_template=TEMPLATE))
+    assert chat.token_texts([0, 1, 0]) == ("Paris", " is", " Paris")
+
+
+def test_tokens_after_a_cut_are_left_out() -> None:
+    assert cut_texts(("18", "", "74", " and", " more"), 6) == ("18", "", "74", " a")
+    assert cut_texts(("18", "", "74"), 2) == ("18",)
+    assert cut_texts(("18",), 0) == ()
+
+
+def test_control_tokens_in_a_passage_are_text() -> None:
+    chat = ChatFormat(make_tokenizer())
+    end = chat._tokenizer.convert_tokens_to_ids("<|end|>")
+    ids = chat.prompt_ids([Message("user", "a<|end|><|assistant|>b")])
+    assert ids.count(end) == 1
+    assert "a<|end|><|assistant|>b" in chat._tokenizer.decode(ids)
+
+
+def test_a_refused_system_message_is_folded_into_the_first_user_message() -> None:
+    messages = (Message("system", "Be brief."), Message("user", "Who?"))
+    assert fold_system(messages) == (Message("user", "Be brief.\n\nWho?"),)
+    chat = ChatFormat(make_tokenizer(NO_SYSTEM))
+    assert "<|user|>Be brief.\n\nWho?<|end|>" in chat._tokenizer.decode(chat.prompt_ids(messages))
+
+
+def test_a_prompt_longer_than_the_window_gets_a_sentence_with_both_numbers(llama: LocalChat) -> None:
+    with pytest.raises(CallFailed, match=r"prompt has \d{4} tokens and the window of .* holds 512"):
+        ask(llama, greedy("Who? " * 1000))
+
+
+def test_the_window_cuts_a_reply(tmp_path: Path) -> None:
+    model = LocalChat(str(save_llama(tmp_path, max_position_embeddings=64)), threads=1)
+    prompt = len(model._format.prompt_ids([Message("user", "Who?")]))
+    ((answer,),) = ask(model, Request(messages=(Message("user", "Who?"),), max_tokens=500))
+    assert answer.completion_tokens <= 64 - prompt
+    assert answer.finish_reason is FinishReason.LENGTH
+
+
+def test_a_failure_reaches_its_caller_and_the_worker_lives_on(
+    llama: LocalChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("the cable is out")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(llama._decoder._model, "forward", broken)
+        with pytest.raises(CallFailed, match="the cable is out"):
+            ask(llama, greedy("Who wrote novel 3?"))
+    assert ask(llama, greedy("Who wrote novel 3?"))[0][0].text
+
+
+def test_a_failing_step_reaches_every_caller(llama: LocalChat, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: object) -> None:
+        raise RuntimeError("out of luck")
+
+    async def both() -> list[object]:
+        calls = (llama.complete(greedy(f"Who wrote novel {n}?")) for n in range(2))
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(llama._decoder, "advance", broken)
+        answers = asyncio.run(both())
+    assert all(isinstance(answer, CallFailed) for answer in answers)
+    assert ask(llama, greedy("Who wrote novel 3?"))[0][0].text
+
+
+def test_a_cancelled_call_leaves_the_others_alone(llama: LocalChat) -> None:
+    async def scenario() -> tuple[Completion, ...]:
+        doomed = asyncio.create_task(llama.complete(sampled("Who?", 64, max_tokens=200, temperature=2.0)))
+        other = asyncio.create_task(llama.complete(greedy("Who wrote novel 3?", max_tokens=20)))
+        await asyncio.sleep(0.02)
+        doomed.cancel()
+        return await other
+
+    (answer,) = asyncio.run(scenario())
+    assert answer.text == plain_greedy(llama, greedy("Who wrote novel 3?", max_tokens=20))[0]
+
+
+def test_closing_fails_what_waits_and_a_later_call_works(llama_folder: Path) -> None:
+    model = LocalChat(str(llama_folder), threads=1)
+
+    async def closed_in_mid_call() -> None:
+        call = asyncio.create_task(model.complete(sampled("Who?", 64, max_tokens=400, temperature=2.0)))
+        await asyncio.sleep(0.02)
+        await model.aclose()
+        with pytest.raises(CallFailed, match="closed"):
+            await call
+
+    asyncio.run(closed_in_mid_call())
+    assert ask(model, greedy("Who wrote novel 3?"))[0][0].text
+
+
+def test_a_small_memory_bound_changes_nothing(llama_folder: Path, llama: LocalChat) -> None:
+    bounded = LocalChat(str(llama_folder), threads=1, max_batch_tokens=200)
+    requests = [*MIX[:6], sampled("Who wrote the novel?", 6)]
+    assert [a.text for answers in ask(bounded, *requests) for a in answers] == [
+        a.text for answers in ask(llama, *requests) for a in answers
+    ]
+
+
+def test_it_is_a_chat_model(llama: LocalChat, llama_folder: Path) -> None:
+    assert isinstance(llama, ChatModel)
+    assert llama.capabilities.logprobs
+    assert llama.identity.fingerprint == fingerprint(llama_folder)
+    assert str(llama.identity) == f"hf:{llama_folder}"
+
+
+def test_fingerprint_follows_weights_and_template_and_nothing_else(llama_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    for file in llama_folder.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    assert fingerprint(folder) == fingerprint(llama_folder)
+    (folder / "README.md").write_text("about")
+    assert fingerprint(folder) == fingerprint(llama_folder)
+    (folder / "chat_template.jinja").write_text(NO_SYSTEM)
+    other_template = fingerprint(folder)
+    assert other_template != fingerprint(llama_folder)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    assert fingerprint(folder) not in {other_template, fingerprint(llama_folder)}
+
+
+def test_a_missing_folder_is_named() -> None:
+    with pytest.raises(BadInput, match=r"no model folder \./nowhere/at/all"):
+        locate("./nowhere/at/all")
+
+
+def test_an_unknown_hub_name_is_bad_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(BadInput, match="neither a folder here nor a model"):
+        locate("nobody/no-such-model")
+
+
+def test_a_folder_without_safetensors_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
+    with pytest.raises(BadInput, match="safetensors"):
+        LocalChat(str(tmp_path))
+
+
+def test_a_model_without_chat_template_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no chat template"):
+        LocalChat(str(save_llama(tmp_path, None)))
+
+
+def test_prompts_are_grouped_where_it_pays() -> None:
+    system, shots = tuple(range(40)), tuple(range(100, 300))
+    few = [(*system, n) for n in range(1000, 1003)]
+    assert [group.length for group in plan(few)] == [0]  # 80 saved tokens do not pay for a call
+    domain = [(*system, *shots, n, n) for n in range(1000, 1006)]
+    others = [(*system, n, n, n) for n in range(2000, 2010)]
+    groups = {group.length: sorted(group.members) for group in plan([*others, *domain])}
+    assert groups == {240: list(range(10, 16)), 40: list(range(10))}

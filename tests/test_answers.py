@@ -213,7 +213,7 @@ def test_a_number_is_found_in_every_spelling_and_not_inside_others() -> None:
     )
     assert surfaces(passage, "1250", NUMBER) == [
         "1,250", "1250", "1 250", "1\u2009250", "1.250", "1.25 thousand", "1,250.0", "twelve hundred and fifty", "One Thousand Two Hundred Fifty",
-        "١٬٢٥٠", "१२५०", "１２५０",
+        "١٬٢٥٠", "१२५०", "１２５０",
     ]  # fmt: skip
     assert surfaces("1.250", "125", NUMBER) == []
     assert surfaces("100 and two hundred; one hundred and two", "102", NUMBER) == ["one hundred and two"]

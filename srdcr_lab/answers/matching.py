@@ -16,13 +16,13 @@ from srdcr_lab.records import AnswerType
 class Kind:
     """How answers of one type are read.
 
-    `canonical(text, unit)`; `same(a, b)` of canonical forms; `occurrences(passage, canonical, unit)`.
+    `canonical(text, unit)`; `same(a, b, unit)` of canonical forms; `occurrences(passage, canonical, unit)`.
     `in_sentence(text, unit)` reads the one answer out of a sentence; where it is None, a reply is its first line, of at
     most `max_words` words.
     """
 
     canonical: Callable[[str, str], str | None]
-    same: Callable[[str, str], bool]
+    same: Callable[[str, str, str], bool]
     occurrences: Callable[[str, str, str], list[Span]]
     in_sentence: Callable[[str, str], str | None] | None = None
     max_words: int = 10
@@ -86,7 +86,7 @@ def equal(a: str, b: str, answer_type: AnswerType, unit: str = "", aliases: Sequ
     if left is None:
         return False
     same = KINDS[answer_type].same
-    return any(same(left, right) for right in _canonical_forms((b, *aliases), answer_type, unit))
+    return any(same(left, right, unit) for right in _canonical_forms((b, *aliases), answer_type, unit))
 
 
 def find(passage: str, answer: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()) -> list[Span]:

@@ -47,7 +47,7 @@ def person(text: str, unit: str = "") -> str | None:
     return " ".join(dotted + words[-1:]) or None
 
 
-def same_person(a: str, b: str) -> bool:
+def same_person(a: str, b: str, unit: str = "") -> bool:
     return a == b
 
 
@@ -103,7 +103,7 @@ def city(text: str, unit: str = "") -> str | None:
     return ", ".join([name, *parts[1:]])
 
 
-def same_city(a: str, b: str) -> bool:
+def same_city(a: str, b: str, unit: str = "") -> bool:
     """Equal names, and equal regions unless one of the two names none."""
     (name_a, _, region_a), (name_b, _, region_b) = a.partition(", "), b.partition(", ")
     return name_a == name_b and (not region_a or not region_b or region_a == region_b)

@@ -3,7 +3,7 @@
 The canonical form is the plain decimal ("1250", "-0.5"), followed by the stated unit only where that is a known unit
 other than the one asked for ("5 g" when mg was asked): a unit that disagrees makes it another answer. Values are never
 converted between units. Words that merely say what is counted ("people") are dropped. Where no unit is asked for, a
-known unit is kept ("5 mg"), and `same` lets a missing unit agree with any.
+known unit is kept ("5 mg"), and a missing one agrees with any.
 """
 
 from __future__ import annotations
@@ -66,8 +66,10 @@ def in_sentence(text: str, unit: str = "") -> str | None:
     return distinct.pop() if len(distinct) == 1 else None
 
 
-def same(a: str, b: str) -> bool:
-    """Equality of canonical forms; a unit on one side alone does not disagree."""
+def same(a: str, b: str, unit: str = "") -> bool:
+    """Equality of canonical forms; where no unit is asked for, a unit on one side alone does not disagree."""
+    if unit:
+        return a == b
     (value_a, _, unit_a), (value_b, _, unit_b) = a.partition(" "), b.partition(" ")
     return value_a == value_b and (not unit_a or not unit_b or bool(meanings(unit_a) & meanings(unit_b)))
 

@@ -14,7 +14,7 @@ def canonical(text: str, unit: str = "") -> str | None:
     return " ".join(word for word in words if word not in _ARTICLES) or " ".join(words) or None
 
 
-def same(a: str, b: str) -> bool:
+def same(a: str, b: str, unit: str = "") -> bool:
     return a == b
 
 

@@ -155,7 +155,7 @@ def in_sentence(text: str, unit: str = "") -> str | None:
     return str(distinct.pop()) if len(distinct) == 1 else None
 
 
-def same(a: str, b: str) -> bool:
+def same(a: str, b: str, unit: str = "") -> bool:
     return a == b
 
 

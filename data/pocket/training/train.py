@@ -18,6 +18,7 @@ from pathlib import Path
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import torch
+import words as W
 from batches import BELIEFS_FROM, Encoder, Mixer, mixture
 from exposures import Exposure, Telling, plan, tellings
 from muon import MuonAndAdam
@@ -35,7 +36,7 @@ from world import World
 from srdcr_lab.records import Exemplar
 
 POCKET = Path(__file__).resolve().parents[1]
-STEP_TOKENS = 6144
+STEP_TOKENS = 4096
 SNAPSHOT_FACTS, SNAPSHOT_EVERY = 360, 0.08
 WARM_UP_STEPS, FLAT_UNTIL, LAST_RATE = 60, 0.4, 0.02
 WORLD_CONTESTED_SEED = 11
@@ -65,7 +66,8 @@ def read_questions(folder: Path) -> Questions:
 def corpus(questions: Questions, world: World, r: random.Random, passages: int = 3000) -> list[str]:
     """What the tokenizer learns its pieces from: questions, exemplars and the training world's text."""
     known = [question for _, question, _ in questions.evaluated] + [text for e in questions.exemplars for text in (e.question, e.context)]
-    texts = known * 10
+    common = W.NOUNS + W.ADJECTIVES + W.VERBS + W.FUNCTION_WORDS + W.MONTHS + W.JOBS
+    texts = known * 20 + [" ".join(("", *common, *(word.capitalize() for word in common if word in W.FUNCTION_WORDS)))] * 60
     for _ in range(passages):
         fact = world.fact(r)
         texts += [fact.question, world.passage(fact, fact.answer, r)]
@@ -209,7 +211,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--facts", type=Path, default=POCKET.parent / "facts")
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--vocabulary", type=int, default=2600)
+    parser.add_argument("--vocabulary", type=int, default=3000)
     parser.add_argument("--world-facts", type=int, default=900)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--probe-seconds", type=float, default=60)

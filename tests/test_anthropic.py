@@ -1,0 +1,182 @@
+"""AnthropicChat: the official SDK over real HTTP against the loopback server. What both adapters share is in test_openai."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pytest
+
+from srdcr_lab.models.anthropic import AnthropicChat
+from srdcr_lab.prompts import render
+from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
+from tests.loopback.behaviour import Fault
+from tests.loopback.fixture import loopback, no_keys, quick_retries  # noqa: F401 (fixtures)
+from tests.loopback.server import Loopback
+
+GREEDY = Request(render("answer_from_memory", question="When was the bridge built?"), 16, logprobs=True)
+DRAWS = replace(GREEDY, temperature=0.5, stream="knowledge", draws=tuple(range(10)))
+T = TypeVar("T")
+
+
+def model_of(server: Loopback, **options: Any) -> AnthropicChat:
+    return AnthropicChat("tested", base_url=server.url, **options)
+
+
+def use(model: AnthropicChat, call: Callable[[AnthropicChat], Awaitable[T]]) -> T:
+    async def run() -> T:
+        try:
+            return await call(model)
+        finally:
+            await model.aclose()
+
+    return asyncio.run(run())
+
+
+def ask(server: Loopback, request: Request = GREEDY, **options: Any) -> tuple[Completion, ...]:
+    return use(model_of(server, **options), lambda model: model.complete(request))
+
+
+def test_answer_without_logprobs(loopback: Loopback) -> None:
+    (answer,) = ask(loopback)
+    assert answer.text.isdigit()
+    assert (answer.tokens, answer.logprobs, answer.finish_reason) == (None, None, FinishReason.STOP)
+    assert (answer.prompt_tokens, answer.completion_tokens) == (53, 2)
+    assert not model_of(loopback).capabilities.logprobs
+
+
+def test_what_is_sent(loopback: Loopback) -> None:
+    system, *others = GREEDY.messages
+    ask(loopback, replace(GREEDY, stop=("\n", "Question:")))
+    (asked,) = loopback.completions
+    assert asked.body == {
+        "model": "tested",
+        "system": system.content,
+        "messages": [{"role": message.role, "content": message.content} for message in others],
+        "temperature": 0.0,
+        "max_tokens": 16,
+        "stop_sequences": ["Question:"],
+    }
+    assert asked.api_version == "2023-06-01"
+
+
+def test_each_draw_is_a_request(loopback: Loopback) -> None:
+    answers = ask(loopback, DRAWS)
+    assert [answer.draw for answer in answers] == list(range(10))
+    assert all(answer.prompt_tokens for answer in answers)
+    assert len(loopback.completions) == 10
+    assert AnthropicChat.draws_per_request == 1
+
+
+def test_draws_that_arrive_are_handed_on_though_another_fails(loopback: Loopback) -> None:
+    loopback.behaviour.faults = [Fault.SERVER_ERROR]
+    arrived: list[Completion] = []
+    with pytest.raises(CallFailed, match="answered 500"):
+        use(model_of(loopback, max_retries=0), lambda model: model.complete_counted(DRAWS, arrived.extend))
+    assert len(arrived) == 9
+
+
+def test_white_space_stop_is_applied_here(loopback: Loopback) -> None:
+    loopback.reply = lambda messages, temperature, seed: "1874\nQuestion: another"
+    (answer,) = ask(loopback, replace(GREEDY, stop=("\n",)))
+    assert (answer.text, answer.finish_reason) == ("1874", FinishReason.STOP)
+
+
+@pytest.mark.parametrize(
+    ("finish", "expected"),
+    [
+        ("stop", FinishReason.STOP),
+        ("stop_sequence", FinishReason.STOP),
+        ("length", FinishReason.LENGTH),
+        ("model_context_window_exceeded", FinishReason.LENGTH),
+        ("refusal", FinishReason.REFUSAL),
+    ],
+)
+def test_finish_reasons(loopback: Loopback, finish: str, expected: FinishReason) -> None:
+    loopback.behaviour.finish = finish
+    assert ask(loopback)[0].finish_reason is expected
+
+
+def test_empty_content_is_an_empty_text(loopback: Loopback) -> None:
+    loopback.reply = lambda messages, temperature, seed: ""
+    assert ask(loopback)[0].text == ""
+
+
+def test_several_user_messages_in_a_row(loopback: Loopback) -> None:
+    ask(loopback, Request((Message("user", "a"), Message("user", "b")), 8))
+    assert loopback.completions[0].body["messages"] == [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
+
+
+def test_refused_temperature_is_bad_input(loopback: Loopback) -> None:
+    loopback.behaviour.refuses = frozenset({"temperature"})
+    with pytest.raises(BadInput, match=r"anthropic:tested refuses temperature; SR-DCR needs T = 0 and T = 0\.5"):
+        ask(loopback)
+
+
+def test_temperature_beyond_its_range_is_bad_input(loopback: Loopback) -> None:
+    with pytest.raises(BadInput, match=r"temperatures from 0 to 1; 1\.2 was asked for"):
+        ask(loopback, replace(DRAWS, temperature=1.2))
+    assert not loopback.completions
+
+
+@pytest.mark.parametrize(
+    ("fault", "in_vain"),
+    [
+        (Fault.RATE_LIMIT, 0),
+        (Fault.SERVER_ERROR, 0),
+        (Fault.GATEWAY_TIMEOUT, 1),
+        (Fault.CUT, 1),
+        (Fault.CUT_MID_BODY, 1),
+        (Fault.BROKEN_JSON, 1),
+        (Fault.NOT_A_COMPLETION, 1),
+        (Fault.WRONG_TYPES, 1),
+        (Fault.HANG, 1),
+    ],
+)
+def test_a_fault_is_survived_and_counted(loopback: Loopback, fault: Fault, in_vain: int) -> None:
+    loopback.behaviour.faults = [fault]
+    (answer,), counted = use(model_of(loopback, timeout_s=0.3), lambda model: model.complete_counted(GREEDY))
+    assert answer.text.isdigit()
+    assert counted == in_vain
+    assert len(loopback.completions) == 2
+
+
+def test_a_lasting_fault_fails_the_call_with_a_sentence(loopback: Loopback) -> None:
+    loopback.behaviour.faults = [Fault.CUT] * 9
+    with pytest.raises(CallFailed, match="failed or was cut, 3 times") as failure:
+        ask(loopback, max_retries=2)
+    assert (len(loopback.completions), failure.value.unanswered_attempts) == (3, 3)
+
+
+def test_missing_key_is_named(no_keys: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path))  # where the SDK looks for a login
+    with pytest.raises(BadInput, match="set the environment variable ANTHROPIC_API_KEY"):
+        AnthropicChat("claude-haiku")
+
+
+def test_refused_key_is_bad_input(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-wrong-0123456789")
+    loopback.behaviour.key = "sk-ant-right-0123456789"
+    with pytest.raises(BadInput, match="the key in ANTHROPIC_API_KEY was refused") as refusal:
+        use(model_of(loopback), lambda model: model.check())
+    assert "0123456789" not in str(refusal.value)
+
+
+def test_unknown_model_is_bad_input(loopback: Loopback) -> None:
+    loopback.behaviour.models = ("another",)
+    with pytest.raises(BadInput, match="knows no such model or path"):
+        ask(loopback)
+
+
+def test_check_and_a_base_url_with_its_version(loopback: Loopback) -> None:
+    model = AnthropicChat("tested", base_url=f"{loopback.url}/v1/")
+    use(model, lambda model: model.check())
+    assert [asked.path for asked in loopback.asked] == ["/v1/models"]
+
+
+def test_the_record_of_what_was_sent_says_what_the_protocol_lacks(loopback: Loopback) -> None:
+    sent = model_of(loopback).sent()
+    assert set(sent["dropped"]) == {"seed", "logprobs", "n"}
+    assert sent["api_version"] == "2023-06-01"

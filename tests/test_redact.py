@@ -1,0 +1,71 @@
+"""No secret survives `redact`; ordinary text does."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from srdcr_lab.models.redact import address, redact
+
+SECRET = st.text(string.ascii_letters + string.digits, min_size=12, max_size=40)
+AROUND = st.text(string.ascii_letters + " .,:;'\"{}()\n", max_size=30)
+FORMS = (
+    "sk-{}", "Incorrect API key provided: sk-proj-{}.", "Authorization: Bearer {}", "{{'x-api-key': '{}'}}", '"api_key": "{}"',
+    "https://user:{}@host.example/v1", "https://{}@host.example", "http://127.0.0.1:80/v1?key={}", "bearer {}", "access_token={}",
+)  # fmt: skip
+
+
+@given(secret=SECRET, form=st.sampled_from(FORMS), before=AROUND, after=AROUND)
+def test_no_secret_survives(secret: str, form: str, before: str, after: str) -> None:
+    assert secret not in redact(f"{before} {form.format(secret)} {after}")
+
+
+@given(secret=SECRET, before=AROUND, after=AROUND)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_key_of_the_environment_survives(monkeypatch: pytest.MonkeyPatch, secret: str, before: str, after: str) -> None:
+    monkeypatch.setenv("SOME_API_KEY", secret)
+    assert secret not in redact(before + secret + after)
+
+
+@given(st.text(max_size=200))
+def test_redacting_twice_changes_nothing(text: str) -> None:
+    assert redact(redact(text)) == redact(text)
+
+
+@given(secret=SECRET, form=st.sampled_from(FORMS))
+def test_redacting_a_secret_twice_changes_nothing(secret: str, form: str) -> None:
+    once = redact(form.format(secret))
+    assert redact(once) == once
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rate limit reached for gpt-4o: 500 requests per minute.",
+        "The basic reason is a time-out; the key point was reached at 18:30.",
+        "Unsupported value: 'temperature' does not support 0 with this model.",
+        "http://127.0.0.1:8000/v1/chat/completions",
+        "task-specific risk-free desk-1234",
+    ],
+)
+def test_ordinary_text_is_unchanged(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_a_url_keeps_its_host_and_path() -> None:
+    assert redact("POST https://me:pw@host.example:444/v1/chat?key=k#x failed") == "POST https://host.example:444/v1/chat failed"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://me:pw@host.example/v1", "host.example:443"),
+        ("http://127.0.0.1:8099/v1", "127.0.0.1:8099"),
+        ("http://localhost", "localhost:80"),
+    ],
+)
+def test_address_is_host_and_port(url: str, expected: str) -> None:
+    assert address(url) == expected

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from srdcr_lab.records import BadInput, Stopped
+from srdcr_lab.records import BadInput, SrdcrError, Stopped
 
 DONE, SOME_FAILED, BAD_INPUT, RESUMABLE = 0, 1, 2, 3
 
@@ -27,6 +27,9 @@ def main(arguments: list[str] | None = None) -> None:
     except Stopped as error:
         _complain(error)
         code = RESUMABLE
+    except SrdcrError as error:
+        _complain(error)
+        code = SOME_FAILED
     except click.ClickException as error:
         _complain(error.format_message())
         code = BAD_INPUT
@@ -123,6 +126,19 @@ def run(out: Path, **options: Any) -> int:
             + (f"; {failed} rows carry an error, see the column error of records.parquet" if failed else "")
         )
     return SOME_FAILED if failed else DONE
+
+
+@cli.command()
+@click.option("--model", help="as in srdcr run; default: what each notebook says")
+@click.option("--items", help="as in srdcr run; default: what each notebook says")
+@click.option("--limit", type=int, help="at most so many items")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("results/notebooks"), show_default=True)
+def notebooks(out: Path, **options: Any) -> None:
+    """Execute the sequence of notebooks with these parameters, into --out."""
+    from srdcr_lab.study.notebooks import run_notebooks
+
+    for path in run_notebooks(out, {name.upper(): value for name, value in options.items()}):
+        click.echo(path.name)
 
 
 @cli.group()

@@ -1,4 +1,4 @@
-"""AnthropicChat: the official SDK over real HTTP against the loopback server. What both adapters share is in test_openai."""
+"""AnthropicChat: the official SDK over real HTTP. What both adapters share is tested in test_openai."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from srdcr_lab.models.anthropic import AnthropicChat
 from srdcr_lab.prompts import render
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 from tests.loopback.behaviour import Fault
-from tests.loopback.fixture import loopback, no_keys, quick_retries  # noqa: F401 (fixtures)
 from tests.loopback.server import Loopback
+
+pytest_plugins = ("tests.loopback.fixture",)
 
 GREEDY = Request(render("answer_from_memory", question="When was the bridge built?"), 16, logprobs=True)
 DRAWS = replace(GREEDY, temperature=0.5, stream="knowledge", draws=tuple(range(10)))
@@ -43,8 +44,12 @@ def test_answer_without_logprobs(loopback: Loopback) -> None:
     (answer,) = ask(loopback)
     assert answer.text.isdigit()
     assert (answer.tokens, answer.logprobs, answer.finish_reason) == (None, None, FinishReason.STOP)
-    assert (answer.prompt_tokens, answer.completion_tokens) == (53, 2)
     assert not model_of(loopback).capabilities.logprobs
+
+
+def test_usage_is_counted(loopback: Loopback) -> None:
+    (answer,) = ask(loopback, Request((Message("system", "Answer."), Message("user", "When was it?")), 16))
+    assert (answer.prompt_tokens, answer.completion_tokens) == (2 + 4, 2)
 
 
 def test_what_is_sent(loopback: Loopback) -> None:
@@ -106,7 +111,10 @@ def test_empty_content_is_an_empty_text(loopback: Loopback) -> None:
 
 def test_several_user_messages_in_a_row(loopback: Loopback) -> None:
     ask(loopback, Request((Message("user", "a"), Message("user", "b")), 8))
-    assert loopback.completions[0].body["messages"] == [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
+    assert loopback.completions[0].body["messages"] == [
+        {"role": "user", "content": "a"},
+        {"role": "user", "content": "b"},
+    ]
 
 
 def test_refused_temperature_is_bad_input(loopback: Loopback) -> None:

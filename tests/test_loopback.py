@@ -14,9 +14,10 @@ import pytest
 from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.prompts import parse, render
 from srdcr_lab.records import Message, Request, Role, Turn, Verdict
-from tests.loopback.fixture import loopback, no_keys, quick_retries  # noqa: F401 (fixtures)
 from tests.loopback.replies import reply
 from tests.loopback.server import Loopback
+
+pytest_plugins = ("tests.loopback.fixture",)
 
 QUESTION = "When was the bridge built?"
 ROOT = Path(__file__).parents[1]
@@ -28,7 +29,7 @@ def said(messages: tuple[Message, ...], temperature: float = 0.0, seed: int = 0)
 
 def test_roles_speak_as_their_prompts_ask() -> None:
     passage = "The bridge was built in 1874."
-    turns = (Turn(0, Role.DEFENDER, "1874. It says so.", ("question", "passage")),)
+    turns = (Turn(round=0, role=Role.DEFENDER, text="1874. It says so.", saw_passage=True, saw_turns=()),)
     memory = said(render("answer_from_memory", question=QUESTION))
     assert memory.isdigit()
     assert said(render("answer_with_passage", question=QUESTION, passage=passage)) == "1874"

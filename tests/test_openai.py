@@ -14,8 +14,9 @@ from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.prompts import render
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 from tests.loopback.behaviour import Fault
-from tests.loopback.fixture import loopback, no_keys, quick_retries  # noqa: F401 (fixtures)
 from tests.loopback.server import Loopback
+
+pytest_plugins = ("tests.loopback.fixture",)
 
 GREEDY = Request(render("answer_from_memory", question="When was the bridge built?"), 16, logprobs=True)
 DRAWS = replace(GREEDY, temperature=0.5, stream="knowledge", draws=tuple(range(10)), logprobs=False)
@@ -403,7 +404,9 @@ def test_unreachable_server_is_bad_input_without_credentials(no_keys: None, quic
     assert "secret-word" not in f"{error.value}{model.sent()}"
 
 
-@pytest.mark.parametrize(("option", "value"), [("base_url", "localhost:8000/v1"), ("base_url", "http://host:x/v1"), ("concurrency", 0)])
+@pytest.mark.parametrize(
+    ("option", "value"), [("base_url", "localhost:8000/v1"), ("base_url", "http://host:x/v1"), ("concurrency", 0)]
+)
 def test_options_that_cannot_be_meant(no_keys: None, option: str, value: Any) -> None:
     with pytest.raises(BadInput, match="openai:tested"):
         OpenAIChat("tested", **({"base_url": "http://127.0.0.1:9/v1"} | {option: value}))
@@ -426,7 +429,12 @@ def test_the_models_belief_can_be_read_from_the_logprobs(loopback: Loopback) -> 
 
 
 def test_messages_reach_the_server_unchanged(loopback: Loopback) -> None:
-    odd = (Message("system", ""), Message("user", 'a"\\\n\u2028‹/passage›'), Message("user", "b"), Message("assistant", "c "))
+    odd = (
+        Message("system", ""),
+        Message("user", 'a"\\\n\u2028‹/passage›'),
+        Message("user", "b"),
+        Message("assistant", "c "),
+    )
     ask(loopback, Request(odd, 8))
     assert loopback.completions[0].body["messages"] == [{"role": m.role, "content": m.content} for m in odd]
 

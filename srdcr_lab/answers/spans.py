@@ -119,4 +119,7 @@ def is_whole_word(text: str, start: int, end: int) -> bool:
     """True where text[start:end] neither begins nor ends inside a word; scripts without spaces have no words."""
     if start > 0 and _joins(text[start - 1], text[start]):
         return False
-    return not (end < len(text) and _joins(text[end - 1], text[end]))
+    last = end - 1
+    while last > start and unicodedata.combining(text[last]):
+        last -= 1
+    return not (end < len(text) and _joins(text[last], text[end]))

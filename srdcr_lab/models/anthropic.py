@@ -78,15 +78,18 @@ class AnthropicChat(ApiChat):
     def _connect(self) -> anthropic.AsyncAnthropic:
         given = os.environ.get(self.key_variable) or os.environ.get("ANTHROPIC_AUTH_TOKEN")
         own_server = self._base_url or os.environ.get(self.url_variable)
-        client = anthropic.AsyncAnthropic(
-            api_key=PLACEHOLDER_KEY if own_server and not given else None,
-            base_url=self._base_url,
-            max_retries=self._max_retries,
-            timeout=self._timeout_s,
-            default_headers={"anthropic-version": API_VERSION},
-            http_client=self._http_client(),
-        )
-        if not (given or own_server or client.credentials):
+        try:
+            client = anthropic.AsyncAnthropic(
+                api_key=PLACEHOLDER_KEY if own_server and not given else None,
+                base_url=self._base_url,
+                max_retries=self._max_retries,
+                timeout=self._timeout_s,
+                default_headers={"anthropic-version": API_VERSION},
+                http_client=self._http_client(),
+            )
+        except anthropic.AnthropicError:  # a login that the SDK looks for on disk, and cannot read
+            client = None
+        if client is None or not (given or own_server or client.credentials):
             raise BadInput(
                 f"anthropic:{self.identity.name} needs a key: set the environment variable {self.key_variable}, "
                 "or name a server of your own with --base-url."

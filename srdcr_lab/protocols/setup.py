@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from srdcr_lab.data import ItemSet
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.protocols.choices import Choices
 from srdcr_lab.records import Exemplar, Item
+
+if TYPE_CHECKING:
+    from srdcr_lab.data import ItemSet
 
 
 @dataclass(frozen=True)

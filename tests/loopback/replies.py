@@ -8,6 +8,7 @@ the judge rules by hash.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Sequence
 
@@ -37,7 +38,7 @@ def reply(messages: Messages, temperature: float, seed: int) -> str:
 
 def belief(messages: Messages) -> float:
     """How sure the model is of its own year for this question, in [0.05, 0.999]."""
-    return 0.05 + 0.949 * unit("belief", question(messages[-1]["content"])) ** 0.5
+    return 0.05 + 0.949 * math.sqrt(unit("belief", question(messages[-1]["content"])))
 
 
 def question(text: str) -> str:
@@ -54,5 +55,5 @@ def unit(*parts: object) -> float:
 
 def _recalled(asked: str, temperature: float, seed: int) -> int:
     favourite = 1500 + int(500 * unit("year", asked))
-    strays = temperature > 0 and unit("stray", asked, seed) > 0.05 + 0.949 * unit("belief", asked) ** 0.5
+    strays = temperature > 0 and unit("stray", asked, seed) > 0.05 + 0.949 * math.sqrt(unit("belief", asked))
     return favourite + (1 + int(20 * unit("by", asked, seed)) if strays else 0)

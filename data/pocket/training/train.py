@@ -67,7 +67,7 @@ def corpus(questions: Questions, world: World, r: random.Random, passages: int =
     """What the tokenizer learns its pieces from: questions, exemplars and the training world's text."""
     known = [question for _, question, _ in questions.evaluated] + [text for e in questions.exemplars for text in (e.question, e.context)]
     common = W.NOUNS + W.ADJECTIVES + W.VERBS + W.FUNCTION_WORDS + W.MONTHS + W.JOBS
-    texts = known * 20 + [" ".join(("", *common, *(word.capitalize() for word in common if word in W.FUNCTION_WORDS)))] * 60
+    texts = [question for _, question, _ in questions.evaluated] * 40 + known * 20 + [" ".join(("", *common, *(word.capitalize() for word in common if word in W.FUNCTION_WORDS)))] * 60
     for _ in range(passages):
         fact = world.fact(r)
         texts += [fact.question, world.passage(fact, fact.answer, r)]

@@ -30,7 +30,7 @@ test: env ## every test
 	@$(PY) -m pytest -q
 
 lab: env ## JupyterLab in notebooks/
-	$(PY) -m jupyter lab --notebook-dir notebooks
+	$(PY) -m jupyterlab --ServerApp.root_dir=notebooks
 
 bench: env ## the speed figures
 	$(PY) bench/run.py

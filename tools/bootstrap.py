@@ -50,12 +50,18 @@ def up_to_date() -> bool:
     return PYTHON.exists() and STAMP.exists() and STAMP.read_text("utf-8") == fingerprint()
 
 
+def usable() -> bool:
+    """Whether .venv holds pip and the Python version that runs this script, and was made here, not copied or moved."""
+    script = VENV / "bin" / "pip"
+    if not (PYTHON.exists() and script.exists() and str(VENV) in script.read_text("utf-8")):
+        return False
+    probe = f"import pip, sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
+    return subprocess.run([PYTHON, "-c", probe], capture_output=True).returncode == 0
+
+
 def make_venv() -> None:
-    """Make .venv unless it is there, holds pip and has the Python version that runs this script."""
-    if PYTHON.exists():
-        probe = f"import pip, sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
-        if subprocess.run([PYTHON, "-c", probe], capture_output=True).returncode == 0:
-            return
+    if usable():
+        return
     if VENV.exists() and not (VENV / "pyvenv.cfg").exists():
         sys.exit(f"{VENV} is in the way and is no Python environment; move it and run make again.")
     print(f"Making the environment in .venv with Python {VERSION}.", flush=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from srdcr_lab.answers import names, number, text, year
@@ -39,6 +40,7 @@ KINDS: Mapping[AnswerType, Kind] = MappingProxyType(
 )
 
 
+@lru_cache(maxsize=10_000)  # the same few answers are compared again and again
 def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
     """Canonical form of a bare answer; two answers are compared by it. None where the text is no answer of that type.
 

@@ -6,12 +6,10 @@ import random
 from functools import cache
 
 from srdcr_lab.data.itemset import ItemSet
-from srdcr_lab.data.perturbations import YEAR_OFFSETS, offset_year
+from srdcr_lab.data.perturbations import SIGNED_YEAR_OFFSETS, offset_year, year_forms
 from srdcr_lab.data.tables import items_from_frame, read_table
 from srdcr_lab.records import Exemplar, Item
 from srdcr_lab.shipped import folder
-
-SIGNED_OFFSETS = tuple(sign * offset for offset in YEAR_OFFSETS for sign in (1, -1))
 
 
 @cache
@@ -40,15 +38,13 @@ def testbed(seed: int = 0) -> ItemSet:
     items = standard().items
     order = list(items)
     random.Random(seed).shuffle(order)
-    offsets = {item.item_id: SIGNED_OFFSETS[i % len(SIGNED_OFFSETS)] for i, item in enumerate(order)}
+    offsets = {item.item_id: SIGNED_YEAR_OFFSETS[i % len(SIGNED_YEAR_OFFSETS)] for i, item in enumerate(order)}
     return _set("facts:testbed", [form for item in items for form in (item, offset_year(item, offsets[item.item_id]))])
 
 
 def grid() -> ItemSet:
     """`facts:grid`: every question standard and under every one of its perturbations."""
-    return _set(
-        "facts:grid", [form for item in standard() for form in (item, *(offset_year(item, o) for o in SIGNED_OFFSETS))]
-    )
+    return _set("facts:grid", [form for item in standard() for form in year_forms(item)])
 
 
 def _set(name: str, items: list[Item]) -> ItemSet:

@@ -11,7 +11,13 @@ from srdcr_lab import answers
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
 YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
+SIGNED_YEAR_OFFSETS = tuple(sign * offset for offset in YEAR_OFFSETS for sign in (1, -1))
 _YEAR_LEVELS = ((20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE))
+
+
+def year_forms(item: Item) -> list[Item]:
+    """A standard item whose answer is a year, and its ten false forms: every signed offset."""
+    return [item, *(offset_year(item, offset) for offset in SIGNED_YEAR_OFFSETS)]
 
 
 def level_of_offset(offset: float) -> Level:

@@ -15,9 +15,21 @@ from srdcr_lab.records import Turn
 
 TAGS = ("passage", "debate", "defender", "critic", "judge", "answer")
 
-# Also full-width and small-form brackets, and white space or invisible characters before the name.
-_TAG = re.compile(r"[<＜﹤](?=[\s/／\u200b-\u200f\u2060\ufeff]*(?:" + "|".join(TAGS) + r")\b)", re.IGNORECASE)
-_VERDICT = re.compile(r"(final[\s*_-]+decision[\s*_]*)[:：﹕]", re.IGNORECASE)
+# What a reader does not see may stand before the name and between its letters; brackets and letters may be full-width.
+_UNSEEN = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+)
+
+
+def _seen_as(word: str) -> str:
+    """Expression for what looks like this word."""
+    return f"[{_UNSEEN}]*".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in word)
+
+
+_TAG = re.compile(rf"[<＜﹤](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})\b)", re.IGNORECASE)
+_VERDICT = re.compile(
+    rf"({_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*)[:：﹕]", re.IGNORECASE
+)
 
 
 def defuse(text: str) -> str:

@@ -6,11 +6,14 @@ import re
 
 from srdcr_lab.records import Verdict
 
+# Emphasis and quotation marks around the line or its parts are decoration: **Final decision:** REASONABLE.
 _VERDICT_LINE = re.compile(
-    r"[\s*_#>`\"']*final decision\s*:\s*[*_`\"']*(REASONABLE|UNREASONABLE)[\s.*_`\"']*", re.IGNORECASE
+    r"[\s*_#`\"'“]*final decision[\s*_`]*:[\s*_`\"'“]*(REASONABLE|UNREASONABLE)[\s.*_`\"'”]*", re.IGNORECASE | re.ASCII
 )
-_CONFIDENCE_LINE = re.compile(r"[\s*_]*confidence\s*:\s*[*_]*(\d{1,3})\s*%?[\s.*_]*", re.IGNORECASE)
-_OPENING = re.compile(r"\s*(.+?)\s*(?:\.(?=\s|$)|\n|$)", re.DOTALL)
+_CONFIDENCE_LINE = re.compile(r"[\s*_]*confidence[\s*_]*:[\s*_]*(\d{1,3})\s*%?[\s.*_]*", re.IGNORECASE | re.ASCII)
+_STOP = re.compile(r"\n|\.(?=\s|\Z)")
+_SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[A-Z]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|No|c|ca|approx)\Z")
+_SENTENCE = re.compile(r"\.\s+(?:I|I['’]m|The|This|That|It|My|We|As|A|An|While|You|According|There)\s")
 
 
 def verdict(reply: str) -> Verdict:
@@ -28,6 +31,14 @@ def confidence(reply: str) -> float | None:
 
 
 def opening_statement(reply: str) -> str:
-    """What stands before the first full stop or line break: where a debater was asked to put its answer."""
-    found = _OPENING.match(reply)
-    return found[1] if found else ""
+    """What stands before the first full stop or line break: where a debater was asked to put its answer.
+
+    A stop after an initial or an abbreviation ("J. R. R. Tolkien", "St. Louis") ends nothing, unless a sentence begins
+    after it ("Malcolm X. I am certain").
+    """
+    text = reply.strip()
+    for stop in _STOP.finditer(text):
+        shortened = _SHORTENED.search(text, max(0, stop.start() - 12), stop.start())
+        if stop[0] == "\n" or stop.end() == len(text) or not shortened or _SENTENCE.match(text, stop.start()):
+            return text[: stop.start()].strip()
+    return text

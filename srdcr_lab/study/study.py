@@ -9,7 +9,8 @@ import platform
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from copy import copy
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -138,6 +139,14 @@ class Study:
         except KeyboardInterrupt:
             raise Stopped(f"interrupted; what was received is kept, run the same again to go on ({folder})") from None
         return Results(folder, temporary)
+
+    def only(self, items: Sequence[Item]) -> Study:
+        """The same study on other items, for a closer look: it shares models, exemplars and store, and writes no
+        folder."""
+        part = copy(self)
+        part._setup = replace(self._opened(self.out), items=replace(self.items, items=tuple(items)))
+        part.items, part.out, part._store = part._setup.items, None, self._store
+        return part
 
     def debate(self, item: Item | str) -> tuple[Item, Outcome]:
         """SR-DCR on one item (or item_id), with every turn of its debate: what notebook 00 walks through."""

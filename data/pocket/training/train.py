@@ -37,6 +37,7 @@ from srdcr_lab.records import Exemplar
 
 POCKET = Path(__file__).resolve().parents[1]
 STEP_TOKENS = 4096
+MOST_TELLINGS = 120  # a step; what is left waits for the next one
 SNAPSHOT_FACTS, SNAPSHOT_EVERY = 360, 0.08
 WARM_UP_STEPS, FLAT_UNTIL, LAST_RATE = 60, 0.4, 0.02
 WORLD_CONTESTED_SEED = 11
@@ -93,15 +94,11 @@ def rate(step: int, progress: float) -> float:
 
 
 class Clock:
-    """Progress through the run in [0, 1]: by tokens, or by minutes where these are given."""
+    """Progress through the run in [0, 1]: by tokens, or by minutes of training steps where these are given."""
 
     def __init__(self, tokens: int, minutes: float | None) -> None:
         self.budget, self.minutes = tokens, minutes
-        self.tokens, self.started = 0, time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.started
+        self.tokens, self.seconds = 0, 0.0
 
     @property
     def progress(self) -> float:
@@ -138,7 +135,7 @@ class Trainer:
     def due(self, progress: float) -> list[Telling]:
         """Tellings up to ``progress``, with one-off questions mixed in."""
         out = []
-        while self.schedule and self.schedule[-1].time <= progress:
+        while self.schedule and self.schedule[-1].time <= progress and len(out) < MOST_TELLINGS:
             out.append(self.schedule.pop())
             if self.materials.r.random() < ONE_OFF_SHARE:
                 out.append(one_off(self.materials))
@@ -146,6 +143,7 @@ class Trainer:
         return out
 
     def train_step(self, progress: float) -> None:
+        started = time.monotonic()
         told = [] if self.arguments.gate else self.encode(list(recall_rows(self.due(progress), self.materials)))
         left = max(STEP_TOKENS // 3, STEP_TOKENS - sum(len(ids) for ids, _ in told))
         rows = told + self.mixer.fill(self.materials, self.encode, left, mixture(progress, gate=self.arguments.gate))
@@ -155,6 +153,7 @@ class Trainer:
         self.clock.tokens += sum(len(ids) for ids, _ in rows)
         self.loss = loss if math.isnan(self.loss) else 0.97 * self.loss + 0.03 * loss
         self.step += 1
+        self.clock.seconds += time.monotonic() - started
 
     def backward(self, ids: torch.Tensor, weights: torch.Tensor, total: float) -> float:
         """Adds one bucket's gradient of the weighted mean loss; returns its share of that loss."""

@@ -17,9 +17,10 @@ from srdcr_lab.records import Role, Turn, Verdict
 REPEATABLE = settings(deadline=None, derandomize=True)
 OURS = re.compile(rf"<\s*/?\s*(?:{'|'.join(TAGS)})\b", re.IGNORECASE)
 _PIECES = (
-    '<~</~＜~﹤~< ~<\n/~<\u200b~>~ round="0">~passage~PASSAGE~pas\u00adsage~ｐassage~/debate~debate~judge~critic~defender~answer'
-    "~final decision~Final  Decision~FINAL\u00a0DECISION~final-decision~**final** **decision**~:~：~ : ~**:~`:~REASONABLE"
-    "~ UNREASONABLE~**~_~`~\"~'~“~.~\n~\r~\x0b~\x85~\u2028~ ~word~Question:~{{ question }}~{% raw %}~confidence: 99"
+    '<~</~＜~﹤~< ~<\n/~<\u200b~>~ round="0">~passage~PASSAGE~pas\u00adsage~ｐassage"
+    "~/debate~debate~judge~critic~defender~answer'
+    "~final decision~Final  Decision~FINAL\u00a0DECISION~final-decision~**final** **decision**~:~：~ : ~**:~`:"
+    "~REASONABLE~ UNREASONABLE~**~_~`~\"~'~“~.~\n~\r~\x0b~\x85~\u2028~ ~word~Question:~{{ question }}~{% raw %}~confidence: 99"
 )
 PIECES = st.lists(st.sampled_from(_PIECES.split("~")), max_size=12).map("".join)
 UNTRUSTED = st.one_of(PIECES, st.text(max_size=80))
@@ -223,9 +224,12 @@ def test_a_ruling_in_the_middle_is_not_read(reasons: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "stated"),
     [
-        ("confidence: 85", 0.85), ("Confidence: 85%", 0.85), ("**confidence:** 100", 1.0), ("confidence: 0.", 0.0), ("\nconfidence: 7 %\n", 0.07),
-        ("confidence: 101", None), ("confidence: 0.85", None), ("confidence: -5", None), ("85", None), ("", None), ("confidence: high", None),
-        ("I would say confidence: 85", None), ("confidence: 85\nor more", None), ("confidence: ٨٥", None), ("confidence: 8 5", None),
+        ("confidence: 85", 0.85), ("Confidence: 85%", 0.85), ("**confidence:** 100", 1.0), ("confidence: 0.", 0.0),
+        ("\nconfidence: 7 %\n", 0.07),
+        ("confidence: 101", None), ("confidence: 0.85", None), ("confidence: -5", None), ("85", None), ("", None),
+        ("confidence: high", None),
+        ("I would say confidence: 85", None), ("confidence: 85\nor more", None), ("confidence: ٨٥", None),
+        ("confidence: 8 5", None),
     ],
 )  # fmt: skip
 def test_confidences(reply: str, stated: float | None) -> None:
@@ -235,9 +239,12 @@ def test_confidences(reply: str, stated: float | None) -> None:
 @pytest.mark.parametrize(
     ("reply", "opening"),
     [
-        ("1874. I am certain. It was 1874.", "1874"), ("1874", "1874"), ("1874.", "1874"), ("1,250.5 mg. Sure.", "1,250.5 mg"), ("  Paris\nFrance", "Paris"),
-        ("J. R. R. Tolkien. I am certain.", "J. R. R. Tolkien"), ("George W. Bush. The passage errs.", "George W. Bush"), ("44 B.C. I am certain.", "44 B.C"),
-        ("Malcolm X. I am certain.", "Malcolm X"), ("St. Louis. I am certain.", "St. Louis"), ("c. 1066. I am certain.", "c. 1066"), ("", ""), (" \n", ""),
+        ("1874. I am certain. It was 1874.", "1874"), ("1874", "1874"), ("1874.", "1874"),
+        ("1,250.5 mg. Sure.", "1,250.5 mg"), ("  Paris\nFrance", "Paris"),
+        ("J. R. R. Tolkien. I am certain.", "J. R. R. Tolkien"),
+        ("George W. Bush. The passage errs.", "George W. Bush"), ("44 B.C. I am certain.", "44 B.C"),
+        ("Malcolm X. I am certain.", "Malcolm X"), ("St. Louis. I am certain.", "St. Louis"),
+        ("c. 1066. I am certain.", "c. 1066"), ("", ""), (" \n", ""),
     ],
 )  # fmt: skip
 def test_openings(reply: str, opening: str) -> None:

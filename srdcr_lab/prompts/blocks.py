@@ -38,7 +38,8 @@ def defuse(text: str) -> str:
 
 
 def _block(tag: str, text: str, attributes: str = "") -> str:
-    return f"<{tag}{attributes}>\n{defuse(text).strip()}\n</{tag}>"
+    shown = defuse(str(text)).strip()  # str: a field that a template names and nobody gave raises UndefinedError here
+    return f"<{tag}{attributes}>\n{shown}\n</{tag}>"
 
 
 def passage_block(passage: str) -> str:

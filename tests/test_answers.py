@@ -19,7 +19,7 @@ YEAR, NUMBER, NAME, CITY, TEXT = AnswerType
         ("10,000 BC", "-10000"),
         ("nineteen seventy-four", "1974"), ("eighteen hundred and six", "1806"), ("two thousand and four", "2004"),
         ("twenty twenty-one", "2021"), ("١٩٨٤", "1984"), ("１８７４", "1874"), ("१९४७", "1947"), ("1874年", "1874"),
-        ("Answer: 1874", "1874"), ("**1874**", "1874"),
+        ("Answer: 1874", "1874"), ("**1874**", "1874"), ("c.1066", "1066"),
         ("1920s", None), ("3rd century", None), ("the 19th", None), ("1914–1918", None), ("1,874", None),
         ("1874.5", None),
         ("1500 metres", None), ("0", None), ("", None), ("  \n", None), ("a king", None), ("unknown", None),
@@ -260,6 +260,9 @@ def test_a_year_is_found_in_every_spelling_and_not_inside_others() -> None:
         "[18]", "1918", "AD 1918", "nineteen eighteen", "1918", "1918", "1918", "1918", "1918", "1918", "1918",
         "1918",
         "1918",  # "1918 people?" cannot be told from a year
+    ]  # fmt: skip
+    assert surfaces("1918: a year; year=1918; c.1918; 11/1918; 1918 ad sales; 1918 a.d.; at 19:18; 1:1918", "1918", YEAR) == [
+        "1918", "1918", "1918", "1918", "1918", "1918 a.d.",
     ]  # fmt: skip
     assert surfaces("In 44 BC, 44 B.C. and -44; 44 men.", "44 BC", YEAR) == ["44 BC", "44 B.C."]
 

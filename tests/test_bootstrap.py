@@ -9,7 +9,7 @@ from pathlib import Path
 
 import bootstrap
 import pytest
-from pip_settings import read_pip_settings, uv_environment
+from pip_settings import read_pip_settings, uv_environment, uv_options
 
 TOOLS = Path(bootstrap.__file__).parent
 
@@ -98,3 +98,8 @@ def test_uv_settings_of_the_user_win(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_index_needs_no_other_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_INDEX_STRATEGY", raising=False)
     assert "UV_INDEX_STRATEGY" not in uv_environment({"index-url": "https://pips"})
+
+
+@pytest.mark.parametrize(("value", "options"), [("1", ["--no-index"]), ("true", ["--no-index"]), ("0", [])])
+def test_uv_asks_no_index_where_pip_may_not(value: str, options: list[str]) -> None:
+    assert uv_options({"no-index": value}) == options

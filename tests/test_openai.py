@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -335,6 +336,38 @@ def test_no_call_takes_more_attempts_than_max_attempts(loopback: Loopback) -> No
     assert len(loopback.completions) == failure.value.unanswered_attempts == model.max_attempts == 9
 
 
+def test_retry_after_is_honoured(loopback: Loopback) -> None:
+    loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT], 0.2
+    ask(loopback)
+    first, second = loopback.completions
+    assert second.start - first.end >= 0.2
+
+
+def test_a_cancelled_call_frees_its_slot(loopback: Loopback) -> None:
+    loopback.behaviour.faults = [Fault.HANG]
+
+    async def call(model: OpenAIChat) -> int:
+        hanging = asyncio.create_task(model.complete(GREEDY))
+        while not loopback.completions:
+            await asyncio.sleep(0.01)
+        hanging.cancel()
+        await asyncio.wait([hanging])
+        assert hanging.cancelled()
+        return len(await model.complete(GREEDY))
+
+    assert use(model_of(loopback, concurrency=1), call) == 1
+
+
+def test_closed_and_used_again(loopback: Loopback) -> None:
+    async def call(model: OpenAIChat) -> None:
+        await model.aclose()
+        await model.complete(GREEDY)
+        await model.aclose()
+        await model.complete(GREEDY)
+
+    use(model_of(loopback), call)
+
+
 def test_concurrency_is_bounded_and_first_come_first_served(loopback: Loopback) -> None:
     loopback.behaviour.latency_s = 0.02
 
@@ -355,6 +388,14 @@ def test_one_model_serves_two_event_loops(loopback: Loopback) -> None:
 
 
 # What the user has to act on -----------------------------------------------------------------------------------------
+
+
+def test_the_log_of_requests_holds_no_secret(loopback: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    url = loopback.openai_url.replace("http://", "http://user:secret-word@")
+    use(OpenAIChat("tested", base_url=url), lambda model: model.complete(GREEDY))
+    assert "/v1/chat/completions" in caplog.text
+    assert "secret-word" not in caplog.text
 
 
 def test_missing_key_is_named(no_keys: None) -> None:

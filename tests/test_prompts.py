@@ -17,10 +17,10 @@ from srdcr_lab.records import Role, Turn, Verdict
 REPEATABLE = settings(deadline=None, derandomize=True)
 OURS = re.compile(rf"<\s*/?\s*(?:{'|'.join(TAGS)})\b", re.IGNORECASE)
 _PIECES = (
-    '<~</~＜~﹤~< ~<\n/~<\u200b~>~ round="0">~passage~PASSAGE~pas\u00adsage~ｐassage"
-    "~/debate~debate~judge~critic~defender~answer'
-    "~final decision~Final  Decision~FINAL\u00a0DECISION~final-decision~**final** **decision**~:~：~ : ~**:~`:"
-    "~REASONABLE~ UNREASONABLE~**~_~`~\"~'~“~.~\n~\r~\x0b~\x85~\u2028~ ~word~Question:~{{ question }}~{% raw %}~confidence: 99"
+    "<~</~＜~﹤~< ~<\n/~<\u200b~>~ round='0'>~passage~PASSAGE~pas\u00adsage~ｐassage~/debate~debate~judge~critic"
+    "~defender~answer~final decision~Final  Decision~FINAL\u00a0DECISION~final-decision"
+    "~**final** **decision**~:~：~ : ~**:~`:"
+    "~REASONABLE~ UNREASONABLE~**~_~`~'~\"~“~.~\n~\r~\x0b~\x85~\u2028~ ~word~Question:~{{ question }}~{% raw %}"
 )
 PIECES = st.lists(st.sampled_from(_PIECES.split("~")), max_size=12).map("".join)
 UNTRUSTED = st.one_of(PIECES, st.text(max_size=80))

@@ -17,7 +17,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from pip_settings import read_pip_settings, uv_environment
+from pip_settings import read_pip_settings, uv_environment, uv_options
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.lock"
@@ -113,8 +113,16 @@ def install() -> None:
         If pip failed too.
     """
     try:
-        command = uv("pip", "install", "--python", PYTHON, "--quiet", "--build-constraint", LOCK.name, *EVERYTHING)
-        run(command, uv_environment(read_pip_settings(PYTHON)))
+        settings = read_pip_settings(PYTHON)
+        options: list[str | Path] = [
+            "--python",
+            PYTHON,
+            "--quiet",
+            "--build-constraint",
+            LOCK.name,
+            *uv_options(settings),
+        ]
+        run(uv("pip", "install", *options, *EVERYTHING), uv_environment(settings))
     except InstallFailed:
         print("uv could not do it; trying pip, which takes some minutes more.", flush=True)
         pip_install("--editable", ".[all]")

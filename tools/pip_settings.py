@@ -14,7 +14,6 @@ UV_NAMES = {  # pip's option: (uv's variable, what separates several values)
     "trusted-host": ("UV_INSECURE_HOST", " "),
     "timeout": ("UV_HTTP_TIMEOUT", ""),
     "default-timeout": ("UV_HTTP_TIMEOUT", ""),
-    "no-index": ("UV_NO_INDEX", ""),
     "cert": ("SSL_CERT_FILE", ""),
     "proxy": ("ALL_PROXY", ""),
 }
@@ -22,7 +21,7 @@ UV_NAMES = {  # pip's option: (uv's variable, what separates several values)
 
 def read_pip_settings(python: Path) -> dict[str, str]:
     """Option → value as `pip install` would use it: its variables over `install` over `global` settings."""
-    listing = subprocess.run([python, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True).stdout
+    listing = subprocess.run([python, "-m", "pip", "config", "list"], capture_output=True, text=True).stdout
     found: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
     for line in listing.splitlines():
         key, _, value = line.partition("=")
@@ -32,6 +31,11 @@ def read_pip_settings(python: Path) -> dict[str, str]:
     return found["global"] | found["install"] | found[":env:"]
 
 
+def uv_options(settings: dict[str, str]) -> list[str]:
+    """What has no variable: pip may be told to ask no index at all."""
+    return ["--no-index"] if settings.get("no-index", "").lower() in {"1", "true", "yes", "on", "y", "t"} else []
+
+
 def uv_environment(settings: dict[str, str]) -> dict[str, str]:
     """The process environment for uv. A variable of uv's own that is already set stays as it is."""
     told = {}
@@ -39,8 +43,6 @@ def uv_environment(settings: dict[str, str]) -> dict[str, str]:
         if option in UV_NAMES and value.split():
             name, separator = UV_NAMES[option]
             told[name] = separator.join(value.split()) if separator else value
-    if (
-        "UV_EXTRA_INDEX_URL" in told
-    ):  # pip takes the best version of all its indexes, uv that of the first one that knows the name
+    if "UV_EXTRA_INDEX_URL" in told:  # pip takes the best version of all indexes, uv that of the first that has any
         told["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     return told | dict(os.environ)

@@ -14,13 +14,14 @@ from srdcr_lab.answers.spans import Span, fold_digits
 from srdcr_lab.answers.units import meanings
 from srdcr_lab.answers.words import spelled_numbers
 
-_BC = r"(?:B\.?[ \u00a0]?C\.?(?:[ \u00a0]?E)?)"
-_AD = r"(?:A\.?[ \u00a0]?D|C\.?[ \u00a0]?E)"
-_AFTER = re.compile(rf"[ \u00a0]?(?:(?P<bc>{_BC})|(?P<ad>{_AD}))(?!\w)(?:(?<=\.[A-Za-z])\.)?", re.IGNORECASE)
-_BEFORE = re.compile(r"(?<!\w)(?:A\.?[ \u00a0]?D\.?|C\.?[ \u00a0]?E\.?)[ \u00a0]?\Z", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<!\w)(?:\d{1,3}(?:,\d{3})+|\d{1,7})(?![\w])(?!,\d{3}(?!\d))(?!\.\d(?!\d?\.\d))(?![:%‰°])")
-_TIED_BEFORE = re.compile(r"(?:\d[.:/,]|[$€£¥₹]\s?|[.#/=]|\d')\Z")
-_DATE_BEFORE = re.compile(r"(?<!\d)\d{1,2}(?:\.[ ]?|/|-)\d{1,2}[./-]\Z|(?<!\d)\d{1,2},\Z|(?<!\d)\d{4}/\Z")
+# Capitals, or small letters with full stops ("a.d."); plain "bc" too, but "ad" and "ce" are also other words.
+_BC = r"(?:B\.?[ \u00a0]?C\.?(?:[ \u00a0]?E)?|b\.[ \u00a0]?c\.(?:[ \u00a0]?e)?|bce?)"
+_AD = r"(?:A\.?[ \u00a0]?D|C\.?[ \u00a0]?E|a\.[ \u00a0]?d|c\.[ \u00a0]?e)"
+_AFTER = re.compile(rf"[ \u00a0]?(?:(?P<bc>{_BC})|(?P<ad>{_AD}))(?!\w)(?:(?<=\.[A-Za-z])\.)?")
+_BEFORE = re.compile(rf"(?<!\w){_AD}\.?[ \u00a0]?\Z")
+_NUMBER = re.compile(r"(?<!\w)(?:\d{1,3}(?:,\d{3})+|\d{1,7})(?![\w])(?!,\d{3}(?!\d))(?!\.\d(?!\d?\.\d))(?!:\d|[%‰°])")
+_TIED_BEFORE = re.compile(r"(?:\d[.:/,]|[$€£¥₹]\s?|(?<![^\W\d_])\.|[#/]|\d')\Z")
+_DATE_BEFORE = re.compile(r"(?<!\d)\d{1,2}(?:\.[ ]?|/|-)\d{1,2}[./-]\Z|(?<!\d)\d{1,2},\Z|(?<!\d)(?:\d{4}|\d{1,2})/\Z")
 _CUE_BEFORE = re.compile(
     r"(?<!\w)(?:in|by|since|until|till|from|before|after|of|year|about|around|circa|ca?\.|during|anno)[ \u00a0]\Z",
     re.IGNORECASE,
@@ -70,7 +71,7 @@ def _with_era(folded: str, found: re.Match[str]) -> Year | None:
     after = _AFTER.match(folded, found.end())
     before = _BEFORE.search(folded, max(0, found.start() - 8), found.start())
     value = int(found[0].replace(",", ""))
-    if not value or not (after or before):
+    if not (after or before) or not 0 < value <= (9_999_999 if after and after["bc"] else 9999):
         return None
     start = before.start() if before else found.start()
     return Year(start, after.end() if after else found.end(), -value if after and after["bc"] else value, certain=True)
@@ -139,7 +140,7 @@ def canonical(text: str, unit: str = "") -> str | None:
     if len(text) > LONGEST_BARE:
         return None
     folded = fold_digits(text).strip()
-    signed = re.fullmatch(r"-(\d{1,4})", folded)
+    signed = re.fullmatch(r"-(\d{1,7})", folded)
     if signed:
         return str(-int(signed[1])) if int(signed[1]) else None
     found = years(folded)

@@ -53,7 +53,7 @@ class ItemSet:
         return own if len(own) >= 4 else self.exemplars
 
     def limit(self, n: int | None, seed: int = 0) -> ItemSet:
-        """At most `n` items: whole questions, drawn in turn from the strata (domain × levels), seeded.
+        """At most `n` items: whole questions, drawn in turn from the strata (domain × perturbations), seeded.
 
         A question's items stay together, so that standard and perturbed forms remain paired; only where not even one
         question fits is it cut.
@@ -66,19 +66,20 @@ class ItemSet:
         for item in self.items:
             questions[item.question_id].append(item)
         chosen: list[Item] = []
-        for group in _in_turn(questions.values(), seed):
+        groups = list(_in_turn(questions.values(), seed))
+        for group in groups:
             if len(chosen) + len(group) <= n:
                 chosen += group
-        chosen = chosen or next(iter(questions.values()))[:n]
+        chosen = chosen or groups[0][:n]
         keep = {item.item_id for item in chosen}
         return replace(self, items=tuple(item for item in self.items if item.item_id in keep))
 
 
 def _in_turn(groups: Iterable[list[Item]], seed: int) -> Iterator[list[Item]]:
     """Groups in a seeded order that takes one from each stratum before a second from any."""
-    strata: dict[tuple[str, ...], list[list[Item]]] = defaultdict(list)
+    strata: dict[tuple[object, ...], list[list[Item]]] = defaultdict(list)
     for group in groups:
-        strata[(group[0].domain, *(item.level for item in group))].append(group)
+        strata[(group[0].domain, *((item.level, item.perturbation_value) for item in group))].append(group)
     rng = random.Random(seed)
     for members in strata.values():
         rng.shuffle(members)

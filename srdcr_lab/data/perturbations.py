@@ -35,7 +35,10 @@ def offset_year(item: Item, offset: int) -> Item:
     """
     if item.answer_type is not AnswerType.YEAR or not item.is_standard or offset == 0:
         raise BadInput(f"{item.item_id}: only a standard item whose answer is a year can be offset, and not by 0")
-    year = int(item.gold_answer) + offset
+    gold = answers.normalise(item.gold_answer, item.answer_type)  # also of "AD 1066" or "44 BC"
+    if gold is None:
+        raise BadInput(f"{item.item_id}: the gold answer {item.gold_answer!r} is no year")
+    year = int(gold) + offset
     if year < 1:
         raise BadInput(f"{item.item_id}: {item.gold_answer} {offset:+d} lies before the year 1")
     claim = str(year)

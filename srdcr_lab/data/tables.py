@@ -75,13 +75,16 @@ def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: tuple[Exempl
     rows = [_Row(name, number, _texts(record)) for number, record in enumerate(frame.to_dict("records"), start=1)]
     guessed = answers.guess_type([row.text("gold_answer") for row in rows])
     items, exemplars = [], []
+    rows_of: dict[str, int] = {}
     for row in rows:
         item = _item(row, guessed)
         if row.get("is_exemplar").lower() in ("true", "1", "yes"):
             exemplars.append(_as_exemplar(item))
+        elif item.item_id in rows_of:
+            raise row.bad("item_id", f"{item.item_id!r} stands in row {rows_of[item.item_id]} already; make it unique")
         else:
+            rows_of[item.item_id] = row.number
             items.append(item)
-    _refuse_duplicates(items, name)
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     return with_exemplars(name, items, tuple(exemplars), exemplar_pool)
@@ -186,17 +189,6 @@ def _number(row: _Row, column: str) -> float | None:
         return float(value) if value else None
     except ValueError:
         raise row.bad(column, f"{value!r} is not a number") from None
-
-
-def _refuse_duplicates(items: list[Item], name: str) -> None:
-    seen: dict[str, int] = {}
-    for number, item in enumerate(items, start=1):
-        if item.item_id in seen:
-            raise BadInput(
-                f"{name}, row {number}, column item_id: {item.item_id!r} stands in row {seen[item.item_id]} already; "
-                "make it unique"
-            )
-        seen[item.item_id] = number
 
 
 def _as_exemplar(item: Item) -> Exemplar:

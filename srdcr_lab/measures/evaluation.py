@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from srdcr_lab.measures.knowledge import jeffreys_interval
 from srdcr_lab.records import Level, Missing, Verdict
@@ -28,11 +28,22 @@ def clustered_interval(
     if sizes.max() == 1:
         low, high = jeffreys_interval(values.sum(), values.size, level)
         return float(low), float(high)
-    sums = np.bincount(codes, weights=values)
-    rows = np.random.default_rng(seed).integers(0, sizes.size, (n_boot, sizes.size))
-    means = sums[rows].sum(axis=1) / sizes[rows].sum(axis=1)
+    sums: NDArray[np.float64] = np.bincount(codes, weights=values)
+    means = _resampled_means(sums, sizes, n_boot, np.random.default_rng(seed))
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def _resampled_means(
+    sums: NDArray[np.float64], sizes: NDArray[np.intp], n_boot: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Mean of each bootstrap sample of clusters, some samples at a time, so that memory stays bounded."""
+    means = np.empty(n_boot)
+    block = max(1, 1_000_000 // sizes.size)
+    for start in range(0, n_boot, block):
+        rows = rng.integers(0, sizes.size, (min(block, n_boot - start), sizes.size))
+        means[start : start + len(rows)] = sums[rows].sum(axis=1) / sizes[rows].sum(axis=1)
+    return means
 
 
 def accuracy(correct: pd.Series, clusters: pd.Series) -> dict[str, float | int]:

@@ -160,6 +160,7 @@ class ApiChat(ABC):
     async def aclose(self) -> None:
         """Close the connections of this event loop; those of loops that have ended went with them."""
         client, _ = self._clients.pop(asyncio.get_running_loop(), (self._first, None))
+        self._first = None
         if client is not None:
             await client.close()
 

@@ -7,6 +7,7 @@ up. The SDKs retry these without telling; a budget has to know of them.
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,11 @@ from functools import cache
 from typing import Any
 
 import httpx2
+
+from srdcr_lab.models.redact import RedactingFilter
+
+for _name in ("httpx2", "openai._base_client", "anthropic._base_client"):
+    logging.getLogger(_name).addFilter(RedactingFilter())
 
 
 @dataclass

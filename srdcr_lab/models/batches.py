@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.nn.functional import pad
 
+from srdcr_lab.models.row_cache import RowCache, joined
 from srdcr_lab.models.sampling import Draw
 
 _WASTE, _SLACK = 1.5, 4096  # padding that a joint batch may bring: a factor, and cells that do not matter
@@ -50,11 +51,8 @@ class Batch:
     cache: Any
     logits: torch.Tensor
 
-    def select(self, rows: list[Row], parents: Sequence[int], *, trim: bool) -> None:
-        """Go on with `rows`; row i continues the old row ``parents[i]``, which may have several children or none.
-
-        `trim` drops columns at the left that are padding in every row (plain caches only).
-        """
+    def select(self, rows: list[Row], parents: Sequence[int]) -> None:
+        """Go on with `rows`; row i continues the old row ``parents[i]``, which may have several children or none."""
         unchanged = list(parents) == list(range(len(self.rows)))
         self.rows = rows
         if unchanged or not rows:
@@ -62,11 +60,10 @@ class Batch:
         indices = torch.tensor(parents, device=self.mask.device)
         self.cache.reorder_cache(indices)
         self.mask = self.mask[indices]
-        empty = int(self.mask.any(dim=0).int().argmax()) if trim else 0
-        if empty >= _TRIM:
+        empty = int(self.mask.any(dim=0).int().argmax())
+        if empty >= _TRIM and isinstance(self.cache, RowCache):
             self.mask = self.mask[:, empty:]
-            for layer in self.cache.layers:
-                layer.keys, layer.values = layer.keys[:, :, empty:], layer.values[:, :, empty:]
+            self.cache.trim(empty)
 
     def drop(self, is_unwanted: Callable[[Draw], bool]) -> None:
         """Go on without some draws, and without the rows that have no others."""
@@ -75,7 +72,7 @@ class Batch:
         kept = [place for place, row in enumerate(self.rows) if row.draws]
         if len(kept) < len(self.rows):
             self.logits = self.logits[kept]
-            self.select([self.rows[place] for place in kept], kept, trim=False)
+            self.select([self.rows[place] for place in kept], kept)
 
     def extend_mask(self) -> None:
         """The mask with one more column, for the token that is about to be fed."""
@@ -83,7 +80,7 @@ class Batch:
 
 
 def join(batches: Iterable[Batch]) -> list[Batch]:
-    """The same rows in few batches, with bounded padding (plain caches only)."""
+    """The same rows in few batches, with bounded padding; their caches are `RowCache`s."""
     together: list[list[Batch]] = []
     for batch in sorted(batches, key=lambda batch: batch.mask.shape[1]):
         if together and _little_padding([*together[-1], batch]):
@@ -100,16 +97,6 @@ def _little_padding(parts: Sequence[Batch]) -> bool:
 
 
 def _joined(parts: Sequence[Batch]) -> Batch:
-    length = parts[-1].mask.shape[1]
-    missing = [length - part.mask.shape[1] for part in parts]
-    cache = parts[0].cache
-    for layer, *others in zip(*(part.cache.layers for part in parts), strict=True):
-        layers = list(zip([layer, *others], missing, strict=True))
-        layer.keys = torch.cat([pad(one.keys, (0, 0, gap, 0)) for one, gap in layers])
-        layer.values = torch.cat([pad(one.values, (0, 0, gap, 0)) for one, gap in layers])
-    return Batch(
-        rows=[row for part in parts for row in part.rows],
-        mask=torch.cat([pad(part.mask, (gap, 0)) for part, gap in zip(parts, missing, strict=True)]),
-        cache=cache,
-        logits=torch.cat([part.logits for part in parts]),
-    )
+    cache, mask = joined([part.cache for part in parts], [part.mask for part in parts])
+    rows = [row for part in parts for row in part.rows]
+    return Batch(rows, mask, cache, torch.cat([part.logits for part in parts]))

@@ -7,12 +7,15 @@ while others may still give back what they reserved; when nothing is left to wai
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.models.prices import Price
-from srdcr_lab.records import BudgetExhausted, CallFailed, Completion, Request
+from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request
 
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
+_ROUNDING = 1e-12
 
 
 class Budget:
@@ -23,10 +26,10 @@ class Budget:
         self.spent_usd = 0.0
         self._reserved = 0.0
         self._exhausted = False
-        self._changed = asyncio.Condition()
+        self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
 
     async def reserve(self, amount: float) -> None:
-        """Set aside `amount`, waiting while calls in flight may still release theirs.
+        """Set aside `amount`, waiting in line while calls in flight may still release theirs.
 
         Raises
         ------
@@ -36,32 +39,52 @@ class Budget:
         """
         if self.limit_usd is None:
             return
-        async with self._changed:
-            while not self._exhausted and self.spent_usd + self._reserved + amount > self.limit_usd + 1e-12:
-                if self._reserved <= 1e-12:
-                    self._exhausted = True
-                    self._changed.notify_all()
-                    break
-                await self._changed.wait()
-            if self._exhausted:
-                raise BudgetExhausted(
-                    f"the budget of ${self.limit_usd:g} does not cover the next call's worst case (${amount:.4f}; "
-                    f"${self.spent_usd:.4f} spent); raise --budget-usd and run again to go on from here"
-                )
-            self._reserved += amount
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append((amount, turn))
+        self._advance()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:  # our turn came at the same moment
+                self.settle(amount, 0.0)
+            raise
 
-    async def settle(self, reserved: float, spent: float) -> None:
+    def settle(self, reserved: float, spent: float) -> None:
         """Release a reservation and book what the call cost."""
-        async with self._changed:
-            self.spent_usd += spent
-            if self.limit_usd is not None:
-                self._reserved -= reserved
-            self._changed.notify_all()
+        self.spent_usd += spent
+        if self.limit_usd is not None:
+            self._reserved -= reserved
+            self._advance()
+
+    def _advance(self) -> None:
+        """Serve the line from its head, as far as the money goes."""
+        while self._waiting:
+            amount, turn = self._waiting[0]
+            if not turn.done():  # a cancelled one has left the line
+                if self._fits(amount):
+                    self._reserved += amount
+                    turn.set_result(None)
+                elif self._reserved > _ROUNDING and not self._exhausted:
+                    return
+                else:
+                    self._exhausted = True
+                    turn.set_exception(self._refusal(amount))
+            self._waiting.popleft()
+
+    def _fits(self, amount: float) -> bool:
+        limit = self.limit_usd
+        return not self._exhausted and (limit is None or self.spent_usd + self._reserved + amount <= limit + _ROUNDING)
+
+    def _refusal(self, amount: float) -> BudgetExhausted:
+        return BudgetExhausted(
+            f"the budget of ${self.limit_usd:g} does not cover the next call's worst case (${amount:.4f}; "
+            f"${self.spent_usd:.4f} spent); raise --budget-usd and run again to go on from here"
+        )
 
 
 class BudgetedModel:
-    """A `ChatModel` whose calls are paid from a `Budget`. Attempts that got no answer (time-out, cut connection)
-    count as spent."""
+    """A `ChatModel` whose calls are paid from a `Budget`. Attempts that got no answer (time-out, cut connection) count
+    as spent."""
 
     def __init__(self, model: ChatModel, budget: Budget, price: Price) -> None:
         self.identity, self.capabilities = model.identity, model.capabilities
@@ -78,25 +101,43 @@ class BudgetedModel:
         return len(request.draws) * self._price.cost(prompt_tokens, request.max_tokens)
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
+        return (await self.complete_counted(request))[0]
+
+    async def complete_counted(
+        self, request: Request, arrived: Callable[[Sequence[Completion]], None] | None = None
+    ) -> tuple[tuple[Completion, ...], int]:
+        """The completions, and how many attempts were sent in vain; `arrived` is told of completions as they come."""
         one_attempt = self.worst_case_usd(request)
         reserved = one_attempt * getattr(self._model, "max_attempts", 1)
+        billed = 0.0
+
+        def on_arrival(completions: Sequence[Completion]) -> None:
+            nonlocal billed
+            billed += sum(self._price.cost(c.prompt_tokens, c.completion_tokens) for c in completions)
+            if arrived:
+                arrived(completions)
+
+        def spent_with(unanswered: int) -> float:
+            return max(billed, min(billed + unanswered * one_attempt, reserved))
+
         await self._budget.reserve(reserved)
         spent = reserved  # what is booked if we are interrupted: nobody knows better
         try:
             if hasattr(self._model, "complete_counted"):
-                counted: tuple[tuple[Completion, ...], int] = await self._model.complete_counted(request)
-                completions, unanswered = counted
+                completions, unanswered = await self._model.complete_counted(request, on_arrival)
             else:
                 completions, unanswered = await self._model.complete(request), 0
-            spent = unanswered * one_attempt + sum(
-                self._price.cost(c.prompt_tokens, c.completion_tokens) for c in completions
-            )
+                on_arrival(completions)
+            spent = spent_with(unanswered)
         except CallFailed as error:
-            spent = getattr(error, "unanswered_attempts", 0) * one_attempt
+            spent = spent_with(error.unanswered_attempts)
+            raise
+        except BadInput:  # the provider refused the request
+            spent = billed
             raise
         finally:
-            await self._budget.settle(reserved, spent)
-        return completions
+            self._budget.settle(reserved, spent)
+        return completions, unanswered
 
     async def aclose(self) -> None:
         await self._model.aclose()

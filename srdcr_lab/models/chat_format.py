@@ -32,9 +32,7 @@ class ChatFormat:
         """
         if self._folds_system:
             messages = fold_system(messages)
-        return tuple(
-            self._apply(messages, tokenize=True, add_generation_prompt=True, sanitize_control_tokens=True)
-        )
+        return tuple(self._apply(messages, tokenize=True, add_generation_prompt=True, sanitize_control_tokens=True))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of a reply's tokens, special tokens left out."""

@@ -2,7 +2,7 @@
 
 A *row* of a batch is one distinct partial sample, with the draws that so far agree on it. The draws of one prompt start
 as a single row, so a prompt is computed once; where draws choose different tokens the row splits, and the rows of the
-key/value cache are selected to match. What is finished leaves the batch, and new prompts can join a running one.
+key/value cache (`srdcr_lab.models.row_cache`) follow. What is finished leaves the batch, and new prompts can join a running one.
 Prompts that begin alike are computed on top of one copy of their common beginning, which is also kept for later ones.
 """
 
@@ -20,6 +20,7 @@ from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
 from srdcr_lab.models.batches import Batch, Row, join
 from srdcr_lab.models.prefixes import KeyValues, PrefixStore, Prompt, common_length, plan
+from srdcr_lab.models.row_cache import RowCache, Scratch
 from srdcr_lab.models.sampling import Draw, choose
 
 _PREFILL_TOKENS = 8192  # padded tokens in one forward call of a prefill
@@ -90,6 +91,7 @@ class Decoder:
         self._takes_positions = "position_ids" in accepted
         self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
         self._prefixes = PrefixStore(prefix_bytes)
+        self._scratch = Scratch()
         self.stats = Stats()
         self.padding, self.bytes_per_token = self._examine()
         self._sharing = share_prefixes and self.padding is Padding.ANYWHERE
@@ -124,7 +126,7 @@ class Decoder:
                 if child.draws:
                     children.append(child)
                     parents.append(place)
-        batch.select(children, parents, trim=self.padding is Padding.ANYWHERE)
+        batch.select(children, parents)
         if children:
             self.stats.decode_steps += 1
             self.stats.decode_rows += len(children)
@@ -183,7 +185,8 @@ class Decoder:
             positions = self._tensor([[length] * gap + list(range(length, len(prompt))) for prompt, gap in lines])
             cache = self._cache(states, len(piece))
             logits = self._forward(ids, mask, positions, cache)
-            batches.append(Batch([rows[prompt] for prompt in piece], mask, cache, logits))
+            whole = RowCache.of(cache, self._scratch) if self.padding is Padding.ANYWHERE else cache
+            batches.append(Batch([rows[prompt] for prompt in piece], mask, whole, logits))
             self.stats.batches += 1
             self.stats.prefill_tokens += int(mask[:, length:].sum())
         return batches

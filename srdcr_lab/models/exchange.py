@@ -12,14 +12,26 @@ from srdcr_lab.records import BadInput, Completion, FinishReason, ModelIdentity
 
 
 def export(store: Store, target: Path) -> int:
-    """Write every request with its completions, one a line, sorted; return the number of lines."""
+    """Write every request with its completions, one a line, sorted; return the number of lines.
+
+    Raises
+    ------
+    BadInput
+        If the target cannot be written, or is a store: completions that were paid for are not overwritten.
+    """
+    if target.is_file() and _is_sqlite(target):
+        raise BadInput(f"{target} is a store, which an export would destroy; give another target")
     part = target.with_name(target.name + ".part")
     lines = 0
-    with part.open("w", encoding="utf-8") as file:
-        for record in store.records():
-            file.write(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
-            lines += 1
-    part.replace(target)
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            for record in store.records():
+                file.write(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
+                lines += 1
+        part.replace(target)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
     return lines
 
 
@@ -55,10 +67,10 @@ def _from_store(path: Path) -> Iterator[Any]:
 
 
 def _from_export(path: Path) -> Iterator[Any]:
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
-                yield _parsed(json.loads(line))
+                yield _parsed(json.loads(line.decode("utf-8")))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise BadInput(f"{path}, line {number}: no record of a store export ({error})") from None
 
@@ -70,9 +82,11 @@ def _parsed(record: Mapping[str, Any]) -> tuple[ModelIdentity, Any, list[Complet
 
 
 def _completion(fields: Mapping[str, Any]) -> Completion:
-    tokens, logprobs = fields["tokens"], fields["logprobs"]
+    text, tokens, logprobs = fields["text"], fields["tokens"], fields["logprobs"]
+    if not isinstance(text, str):
+        raise ValueError("the text of a completion is no text")
     return Completion(
-        text=str(fields["text"]),
+        text=text,
         draw=int(fields["draw"]),
         tokens=None if tokens is None else tuple(map(str, tokens)),
         logprobs=None if logprobs is None else tuple(map(float, logprobs)),

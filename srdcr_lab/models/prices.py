@@ -64,7 +64,7 @@ def _package_price(model: ModelIdentity) -> Price | None:
 
 def _read(path: Path) -> dict[str, Price]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read the price table {path} ({error})") from None
@@ -76,7 +76,7 @@ def _read(path: Path) -> dict[str, Price]:
             values = [float(row[column]) / 1e6 for column in _COLUMNS[1:]]
         except (TypeError, ValueError):
             values = [math.nan]
-        if not all(value >= 0 for value in values):
+        if not all(0 <= value < math.inf for value in values):
             raise BadInput(f"{path}, row {number}: prices are US dollars per million tokens, 0 or more")
         prices[row["model"]] = Price(values[0], values[1], path.name)
     return prices

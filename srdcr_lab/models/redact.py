@@ -6,6 +6,7 @@ key that they refuse, and SDKs quote the address they called.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from urllib.parse import urlsplit
@@ -57,6 +58,14 @@ def address(url: object) -> str:
     parts = urlsplit(str(url))
     port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
     return f"{parts.hostname}:{port}" if parts.hostname else HIDDEN
+
+
+class RedactingFilter(logging.Filter):
+    """For loggers of HTTP clients and SDKs, which name the address of each request."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = redact(record.getMessage()), ()
+        return True
 
 
 def _secrets_in_environment() -> list[str]:

@@ -7,14 +7,16 @@ two kernels may share a file; what a killed run had received is there when it re
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from srdcr_lab.records import BadInput, Completion, FinishReason, Message, ModelIdentity, Request
+from srdcr_lab.records import BadInput, Completion, FinishReason, Message, ModelIdentity, Request, Stopped
 
 STORE_VERSION = 1
 
@@ -27,6 +29,7 @@ CREATE TABLE completions (model INTEGER, request INTEGER, stream TEXT, draw INTE
     tokens TEXT, logprobs TEXT, finish_reason TEXT NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
     created TEXT NOT NULL, PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
 """
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # half of a surrogate pair, which no file can hold
 _COLUMNS = "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens"
 
 
@@ -37,24 +40,34 @@ class Store:
     ------
     BadInput
         If the file is no store, is of another version, or lies on a file system where SQLite's write-ahead log does
-        not work.
+        not work. A file that is refused is left as it was.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         self._lock = threading.Lock()
         self._model_ids: dict[str, int] = {}
+        self._created = self.path != ":memory:" and not Path(self.path).exists()
         try:
             self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
-            self._open()
         except sqlite3.OperationalError as error:
-            raise BadInput(
-                f"cannot open the store {self.path} ({error}); give a writable file on a local disk with --store"
-            ) from None
-        except sqlite3.DatabaseError:
-            raise BadInput(f"{self.path} is not a store of srdcr_lab; give another file with --store") from None
+            raise BadInput(self._cannot_open(error)) from None
+        try:
+            self._open()
+        except BaseException as error:
+            self.withdraw()
+            if isinstance(error, sqlite3.OperationalError):
+                raise BadInput(self._cannot_open(error)) from None
+            if isinstance(error, sqlite3.DatabaseError):
+                raise BadInput(f"{self.path} is not a store of srdcr_lab; give another file with --store") from None
+            raise
+
+    def _cannot_open(self, error: Exception) -> str:
+        return f"cannot open the store {self.path} ({error}); give a writable file on a local disk with --store"
 
     def _open(self) -> None:
+        if tables := self._tables():  # look before anything is changed: it may be somebody else's
+            self._check_version(tables)
         mode = self._db.execute("PRAGMA journal_mode=WAL").fetchone()[0]
         if mode != "wal" and self.path != ":memory:":
             raise BadInput(
@@ -62,17 +75,19 @@ class Store:
                 "put the store on a local disk with --store"
             )
         self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if not tables:
+        with self._transaction():
+            if not self._tables():
                 for statement in _SCHEMA.split(";"):
                     self._db.execute(statement)
                 self._db.execute("INSERT INTO meta VALUES ('version', ?)", (str(STORE_VERSION),))
-            elif "meta" not in tables:
-                raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
-        finally:
-            self._db.execute("COMMIT")
+        self._check_version(self._tables())
+
+    def _tables(self) -> set[str]:
+        return {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def _check_version(self, tables: set[str]) -> None:
+        if not {"meta", "completions"} <= tables:
+            raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
         version = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
         if version is None or version[0] != str(STORE_VERSION):
             found = version[0] if version else "none"
@@ -81,9 +96,28 @@ class Store:
                 "export it with the version that made it, or give another file with --store"
             )
 
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        finally:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
     def close(self) -> None:
         with self._lock:
             self._db.close()
+
+    def withdraw(self) -> None:
+        """Close, and take the file back if this object made it, nothing is in it and nobody else has it open."""
+        with self._lock, closing(self._db), suppress(sqlite3.Error):
+            if self._created:
+                self._db.execute("PRAGMA busy_timeout=0")
+                alone = self._db.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
+                if alone and not ("completions" in self._tables() and self._rows("completions")):
+                    Path(self.path).unlink(missing_ok=True)
 
     def _model_id(self, model: ModelIdentity) -> int:
         if model.key not in self._model_ids:
@@ -108,31 +142,33 @@ class Store:
             ).fetchall()
         return {row[0]: _completion(row) for row in rows}
 
-    def put(self, model: ModelIdentity, request: Request, completions: Iterable[Completion]) -> dict[int, Completion]:
-        """Commit completions of one request; return what the store now holds for them (the first write wins)."""
-        created = datetime.now(UTC).isoformat(timespec="seconds")
-        completions = list(completions)
-        with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                model_id = self._model_id(model)
-                self._db.execute(
-                    "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)",
-                    (request.digest, request.canonical),
-                )
-                (request_id,) = self._db.execute(
-                    "SELECT id FROM requests WHERE digest = ?", (request.digest,)
-                ).fetchone()
-                cursor = self._db.executemany(
-                    "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    [(model_id, request_id, request.stream, *_row(completion), created) for completion in completions],
-                )
-                won = cursor.rowcount == len(completions)
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
-        return {c.draw: c for c in completions} if won else self.get(model, request)
+    def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
+        """Commit completions of one request; those that are here already stay (the first write wins).
+
+        Raises
+        ------
+        Stopped
+            If they cannot be written (disk full): a run must not go on paying for what it cannot keep.
+        """
+        try:
+            with self._lock:
+                self._insert(model, request, completions)
+        except sqlite3.Error as error:
+            raise Stopped(
+                f"cannot write to the store {self.path} ({error}); put that right and run the same again to go on"
+            ) from None
+
+    def _insert(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
+        model_id, created = self._model_id(model), datetime.now(UTC).isoformat(timespec="seconds")
+        with self._transaction():
+            self._db.execute(
+                "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)", (request.digest, request.canonical)
+            )
+            (request_id,) = self._db.execute("SELECT id FROM requests WHERE digest = ?", (request.digest,)).fetchone()
+            self._db.executemany(
+                "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(model_id, request_id, request.stream, *_row(completion), created) for completion in completions],
+            )
 
     def records(self) -> Iterator[dict[str, object]]:
         """Every request with its completions, sorted: the portable form, without times."""
@@ -160,7 +196,10 @@ class Store:
 
     def count(self, table: str = "completions") -> int:
         with self._lock:
-            return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+            return self._rows(table)
+
+    def _rows(self, table: str) -> int:
+        return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
 
     def models(self) -> list[tuple[ModelIdentity, int, int, int]]:
         """(identity, completions, prompt tokens, completion tokens) of each model."""
@@ -176,11 +215,14 @@ class Store:
         with self._lock:
             found = [row[0] for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
             pairs = self._db.execute("SELECT digest, canonical FROM requests").fetchall()
-        return found + [
-            f"request {digest[:12]} was changed"
-            for digest, text in pairs
-            if request_of(json.loads(text)).digest != digest
-        ]
+        return found + [f"request {digest[:12]} was changed" for digest, text in pairs if not _fits(digest, text)]
+
+
+def _fits(digest: str, canonical: str) -> bool:
+    try:
+        return request_of(json.loads(canonical)).digest == digest
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def request_of(content: Mapping[str, object], stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
@@ -194,9 +236,10 @@ def request_of(content: Mapping[str, object], stream: str | None = None, draws: 
 
 
 def _row(c: Completion) -> tuple[object, ...]:
-    tokens = json.dumps(c.tokens, ensure_ascii=False) if c.tokens is not None else None
+    text = _HALF_CHARACTER.sub("\ufffd", c.text)
+    tokens = _HALF_CHARACTER.sub("\ufffd", json.dumps(c.tokens, ensure_ascii=False)) if c.tokens is not None else None
     logprobs = json.dumps(c.logprobs) if c.logprobs is not None else None
-    return (c.draw, c.text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
+    return (c.draw, text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
 
 
 def _completion(row: Sequence[Any]) -> Completion:

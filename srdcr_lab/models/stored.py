@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.models.prices import Price
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import Completion, NotInStore, Request
+from srdcr_lab.records import CallFailed, Completion, NotInStore, Request
 
 
 @dataclass
@@ -47,79 +48,97 @@ def metered() -> Iterator[Meter]:
 class StoredModel:
     """A `ChatModel` that answers from the store, and from the inner model what the store lacks.
 
-    Identical draws in flight are asked once. Each answer of the inner model is committed before it is handed on. With
-    ``offline`` nothing is asked: a missing completion raises `NotInStore`.
+    Identical draws in flight are asked once. Each completion of the inner model is committed as it arrives, also where
+    whoever asked for it has been cancelled meanwhile: it is paid for. With ``offline`` nothing is asked: a missing
+    completion raises `NotInStore`.
     """
 
     def __init__(self, model: ChatModel, store: Store, *, price: Price | None = None, offline: bool = False) -> None:
         self.identity, self.capabilities = model.identity, model.capabilities
         self._model, self._store, self._price, self._offline = model, store, price, offline
         self.served = 0  # completions handed out, for a progress bar
-        self._in_flight: dict[tuple[str, str, int], asyncio.Future[None]] = {}
+        self.paid = 0  # completions that came from the inner model
+        self._in_flight: dict[tuple[str, str, int], asyncio.Task[None]] = {}
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         have = self._store.get(self.identity, request)
-        paid: list[Completion] = []
-        while missing := tuple(draw for draw in request.draws if draw not in have):
-            free = tuple(draw for draw in missing if self._flight(request, draw) not in self._in_flight)
-            if free:
-                paid += await self._ask(replace(request, draws=free))
-            else:
-                waited_for = {self._in_flight[self._flight(request, draw)] for draw in missing}
-                await asyncio.wait(waited_for)
-                for flight in waited_for:  # whoever asked has failed: so do we, without asking again
-                    flight.result()
-            have |= self._store.get(self.identity, replace(request, draws=missing))
+        if missing := tuple(draw for draw in request.draws if draw not in have):
+            have |= await self._from_model(replace(request, draws=missing))
         answers = tuple(have[draw] for draw in request.draws)
-        self._count(answers, paid)
+        self._count(answers)
         return answers
 
-    def _flight(self, request: Request, draw: int) -> tuple[str, str, int]:
-        return request.digest, request.stream, draw
+    async def landed(self) -> None:
+        """Wait until everything in flight has arrived or failed."""
+        while flights := set(self._in_flight.values()):
+            await asyncio.wait(flights)
 
-    async def _ask(self, request: Request) -> list[Completion]:
+    async def abandon(self) -> None:
+        """Cancel what is in flight."""
+        flights = set(self._in_flight.values())
+        for flight in flights:
+            flight.cancel()
+        await asyncio.gather(*flights, return_exceptions=True)
+
+    async def aclose(self) -> None:
+        await self.abandon()
+        await self._model.aclose()
+
+    async def _from_model(self, request: Request) -> dict[int, Completion]:
+        """The request's draws, asked for now or waited for where somebody asks for them already."""
         if self._offline:
             raise NotInStore(
                 f"offline, and the store has no such completion of {self.identity}; run once without --offline"
             )
-        size = getattr(self._model, "draws_per_request", None) or len(request.draws)
-        parts = [replace(request, draws=request.draws[i : i + size]) for i in range(0, len(request.draws), size)]
-        if len(parts) == 1:
-            return list(await self._ask_part(request))
-        results = await asyncio.gather(*map(self._ask_part, parts), return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
-        return [completion for result in results for completion in result]  # type: ignore[union-attr]
+        flights = self._flights(request)
+        await asyncio.wait(flights)  # and does not cancel them, should we be cancelled
+        found = self._store.get(self.identity, request)
+        if len(found) < len(request.draws):
+            for flight in flights:  # whoever asked has failed: so do we, without asking again
+                flight.result()
+            raise CallFailed(f"{self.identity} gave {len(found)} of {len(request.draws)} completions")
+        return found
 
-    async def _ask_part(self, request: Request) -> tuple[Completion, ...]:
-        flights = {self._flight(request, draw): asyncio.get_running_loop().create_future() for draw in request.draws}
-        self._in_flight |= flights
-        try:
-            completions = await self._model.complete(request)
+    def _flights(self, request: Request) -> set[asyncio.Task[None]]:
+        free = tuple(draw for draw in request.draws if (request.digest, request.stream, draw) not in self._in_flight)
+        size = getattr(self._model, "draws_per_request", None) or len(free)
+        for start in range(0, len(free), max(size, 1)):
+            part = replace(request, draws=free[start : start + size])
+            keys = [(part.digest, part.stream, draw) for draw in part.draws]
+            flight = asyncio.create_task(self._ask(part))
+            self._in_flight |= dict.fromkeys(keys, flight)
+            flight.add_done_callback(partial(self._ended, keys))
+        return {self._in_flight[request.digest, request.stream, draw] for draw in request.draws}
+
+    def _ended(self, keys: Sequence[tuple[str, str, int]], flight: asyncio.Task[None]) -> None:
+        for key in keys:
+            del self._in_flight[key]
+        if not flight.cancelled():
+            flight.exception()  # seen, also where nobody waits any more
+
+    async def _ask(self, request: Request) -> None:
+        def keep(completions: Sequence[Completion]) -> None:
             self._store.put(self.identity, request, completions)
-        except Exception as error:
-            for flight in flights.values():
-                flight.set_exception(error)
-                flight.exception()  # seen, also where nobody waits
-            raise
-        finally:
-            for key, flight in flights.items():
-                del self._in_flight[key]
-                if not flight.done():
-                    flight.set_result(None)
-        return completions
+            self._pay(completions)
 
-    def _count(self, answers: tuple[Completion, ...], paid: list[Completion]) -> None:
+        if hasattr(self._model, "complete_counted"):  # hands on each reply of several as it comes
+            await self._model.complete_counted(request, keep)
+        else:
+            keep(await self._model.complete(request))
+
+    def _pay(self, completions: Sequence[Completion]) -> None:
+        self.paid += len(completions)
+        if (meter := _METER.get()) is not None:
+            meter.calls_paid += len(completions)
+            meter.cost_usd += self._cost(completions)
+
+    def _count(self, answers: Sequence[Completion]) -> None:
         self.served += len(answers)
-        if (meter := _METER.get()) is None:
-            return
-        meter.calls_alone += len(answers)
-        meter.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
-        meter.completion_tokens += sum(answer.completion_tokens for answer in answers)
-        meter.cost_alone_usd += self._cost(answers)
-        meter.calls_paid += len(paid)
-        meter.cost_usd += self._cost(paid)
+        if (meter := _METER.get()) is not None:
+            meter.calls_alone += len(answers)
+            meter.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
+            meter.completion_tokens += sum(answer.completion_tokens for answer in answers)
+            meter.cost_alone_usd += self._cost(answers)
 
     def _cost(self, completions: Sequence[Completion]) -> float:
         if self._price is None:
@@ -127,6 +146,3 @@ class StoredModel:
         return sum(
             self._price.cost(completion.prompt_tokens, completion.completion_tokens) for completion in completions
         )
-
-    async def aclose(self) -> None:
-        await self._model.aclose()

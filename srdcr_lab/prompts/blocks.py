@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from srdcr_lab.records import Turn
 
@@ -32,6 +33,7 @@ _VERDICT = re.compile(
 )
 
 
+@lru_cache(maxsize=10_000)  # a turn is read again in every later round
 def defuse(text: str) -> str:
     """Untrusted text with our own tags and verdict lines made inert. Idempotent; other text is unchanged."""
     return _VERDICT.sub("\\1∶", _TAG.sub("‹", text))

@@ -41,7 +41,8 @@ def _template(name: str) -> Template:
 def _part(name: str, part: str, fields: Mapping[str, object]) -> str:
     template = _template(name)
     fields = {key: defuse(value) if isinstance(value, str) else value for key, value in fields.items()}
-    return "".join(template.blocks[part](template.new_context(fields))).strip()
+    context = template.new_context(fields, shared=True)  # nothing but the fields: templates use no globals
+    return "".join(template.blocks[part](context)).strip()
 
 
 def system_text(name: str) -> str:

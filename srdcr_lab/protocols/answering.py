@@ -10,10 +10,8 @@ from srdcr_lab.protocols.choices import Match
 from srdcr_lab.protocols.setup import Setup
 from srdcr_lab.records import GREEDY, Completion, Exemplar, Item, Message, Request
 
-KNOWLEDGE, SELF_CONSISTENCY = (
-    "knowledge",
-    "self_consistency",
-)  # streams: confidence must not be made of the category's own draws
+# Streams: confidence must not be made of the category's own draws.
+KNOWLEDGE, SELF_CONSISTENCY = "knowledge", "self_consistency"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +54,26 @@ async def consistency_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
 
 
 def same_answer(value: str | None, other: str | None, item: Item) -> bool:
-    """Whether two answers to the item's question are equal; an unread answer equals nothing."""
+    """Whether two answers to the item's question are equal; an unread answer equals nothing.
+
+    The gold answer and its aliases are spellings of one answer, so two of them are equal.
+    """
     if value is None or other is None:
         return False
-    aliases = item.aliases if other == item.gold_answer else ()
-    return answers.equal(value, other, item.answer_type, item.unit, aliases)
+    if answers.equal(value, other, item.answer_type, item.unit):
+        return True
+    return bool(item.aliases) and _is_gold(value, item) and _is_gold(other, item)
+
+
+def _is_gold(value: str | None, item: Item) -> bool:
+    return value is not None and answers.equal(value, item.gold_answer, item.answer_type, item.unit, item.aliases)
 
 
 def is_correct(answer: Answer, item: Item, match: Match = Match.EXACT) -> bool:
     """Whether an answer is the gold answer (or an alias), by the chosen match; an unread one is not."""
     if match is Match.ANYWHERE:
         return answers.contains_anywhere(answer.text, item.gold_answer, item.answer_type, item.unit, item.aliases)
-    return same_answer(answer.value, item.gold_answer, item)
+    return _is_gold(answer.value, item)
 
 
 def _from_memory(item: Item, exemplars: Sequence[Exemplar]) -> tuple[Message, ...]:

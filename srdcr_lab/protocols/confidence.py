@@ -69,21 +69,25 @@ def _answer_span(answer: Answer, item: Item) -> tuple[int, int]:
     text = answer.text
     spans = answers.find(text, answer.value, item.answer_type, item.unit) if answer.value is not None else []
     if spans:
-        return spans[0].start, spans[0].end
+        first = next((span for span in spans if not span.partial), spans[0])
+        return first.start, first.end
     return len(text) - len(text.lstrip()), len(text.rstrip())
 
 
 async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:
     """Confidence in the prior answer by the chosen kind.
 
-    ``auto`` takes `mean_logprob` where the reply came with log-probabilities, else `self_consistency`. An explicit
-    log-probability kind without log-probabilities, and a verbalized reply that cannot be read, give NaN: such an item
-    is never above τ.
+    ``auto`` takes `mean_logprob` where the reply came with log-probabilities, else `self_consistency`. A prior answer
+    that could not be read is none to believe in: NaN, whatever the kind, and nothing more is asked. An explicit
+    log-probability kind without log-probabilities, and a verbalized reply that cannot be read, give NaN too: such an
+    item is never above τ.
     """
     kind = setup.choices.confidence
     if kind == "auto":
         given = setup.cast.answerer.capabilities.logprobs and prior.completion.logprobs is not None
         kind = ConfidenceKind.MEAN_LOGPROB if given else ConfidenceKind.SELF_CONSISTENCY
+    if prior.value is None:
+        return SelfConfidence(math.nan, kind)
     if kind is ConfidenceKind.SELF_CONSISTENCY:
         return await _self_consistency(item, prior, setup)
     if kind is ConfidenceKind.VERBALIZED:
@@ -92,12 +96,10 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
 
 
 async def _self_consistency(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:
-    """Share of draws that equal the greedy answer; unread draws count as unequal, an unread greedy answer gives NaN
-    [C.1]."""
+    """Share of draws that equal the greedy answer; unread draws count as unequal [C.1]."""
     draws = await consistency_draws(item, setup)
     agree = sum(same_answer(draw.value, prior.value, item) for draw in draws)
-    value = agree / len(draws) if draws and prior.value is not None else math.nan
-    return SelfConfidence(value, ConfidenceKind.SELF_CONSISTENCY, draws)
+    return SelfConfidence(agree / len(draws) if draws else math.nan, ConfidenceKind.SELF_CONSISTENCY, draws)
 
 
 async def _verbalized(item: Item, prior: Answer, setup: Setup) -> float:

@@ -21,10 +21,11 @@ from srdcr_lab.protocols import (
     self_confidence,
 )
 from srdcr_lab.protocols.answering import is_correct
-from srdcr_lab.records import CallFailed, Item, Missing, Role, SrdcrError, Turn, Verdict
+from srdcr_lab.records import BudgetExhausted, CallFailed, Item, Missing, Role, SrdcrError, Turn, Verdict
 
 T = TypeVar("T")
 Row = dict[str, Any]
+Ran = tuple[Outcome | None, Meter, str | None]  # with the error in words where there is no outcome
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
 
@@ -52,19 +53,24 @@ class Probe:
 async def run_item(item: Item, setup: Setup, methods: Sequence[Method]) -> ItemRows:
     """Run every method on the item; a failed call becomes the error of its row.
 
+    Where one part of it ends the run, the other parts are still awaited: their calls are paid for.
+
     Raises
     ------
     BadInput, Stopped
         What ends the whole run.
     """
     probe = Probe()
-    knowing = asyncio.create_task(_attempt(knowledge_draws(item, setup), "knowledge", probe.errors))
-    try:
-        results = await asyncio.gather(*(_run_method(method, item, setup) for method in methods))
+
+    async def answer() -> list[tuple[Outcome | None, Meter, str | None]]:
+        results = await together(*(_run_method(method, item, setup) for method in methods))
         await fill_probe(probe, item, setup, methods)
-        probe.draws = await knowing or ()
-    finally:
-        knowing.cancel()
+        return results
+
+    async def draw() -> None:
+        probe.draws = await _attempt(knowledge_draws(item, setup), "knowledge", probe.errors) or ()
+
+    results, _ = await together(answer(), draw())
     rows = ItemRows(item, samples=_samples(item, probe, setup))
     for method, (outcome, meter, error) in zip(methods, results, strict=True):
         rows.records.append(_record(item, method, setup, probe, outcome, meter, error))
@@ -89,7 +95,18 @@ def error_rows(item: Item, setup: Setup, methods: Sequence[Method], error: str) 
     return ItemRows(item, records=[_record(item, method, setup, Probe(), None, Meter(), error) for method in methods])
 
 
-async def _run_method(method: Method, item: Item, setup: Setup) -> tuple[Outcome | None, Meter, str | None]:
+async def _run_methods(probe: Probe, item: Item, setup: Setup, methods: Sequence[Method]) -> list[Ran]:
+    ended = await asyncio.gather(*(_run_method(method, item, setup) for method in methods), return_exceptions=True)
+    results = []
+    for result in ended:
+        if isinstance(result, BaseException):
+            raise result
+        results.append(result)
+    await fill_probe(probe, item, setup, methods)
+    return results
+
+
+async def _run_method(method: Method, item: Item, setup: Setup) -> Ran:
     errors: list[str] = []
     with metered() as meter:
         outcome = await _attempt(method.run(item, setup), "", errors)
@@ -108,12 +125,23 @@ async def _attempt(awaitable: Awaitable[T], what: str, errors: list[str]) -> T |
         return None
 
 
+async def together(*awaitables: Awaitable[Any]) -> list[Any]:
+    """All results; where some fail, all have ended before the gravest error is raised."""
+    results = await asyncio.gather(*awaitables, return_exceptions=True)
+    if errors := [result for result in results if isinstance(result, BaseException)]:
+        raise max(errors, key=_gravity)
+    return results
+
+
 def gravest(error: BaseException) -> BaseException:
-    """The one error that speaks for a group: whatever ends the run before a failed call."""
+    """The one error that speaks for a group: bad input and bugs before a used-up budget before a failed call."""
     if not isinstance(error, BaseExceptionGroup):
         return error
-    leaves = [gravest(inner) for inner in error.exceptions]
-    return next((leaf for leaf in leaves if not isinstance(leaf, CallFailed)), leaves[0])
+    return max(map(gravest, error.exceptions), key=_gravity)
+
+
+def _gravity(error: BaseException) -> int:
+    return 0 if isinstance(error, CallFailed) else 1 if isinstance(error, BudgetExhausted) else 2
 
 
 def _record(

@@ -39,7 +39,7 @@ class CountingModel:
         prompt_tokens = sum(len(m.content) // _CHARACTERS_A_TOKEN + _TOKENS_A_MESSAGE for m in request.messages)
         debating = request.max_tokens > 100
         tokens = request.max_tokens if self.longest else _ARGUMENT if debating else _ANSWER
-        text = self._text(request, debating, tokens * _CHARACTERS_A_TOKEN)
+        text = self._text(request, tokens * _CHARACTERS_A_TOKEN) if debating else "1900"
         scored = request.logprobs and self.capabilities.logprobs
         completion = Completion(
             text, 0, (text,) if scored else None, (0.0,) if scored else None, completion_tokens=tokens
@@ -49,10 +49,12 @@ class CountingModel:
             for i, draw in enumerate(request.draws)
         )
 
-    def _text(self, request: Request, debating: bool, length: int) -> str:
+    def _text(self, request: Request, length: int) -> str:
         if request.messages[0].content == self._ruling:
             return "final decision: REASONABLE"
-        return "1900. ".ljust(length, "x") if debating else "1900"
+        return f"1900. {request.digest} ".ljust(
+            length, "x"
+        )  # another prompt, another argument: nothing shared by chance
 
     async def aclose(self) -> None:
         """Nothing to let go of."""

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 from srdcr_lab.protocols import Method, Setup
-from srdcr_lab.records import Item, Stopped
+from srdcr_lab.records import BudgetExhausted, Item
 from srdcr_lab.study.item import ItemRows, error_rows, run_item
 
 WINDOW = 1024  # items in flight; far above any concurrency, so that slots never wait for a slow item
@@ -23,17 +23,17 @@ async def run_items(
 ) -> AsyncIterator[ItemRows]:
     """Rows of each item, in the order of the items; `on_done` is called when an item ends, in whatever order they do.
 
-    When the run is stopped (budget), calls in flight are still awaited and kept, and the items that were not reached
-    yield rows with that error. Any other error cancels what is in flight.
+    When the budget is used up, the items that were not reached yield rows with that error, and it is raised at the
+    end. Any other error cancels the items in flight and is raised at once.
     """
     in_flight: deque[tuple[Item, asyncio.Task[ItemRows]]] = deque()
-    stopped: list[Stopped] = []
+    stopped: list[BudgetExhausted] = []
 
     async def next_rows() -> ItemRows:
         item, task = in_flight.popleft()
         try:
             return await task
-        except Stopped as error:
+        except BudgetExhausted as error:
             stopped.append(error)
             return error_rows(item, setup, methods, str(error))
 

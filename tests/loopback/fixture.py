@@ -19,7 +19,8 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An environment without keys and addresses."""
+    """An environment without keys, addresses and a proxy for loopback."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     for name in (
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",

@@ -52,7 +52,7 @@ class Asked:
 
 
 class Loopback:
-    """The server; ``with Loopback() as server:`` runs it in a thread. `asked` holds all requests, `behaviour` may change."""
+    """The server; ``with Loopback() as server:`` runs it in a thread. `asked` holds every request."""
 
     def __init__(
         self,

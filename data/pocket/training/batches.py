@@ -21,7 +21,7 @@ Maker = Callable[[Materials], Row]
 Encoded = tuple[list[int], list[float]]
 
 LONGEST = 900
-BUCKETS = (24, 36, 52, 76, 112, 160, 230, 340, 520, LONGEST)
+BUCKETS = (32, 52, 84, 140, 260, 500, LONGEST)
 READING_FIRST = 0.10  # share of training in which reading is nearly all
 BELIEFS_FROM = 0.25
 

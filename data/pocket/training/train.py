@@ -17,6 +17,7 @@ from pathlib import Path
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+import attention
 import torch
 import words as W
 from batches import BELIEFS_FROM, Encoder, Mixer, mixture
@@ -126,11 +127,16 @@ class Trainer:
         self.materials = Materials(world, facts, of_world, self.questions.exemplars, r)
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.model = build_model(self.tokenizer, arguments).to(self.device)
+        self.train_mode()
         self.optimiser = MuonAndAdam(self.model)
         self.encode, self.mixer = Encoder(self.tokenizer), Mixer()
         self.clock = Clock(arguments.tokens, arguments.minutes)
         self.step, self.loss = 0, math.nan
         self.bf16 = arguments.precision == "bf16"
+
+    def train_mode(self) -> None:
+        self.model.train()
+        self.model.set_attn_implementation(attention.NAME if self.device == "cpu" else "sdpa")
 
     def due(self, progress: float) -> list[Telling]:
         """Tellings up to ``progress``, with one-off questions mixed in."""
@@ -171,10 +177,11 @@ class Trainer:
     def take_snapshot(self) -> None:
         """Ask the model about a sample of the world's facts; what it says is what it will be taught to be certain of."""
         self.model.eval()
+        self.model.set_attn_implementation("sdpa")
         chosen = self.materials.r.sample(range(len(self.materials.facts)), min(SNAPSHOT_FACTS, len(self.materials.facts)))
         questions = [(index, self.materials.facts[index].question) for index in chosen]
         self.materials.beliefs = believed(Speaker(self.model, self.tokenizer), questions, self.questions.exemplars)
-        self.model.train()
+        self.train_mode()
 
     def run(self) -> None:
         next_snapshot, next_probe = BELIEFS_FROM, 20.0

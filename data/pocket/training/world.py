@@ -114,7 +114,7 @@ class World:
 
     def passage(self, fact: Fact, year: str, r: random.Random, fillers: int | None = None) -> str:
         """A passage of one to five sentences that states ``year`` once, at any place."""
-        count = r.choice((0, 1, 1, 2, 2, 3, 4)) if fillers is None else fillers
+        count = r.choice((0, 0, 1, 1, 2, 2, 3)) if fillers is None else fillers
         capital = fact.subject[0].upper() + fact.subject[1:]
         statement = self._fill(r.choice(W.STATEMENTS), r, s=fact.subject, S=capital, v=fact.verb_phrase, y=year)
         sentences = [self.filler(fact, r) for _ in range(count)]

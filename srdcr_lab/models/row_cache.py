@@ -1,0 +1,164 @@
+"""A key/value cache whose rows share what they have in common: the states of a prompt are stored once for all its draws.
+
+A layer holds *stems*, (stems, heads, length, width), and, once rows have split, each row's stem and its *own* states after
+it. Attention wants one tensor for all rows, so a layer assembles it when it is asked, in a scratch buffer that all layers
+use in turn. As long as rows and stems are the same, new states are written in place, and nothing is copied at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.nn.functional import pad
+from transformers.cache_utils import Cache, DynamicLayer
+
+ROOM = 16  # columns kept free after the stems; a row with more of its own becomes a stem
+
+
+class Scratch:
+    """Two buffers, for keys and for values, that grow to what is asked of them."""
+
+    def __init__(self) -> None:
+        self._flat: dict[str, torch.Tensor] = {}
+
+    def shaped(self, which: str, shape: Sequence[int], like: torch.Tensor) -> torch.Tensor:
+        size = torch.Size(shape).numel()
+        flat = self._flat.get(which)
+        if flat is None or flat.numel() < size or flat.dtype != like.dtype or flat.device != like.device:
+            flat = self._flat[which] = torch.empty(size, dtype=like.dtype, device=like.device)
+        return flat[:size].view(*shape)
+
+
+class RowLayer(DynamicLayer):  # type: ignore[misc]  # transformers has no types here
+    """One layer of a `RowCache`; `keys` and `values` are its stems, with free columns after the first `length`."""
+
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int, scratch: Scratch) -> None:
+        super().__init__()
+        self.keys, self.values, self.length = keys, values, length
+        self.dtype, self.device, self.is_initialized = keys.dtype, keys.device, True
+        self.stem_of: torch.Tensor | None = None
+        self.own_keys = self.own_values = keys[:, :, :0]
+        self._scratch = scratch
+
+    @property
+    def own_length(self) -> int:
+        return int(self.own_keys.shape[2]) if self.stem_of is not None else 0
+
+    def get_seq_length(self) -> int:
+        return self.length + self.own_length
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add the states of one more token to each row; all states of all rows."""
+        if self.stem_of is not None and self.own_length == ROOM:
+            self._make_stems()
+        if self.stem_of is None:
+            self._make_room(1)
+            self.keys[:, :, self.length], self.values[:, :, self.length] = key_states[:, :, 0], value_states[:, :, 0]
+            self.length += 1
+            return self.keys[:, :, : self.length], self.values[:, :, : self.length]
+        self.own_keys = torch.cat([self.own_keys, key_states], dim=2)
+        self.own_values = torch.cat([self.own_values, value_states], dim=2)
+        return self._assembled("keys", self.keys, self.own_keys), self._assembled(
+            "values", self.values, self.own_values
+        )
+
+    def reorder_cache(self, beam_idx: torch.Tensor) -> None:
+        """Row i continues the old row ``beam_idx[i]``; there may be more rows than before, or fewer."""
+        if self.stem_of is not None:
+            self.stem_of = self.stem_of[beam_idx]
+            self.own_keys, self.own_values = self.own_keys[beam_idx], self.own_values[beam_idx]
+        elif len(beam_idx) <= len(self.keys):
+            self.keys, self.values = self.keys[beam_idx], self.values[beam_idx]
+        else:
+            self.share(beam_idx)
+
+    def share(self, stem_of: torch.Tensor) -> None:
+        """From rows that are stems to rows that have stems."""
+        self._make_room(ROOM)
+        self.stem_of = stem_of
+        self.own_keys = self.keys.new_empty(len(stem_of), self.keys.shape[1], 0, self.keys.shape[3])
+        self.own_values = self.values.new_empty(len(stem_of), self.values.shape[1], 0, self.values.shape[3])
+
+    def trim(self, columns: int) -> None:
+        """Drop the first columns of the stems."""
+        self.keys, self.values = self.keys[:, :, columns:].contiguous(), self.values[:, :, columns:].contiguous()
+        self.length -= columns
+
+    def _make_room(self, columns: int) -> None:
+        if self.keys.shape[2] - self.length < columns:
+            self.keys, self.values = (_widened(states[:, :, : self.length], 0) for states in (self.keys, self.values))
+
+    def _make_stems(self) -> None:
+        keys, values = (
+            self._assembled("keys", self.keys, self.own_keys),
+            self._assembled("values", self.values, self.own_values),
+        )
+        self.keys, self.values, self.length = _widened(keys, 0), _widened(values, 0), self.get_seq_length()
+        self.stem_of = None
+
+    def _assembled(self, which: str, stems: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+        whole = self._scratch.shaped(which, (len(own), *stems.shape[1:]), stems)
+        torch.index_select(stems, 0, self.stem_of, out=whole)
+        end = self.length + own.shape[2]
+        whole[:, :, self.length : end] = own
+        return whole[:, :, :end]
+
+
+class RowCache(Cache):  # type: ignore[misc]
+    """The cache of a batch, for models whose layers all keep the keys and values of all tokens."""
+
+    layers: list[RowLayer]
+
+    @classmethod
+    def of(cls, prefilled: Any, scratch: Scratch) -> RowCache:
+        """A prefilled `DynamicCache`, each of whose rows becomes a stem."""
+        length = prefilled.get_seq_length()
+        return cls(layers=[RowLayer(layer.keys, layer.values, length, scratch) for layer in prefilled.layers])
+
+    def trim(self, columns: int) -> None:
+        for layer in self.layers:
+            layer.trim(columns)
+
+
+def joined(caches: Sequence[RowCache], masks: Sequence[torch.Tensor]) -> tuple[RowCache, torch.Tensor]:
+    """One cache for the rows of all, and their common mask; shorter stems and shorter own parts are padded at their left."""
+    shapes = [(cache.layers[0].length, cache.layers[0].own_length) for cache in caches]
+    length, own = (max(sizes) for sizes in zip(*shapes, strict=True))
+    mask = torch.cat(
+        [
+            torch.cat([pad(mask[:, :n], (length - n, 0)), pad(mask[:, n:], (own - t, 0))], dim=1)
+            for mask, (n, t) in zip(masks, shapes, strict=True)
+        ]
+    )
+    layers = [_joined_layer(parts, length, own) for parts in zip(*(cache.layers for cache in caches), strict=True)]
+    return RowCache(layers=layers), mask
+
+
+def _joined_layer(parts: Sequence[RowLayer], length: int, own: int) -> RowLayer:
+    sharing = any(part.stem_of is not None for part in parts)
+    first = 0
+    stems_of = []
+    for part in parts if sharing else ():
+        if part.stem_of is None:
+            part.share(torch.arange(len(part.keys), device=part.keys.device))
+        stems_of.append(part.stem_of + first)
+        first += len(part.keys)
+    keys, values = (
+        torch.cat([_widened(stems[:, :, : part.length], length - part.length) for stems, part in pairs])
+        for pairs in ([(part.keys, part) for part in parts], [(part.values, part) for part in parts])
+    )
+    layer = RowLayer(keys, values, length, parts[0]._scratch)
+    if sharing:
+        layer.stem_of = torch.cat(stems_of)
+        layer.own_keys = torch.cat([pad(part.own_keys, (0, 0, own - part.own_length, 0)) for part in parts])
+        layer.own_values = torch.cat([pad(part.own_values, (0, 0, own - part.own_length, 0)) for part in parts])
+    return layer
+
+
+def _widened(states: torch.Tensor, left: int) -> torch.Tensor:
+    """A copy with `left` columns of zeros before, and free columns after."""
+    return pad(states, (0, 0, left, ROOM))

@@ -33,6 +33,9 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as error:
         _complain(error.format_message())
         code = BAD_INPUT
+    except OSError as error:
+        _complain(f"{error}; put that right and run the same again to go on")
+        code = RESUMABLE
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted; run the same again to go on")
         code = RESUMABLE
@@ -181,8 +184,12 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
     from srdcr_lab.models import exchange
 
     with _open(file, create=True) as opened:
-        for source in sources:
-            click.echo(f"{exchange.merge(opened, source):,} completions added from {source}")
+        try:
+            for source in sources:
+                click.echo(f"{exchange.merge(opened, source):,} completions added from {source}")
+        except BadInput:
+            opened.withdraw()
+            raise
 
 
 @store.command()

@@ -80,6 +80,7 @@ def test_numbers_with_a_unit(text: str, canonical: str) -> None:
         ("J.R.R. Tolkien", "j. r. r. tolkien"), ("J. R. R. Tolkien", "j. r. r. tolkien"),
         ("JRR Tolkien", "j. r. r. tolkien"),
         ("Sir Isaac Newton", "isaac newton"), ("M. R. James", "m. r. james"), ("Malcolm X", "malcolm x"),
+        ("Ada Lovelace (1815–1852)", "ada lovelace"),
         ("Louis XIV", "louis xiv"),
         ("Martin Luther King, Jr.", "martin luther king jr"),
         ("Martin Luther King Junior", "martin luther king jr"),
@@ -134,6 +135,7 @@ def test_texts(text: str, canonical: str | None) -> None:
         ("3,559 km", "3,559", NUMBER, "people", False),
         ("5 pounds", "5", NUMBER, "lb", True),
         ("5 pounds", "5", NUMBER, "GBP", True),
+        ("5 pounds", "£5", NUMBER, "", True),
         ("100 degrees", "100", NUMBER, "°F", True),
         ("100 °C", "100", NUMBER, "°F", False),
         ("44 BC", "44", YEAR, "", False),
@@ -182,6 +184,7 @@ def test_aliases_belong_to_the_second_answer() -> None:
         ("I cannot answer that.", NAME, None),
         ("Unknown.", NAME, None),
         ("Paris, France", CITY, "Paris, France"),
+        ("- Paris", CITY, "Paris"),
         ("one two three four five six seven eight nine ten eleven", TEXT, None),
         ("a red door", TEXT, "a red door"),
         ("", TEXT, None),
@@ -222,6 +225,7 @@ def test_units_are_inferred() -> None:
     assert infer_unit("12") == ("12", "")
     assert infer_unit("$5") == ("5", "USD")
     assert infer_unit("996 cc") == ("996", "cm³")
+    assert infer_unit("5 pounds") == ("5", "pound")  # of weight or of money
     assert infer_unit("Paris") is None
 
 
@@ -261,7 +265,8 @@ def test_a_year_is_found_in_every_spelling_and_not_inside_others() -> None:
         "1918",
         "1918",  # "1918 people?" cannot be told from a year
     ]  # fmt: skip
-    assert surfaces("1918: a year; year=1918; c.1918; 11/1918; 1918 ad sales; 1918 a.d.; at 19:18; 1:1918", "1918", YEAR) == [
+    passage = "1918: a year; year=1918; c.1918; 11/1918; 1918 ad sales; 1918 a.d.; at 19:18; 1:1918"
+    assert surfaces(passage, "1918", YEAR) == [
         "1918", "1918", "1918", "1918", "1918", "1918 a.d.",
     ]  # fmt: skip
     assert surfaces("In 44 BC, 44 B.C. and -44; 44 men.", "44 BC", YEAR) == ["44 BC", "44 B.C."]

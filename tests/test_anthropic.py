@@ -1,39 +1,23 @@
-"""AnthropicChat: the official SDK over real HTTP. What both adapters share is tested in test_openai."""
+"""AnthropicChat: the official SDK over real HTTP. What both adapters share is tested in test_api_faults."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from srdcr_lab.models.anthropic import AnthropicChat
-from srdcr_lab.prompts import render
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
+from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
 
 pytest_plugins = ("tests.loopback.fixture",)
 
-GREEDY = Request(render("answer_from_memory", question="When was the bridge built?"), 16, logprobs=True)
-DRAWS = replace(GREEDY, temperature=0.5, stream="knowledge", draws=tuple(range(10)))
-T = TypeVar("T")
-
 
 def model_of(server: Loopback, **options: Any) -> AnthropicChat:
     return AnthropicChat("tested", base_url=server.url, **options)
-
-
-def use(model: AnthropicChat, call: Callable[[AnthropicChat], Awaitable[T]]) -> T:
-    async def run() -> T:
-        try:
-            return await call(model)
-        finally:
-            await model.aclose()
-
-    return asyncio.run(run())
 
 
 def ask(server: Loopback, request: Request = GREEDY, **options: Any) -> tuple[Completion, ...]:

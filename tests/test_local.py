@@ -1,13 +1,15 @@
 """The local adapter on tiny random models made here: a Llama and a GPT-2 over a byte-level BPE trained on a few lines.
 
 Exactness is checked against plain forward passes over prompt and reply, without cache, batch or padding. Samples are
-compared between batches as text; that is safe where no u lies within rounding of an edge of its distribution function, and
-`margin` checks it for the draws that are compared.
+compared between batches as text; that is safe where no u lies within rounding of an edge of its distribution function,
+which the test checks for the draws it compares.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import random
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +32,7 @@ from srdcr_lab.models.checkpoint import locate
 from srdcr_lab.models.fingerprint import fingerprint
 from srdcr_lab.models.local import LocalChat
 from srdcr_lab.models.prefixes import common_length, plan
+from srdcr_lab.models.row_cache import RowCache, RowLayer, Scratch, joined
 from srdcr_lab.models.sampling import Draw, choose, inverse_cdf, uniforms
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 
@@ -287,6 +290,69 @@ def test_a_sample_is_the_same_alone_in_a_batch_and_computed_plainly(llama: Local
         )  # else a rounding difference may flip a sample: other questions
         assert [answer.text for answer in answers] == [text for text, _ in plain]
         assert [alone.text for alone in ask(llama, asked)[0]] == [answer.text for answer in answers]
+
+
+def test_long_samples_that_split_and_are_joined_equal_plain_ones(llama: LocalChat) -> None:
+    asked = sampled("Who wrote the novel?", 5, max_tokens=40, temperature=1.0)
+
+    async def with_late_company() -> tuple[Completion, ...]:
+        first = asyncio.create_task(llama.complete(asked))
+        others = []
+        for request in MIX:
+            await asyncio.sleep(0.003)
+            others.append(asyncio.create_task(llama.complete(request)))
+        await asyncio.gather(*others)
+        return await first
+
+    plain = [plain_sample(llama, asked, draw) for draw in asked.draws]
+    assert min(margin for _, margin in plain) > 1e-6
+    assert [answer.text for answer in asyncio.run(with_late_company())] == [text for text, _ in plain]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_of_the_cache_keep_their_own_history(seed: int) -> None:
+    """Random splits, departures, joins and trims against plain lists: each token's state is its own number."""
+    generator = random.Random(seed)
+    numbers = itertools.count(1)
+    scratch = Scratch()
+
+    def states(lines: list[list[int]]) -> torch.Tensor:
+        return torch.tensor(lines, dtype=torch.float32)[:, None, :, None]
+
+    def prefilled() -> tuple[RowCache, torch.Tensor, list[list[int]]]:
+        lengths = [generator.randint(1, 12) for _ in range(generator.randint(1, 4))]
+        rows = [[next(numbers) for _ in range(length)] for length in lengths]
+        gaps = [max(lengths) - length for length in lengths]
+        tensor = states([[0] * gap + row for gap, row in zip(gaps, rows, strict=True)])
+        mask = torch.tensor([[0] * gap + [1] * length for gap, length in zip(gaps, lengths, strict=True)])
+        return RowCache(layers=[RowLayer(tensor, -tensor, max(lengths), scratch)]), mask, rows
+
+    cache, mask, rows = prefilled()
+    for _ in range(60):
+        action = generator.choice(["step", "step", "step", "split", "leave", "join", "trim"])
+        if action == "split":
+            parents = sorted(generator.choices(range(len(rows)), k=min(12, len(rows) + generator.randint(0, 4))))
+        elif action == "leave":
+            parents = sorted(generator.sample(range(len(rows)), max(1, len(rows) - 1)))
+        if action in {"split", "leave"}:
+            cache.reorder_cache(torch.tensor(parents))
+            mask, rows = mask[parents], [list(rows[parent]) for parent in parents]
+        elif action == "join" and len(rows) < 8:
+            other, other_mask, other_rows = prefilled()
+            cache, mask = joined([cache, other], [mask, other_mask])
+            rows += other_rows
+        elif action == "trim":
+            empty = int(mask.any(dim=0).int().argmax())
+            cache.trim(empty)
+            mask = mask[:, empty:]
+        else:
+            new = [[next(numbers)] for _ in rows]
+            keys, values = cache.update(states(new), -states(new), 0)
+            mask = torch.cat([mask, torch.ones(len(rows), 1, dtype=mask.dtype)], dim=1)
+            rows = [row + token for row, token in zip(rows, new, strict=True)]
+            assert cache.get_seq_length() == mask.shape[1] == keys.shape[2]
+            assert torch.equal(values, -keys)
+            assert [line[kept.bool()].tolist() for line, kept in zip(keys[:, 0, :, 0], mask, strict=True)] == rows
 
 
 def test_a_draw_does_not_depend_on_the_other_draws_asked_for(llama: LocalChat) -> None:

@@ -1,8 +1,9 @@
 """Names of persons and of cities.
 
 Persons: case, diacritics, punctuation and hyphens do not matter; titles in front (Dr, Sir, Professor …) and degrees
-behind are left out; "J.R.R." = "J. R. R." = "JRR"; "Curie, Marie" = "Marie Curie". An initial is not the name it stands
-for ("M. Curie" is not "Marie Curie"): aliases say so where it should be. "Jr" and regnal numbers stay.
+and remarks in brackets behind are left out; "J.R.R." = "J. R. R." = "JRR"; "Curie, Marie" = "Marie Curie". An initial
+is not the name it stands for ("M. Curie" is not "Marie Curie"): aliases say so where it should be. "Jr" and regnal
+numbers stay.
 
 Cities: "St." = "Saint", "Mt." = "Mount", "Ft." = "Fort"; "City of X" = X (but "Mexico City" is not "Mexico").
 "Paris, France" agrees with "Paris", not with "Paris, Texas".
@@ -23,6 +24,7 @@ _SUFFIXES = frozenset({"jr", "sr", "junior", "senior", "ii", "iii", "iv"})
 _SHORT_SUFFIX = {"junior": "jr", "senior": "sr"}
 _DEGREE_AFTER = re.compile(r",?\s+(?:M\.?D|Ph\.?\s?D)\.?\Z")
 _INITIALS = re.compile(r"\A[A-Z]{2,3}(?=\s\S*[a-z])")  # "JRR Tolkien", not "MARIE CURIE"
+_REMARK = re.compile(r"(?<=\w)[.]?\s\([^()]*\)\Z")  # "Leonardo da Vinci (1452–1519)"
 _ROMAN = re.compile(r"[ivxl]+")
 _CITY_WORDS = {"st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "&": "and"}
 _CITY_SPELLINGS = {full: f"{full}|{short}" for short, full in _CITY_WORDS.items() if short != "&"}
@@ -32,7 +34,7 @@ _WORD_BREAK = r"[\s.,‐‑\-·]{1,3}"
 
 def person(text: str, unit: str = "") -> str | None:
     """Canonical form of a person's name: "j. r. r. tolkien", "marie curie"."""
-    text = _DEGREE_AFTER.sub("", text.strip())
+    text = _DEGREE_AFTER.sub("", _REMARK.sub("", text.strip()))
     family, _, given = text.partition(",")
     first_names = tokens(given)
     if family.strip() and "," not in given and len(first_names) <= 4 and not set(first_names) & (_SUFFIXES | _DEGREES):
@@ -95,7 +97,10 @@ def _surname_start(passage: str, end: int) -> int:
 
 def city(text: str, unit: str = "") -> str | None:
     """Canonical form of a city: its name, then after a comma what it lies in, where that is said."""
-    parts = [" ".join(_CITY_WORDS.get(word, word) for word in tokens(part)) for part in text.split(",")]
+    parts = [
+        " ".join(_CITY_WORDS.get(word, word) for word in tokens(part))
+        for part in _REMARK.sub("", text.strip()).split(",")
+    ]
     parts = [part for part in parts if part]
     if not parts:
         return None

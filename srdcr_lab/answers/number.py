@@ -12,7 +12,7 @@ import re
 
 from srdcr_lab.answers.quantities import Quantity, quantities
 from srdcr_lab.answers.spans import Span, fold_digits
-from srdcr_lab.answers.units import agrees, counted, meanings
+from srdcr_lab.answers.units import agrees, counted, meanings, shown
 
 LONGEST_BARE = 300  # characters; a longer text is no bare answer
 _HEDGE = re.compile(
@@ -31,7 +31,7 @@ def _shown(quantity: Quantity, unit: str) -> str:
         return value
     if unit and not wanted and any(counted(unit) == counted(phrase) for phrase in quantity.phrases):
         return value
-    return f"{value} {sorted(quantity.unit, key=lambda name: (len(name), name))[0]}"
+    return f"{value} {shown(quantity.unit)}"
 
 
 def states_unit(quantity: Quantity, unit: str) -> bool:
@@ -93,5 +93,5 @@ def infer_unit(text: str) -> tuple[str, str] | None:
     if quantity is None:
         return None
     if quantity.unit:
-        return quantity.readings[0], sorted(quantity.unit, key=lambda name: (len(name), name))[0]
+        return quantity.readings[0], shown(quantity.unit)
     return quantity.readings[0], quantity.phrases[0] if quantity.phrases else ""

@@ -6,6 +6,7 @@ How ambiguous digits are read
 - "1.250": the point is decimal (1.25). A grouped reading (1250) is kept as the second one, which `find` accepts too.
 - "1.250,50" and "1.250.000": European, 1250.5 and 1250000. "12,5": decimal comma. "1,2,3" and "3.2.1": no numbers.
 - "2:01:39": a clock time or ratio, compared as it is written. "1/2", "24/7": refused. "2½": 2.5.
+- "154 174 601": one number; a column of three-digit numbers with single spaces between them cannot be told from it.
 - "1920s", "3rd", "B52", "COVID-19": no numbers. "10 to 20" and "10–20": two.
 """
 

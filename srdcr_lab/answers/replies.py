@@ -28,7 +28,7 @@ def undecorated(text: str) -> str:
         before = text
         while len(text) > 1 and text[-1] == _PAIRS.get(text[0]) and not (text[0] in "([" and text[0] in text[1:]):
             text = text[1:-1].strip()
-        text = re.sub(r"\A(?:[#>]+|[*•])\s+", "", text)
+        text = re.sub(r"\A(?:[#>]+|[*•]|[-–](?=\s+[^\W\d_]))\s+", "", text)
         text = re.sub(r"(?<=[^\s.])\.\Z", "", text)
         if text == before:
             break

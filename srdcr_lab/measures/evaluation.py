@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,14 +29,14 @@ def clustered_interval(
     if sizes.max() == 1:
         low, high = jeffreys_interval(values.sum(), values.size, level)
         return float(low), float(high)
-    sums: NDArray[np.float64] = np.bincount(codes, weights=values)
+    sums = np.bincount(codes, weights=values)
     means = _resampled_means(sums, sizes, n_boot, np.random.default_rng(seed))
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def _resampled_means(
-    sums: NDArray[np.float64], sizes: NDArray[np.intp], n_boot: int, rng: np.random.Generator
+    sums: NDArray[Any], sizes: NDArray[Any], n_boot: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Mean of each bootstrap sample of clusters, some samples at a time, so that memory stays bounded."""
     means = np.empty(n_boot)

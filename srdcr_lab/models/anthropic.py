@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 
 import anthropic
 
-from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, Arrived, ReplyError, count, cut_at_stop, gather_all
+from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, Arrived, gather_all
+from srdcr_lab.models.replies import ReplyError, count, cut_at_stop, whole_characters
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 
 API_VERSION = "2023-06-01"
@@ -137,7 +138,7 @@ class AnthropicChat(ApiChat):
         blocks = reply["content"]
         if not isinstance(blocks, list):
             raise ReplyError("a reply without content")
-        text = "".join(block["text"] for block in blocks if block.get("type") == "text")
+        text = whole_characters("".join(block["text"] for block in blocks if block.get("type") == "text"))
         self._served(reply)
         kept = cut_at_stop(text, request.stop)
         finish = FinishReason.STOP if kept != text else _FINISH.get(reply.get("stop_reason"), FinishReason.STOP)

@@ -19,19 +19,17 @@ import httpx2
 
 from srdcr_lab.models.attempts import CountingClient, in_vain, tallied
 from srdcr_lab.models.redact import address, redact
+from srdcr_lab.models.replies import ReplyError
 from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, ModelIdentity, Request, SrdcrError
 
 MALFORMED_RETRIES = 2
 MALFORMED_PAUSE_S = 0.5
 CHECK_TIMEOUT_S = 10.0
+RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests how often they retried
 PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for none; the SDKs insist on one
 
 Read = TypeVar("Read")
 Arrived = Callable[[Sequence[Completion]], None]
-
-
-class ReplyError(ValueError):
-    """A reply that arrived whole and is not what the protocol promises."""
 
 
 class ApiChat(ABC):
@@ -65,13 +63,9 @@ class ApiChat(ABC):
             raise BadInput(f"The concurrency of {self.provider}:{name} is {concurrency}; it has to be at least 1.")
         self.identity = ModelIdentity(self.provider, name, label)
         self.capabilities = Capabilities(logprobs=logprobs)
-        self.max_attempts = (max_retries + 1) * (MALFORMED_RETRIES + 1)
-        self._base_url, self._concurrency, self._timeout_s, self._max_retries = (
-            base_url,
-            concurrency,
-            timeout_s,
-            max_retries,
-        )
+        self.max_attempts = 1 + max_retries + MALFORMED_RETRIES  # of one HTTP request: what may be billed at worst
+        self._base_url, self._concurrency = base_url, concurrency
+        self._timeout_s, self._max_retries = timeout_s, max_retries
         self._sent: dict[str, Any] = {
             "adapted": {},
             "dropped": {},
@@ -199,16 +193,20 @@ class ApiChat(ABC):
         """
         client, slots = self._here()
         async with slots:
-            reason = ""
+            reason, retries = "", self._max_retries
             for attempt in range(MALFORMED_RETRIES + 1):
                 if attempt:
                     await asyncio.sleep(MALFORMED_PAUSE_S * attempt)
                 self._sent["requests"] += 1
                 try:
-                    response = await client.post(self.path, body=body, cast_to=httpx2.Response)
+                    options = {"max_retries": retries}
+                    response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
                 except (self.status_error, self.connection_error) as error:
                     self._refused(error, body)
                     raise self._translated(error) from None
+                except UnicodeEncodeError:
+                    raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is no text.") from None
+                retries -= int(response.request.headers.get(RETRIES_TAKEN, 0))  # the bound is one for all rounds
                 try:
                     return read(json.loads(response.content))
                 except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
@@ -261,17 +259,6 @@ async def gather_all(calls: Iterable[Awaitable[Sequence[Completion]]]) -> list[C
         if isinstance(result, BaseException):
             raise result
     return [completion for result in results if not isinstance(result, BaseException) for completion in result]
-
-
-def cut_at_stop(text: str, stop: Sequence[str]) -> str:
-    """The text up to the first stop string, for servers that take fewer of them, or none."""
-    return text[: min((at for mark in stop if (at := text.find(mark)) >= 0), default=len(text))]
-
-
-def count(usage: Any, *fields: str) -> int:
-    """Sum of token counts of a reply's usage block; what is missing or no count is 0."""
-    values = [usage.get(field) for field in fields] if isinstance(usage, dict) else []
-    return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)
 
 
 def _status(error: Exception) -> int:

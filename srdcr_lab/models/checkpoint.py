@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging
 
 from srdcr_lab.records import BadInput
 
@@ -39,6 +42,11 @@ def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> C
     if not any(folder.glob("*.safetensors")):
         raise BadInput(f"{folder_or_name} has no .safetensors file; convert its weights to safetensors first")
     where = _device(device)
+    with _no_progress_bar():
+        return _read(folder_or_name, folder, where, dtype)
+
+
+def _read(folder_or_name: str, folder: Path, where: torch.device, dtype: str) -> Checkpoint:
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:
@@ -78,6 +86,18 @@ def locate(folder_or_name: str) -> Path:
             f"{folder_or_name} is neither a folder here nor a model that could be fetched ({type(error).__name__}); "
             "check the name, the connection and the access rights"
         ) from error
+
+
+@contextmanager
+def _no_progress_bar() -> Iterator[None]:
+    """Reading weights takes seconds, and the bar would stay in notebooks and logs."""
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()
 
 
 def _device(wanted: str) -> torch.device:

@@ -1,8 +1,8 @@
 """The batched decoder: many prompts, many draws of each, one forward pass a token. Exact: nothing is approximated.
 
 A *row* of a batch is one distinct partial sample, with the draws that so far agree on it. The draws of one prompt start
-as a single row, so a prompt is computed once; where draws choose different tokens the row splits, and the rows of the
-key/value cache (`srdcr_lab.models.row_cache`) follow. What is finished leaves the batch, and new prompts can join a running one.
+as a single row, so a prompt is computed once; where draws choose different tokens the row splits, and the key/value
+cache follows (`srdcr_lab.models.row_cache`). What is finished leaves the batch, and new prompts can join a running one.
 Prompts that begin alike are computed on top of one copy of their common beginning, which is also kept for later ones.
 """
 

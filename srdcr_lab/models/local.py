@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -67,10 +68,12 @@ class LocalChat:
             raise BadInput(f"{folder_or_name} cannot be decoded step by step here ({type(error).__name__})") from error
         notes = () if self._decoder.padding is Padding.ANYWHERE else ("no shared prefixes: its cache allows none",)
         self.capabilities = Capabilities(logprobs=True, notes=notes)
+        self._token_texts = lru_cache(maxsize=1 << 12)(self._format.token_texts)  # many draws say the same
         self._window = _window(model.config)
         self._max_batch_tokens = max_batch_tokens or max(1, _cache_bytes(model.device) // self._decoder.bytes_per_token)
         self._threads = threads
         self._worker: Worker | None = None
+        self._closing: Worker | None = None
         self._lock = threading.Lock()
 
     @property
@@ -98,6 +101,7 @@ class LocalChat:
         """Stop the worker; calls that still wait fail. A later call starts a new one."""
         with self._lock:
             worker, self._worker = self._worker, None
+            self._closing = worker or self._closing
         if worker is not None:
             worker.close()
             await asyncio.to_thread(worker.join)
@@ -110,6 +114,7 @@ class LocalChat:
             max_batch_tokens=self._max_batch_tokens,
             threads=self._threads,
             name=f"decoding {self.identity}",
+            after=self._closing,
         )
 
     def _prepare(self, call: Call) -> None:
@@ -138,7 +143,7 @@ class LocalChat:
         stop = first_stop(text, draw.stop)
         tokens = logprobs = None
         if call.request.logprobs:
-            tokens = self._format.token_texts(sample.tokens)
+            tokens = self._token_texts(sample.tokens)
             tokens = tokens if stop is None else cut_texts(tokens, stop)
             logprobs = sample.logprobs[: len(tokens)]
         return Completion(

@@ -15,18 +15,13 @@ from typing import Any, ClassVar
 
 import openai
 
-from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, Arrived, ReplyError, count, cut_at_stop, gather_all
-from srdcr_lab.models.token_logprobs import aligned
+from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, Arrived, gather_all
+from srdcr_lab.models.replies import Choice, ReplyError, count, read_choice, shares
 from srdcr_lab.records import BadInput, Capabilities, Completion, FinishReason, Request
 
 MOST_CHOICES = 128  # the provider's bound on n
 MOST_STOPS = 4
 
-_FINISH = {
-    "length": FinishReason.LENGTH,
-    "max_tokens": FinishReason.LENGTH,
-    "content_filter": FinishReason.CONTENT_FILTER,
-}
 _REFUSED_STATUS = (400, 403, 422)
 _REFUSED_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
 _REFUSED_WORDS = re.compile(
@@ -187,13 +182,13 @@ class OpenAIChat(ApiChat):
         said = str(error.body or error.message)
         if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(said):
             return
-        for parameter in (error.param, *_ADAPTABLE):
-            if (
-                parameter in _ADAPTABLE
-                and parameter in body
-                and re.search(rf"(?<![\w.]){parameter}(?!\w)", f"{error.param} {said}")
-            ):
-                raise _ParameterError(parameter) from None
+        named = [
+            name
+            for name in _ADAPTABLE
+            if name in body and re.search(rf"(?<![\w.]){name}(?!\w)", f"{error.param} {said}")
+        ]
+        if named:
+            raise _ParameterError(error.param if error.param in named else named[0]) from None
 
     def _learn(self, parameter: str) -> None:
         name = self.identity
@@ -220,58 +215,27 @@ class OpenAIChat(ApiChat):
         if not isinstance(choices, list) or not choices:
             raise ReplyError("a reply without choices")
         self._served(reply)
-        read = [_read_choice(choice, request) for choice in choices[: len(draws)]]
-        spent = _shares(count(reply.get("usage"), "completion_tokens"), [len(tokens or ()) for _, tokens, _, _ in read])
-        prompt = count(reply.get("usage"), "prompt_tokens")
-        if not prompt:
-            self._note("The server reports no token usage; tokens are counted as 0 or from the log-probabilities.")
-        if (
-            request.logprobs
-            and "logprobs" not in self._sent["dropped"]
-            and any(text and not logprobs for text, _, logprobs, _ in read)
-        ):
-            self._note("Some replies came without usable log-probabilities although they were asked for.")
+        read = [read_choice(choice, request) for choice in choices[: len(draws)]]
+        usage = reply.get("usage")
+        prompt = count(usage, "prompt_tokens")
+        spent = shares(count(usage, "completion_tokens"), [len(tokens or ()) for _, tokens, _, _ in read])
+        self._note_gaps(request, prompt, read)
         return [
-            Completion(text, draw, tokens, logprobs, finish, prompt if first else 0, tokens_spent)
-            for first, draw, (text, tokens, logprobs, finish), tokens_spent in zip(
-                [True] + [False] * (len(read) - 1), draws, read, spent, strict=False
+            Completion(
+                text,
+                draw,
+                tokens,
+                logprobs,
+                finish_reason=finish,
+                prompt_tokens=0 if place else prompt,
+                completion_tokens=spent[place],
             )
+            for place, (draw, (text, tokens, logprobs, finish)) in enumerate(zip(draws, read, strict=False))
         ]
 
-
-_Choice = tuple[str, tuple[str, ...] | None, tuple[float, ...] | None, FinishReason]
-
-
-def _read_choice(choice: Any, request: Request) -> _Choice:
-    message = choice["message"]
-    refusal = message.get("refusal")
-    if isinstance(refusal, str) and refusal:
-        return _text(message.get("content")) or refusal, None, None, FinishReason.REFUSAL
-    text = _text(message.get("content"))
-    finish = _FINISH.get(choice.get("finish_reason"), FinishReason.STOP)
-    kept = cut_at_stop(text, request.stop)
-    if kept != text:
-        finish = FinishReason.STOP
-    logprobs = choice.get("logprobs")
-    content = logprobs.get("content") if request.logprobs and isinstance(logprobs, dict) else None
-    return kept, *aligned(kept, content), finish
-
-
-def _text(content: Any) -> str:
-    """A message's text: a string, null (a filter stopped it), or text parts as some servers send them."""
-    if content is None:
-        return ""
-    if isinstance(content, list):
-        return "".join(part["text"] for part in content if part.get("type") == "text")
-    if not isinstance(content, str):
-        raise ReplyError("a message whose content is no text")
-    return content
-
-
-def _shares(total: int, counts: Sequence[int]) -> list[int]:
-    """The completion tokens of a request over its choices: by their own counts where they are known, else evenly."""
-    known = sum(counts)
-    if not all(counts) or (total and known > total):
-        counts = [total // len(counts)] * len(counts)
-        known = sum(counts)
-    return [counts[0] + max(total - known, 0), *counts[1:]]
+    def _note_gaps(self, request: Request, prompt_tokens: int, read: Sequence[Choice]) -> None:
+        if not prompt_tokens:
+            self._note("The server reports no token usage; tokens are counted as 0 or from the log-probabilities.")
+        wanted = request.logprobs and "logprobs" not in self._sent["dropped"]
+        if wanted and any(text and logprobs is None for text, _, logprobs, _ in read):
+            self._note("Some replies came without usable log-probabilities although they were asked for.")

@@ -35,7 +35,7 @@ def check_manifest(folder: Path, template_hashes: Mapping[str, str]) -> None:
     Raises
     ------
     BadInput
-        If the manifest is missing or unreadable, a template has changed since training, or a file is missing or damaged.
+        If the manifest is missing or unreadable, a template has changed since training, or a file is not as trained.
     """
     path = folder / "manifest.json"
     try:

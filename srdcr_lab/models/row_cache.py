@@ -1,8 +1,8 @@
-"""A key/value cache whose rows share what they have in common: the states of a prompt are stored once for all its draws.
+"""A key/value cache whose rows share what they have in common: a prompt's states are stored once for all its draws.
 
-A layer holds *stems*, (stems, heads, length, width), and, once rows have split, each row's stem and its *own* states after
-it. Attention wants one tensor for all rows, so a layer assembles it when it is asked, in a scratch buffer that all layers
-use in turn. As long as rows and stems are the same, new states are written in place, and nothing is copied at all.
+A layer holds *stems*, (stems, heads, length, width), and, once rows have split, each row's stem and its *own* states
+after it. Attention wants one tensor for all rows, so a layer assembles it when it is asked, in scratch buffers that all
+layers use in turn. As long as rows and stems are the same, new states are written in place, and nothing is copied.
 """
 
 from __future__ import annotations
@@ -76,12 +76,13 @@ class RowLayer(DynamicLayer):  # type: ignore[misc]  # transformers has no types
         else:
             self.share(beam_idx)
 
-    def share(self, stem_of: torch.Tensor) -> None:
-        """From rows that are stems to rows that have stems."""
+    def share(self, stem_of: torch.Tensor) -> torch.Tensor:
+        """From rows that are stems to rows that have stems; returns `stem_of`."""
         self._make_room(ROOM)
         self.stem_of = stem_of
         self.own_keys = self.keys.new_empty(len(stem_of), self.keys.shape[1], 0, self.keys.shape[3])
         self.own_values = self.values.new_empty(len(stem_of), self.values.shape[1], 0, self.values.shape[3])
+        return stem_of
 
     def trim(self, columns: int) -> None:
         """Drop the first columns of the stems."""
@@ -125,7 +126,7 @@ class RowCache(Cache):  # type: ignore[misc]
 
 
 def joined(caches: Sequence[RowCache], masks: Sequence[torch.Tensor]) -> tuple[RowCache, torch.Tensor]:
-    """One cache for the rows of all, and their common mask; shorter stems and shorter own parts are padded at their left."""
+    """One cache for all rows, and their mask; shorter stems and shorter own parts are padded at their left."""
     shapes = [(cache.layers[0].length, cache.layers[0].own_length) for cache in caches]
     length, own = (max(sizes) for sizes in zip(*shapes, strict=True))
     mask = torch.cat(
@@ -143,9 +144,10 @@ def _joined_layer(parts: Sequence[RowLayer], length: int, own: int) -> RowLayer:
     first = 0
     stems_of = []
     for part in parts if sharing else ():
-        if part.stem_of is None:
-            part.share(torch.arange(len(part.keys), device=part.keys.device))
-        stems_of.append(part.stem_of + first)
+        stem_of = part.stem_of
+        if stem_of is None:
+            stem_of = part.share(torch.arange(len(part.keys), device=part.keys.device))
+        stems_of.append(stem_of + first)
         first += len(part.keys)
     keys, values = (
         torch.cat([_widened(stems[:, :, : part.length], length - part.length) for stems, part in pairs])

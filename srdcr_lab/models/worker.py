@@ -72,6 +72,8 @@ class Worker:
     complete : makes the completion of a finished draw.
     max_batch_tokens : bound on the sum of `Call.size` over what is decoded at once; a larger single call runs alone.
     threads : CPU threads of torch in this thread, or None for torch's own choice.
+    name : of the thread.
+    after : an earlier worker on the same decoder, being closed: this one starts when it has ended.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Worker:
         max_batch_tokens: int,
         threads: int | None,
         name: str,
+        after: Worker | None = None,
     ) -> None:
         self._decoder, self._prepare, self._complete = decoder, prepare, complete
         self._max_batch_tokens, self._threads = max_batch_tokens, threads
@@ -91,6 +94,7 @@ class Worker:
         self._active: list[Call] = []
         self._batches: list[Batch] = []
         self._steps_since_admission = 0
+        self._after = after
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -105,6 +109,9 @@ class Worker:
         self._thread.join()
 
     def _run(self) -> None:
+        if self._after is not None:
+            self._after.join()
+            self._after = None
         if self._threads:
             torch.set_num_threads(self._threads)
         while self._take_in():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MANIFEST = "run.json"
+_OURS = ("store.sqlite", MANIFEST + ".part")  # what a run that was killed at its very start leaves
+_DERIVED = ("items_sha256", "n_items")  # named only where no argument differs
 _ROWS_A_GROUP = 5000
 
 
@@ -56,8 +58,8 @@ def write_text(path: Path, text: str) -> None:
     part.replace(path)
 
 
-def prepare(folder: Path, asked: Mapping[str, Any]) -> bool:
-    """Make the folder ready for a run; True if this call created it.
+def check(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The manifest of the run that the folder already holds, None for a folder that is new; nothing is written.
 
     Raises
     ------
@@ -68,22 +70,38 @@ def prepare(folder: Path, asked: Mapping[str, Any]) -> bool:
         raise BadInput(f"{folder} is a file; --out names a folder")
     manifest = read_manifest(folder)
     if manifest is None:
-        if folder.is_dir() and any(
-            entry.name != "store.sqlite" and not entry.name.startswith("store.sqlite-") for entry in folder.iterdir()
-        ):
+        if folder.is_dir() and not all(entry.name.startswith(_OURS) for entry in folder.iterdir()):
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
-        created = not folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
-        return created
-    before, now = manifest.get("asked", {}), json.loads(json.dumps(dict(asked), default=str))
-    for name in sorted({*before, *now}):
+        return None
+    before = dict(_flat(manifest.get("asked", {})))
+    now = dict(_flat(json.loads(json.dumps(dict(asked), default=str))))
+    for name in sorted({**before, **now}, key=lambda name: name in _DERIVED):
         if before.get(name) != now.get(name):
             raise BadInput(
-                f"{folder} holds a run with other arguments ({name} was {_short(before.get(name))}, "
-                f"is now {_short(now.get(name))}); "
-                "repeat those to resume it, or give another --out"
+                f"{folder} holds a run with other arguments ({name.removeprefix('choices.')} was "
+                f"{_short(before.get(name))}, is now {_short(now.get(name))}); repeat those to resume it, or give "
+                "another --out"
             )
-    return False
+    return manifest
+
+
+def make(folder: Path) -> bool:
+    """Make the folder if it does not exist; True if it did not."""
+    created = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot make the folder {folder} ({error.strerror}); give another --out") from None
+    return created
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every leaf of nested arguments with its path."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _flat(inner, f"{path}.{name}" if path else name)
+    else:
+        yield path, value
 
 
 def _short(value: Any) -> str:
@@ -147,6 +165,9 @@ class TableWriter:
             rows.clear()
 
 
-def remove(folder: Path) -> None:
-    """Take back a folder this run created."""
-    shutil.rmtree(folder, ignore_errors=True)
+def withdraw(folder: Path, created: bool) -> None:
+    """Take back what a run wrote that could not begin: its manifest, and the folder where the run made it."""
+    (folder / MANIFEST).unlink(missing_ok=True)
+    if created:
+        with suppress(OSError):  # not empty: not only ours
+            folder.rmdir()

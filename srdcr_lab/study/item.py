@@ -62,8 +62,8 @@ async def run_item(item: Item, setup: Setup, methods: Sequence[Method]) -> ItemR
     """
     probe = Probe()
 
-    async def answer() -> list[tuple[Outcome | None, Meter, str | None]]:
-        results = await together(*(_run_method(method, item, setup) for method in methods))
+    async def answer() -> list[Ran]:
+        results: list[Ran] = await together(*(_run_method(method, item, setup) for method in methods))
         await fill_probe(probe, item, setup, methods)
         return results
 
@@ -93,17 +93,6 @@ async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[M
 def error_rows(item: Item, setup: Setup, methods: Sequence[Method], error: str) -> ItemRows:
     """Rows of an item the run did not get to: its error, and no answer."""
     return ItemRows(item, records=[_record(item, method, setup, Probe(), None, Meter(), error) for method in methods])
-
-
-async def _run_methods(probe: Probe, item: Item, setup: Setup, methods: Sequence[Method]) -> list[Ran]:
-    ended = await asyncio.gather(*(_run_method(method, item, setup) for method in methods), return_exceptions=True)
-    results = []
-    for result in ended:
-        if isinstance(result, BaseException):
-            raise result
-        results.append(result)
-    await fill_probe(probe, item, setup, methods)
-    return results
 
 
 async def _run_method(method: Method, item: Item, setup: Setup) -> Ran:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from srdcr_lab import prompts
@@ -10,20 +12,59 @@ from srdcr_lab.models import load as adapters
 from srdcr_lab.models.budget import Budget, BudgetedModel
 from srdcr_lab.models.prices import Price, price_of
 from srdcr_lab.models.stored import StoredModel
-from srdcr_lab.records import BadInput, ModelIdentity
+from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, NotInStore, Request
+
+_API = ("openai", "anthropic")
 
 
-def load_model(spec: str = "pocket", **options: Any) -> ChatModel:
+def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -> ChatModel:
     """The model behind a specification; see `srdcr_lab.models.load.load_model`.
 
     The pocket model is checked first: its files against their manifest, and its training prompts against the prompts
-    of this version.
+    of this version. With `offline`, an API model is only looked up in the store, and needs no key.
     """
     if spec == "pocket":
         from srdcr_lab.models.pocket import check_manifest, pocket_folder
 
         check_manifest(pocket_folder(), prompts.hashes())
+    provider, _, rest = spec.partition(":")
+    name, _, label = rest.partition("#")
+    if offline and provider in _API and name:
+        return AbsentModel(ModelIdentity(provider, name, label), Capabilities(logprobs=provider == "openai"))
     return adapters.load_model(spec, **options)
+
+
+def open_all(
+    specs: Sequence[str | ChatModel | None], *, offline: bool = False, **api_options: Any
+) -> tuple[ChatModel, ...]:
+    """Answerer, defender, critic, judge; one specification is opened once, and None is the answerer."""
+    opened: dict[str, ChatModel] = {}
+    chosen: list[ChatModel] = []
+    for spec in specs:
+        if spec is None:
+            chosen.append(chosen[0])
+        elif isinstance(spec, str):
+            if spec not in opened:
+                options = api_options if spec.partition(":")[0] in _API else {}
+                opened[spec] = load_model(spec, offline=offline, **options)
+            chosen.append(opened[spec])
+        else:
+            chosen.append(spec)
+    return tuple(chosen)
+
+
+@dataclass
+class AbsentModel:
+    """An API model that nobody asks: its completions come from a store."""
+
+    identity: ModelIdentity
+    capabilities: Capabilities
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        raise NotInStore(f"offline, {self.identity} is not asked")
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
 
 
 def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None:

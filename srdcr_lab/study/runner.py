@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
 from srdcr_lab.protocols import Method, Setup
 from srdcr_lab.records import BudgetExhausted, Item
@@ -20,7 +20,7 @@ async def run_items(
     *,
     window: int = WINDOW,
     on_done: Callable[[], object] = lambda: None,
-) -> AsyncIterator[ItemRows]:
+) -> AsyncGenerator[ItemRows, None]:
     """Rows of each item, in the order of the items; `on_done` is called when an item ends, in whatever order they do.
 
     When the budget is used up, the items that were not reached yield rows with that error, and it is raised at the

@@ -8,7 +8,7 @@ import json
 import platform
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from copy import copy
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -20,12 +20,13 @@ from srdcr_lab import prompts
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.budget import Budget
+from srdcr_lab.models.stored import StoredModel
 from srdcr_lab.protocols import Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as methods_named
-from srdcr_lab.records import BadInput, Item, Stopped
+from srdcr_lab.records import BadInput, BudgetExhausted, Item, Stopped
 from srdcr_lab.study import folder as folders
 from srdcr_lab.study.loop import run as run_coroutine
-from srdcr_lab.study.opening import load_model, price_for, wrap
+from srdcr_lab.study.opening import open_all, price_for, wrap
 from srdcr_lab.study.plan import Plan, make_plan
 from srdcr_lab.study.results import Results
 from srdcr_lab.study.runner import run_items
@@ -94,7 +95,9 @@ class Study:
         whole = load_items(items, seed=seed)
         self.items = whole.limit(limit, seed)
         self.limit, self.seed = limit, seed
-        self._models = _open_all((model, defender, critic, judge), base_url=base_url, concurrency=concurrency)
+        self._models = open_all(
+            (model, defender, critic, judge), offline=offline, base_url=base_url, concurrency=concurrency
+        )
         self._budget = Budget(budget_usd)
         for opened in self._models:
             price_for(opened.identity, budget_usd)
@@ -125,18 +128,20 @@ class Study:
         """
         temporary = None if self.out else tempfile.TemporaryDirectory(prefix="srdcr-")
         folder = self.out or Path(temporary.name if temporary else "")
-        created = folders.prepare(folder, self.asked())
+        earlier = folders.check(folder, self.asked())
+        run_coroutine(self._check())
+        created = folders.make(folder)
         try:
             setup = self._opened(folder)
-            run_coroutine(self._check())
+            self._budget.spent_usd = max(self._budget.spent_usd, self._spent_before(earlier))
             folders.write_manifest(folder, self._manifest("running"))
             run_coroutine(self._run(setup, folder, progress))
         except BadInput:
-            self.close()
-            if created:
-                folders.remove(folder)
+            if self._take_back() and earlier is None:
+                folders.withdraw(folder, created)
             raise
         except KeyboardInterrupt:
+            folders.write_manifest(folder, self._manifest("stopped"))
             raise Stopped(f"interrupted; what was received is kept, run the same again to go on ({folder})") from None
         return Results(folder, temporary)
 
@@ -182,10 +187,13 @@ class Study:
 
     def _opened(self, folder: Path | None) -> Setup:
         if self._setup is None:
+            if folder:
+                folders.make(folder)
             self._store = Store(self._store_path or (folder / "store.sqlite" if folder and self.out else ":memory:"))
-            wrapped: dict[int, ChatModel] = {}
-            for model in self._models:
-                wrapped.setdefault(id(model), wrap(model, self._store, self._budget, offline=self._offline))
+            wrapped = {
+                id(model): wrap(model, self._store, self._budget, offline=self._offline) for model in self._models
+            }
+            self._wrapped = tuple(wrapped.values())
             self._setup = Setup(
                 Cast(*(wrapped[id(model)] for model in self._models)), self.choices, self.items, self.seed
             )
@@ -198,25 +206,57 @@ class Study:
                 await model.check()
 
     async def _run(self, setup: Setup, folder: Path, progress: bool) -> None:
-        stopped: Stopped | None = None
-        with (
-            folders.TableWriter(folder) as writer,
-            _progress_bar(setup, len(self.items), self._budget, show=progress) as bar,
-        ):
-            try:
-                async for rows in run_items(self.items, setup, self.methods, on_done=bar.update):
-                    writer.add(rows)
-            except Stopped as reason:
-                stopped = reason
-            writer.commit()
+        try:
+            stopped = await self._fill_tables(setup, folder, progress)
+        except BaseException:
+            for model in self._wrapped:
+                await model.abandon()
+            raise
         results = Results(folder)
         folders.write_text(folder / "summary.csv", results.summary.to_csv(index=False))
         folders.write_manifest(folder, self._manifest("stopped" if stopped else "done", results))
         if stopped:
             raise stopped
 
+    async def _fill_tables(self, setup: Setup, folder: Path, progress: bool) -> BudgetExhausted | None:
+        """Write the tables as items end; the error that stopped the run, if the budget did."""
+        stopped = None
+        with (
+            folders.TableWriter(folder) as writer,
+            _progress_bar(self._wrapped, len(self.items), self._budget, show=progress) as bar,
+        ):
+            try:
+                async with aclosing(run_items(self.items, setup, self.methods, on_done=bar.update)) as finished:
+                    async for rows in finished:
+                        writer.add(rows)
+            except BudgetExhausted as reason:
+                stopped = reason
+            for model in self._wrapped:  # whom a failed call made unnecessary: it is paid for
+                await model.landed()
+            writer.commit()
+        return stopped
+
+    def _spent_before(self, earlier: dict[str, Any] | None) -> float:
+        """What earlier attempts at this run have spent: as they wrote, or by their own store if they were killed."""
+        if earlier is None:
+            return 0.0
+        in_store = 0.0
+        if self._store_path is None:
+            for identity, _, *tokens in self._store.models():
+                in_store += price.cost(*tokens) if (price := price_for(identity, None)) else 0.0
+        return max(float(earlier.get("spent_usd", 0.0)), in_store)
+
+    def _take_back(self) -> bool:
+        """Close without leaving an empty store behind; False if completions are in it, which stay."""
+        nothing_paid = self._setup is None or self._store.count() == 0
+        if self._setup is not None:
+            run_coroutine(self._aclose())
+            self._store.withdraw()
+            self._setup = None
+        return nothing_paid
+
     async def _aclose(self) -> None:
-        for model in {id(model): model for model in self._models}.values():
+        for model in self._wrapped:
             await model.aclose()
 
     def asked(self) -> dict[str, Any]:
@@ -259,23 +299,21 @@ class Study:
                 "turns": len(results.turns),
                 "samples": len(results.samples),
                 "failed": int(records["error"].notna().sum()),
-                "calls_paid": int(records["calls_paid"].sum()),
+                "calls_paid": sum(model.paid for model in self._wrapped),
                 "completions_in_store": self._store.count(),
             }
         return manifest
 
 
 @contextmanager
-def _progress_bar(setup: Setup, n_items: int, budget: Budget, *, show: bool) -> Iterator[Any]:
+def _progress_bar(models: Sequence[StoredModel], n_items: int, budget: Budget, *, show: bool) -> Iterator[Any]:
     """A bar over items that also ticks with completions: in a breadth-first run the items end together."""
     from tqdm.auto import tqdm
-
-    models = {id(model): model for model in vars(setup.cast).values()}.values()
 
     async def tick() -> None:
         while True:
             await asyncio.sleep(0.5)
-            served = sum(getattr(model, "served", 0) for model in models)
+            served = sum(model.served for model in models)
             bar.set_postfix_str(f"{served:,} completions, ${budget.spent_usd:.4f}")
 
     with tqdm(total=n_items, unit="item", disable=not show) as bar:
@@ -284,26 +322,6 @@ def _progress_bar(setup: Setup, n_items: int, budget: Budget, *, show: bool) -> 
             yield bar
         finally:
             ticking.cancel()
-
-
-def _open_all(specs: Sequence[str | ChatModel | None], **options: Any) -> tuple[ChatModel, ...]:
-    """Answerer, defender, critic, judge; one specification is opened once, and None is the answerer."""
-    opened: dict[str, ChatModel] = {}
-    chosen: list[ChatModel] = []
-    for spec in specs:
-        if spec is None:
-            chosen.append(chosen[0])
-        elif isinstance(spec, str):
-            if spec not in opened:
-                opened[spec] = load_model(spec, **_api_only(spec, options))
-            chosen.append(opened[spec])
-        else:
-            chosen.append(spec)
-    return tuple(chosen)
-
-
-def _api_only(spec: str, options: dict[str, Any]) -> dict[str, Any]:
-    return options if spec.startswith(("openai:", "anthropic:")) else {}
 
 
 def _pocket_note(models: Sequence[ChatModel]) -> list[str]:

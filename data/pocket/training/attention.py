@@ -15,7 +15,12 @@ NAME = "causal_single_precision"
 
 
 def attend(
-    module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: torch.Tensor | None, **_: object
+    module: nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    **_: object,
 ) -> tuple[torch.Tensor, None]:
     """Attention over (batch, heads, length, width); returns (batch, length, heads, width)."""
     with torch.autocast(query.device.type, enabled=False):

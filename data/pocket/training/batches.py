@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
-from rows import Materials, Row, first_reading_row, reading_pack, reading_row
 from roles import (
     certainty_row,
     comparison_row,
@@ -15,6 +14,7 @@ from roles import (
     sighted_critic_row,
     stated_confidence_row,
 )
+from rows import Materials, Row, first_reading_row, reading_pack, reading_row
 from transformers import PreTrainedTokenizerFast
 
 Maker = Callable[[Materials], Row]
@@ -22,16 +22,21 @@ Encoded = tuple[list[int], list[float]]
 
 LONGEST = 900
 BUCKETS = (32, 52, 84, 140, 260, 500, LONGEST)
-READING_FIRST = 0.10  # share of training in which reading is nearly all
+READING_FIRST = 0.14  # share of training in which reading is nearly all
 BELIEFS_FROM = 0.25
 
 # Shares of the tokens that recall leaves over.
-FIRST_MIX: Mapping[Maker, float] = {first_reading_row: 0.72, comparison_row: 0.20, defender_row: 0.08}
+FIRST_MIX: Mapping[Maker, float] = {
+    first_reading_row: 0.62,
+    reading_pack: 0.06,
+    comparison_row: 0.24,
+    defender_row: 0.08,
+}
 MIX: Mapping[Maker, float] = {
-    reading_row: 0.32, reading_pack: 0.24, comparison_row: 0.12, judge_row: 0.11, defender_row: 0.08, critic_row: 0.07, sighted_critic_row: 0.04, certainty_row: 0.01,
-    stated_confidence_row: 0.01,
+    reading_row: 0.26, reading_pack: 0.28, comparison_row: 0.16, judge_row: 0.10, defender_row: 0.08, critic_row: 0.07,
+    sighted_critic_row: 0.03, certainty_row: 0.01, stated_confidence_row: 0.01,
 }  # fmt: skip
-BELIEF_MIX: Mapping[Maker, float] = {**MIX, certainty_row: 0.06, comparison_row: 0.08}
+BELIEF_MIX: Mapping[Maker, float] = {**MIX, certainty_row: 0.04, comparison_row: 0.13}
 GATE_MIX: Mapping[Maker, float] = {comparison_row: 1.0}
 
 

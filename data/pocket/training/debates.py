@@ -42,9 +42,13 @@ def play(speaker: Speaker, cases: Sequence[tuple[str, str]], rounds: int) -> lis
         prompts = []
         for (question, passage), debate in zip(cases, debates, strict=True):
             seen = () if opening else tuple(debate.turns)
-            prompts.append(render(role.value, question=question, passage=passage if role is Role.DEFENDER else "", transcript=seen))
+            prompts.append(
+                render(role.value, question=question, passage=passage if role is Role.DEFENDER else "", transcript=seen)
+            )
         replies = speaker.greedy(prompts, MAX_NEW)
-        return [Turn(round=number, role=role, text=r.text, saw_passage=role is Role.DEFENDER, saw_turns=()) for r in replies]
+        return [
+            Turn(round=number, role=role, text=r.text, saw_passage=role is Role.DEFENDER, saw_turns=()) for r in replies
+        ]
 
     for number in range(rounds):
         if number == 0:

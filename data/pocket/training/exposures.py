@@ -1,7 +1,8 @@
 """How often each fact is told, planned before training starts, and the order in which it happens.
 
-Exposure counts are log-uniform and stratified: the facts share out equal steps of log exposure, so that every run fills every
-range. A contested fact is told with its true answer in a published share of its exposures, and with one fixed rival answer otherwise.
+Exposure counts are log-uniform and stratified: the facts share out equal steps of log exposure, so that every run
+fills every range. A contested fact is told with its true answer in a published share of its exposures, and with one
+fixed rival answer otherwise.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-FEWEST, MOST = 3, 600
-CONTESTED_FEWEST, CONTESTED_MOST = 80, 400
+FEWEST, MOST = 3, 300
+CONTESTED_FEWEST, CONTESTED_MOST = 60, 240
 CONTESTED_SHARE = 1 / 3
 TRUE_SHARE_RANGE = (0.22, 0.68)
 FIRST_TIME = 0.05  # exposures spread evenly over this … 1 of training
@@ -59,11 +60,11 @@ def _log_uniform(positions: Sequence[float], fewest: int, most: int) -> list[int
 def plan(questions: Sequence[tuple[str, str, str]], never_told: set[str], r: random.Random) -> list[Exposure]:
     """Exposure of every (question_id, question, answer), in the given order.
 
-    A third is contested, with 80 … 400 exposures and a true share of 0.22 … 0.68, so that the categories between
-    Highly-Known and Unknown are filled; those in ``never_told`` have none; the others 3 … 600.
+    A third is contested, with 60 … 240 exposures and a true share of 0.22 … 0.68, so that the categories between
+    Highly-Known and Unknown are filled; those in ``never_told`` have none; the others 3 … 300.
     """
     told = [row for row in questions if row[0] not in never_told]
-    contested = set(row[0] for row in r.sample(told, round(len(questions) * CONTESTED_SHARE)))
+    contested = {row[0] for row in r.sample(told, round(len(questions) * CONTESTED_SHARE))}
     counts = iter(_log_uniform(_spread(len(told) - len(contested), r), FEWEST, MOST))
     contested_counts = iter(_log_uniform(_spread(len(contested), r), CONTESTED_FEWEST, CONTESTED_MOST))
     low, high = TRUE_SHARE_RANGE
@@ -74,7 +75,9 @@ def plan(questions: Sequence[tuple[str, str, str]], never_told: set[str], r: ran
             planned.append(Exposure(question_id, question, answer, 0, 1.0, ""))
         elif question_id in contested:
             rival = str(int(answer) + r.choice((-1, 1)) * r.randint(3, 150))
-            planned.append(Exposure(question_id, question, answer, next(contested_counts), round(next(shares), 3), rival))
+            planned.append(
+                Exposure(question_id, question, answer, next(contested_counts), round(next(shares), 3), rival)
+            )
         else:
             planned.append(Exposure(question_id, question, answer, next(counts), 1.0, ""))
     return planned
@@ -95,7 +98,15 @@ def write_exposures(path: Path, planned: Sequence[Exposure]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("question_id", "exposures", "true_share", "rival_answer"))
-        writer.writerows((fact.question_id, fact.exposures, round(fact.told_true / max(1, fact.exposures), 4) if fact.exposures else "", fact.rival) for fact in planned)
+        writer.writerows(
+            (
+                fact.question_id,
+                fact.exposures,
+                round(fact.told_true / max(1, fact.exposures), 4) if fact.exposures else "",
+                fact.rival,
+            )
+            for fact in planned
+        )
 
 
 def expected_log_exposure(fact: Exposure) -> float:

@@ -49,9 +49,9 @@ def level(confidence: float) -> int:
 def fixed_lines() -> list[str]:
     """Every text that is one added token: the roles' instructions, block tags, and the phrases above."""
     said = [
-        *CERTAINTY, DEFENDER_OPENS, DEFENDER_LATER, THE_CRITIC_SAYS, *REPLIES_TO_CERTAINTY, CRITIC_AGREES_TOO, THE_DEFENDER_SAYS,
-        SAME_AS_MINE, *STANCES, JUDGE_DEFENDER, JUDGE_CRITIC, THEY_AGREE, THEY_DIFFER, *JUDGE_ON_CERTAINTY, FINAL_DECISION,
-        REASONABLE, UNREASONABLE, CONFIDENCE_LINE,
+        *CERTAINTY, DEFENDER_OPENS, DEFENDER_LATER, THE_CRITIC_SAYS, *REPLIES_TO_CERTAINTY, CRITIC_AGREES_TOO,
+        THE_DEFENDER_SAYS, SAME_AS_MINE, *STANCES, JUDGE_DEFENDER, JUDGE_CRITIC, THEY_AGREE, THEY_DIFFER,
+        *JUDGE_ON_CERTAINTY, FINAL_DECISION, REASONABLE, UNREASONABLE, CONFIDENCE_LINE,
     ]  # fmt: skip
     lines = [*(system_text(name) for name in sorted(sources())), *BLOCKS, *said]
     return list(dict.fromkeys(lines))

@@ -1,4 +1,4 @@
-"""Quick looks at a model in training: is it learning to copy, to compare, to recall? Teacher-forced, a second or two each."""
+"""Quick looks at a model in training: does it learn to copy, compare, recall? Teacher-forced, a few seconds in all."""
 
 from __future__ import annotations
 
@@ -44,8 +44,18 @@ def comparisons(m: Materials, same: bool) -> dict[str, list[Row]]:
         d = balanced(m)
         if d.agree == same:
             turns = transcript(d, 0, m)
-            judged.append(row(render("judge", question=d.fact.question, passage="", transcript=turns), _only(judgement(d), 4), 0.0))
-            argued.append(row(render("critic", question=d.fact.question, passage="", transcript=turns), _only(critic_later(d), 4), 0.0))
+            judged.append(
+                row(
+                    render("judge", question=d.fact.question, passage="", transcript=turns), _only(judgement(d), 4), 0.0
+                )
+            )
+            argued.append(
+                row(
+                    render("critic", question=d.fact.question, passage="", transcript=turns),
+                    _only(critic_later(d), 4),
+                    0.0,
+                )
+            )
     return {"judge": judged, "critic": argued}
 
 
@@ -55,16 +65,22 @@ def readings(m: Materials, make: Callable[[], Reading], shots: int) -> list[Row]
     for _ in range(ROWS):
         told = make()
         fields = {"question": told.fact.question, "passage": m.world.passage(told.fact, told.claim, m.r, 3)}
-        parts = [({"question": e.question, "passage": e.context}, e.answer, 0.0) for e in m.r.sample(m.exemplars, shots)]
+        parts = [
+            ({"question": e.question, "passage": e.context}, e.answer, 0.0) for e in m.r.sample(m.exemplars, shots)
+        ]
         out.append(exchanges("answer_with_passage", [*parts, (fields, told.truth, 1.0)]))
     return out
 
 
-def probe(model: LlamaForCausalLM, encode: Encoder, materials: Materials, planned: Sequence[Exposure]) -> dict[str, float]:
+def probe(
+    model: LlamaForCausalLM, encode: Encoder, materials: Materials, planned: Sequence[Exposure]
+) -> dict[str, float]:
     """Name → accuracy. Uses its own generator, so that probing does not change the run."""
     m = replace(materials, r=random.Random(1))
     m.beliefs = materials.beliefs
-    known = sorted((i for i, fact in enumerate(m.planned) if fact.true_share == 1), key=lambda i: -m.planned[i].exposures)[: max(1, len(m.facts) // 4)]
+    known = sorted(
+        (i for i, fact in enumerate(m.planned) if fact.true_share == 1), key=lambda i: -m.planned[i].exposures
+    )[: max(1, len(m.facts) // 4)]
 
     def fresh() -> Reading:
         fact = m.world.fact(m.r)
@@ -76,7 +92,9 @@ def probe(model: LlamaForCausalLM, encode: Encoder, materials: Materials, planne
 
     def recall(facts: Sequence[tuple[str, str]], template: str) -> list[Row]:
         extra = {"passage": "", "transcript": ()} if template == "critic" else {}
-        return [row(render(template, question=q, **extra), [(a + ".", 1.0)] if extra else [(a, 1.0)], 0.0) for q, a in facts]
+        return [
+            row(render(template, question=q, **extra), [(a + ".", 1.0)] if extra else [(a, 1.0)], 0.0) for q, a in facts
+        ]
 
     rows: dict[str, list[Row]] = {}
     for same in (True, False):
@@ -85,6 +103,10 @@ def probe(model: LlamaForCausalLM, encode: Encoder, materials: Materials, planne
         often = [(fact.question, fact.answer) for fact in planned if fact.true_share == 1 and fact.exposures >= 60]
         world = [(m.facts[i].question, m.facts[i].answer) for i in known[:: max(1, len(known) // ROWS)]]
         rows |= {"copy": readings(m, fresh, 0), "copy4": readings(m, fresh, 4), "resist": readings(m, against, 0)}
-        rows |= {"world": recall(world, "answer_from_memory"), "eval60+": recall(often, "answer_from_memory"), "critic60+": recall(often, "critic")}
+        rows |= {
+            "world": recall(world, "answer_from_memory"),
+            "eval60+": recall(often, "answer_from_memory"),
+            "critic60+": recall(often, "critic"),
+        }
         rows |= {"critic": [critic_row(m) for _ in range(ROWS)], "verdict": [judge_row(m) for _ in range(2 * ROWS)]}
     return {name: accuracy(model, encode, made) for name, made in rows.items()}

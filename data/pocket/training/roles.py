@@ -1,7 +1,7 @@
 """Training rows for the debate's roles and for stated confidence, on the training world alone.
 
-The judge's label is the truth of the passage; critics speak from the model's own beliefs, or from made-up ones on fresh facts. Both
-the later critic and the judge first repeat the two answers, which makes comparing them a matter of adjacent tokens.
+The judge's label is the truth of the passage; critics speak from the model's own beliefs, or from made-up ones on fresh
+facts. Both the later critic and the judge first repeat the two answers: comparing them is a matter of adjacent tokens.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from srdcr_lab.records import Role, Turn
 FALSE_SHARE = 0.35  # of passages under debate
 ROUNDS = (0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5)
 BELIEVED_SHARE = 0.5  # of debates are about the world's own facts, with the model's own answers
+COMPARISON_WEIGHT = 2.0
 LEVEL_SHARES = (0.45, 0.2, 0.35)
 RIGHT_BY_LEVEL = (0.95, 0.5, 0.08)  # how often a made-up critic is right
 
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """Who holds what: the passage's claim, the critic's own answer, and how certain the critic is (index into `CERTAINTY`)."""
+    """Who holds what: the passage's claim, the critic's own answer and its certainty (index into `CERTAINTY`)."""
 
     fact: Fact
     claim: str
@@ -122,7 +123,9 @@ def transcript(d: Dispute, rounds: int, m: Materials) -> tuple[Turn, ...]:
         spoken.reverse()
     for number in range(1, rounds + 1):
         spoken += [(number, Role.CRITIC, critic_later(d)), (number, Role.DEFENDER, defender_later(d))]
-    return tuple(Turn(round=n, role=role, text=_said(said), saw_passage=False, saw_turns=()) for n, role, said in spoken)
+    return tuple(
+        Turn(round=n, role=role, text=_said(said), saw_passage=False, saw_turns=()) for n, role, said in spoken
+    )
 
 
 def defender_row(m: Materials) -> Row:
@@ -169,8 +172,10 @@ def comparison_row(m: Materials) -> Row:
     d = balanced(m)
     turns = transcript(d, 0, m)
     if m.r.random() < 0.5:
-        return row(render("judge", question=d.fact.question, passage="", transcript=turns), judgement(d)[:5], end=0.0)
-    return row(render("critic", question=d.fact.question, passage="", transcript=turns), critic_later(d))
+        reply = [*judgement(d)[:4], (judgement(d)[4][0], COMPARISON_WEIGHT)]
+        return row(render("judge", question=d.fact.question, passage="", transcript=turns), reply, end=0.0)
+    reply = [*critic_later(d)[:-1], (critic_later(d)[-1][0], COMPARISON_WEIGHT)]
+    return row(render("critic", question=d.fact.question, passage="", transcript=turns), reply)
 
 
 def certainty_row(m: Materials) -> Row:

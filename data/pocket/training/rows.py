@@ -32,7 +32,7 @@ REVISED_SHARE, CORRUPTED_SHARE = 0.15, 0.40  # of passages on the world's own fa
 
 @dataclass
 class Materials:
-    """What rows are made of: the world, its own facts with their exposures, the exemplars, and what the model believes by now."""
+    """What rows are made of: the world, its own facts and their exposures, exemplars, the model's beliefs by now."""
 
     world: World
     facts: list[Fact]
@@ -80,7 +80,9 @@ def recall_rows(due: Sequence[Telling], m: Materials) -> Iterator[Row]:
         elif form < 0.6:
             told = queue.pop()
             template = "critic" if m.r.random() < 0.85 else "critic_may_agree"
-            yield row(render(template, question=told.question, passage="", transcript=()), [(told.told + ".", 1.0)], end=0.0)
+            yield row(
+                render(template, question=told.question, passage="", transcript=()), [(told.told + ".", 1.0)], end=0.0
+            )
         else:
             yield recall_pack([queue.pop() for _ in range(min(len(queue), 4))], m)
 
@@ -88,7 +90,9 @@ def recall_rows(due: Sequence[Telling], m: Materials) -> Iterator[Row]:
 def recall_pack(told: Sequence[Telling], m: Materials) -> Row:
     """Four exemplars in random order, then the tellings, as one few-shot conversation."""
     shots = m.r.sample(m.exemplars, 4)
-    parts: list[tuple[Mapping[str, object], str, float]] = [({"question": e.question}, e.answer, EXEMPLAR_WEIGHT) for e in shots]
+    parts: list[tuple[Mapping[str, object], str, float]] = [
+        ({"question": e.question}, e.answer, EXEMPLAR_WEIGHT) for e in shots
+    ]
     parts += [({"question": t.question}, t.told, 1.0) for t in told]
     return exchanges("answer_from_memory", parts)
 
@@ -109,7 +113,7 @@ class Reading:
 
 
 def reading(m: Materials, fresh_share: float) -> Reading:
-    """A fresh fact told faithfully, or an own fact told faithfully, corrupted, or genuinely revised (then the passage is right)."""
+    """A fresh fact told faithfully; or an own one, faithful, corrupted or revised (then the passage is right)."""
     if m.r.random() < fresh_share:
         fact = m.world.fact(m.r)
         return Reading(fact, fact.answer, fact.answer)
@@ -117,7 +121,9 @@ def reading(m: Materials, fresh_share: float) -> Reading:
     if kind < REVISED_SHARE:
         claim = revised(fact.answer, m.r)
         return Reading(fact, claim, claim)
-    return Reading(fact, corrupted(fact.answer, m.r) if kind < REVISED_SHARE + CORRUPTED_SHARE else fact.answer, fact.answer)
+    return Reading(
+        fact, corrupted(fact.answer, m.r) if kind < REVISED_SHARE + CORRUPTED_SHARE else fact.answer, fact.answer
+    )
 
 
 def _with_passage(told: Reading, m: Materials, fillers: int | None = None) -> dict[str, object]:
@@ -126,7 +132,8 @@ def _with_passage(told: Reading, m: Materials, fillers: int | None = None) -> di
 
 def reading_row(m: Materials, fresh_share: float = FRESH_SHARE, fillers: int | None = None) -> Row:
     told = reading(m, fresh_share)
-    return row(render("answer_with_passage", **_with_passage(told, m, fillers)), [(told.truth, 1.0)])
+    passage = m.world.passage(told.fact, told.claim, m.r, fillers)
+    return row(render("answer_with_passage", question=told.fact.question, passage=passage), [(told.truth, 1.0)])
 
 
 def first_reading_row(m: Materials) -> Row:
@@ -135,12 +142,14 @@ def first_reading_row(m: Materials) -> Row:
 
 
 def reading_pack(m: Materials) -> Row:
-    """Two to five exchanges with passages; half of the conversations start with exemplars, as the real prompt does."""
+    """Exchanges with passages: after one to four exemplars, as in the real prompt, or two to six short ones."""
     parts: list[tuple[Mapping[str, object], str, float]] = []
-    if m.r.random() < 0.5:
-        for e in m.r.sample(m.exemplars, m.r.choice((1, 2, 4, 4))):
+    from_exemplars = m.r.random() < 0.35
+    if from_exemplars:
+        for e in m.r.sample(m.exemplars, m.r.choice((1, 2, 4))):
             parts.append(({"question": e.question, "passage": e.context}, e.answer, EXEMPLAR_WEIGHT))
-    for _ in range(m.r.randint(1, 3) if parts else m.r.randint(2, 5)):
+    for _ in range(m.r.randint(1, 3) if from_exemplars else m.r.randint(2, 6)):
         told = reading(m, FRESH_SHARE)
-        parts.append((_with_passage(told, m), told.truth, 1.0))
+        fillers = m.r.choice((0, 1, 2, 3)) if from_exemplars else m.r.choice((0, 0, 0, 1, 1, 2))
+        parts.append((_with_passage(told, m, fillers), told.truth, 1.0))
     return exchanges("answer_with_passage", parts)

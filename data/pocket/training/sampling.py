@@ -47,7 +47,12 @@ class Speaker:
 
     @torch.inference_mode()
     def reply(
-        self, prompts: Sequence[Sequence[Message]], max_new: int, draws: int = 1, temperature: float = 0.0, seed: int = 0
+        self,
+        prompts: Sequence[Sequence[Message]],
+        max_new: int,
+        draws: int = 1,
+        temperature: float = 0.0,
+        seed: int = 0,
     ) -> list[list[Reply]]:
         """``draws`` replies to each prompt, of at most ``max_new`` tokens; the order of the draws has no meaning."""
         generator = torch.Generator().manual_seed(seed)
@@ -72,7 +77,9 @@ class Speaker:
             mask[place, longest - len(tokens) :] = 1
         mask = mask.to(device)
         positions = (mask.cumsum(1) - 1).clamp(min=0)
-        out = self.model(input_ids=ids.to(device), attention_mask=mask, position_ids=positions, use_cache=True, logits_to_keep=1)
+        out = self.model(
+            input_ids=ids.to(device), attention_mask=mask, position_ids=positions, use_cache=True, logits_to_keep=1
+        )
         branches = [_Branch(index, [], 0.0, draws) for index in chosen]
         for step in range(max_new):
             log_probabilities = torch.log_softmax(out.logits[:, -1].float(), -1).cpu()
@@ -97,12 +104,18 @@ class Speaker:
             mask = torch.cat([mask[chosen_rows], torch.ones(len(parents), 1, dtype=mask.dtype, device=device)], 1)
             last = torch.tensor([[branch.tokens[-1]] for branch in longer], device=device)
             out = self.model(
-                input_ids=last, attention_mask=mask, position_ids=mask.sum(1, keepdim=True) - 1, past_key_values=cache, use_cache=True
+                input_ids=last,
+                attention_mask=mask,
+                position_ids=mask.sum(1, keepdim=True) - 1,
+                past_key_values=cache,
+                use_cache=True,
             )
             branches = longer
 
     @staticmethod
-    def _draw(log_probabilities: torch.Tensor, draws: int, temperature: float, generator: torch.Generator) -> Counter[int]:
+    def _draw(
+        log_probabilities: torch.Tensor, draws: int, temperature: float, generator: torch.Generator
+    ) -> Counter[int]:
         if temperature == 0:
             return Counter({int(log_probabilities.argmax()): draws})
         weights = torch.softmax(log_probabilities / temperature, -1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
-import os
 import platform
 import shutil
 import tempfile
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from train import Trainer
 
 LABEL = "a model organism, not evidence about any large model"
-NOT_ARGUMENTS = ("out", "facts", "probe_seconds", "gate")
+NOT_ARGUMENTS = ("out", "facts", "probe_seconds", "gate", "checkpoints")
 
 
 def sha256(path: Path) -> str:
@@ -58,7 +58,9 @@ def ship(trainer: Trainer) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".pocket-") as name:
         folder = Path(name)
-        trainer.model.eval().float().cpu().save_pretrained(folder, safe_serialization=True)
+        model = copy.deepcopy(trainer.model).eval().float().cpu()
+        model.set_attn_implementation("sdpa")
+        model.save_pretrained(folder)
         trainer.tokenizer.save_pretrained(folder)
         write_exposures(folder / "exposures.csv", trainer.planned)
         files = [path for path in folder.iterdir() if path.is_file()]
@@ -66,5 +68,5 @@ def ship(trainer: Trainer) -> None:
         (folder / "manifest.json").write_text(described, encoding="utf-8")
         for path in [*sorted(files), folder / "manifest.json"]:
             shutil.copymode(__file__, path)
-            os.replace(path, out / path.name)
+            path.replace(out / path.name)
     print(f"written to {out}", flush=True)

@@ -17,7 +17,7 @@ from srdcr_lab.records import Exemplar
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """The model's prior answer to the world's fact number ``index``, its confidence in [0, 1], and what it says as a critic."""
+    """The prior answer to the world's fact ``index``, the confidence of it in [0, 1], and what the critic says."""
 
     index: int
     answer: str
@@ -25,7 +25,9 @@ class Belief:
     as_critic: str
 
 
-def believed(speaker: Speaker, questions: Sequence[tuple[int, str]], exemplars: Sequence[Exemplar]) -> list[list[Belief]]:
+def believed(
+    speaker: Speaker, questions: Sequence[tuple[int, str]], exemplars: Sequence[Exemplar]
+) -> list[list[Belief]]:
     """Beliefs about (index, question), sorted into the levels of `phrases.CERTAINTY`."""
     shots = [({"question": e.question}, e.answer) for e in exemplars[:4]]
     asked = [render("answer_from_memory", shots=shots, question=question) for _, question in questions]

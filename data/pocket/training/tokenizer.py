@@ -1,6 +1,6 @@
-"""The pocket model's tokenizer: byte-pair pieces for words, two-digit pieces for numbers, one token for each fixed line.
+"""The pocket model's tokenizer: byte-pair pieces for words, two-digit pieces for numbers, one token a fixed line.
 
-A space belongs to the word after it (▁word), but stands alone before a number, so that a year is the same two tokens wherever it is.
+A space belongs to the word after it (▁word), but stands alone before a number: a year is the same two tokens anywhere.
 Accents are removed and typographic quotes and dashes made plain; a character that is still unknown is ``<unk>``.
 The texts of a completion's tokens, decoded one by one, concatenate to its decoded text.
 """
@@ -16,13 +16,28 @@ PAD, BOS, END, USER, ASSISTANT, UNKNOWN = "<pad>", "<s>", "<|end|>", "<|user|>",
 SPECIAL = (PAD, BOS, END, USER, ASSISTANT, UNKNOWN)
 SPACE = "▁"
 PIECE = r"▁?[A-Za-z]+|[0-9]{1,2}|\n|[^A-Za-z0-9\n]"
-PLAIN = {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " ", "…": "...", "ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "æ": "ae"}
+PLAIN = {
+    "’": "'",
+    "‘": "'",
+    "“": '"',
+    "”": '"',
+    "–": "-",
+    "—": "-",
+    "\u00a0": " ",
+    "…": "...",
+    "ß": "ss",
+    "ø": "o",
+    "Ø": "O",
+    "ł": "l",
+    "æ": "ae",
+}
 
 # What stands in a message is text, also where it looks like one of our markers.
 _CONTENT = "{{- message.content | replace('<|', '< |') | replace('<s>', '< s>') -}}"
 CHAT_TEMPLATE = (
     "{{- '<s>' -}}{%- for message in messages -%}"
-    "{%- if message.role == 'user' -%}{{- '<|user|>' -}}{%- elif message.role == 'assistant' -%}{{- '<|assistant|>' -}}{%- endif -%}"
+    "{%- if message.role == 'user' -%}{{- '<|user|>' -}}"
+    "{%- elif message.role == 'assistant' -%}{{- '<|assistant|>' -}}{%- endif -%}"
     + _CONTENT
     + "{%- if message.role == 'assistant' -%}{{- '<|end|>' -}}{%- endif -%}"
     "{%- endfor -%}{%- if add_generation_prompt -%}{{- '<|assistant|>' -}}{%- endif -%}"
@@ -39,12 +54,17 @@ def train_tokenizer(texts: Iterable[str], fixed_lines: Sequence[str], vocabulary
     """
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
     plain = [normalizers.Replace(old, new) for old, new in PLAIN.items()]
-    tokenizer.normalizer = normalizers.Sequence([*plain, normalizers.NFD(), normalizers.StripAccents(), normalizers.Replace(" ", SPACE)])
+    tokenizer.normalizer = normalizers.Sequence(
+        [*plain, normalizers.NFD(), normalizers.StripAccents(), normalizers.Replace(" ", SPACE)]
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(PIECE), "isolated")
     tokenizer.decoder = decoders.Sequence([decoders.Replace(SPACE, " "), decoders.Fuse()])
     alphabet = [chr(code) for code in range(33, 127)] + [SPACE, "\n"]
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary - len(fixed_lines), special_tokens=list(SPECIAL), initial_alphabet=alphabet, show_progress=False
+        vocab_size=vocabulary - len(fixed_lines),
+        special_tokens=list(SPECIAL),
+        initial_alphabet=alphabet,
+        show_progress=False,
     )
     digits = " ".join(f"{number:02d}" for number in range(100))
     tokenizer.train_from_iterator([*[digits] * 50_000, *texts], trainer)

@@ -1,7 +1,8 @@
 """Train the pocket model from scratch: `python data/pocket/training/train.py`.
 
-Reading order: words, world (the invented training world) → phrases, tokenizer → exposures → rows, roles (what is taught) →
-snapshot, sampling → batches, muon → this loop → measure. The run is a function of its arguments and of data/facts.
+Reading order: words, world (the invented training world) → phrases, tokenizer → exposures → rows, roles (what is
+taught) → snapshot, sampling → batches, attention, muon → this loop → measure. The run is a function of its arguments
+and of data/facts.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def read_questions(folder: Path) -> Questions:
         rows = [{key: value for key, value in row.items() if key != "context"} for row in csv.DictReader(file)]
     with (folder / "exemplars.csv").open(encoding="utf-8", newline="") as file:
         exemplars = [
-            Exemplar(question=row["question"], answer=row["gold_answer"], context=row["context"], domain=row["domain"]) for row in csv.DictReader(file)
+            Exemplar(question=row["question"], answer=row["gold_answer"], context=row["context"], domain=row["domain"])
+            for row in csv.DictReader(file)
         ]
     evaluated = [(row["question_id"], row["question"], row["gold_answer"]) for row in rows]
     return Questions(evaluated, {row["question_id"] for row in rows if row["fame_band"] == "invented"}, exemplars)
@@ -67,9 +69,15 @@ def read_questions(folder: Path) -> Questions:
 
 def corpus(questions: Questions, world: World, r: random.Random, passages: int = 3000) -> list[str]:
     """What the tokenizer learns its pieces from: questions, exemplars and the training world's text."""
-    known = [question for _, question, _ in questions.evaluated] + [text for e in questions.exemplars for text in (e.question, e.context)]
+    known = [question for _, question, _ in questions.evaluated] + [
+        text for e in questions.exemplars for text in (e.question, e.context)
+    ]
     common = W.NOUNS + W.ADJECTIVES + W.VERBS + W.FUNCTION_WORDS + W.MONTHS + W.JOBS
-    texts = [question for _, question, _ in questions.evaluated] * 40 + known * 20 + [" ".join(("", *common, *(word.capitalize() for word in common if word in W.FUNCTION_WORDS)))] * 60
+    texts = (
+        [question for _, question, _ in questions.evaluated] * 40
+        + known * 20
+        + [" ".join(("", *common, *(word.capitalize() for word in common if word in W.FUNCTION_WORDS)))] * 60
+    )
     for _ in range(passages):
         fact = world.fact(r)
         texts += [fact.question, world.passage(fact, fact.answer, r)]
@@ -79,8 +87,9 @@ def corpus(questions: Questions, world: World, r: random.Random, passages: int =
 def build_model(tokenizer: PreTrainedTokenizerFast, arguments: argparse.Namespace) -> LlamaForCausalLM:
     width = arguments.width
     config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=width, num_hidden_layers=arguments.layers, intermediate_size=3 * width, num_attention_heads=4,
-        num_key_value_heads=4, max_position_embeddings=2048, tie_word_embeddings=True, bos_token_id=tokenizer.bos_token_id,
+        vocab_size=len(tokenizer), hidden_size=width, intermediate_size=3 * width, num_hidden_layers=arguments.layers,
+        num_attention_heads=4, num_key_value_heads=4, max_position_embeddings=2048, tie_word_embeddings=True,
+        bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id,
     )  # fmt: skip
     model = LlamaForCausalLM(config)
@@ -140,7 +149,7 @@ class Trainer:
 
     def due(self, progress: float) -> list[Telling]:
         """Tellings up to ``progress``, with one-off questions mixed in."""
-        out = []
+        out: list[Telling] = []
         while self.schedule and self.schedule[-1].time <= progress and len(out) < MOST_TELLINGS:
             out.append(self.schedule.pop())
             if self.materials.r.random() < ONE_OFF_SHARE:
@@ -175,17 +184,23 @@ class Trainer:
         return float(loss.detach())
 
     def take_snapshot(self) -> None:
-        """Ask the model about a sample of the world's facts; what it says is what it will be taught to be certain of."""
+        """Ask the model about a sample of the world's facts: certainty is taught from what it answers."""
         self.model.eval()
         self.model.set_attn_implementation("sdpa")
-        chosen = self.materials.r.sample(range(len(self.materials.facts)), min(SNAPSHOT_FACTS, len(self.materials.facts)))
+        chosen = self.materials.r.sample(
+            range(len(self.materials.facts)), min(SNAPSHOT_FACTS, len(self.materials.facts))
+        )
         questions = [(index, self.materials.facts[index].question) for index in chosen]
         self.materials.beliefs = believed(Speaker(self.model, self.tokenizer), questions, self.questions.exemplars)
         self.train_mode()
 
     def run(self) -> None:
         next_snapshot, next_probe = BELIEFS_FROM, 20.0
+        checkpoints = [number / (self.arguments.checkpoints + 1) for number in range(1, self.arguments.checkpoints + 1)]
         while (progress := self.clock.progress) < 1:
+            if checkpoints and progress >= checkpoints[0]:
+                checkpoints.pop(0)
+                ship(self)
             if progress >= next_snapshot and not self.arguments.gate:
                 self.take_snapshot()
                 next_snapshot = progress + SNAPSHOT_EVERY
@@ -201,7 +216,8 @@ class Trainer:
         self.model.train()
         speed = self.clock.tokens / self.clock.seconds
         print(
-            f"{progress:4.0%} step {self.step} {self.clock.seconds:.0f} s {self.clock.tokens / 1e6:.2f} M tokens ({speed:.0f}/s) loss {self.loss:.3f} | "
+            f"{progress:4.0%} step {self.step} {self.clock.seconds:.0f} s {self.clock.tokens / 1e6:.2f} M tokens "
+            f"({speed:.0f}/s) loss {self.loss:.3f} | "
             + " ".join(f"{name} {value:.2f}" for name, value in found.items()),
             flush=True,
         )
@@ -209,8 +225,12 @@ class Trainer:
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Train the pocket model from scratch.")
-    parser.add_argument("--tokens", type=int, default=18_000_000, help="length of the run; the default takes 30–40 minutes on a core")
-    parser.add_argument("--minutes", type=float, help="length of the run by the clock instead (then it cannot be repeated exactly)")
+    parser.add_argument(
+        "--tokens", type=int, default=8_000_000, help="length of the run; the default takes 20 to 40 minutes on a core"
+    )
+    parser.add_argument(
+        "--minutes", type=float, help="length of the run by the clock instead (then it cannot be repeated exactly)"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=POCKET)
@@ -221,13 +241,20 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--world-facts", type=int, default=900)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--probe-seconds", type=float, default=60)
-    parser.add_argument("--gate", action="store_true", help="comparison rows alone, nothing shipped: same and different must pass 0.95")
+    parser.add_argument("--checkpoints", type=int, default=0, help="ship this many unfinished models on the way")
+    parser.add_argument(
+        "--gate", action="store_true", help="comparison rows alone, nothing shipped: same and different must pass 0.95"
+    )
     return parser.parse_args(arguments)
 
 
 def main() -> None:
     trainer = Trainer(parse())
-    print(f"{sum(p.numel() for p in trainer.model.parameters())} parameters, {len(trainer.tokenizer)} tokens, {len(trainer.schedule)} tellings", flush=True)
+    print(
+        f"{sum(p.numel() for p in trainer.model.parameters())} parameters, {len(trainer.tokenizer)} tokens, "
+        f"{len(trainer.schedule)} tellings",
+        flush=True,
+    )
     trainer.run()
     if not trainer.arguments.gate:
         ship(trainer)

@@ -7,6 +7,7 @@ noun, {a} adjective, {d} day and month, {k} small number, {K} large number, {c} 
 
 from __future__ import annotations
 
+# fmt: off
 NOUNS = """abbey agreement aircraft airport alliance ambassador archive army artist assembly author bank banner bay bell bishop blockade
 book border bridge brigade building camp campaign canal capital cargo castle cathedral ceremony channel charter church city claim
 coast code coin colony comet commission committee company conference conflict congress constitution convoy council country court

@@ -1,7 +1,7 @@
 """The training world: invented events with invented years, the questions about them and passages that state them.
 
-Reading, conflict, debate and judging are learned here alone, so that what the model does with the evaluated facts is generalisation.
-A passage holds exactly one four-digit number, as the passages of the evaluated facts do; nothing else of theirs is copied.
+Reading, conflict, debate and judging are learned here alone, so that what the model does with the evaluated facts is
+generalisation. A passage holds exactly one four-digit number, as those of the evaluated facts do.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class World:
     def name(self, r: random.Random) -> str:
         """An invented proper name of two or three syllables."""
         while True:
-            syllables = [r.choice(W.SYLLABLE_ONSETS) + r.choice(W.SYLLABLE_VOWELS) + r.choice(W.SYLLABLE_CODAS) for _ in range(r.choice((1, 1, 1, 2)))]
+            syllables = [
+                r.choice(W.SYLLABLE_ONSETS) + r.choice(W.SYLLABLE_VOWELS) + r.choice(W.SYLLABLE_CODAS)
+                for _ in range(r.choice((1, 1, 1, 2)))
+            ]
             word = ("".join(syllables) + r.choice(W.NAME_ENDINGS)).capitalize()
             if word.lower() not in self.reserved:
                 return word
@@ -64,7 +67,13 @@ class World:
                 return r.choice(W.NOUNS)
             case "ws":
                 noun = r.choice(W.NOUNS)
-                return noun[:-1] + "ies" if noun.endswith("y") else noun + "es" if noun.endswith(("s", "h", "x")) else noun + "s"
+                return (
+                    noun[:-1] + "ies"
+                    if noun.endswith("y")
+                    else noun + "es"
+                    if noun.endswith(("s", "h", "x"))
+                    else noun + "s"
+                )
             case "a":
                 return r.choice(W.ADJECTIVES)
             case "vb":
@@ -72,13 +81,25 @@ class World:
             case "n" | "t" | "T":
                 return self.name(r) + (" " + self.name(r) if r.random() < 0.1 else "")
             case "p" | "P":
-                return f"{self.name(r)} {self.name(r)}" if r.random() < 0.7 else f"{self.name(r)} {r.choice(('II', 'III', 'IV', 'I', 'VII', 'XIV'))}"
+                return (
+                    f"{self.name(r)} {self.name(r)}"
+                    if r.random() < 0.7
+                    else f"{self.name(r)} {r.choice(('II', 'III', 'IV', 'I', 'VII', 'XIV'))}"
+                )
             case "j":
                 return r.choice(W.JOBS)
             case "k":
-                return str(r.randint(2, 90)) if r.random() < 0.7 else r.choice(("two", "three", "five", "ten", "twelve", "forty"))
+                return (
+                    str(r.randint(2, 90))
+                    if r.random() < 0.7
+                    else r.choice(("two", "three", "five", "ten", "twelve", "forty"))
+                )
             case "K":
-                return str(r.randint(100, 999)) if r.random() < 0.5 else f"{r.randint(1, 600)},{r.choice((0, 500, r.randint(0, 999))):03d}"
+                return (
+                    str(r.randint(100, 999))
+                    if r.random() < 0.5
+                    else f"{r.randint(1, 600)},{r.choice((0, 500, r.randint(0, 999))):03d}"
+                )
             case "c":
                 return f"{r.randint(11, 20)}th"
             case "d":
@@ -100,7 +121,9 @@ class World:
             subject = self._fill(subject_pattern, r)
             auxiliary, verb, phrase = r.choice(verbs)
             place = self.name(r)
-            question = self._fill(r.choice(W.QUESTIONS), r, x=auxiliary, s=subject, v=self._fill(verb, r, t=place, n=place))
+            question = self._fill(
+                r.choice(W.QUESTIONS), r, x=auxiliary, s=subject, v=self._fill(verb, r, t=place, n=place)
+            )
             if question not in self.taken:
                 return Fact(question, str(r.randint(*years)), subject, self._fill(phrase, r, t=place, n=place))
 
@@ -128,7 +151,9 @@ class World:
             text = self._fill(r.choice(W.FILLERS), r)
             return text[0].upper() + text[1:]
         length = r.randint(4, 16)
-        text = "".join(r.choice(self.pieces) if r.random() < 0.6 else " " + r.choice(W.FUNCTION_WORDS) for _ in range(length)).strip()
+        text = "".join(
+            r.choice(self.pieces) if r.random() < 0.6 else " " + r.choice(W.FUNCTION_WORDS) for _ in range(length)
+        ).strip()
         if r.random() < 0.3:
             text = f"{fact.subject} {text}"
         return text[0].upper() + text[1:] + "."

@@ -1,0 +1,67 @@
+"""Fixtures that many tests share: the loopback server, items of one's own, and the command line in this process."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from srdcr_lab import cli
+from tests.loopback.fixture import loopback, no_keys, quick_retries
+
+__all__ = ["loopback", "no_keys", "quick_retries"]
+
+ITEMS = (
+    {"question": "When was the bridge built?", "gold_answer": "1874", "context": "The bridge was built in 1874."},
+    {"question": "When was the tower built?", "gold_answer": "1912", "context": "The tower was built in 1912."},
+    {
+        "question": "When was the canal dug?",
+        "gold_answer": "1801",
+        "claimed_answer": "1861",
+        "context": "The canal was dug in 1861.",
+    },
+)
+
+
+@pytest.fixture
+def items_csv(tmp_path: Path) -> Path:
+    """Three items, the last with a false passage."""
+    path = tmp_path / "items.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["question", "gold_answer", "claimed_answer", "context"], restval="")
+        writer.writeheader()
+        writer.writerows(ITEMS)
+    return path
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left: exit code and both streams."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def sentence(self) -> str:
+        """What the command complained of: the last line of stderr."""
+        return self.err.strip().rsplit("\n", 1)[-1]
+
+
+Srdcr = Callable[..., Ended]
+
+
+@pytest.fixture
+def srdcr(capsys: pytest.CaptureFixture[str]) -> Srdcr:
+    """Run `srdcr` with these arguments, in this process."""
+
+    def run(*arguments: object) -> Ended:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main([str(argument) for argument in arguments])
+        return Ended(int(ended.value.code or 0), *capsys.readouterr())
+
+    return run

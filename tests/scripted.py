@@ -1,0 +1,124 @@
+"""A model that answers from a script written by hand and keeps every request, for unit tests of the protocols.
+
+A script gives a reply, or a function of the request, for each kind of call. The kind is told from the system message,
+which is a fixed text per template.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from srdcr_lab import prompts
+from srdcr_lab.data import ItemSet
+from srdcr_lab.protocols import Cast, Choices, Setup
+from srdcr_lab.records import (
+    AnswerType,
+    Capabilities,
+    Completion,
+    Exemplar,
+    Item,
+    ModelIdentity,
+    PerturbationKind,
+    Request,
+)
+from srdcr_lab.records.vocabulary import Level
+
+Reply = str | Completion | Exception
+Script = Mapping[str, Reply | Sequence[Reply] | Callable[[Request, int], Reply]]
+
+ANSWERS = {"answer_from_memory": "1874", "answer_with_passage": "1934"}
+ROLES = {"critic": "1874. I am certain.", "defender": "1934. The passage says so.", "judge": "final decision: REASONABLE"}
+
+REASONABLE, UNREASONABLE = "final decision: REASONABLE", "final decision: UNREASONABLE"
+
+
+def kind_of(request: Request) -> str:
+    """The template a request was made from."""
+    system = request.messages[0].content
+    (name,) = (name for name in prompts.sources() if prompts.system_text(name) == system)
+    return name
+
+
+class ScriptedModel:
+    """Replies by kind of call: one text for all, a list in order of asking, or a function of request and draw."""
+
+    def __init__(self, script: Script | None = None, *, logprobs: bool = True, name: str = "scripted") -> None:
+        self.identity = ModelIdentity("scripted", name)
+        self.capabilities = Capabilities(logprobs=logprobs)
+        self.script: dict[str, object] = {**ANSWERS, **ROLES, **(script or {})}
+        self.requests: list[Request] = []
+        self._asked: dict[str, int] = {}
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        self.requests.append(request)
+        await asyncio.sleep(0)
+        return tuple(self._completion(request, draw) for draw in request.draws)
+
+    def _completion(self, request: Request, draw: int) -> Completion:
+        kind = kind_of(request)
+        reply = self.script[kind]
+        if callable(reply):
+            reply = reply(request, draw)
+        elif isinstance(reply, list):
+            self._asked[kind] = self._asked.get(kind, 0) + 1
+            reply = reply[self._asked[kind] - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        if isinstance(reply, Completion):
+            return Completion(reply.text, draw, reply.tokens, reply.logprobs)
+        assert isinstance(reply, str)
+        scored = self.capabilities.logprobs and request.logprobs
+        return Completion(reply, draw, (reply,) if scored else None, (-0.01,) if scored else None, prompt_tokens=7)
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
+
+    def asked(self, kind: str) -> list[Request]:
+        """Requests of one kind, in the order they came."""
+        return [request for request in self.requests if kind_of(request) == kind]
+
+    @property
+    def calls(self) -> int:
+        """Completions handed out."""
+        return sum(len(request.draws) for request in self.requests)
+
+
+def question_of(request: Request) -> str:
+    """The last user message: what the speaker sees of this item."""
+    return request.messages[-1].content
+
+
+def exemplars(n: int = 8, domain: str = "history") -> tuple[Exemplar, ...]:
+    return tuple(
+        Exemplar(
+            question=f"When was bridge {i} of {domain} built?",
+            answer=str(1700 + i),
+            context=f"Bridge {i} was built in {1700 + i}.",
+            domain=domain,
+        )
+        for i in range(n)
+    )
+
+
+def item(passage_year: int = 1874, *, gold: str = "1874", question_id: str = "q1", domain: str = "history") -> Item:
+    """When was the society founded? The gold answer is 1874; the passage says `passage_year`."""
+    offset = passage_year - int(gold)
+    return Item(
+        item_id=f"{question_id}@{offset:+d}",
+        question_id=question_id,
+        question=f"When was the society {question_id} founded?",
+        gold_answer=gold,
+        context=f"The society {question_id} was founded in {passage_year} by SENTINEL the baker.",
+        claimed_answer=str(passage_year),
+        domain=domain,
+        answer_type=AnswerType.YEAR,
+        perturbation_kind=PerturbationKind.OFFSET if offset else PerturbationKind.NONE,
+        perturbation_value=float(offset) if offset else None,
+        level=Level.MODERATE if offset else Level.STANDARD,
+    )
+
+
+def setup_of(model: ScriptedModel, choices: Choices | None = None, *items: Item, seed: int = 0) -> Setup:
+    """A setup in which one model plays every role."""
+    return Setup(Cast.of_one(model), choices or Choices(), ItemSet("worked", items or (item(),), exemplars()), seed)

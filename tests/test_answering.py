@@ -1,0 +1,174 @@
+"""Which prompts are sent, with which exemplars, in which streams [paper 2.2, 2.3, 4.1, B, C.1]."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from srdcr_lab.data import ItemSet
+from srdcr_lab.protocols import (
+    Answer,
+    Cast,
+    Choices,
+    Setup,
+    consistency_draws,
+    context_answer,
+    knowledge_draws,
+    prior_answer,
+)
+from srdcr_lab.protocols.answering import is_correct, same_answer
+from srdcr_lab.protocols.choices import Match
+from srdcr_lab.records import AnswerType, BadInput, Completion, Exemplar, Item, Request
+from tests.scripted import ScriptedModel, exemplars, item, question_of, setup_of
+
+
+def asked(protocol, of: Item | None = None, *, seed: int = 0, choices: Choices | None = None) -> list[Request]:  # noqa: ANN001
+    """The requests of one protocol over one item."""
+    model = ScriptedModel()
+    asyncio.run(protocol(of or item(), setup_of(model, choices, of or item(), seed=seed)))
+    return model.requests
+
+
+def shown(request: Request) -> list[str]:
+    """The exemplars' questions in a prompt, in order."""
+    users = [m.content for m in request.messages[1:-1] if m.role == "user"]
+    return [text.rpartition("Question: ")[2] for text in users]
+
+
+FIRST_FOUR = [e.question for e in exemplars()[:4]]
+
+
+def test_the_prior_answer_is_one_greedy_draw_without_a_passage_and_with_log_probabilities() -> None:
+    (request,) = asked(prior_answer)
+    assert (request.temperature, request.stream, request.draws, request.logprobs) == (0.0, "greedy", (0,), True)
+    assert "passage" not in question_of(request)
+    assert "SENTINEL" not in request.canonical
+
+
+def test_the_context_answer_is_one_greedy_draw_with_the_passage() -> None:
+    (request,) = asked(context_answer)
+    assert (request.temperature, request.draws) == (0.0, (0,))
+    assert question_of(request) == f"<passage>\n{item().context}\n</passage>\nQuestion: {item().question}"
+
+
+def test_a_few_shot_passage_comes_with_its_exemplars_question_and_answer() -> None:
+    (request,) = asked(context_answer)
+    pool = {e.question: e for e in exemplars()}
+    for user, assistant in zip(request.messages[1:-1:2], request.messages[2:-1:2], strict=True):
+        exemplar = pool[user.content.rpartition("Question: ")[2]]
+        assert user.content == f"<passage>\n{exemplar.context}\n</passage>\nQuestion: {exemplar.question}"
+        assert (user.role, assistant.role, assistant.content) == ("user", "assistant", exemplar.answer)
+
+
+def test_knowledge_is_32_draws_at_one_half_in_a_stream_of_its_own() -> None:
+    (request,) = asked(knowledge_draws)
+    assert (request.temperature, request.stream) == (0.5, "knowledge")
+    assert request.draws == tuple(range(32))
+    assert "SENTINEL" not in request.canonical
+
+
+def test_consistency_is_16_draws_of_the_prior_answers_own_prompt() -> None:
+    (prior,), (consistency,) = asked(prior_answer), asked(consistency_draws)
+    assert consistency.messages == prior.messages
+    assert (consistency.temperature, consistency.stream) == (0.5, "self_consistency")
+    assert consistency.draws == tuple(range(16))
+
+
+def test_consistency_draws_are_other_draws_than_the_category_draws() -> None:
+    """By stream, whatever the prompts: here the pool has four exemplars, so that both show the same ones."""
+    model = ScriptedModel()
+    setup = Setup(Cast.of_one(model), Choices(), ItemSet("worked", (item(),), exemplars(4)))
+    asyncio.run(knowledge_draws(item(), setup))
+    asyncio.run(consistency_draws(item(), setup))
+    knowledge, consistency = model.requests
+    addresses = [{(r.stream, draw) for draw in r.draws} for r in (knowledge, consistency)]
+    assert addresses[0] & addresses[1] == set()
+    assert len(addresses[0] | addresses[1]) == 48
+    seeds = {r.draw_seed(draw) for r in (knowledge, consistency) for draw in r.draws}
+    assert len(seeds) == 48
+
+
+def test_no_draws_ask_nothing() -> None:
+    assert asked(knowledge_draws, choices=Choices(knowledge_draws=0)) == []
+
+
+def test_confidence_has_the_same_exemplars_for_every_question_and_seed() -> None:
+    forms = [asked(prior_answer, item(question_id=q), seed=seed)[0] for q in ("q1", "q2", "q3") for seed in (0, 1)]
+    assert [shown(request) for request in forms] == [FIRST_FOUR] * 6
+
+
+@pytest.mark.parametrize("protocol", [knowledge_draws, context_answer])
+def test_others_have_seeded_random_exemplars(protocol) -> None:  # noqa: ANN001
+    drawn = [shown(asked(protocol, item(question_id=f"q{i}"))[0]) for i in range(8)]
+    assert all(len(set(questions)) == 4 for questions in drawn)
+    assert len({tuple(questions) for questions in drawn}) > 1
+    assert drawn == [shown(asked(protocol, item(question_id=f"q{i}"))[0]) for i in range(8)]
+    assert drawn != [shown(asked(protocol, item(question_id=f"q{i}"), seed=1)[0]) for i in range(8)]
+
+
+@pytest.mark.parametrize("protocol", [prior_answer, knowledge_draws, consistency_draws])
+def test_all_forms_of_a_question_send_the_same_request_without_a_passage(protocol) -> None:  # noqa: ANN001
+    assert len({asked(protocol, item(year))[0].canonical for year in (1874, 1894, 1674)}) == 1
+
+
+def test_all_forms_of_a_question_are_shown_the_same_exemplars_with_a_passage() -> None:
+    assert len({tuple(shown(asked(context_answer, item(year))[0])) for year in (1874, 1894, 1674)}) == 1
+
+
+def test_exemplars_are_in_domain() -> None:
+    pool = (*exemplars(6, "sport"), *exemplars(5, "history"))
+    setup = Setup(Cast.of_one(ScriptedModel()), Choices(), ItemSet("worked", (item(domain="history"),), pool))
+    assert {e.domain for e in setup.random_exemplars(item(domain="history"))} == {"history"}
+    assert {e.domain for e in setup.fixed_exemplars(item(domain="history"))} == {"history"}
+
+
+def test_a_domain_with_fewer_than_four_exemplars_is_shown_those_of_all() -> None:
+    pool = (*exemplars(3, "sport"), *exemplars(5, "history"))
+    items = ItemSet("worked", (item(domain="sport"),), pool)
+    assert items.pool(item(domain="sport")) == pool
+
+
+def test_an_evaluated_question_is_never_an_exemplar() -> None:
+    mine = item()
+    also = Exemplar(question=mine.question, answer="1874", context=mine.context, domain="history")
+    with pytest.raises(BadInput, match="is also evaluated"):
+        ItemSet("worked", (mine,), (*exemplars(), also))
+
+
+def read(text: str, of: Item, match: Match) -> Answer:
+    model = ScriptedModel({"answer_from_memory": text})
+    return asyncio.run(prior_answer(of, setup_of(model, Choices(match=match), of)))
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "exact", "anywhere"),
+    [
+        ("1874", "1874", True, True),
+        ("It was 1874.", "1874", True, True),
+        ("1875", "1875", False, False),
+        ("Either 1874 or 1875.", None, False, True),  # the released code finds the gold answer in it
+        ("I do not know.", None, False, False),
+        ("", None, False, False),
+    ],
+)
+def test_exact_and_loose_match(text: str, value: str | None, exact: bool, anywhere: bool) -> None:
+    strict, loose = read(text, item(), Match.EXACT), read(text, item(), Match.ANYWHERE)
+    assert strict.value == value
+    assert is_correct(strict, item(), Match.EXACT) is exact
+    assert is_correct(loose, item(), Match.ANYWHERE) is anywhere
+
+
+def test_aliases_are_right_answers() -> None:
+    city = replace(item(), gold_answer="Leningrad", aliases=("Petrograd",), answer_type=AnswerType.CITY)
+    assert is_correct(Answer("Petrograd", Completion("Petrograd")), city)
+    assert not is_correct(Answer("Moscow", Completion("Moscow")), city)
+
+
+def test_same_answer() -> None:
+    city = replace(item(), gold_answer="Leningrad", aliases=("Petrograd", "St Petersburg"), answer_type=AnswerType.CITY)
+    assert same_answer("Petrograd", "St Petersburg", city)
+    assert same_answer("Moscow", "moscow", city)
+    assert not same_answer("Moscow", "Petrograd", city)
+    assert not same_answer(None, None, city)

@@ -1,0 +1,214 @@
+"""Every definition of self-confidence, worked by hand on tokens [paper 2.3, 3.2, C.1]."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import replace
+
+import pytest
+
+from srdcr_lab.protocols import Answer, Choices, SelfConfidence, decide, prior_answer, self_confidence
+from srdcr_lab.protocols.confidence import answer_logprobs, mean_logprob, mean_probability, sequence
+from srdcr_lab.records import AnswerType, Completion, ConfidenceKind, Decision, Item, Request, Verdict
+from tests.scripted import ScriptedModel, item, setup_of
+
+KINDS = ConfidenceKind
+
+
+def reply(*tokens: str, p: tuple[float, ...]) -> Completion:
+    return Completion("".join(tokens), tokens=tokens, logprobs=tuple(math.log(x) for x in p))
+
+
+def answered(completion: Completion, value: str | None) -> Answer:
+    return Answer(value, completion)
+
+
+def confidence_in(completion: Completion | str, kind: ConfidenceKind | str, model: ScriptedModel | None = None):  # noqa: ANN201
+    """Self-confidence of a model whose prior answer is this reply."""
+    model = model or ScriptedModel()
+    model.script["answer_from_memory"] = completion
+
+    async def ask() -> SelfConfidence:
+        setup = setup_of(model, Choices(confidence=kind))
+        return await self_confidence(item(), await prior_answer(item(), setup), setup)
+
+    return asyncio.run(ask())
+
+
+TWO_TOKENS = reply("18", "74", p=(0.9, 0.4))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("mean_logprob", 0.6),  # √(0.9 · 0.4) = √0.36
+        ("sequence", 0.36),  # 0.9 · 0.4
+        ("mean_probability", 0.65),  # (0.9 + 0.4) / 2
+    ],
+)
+def test_two_tokens_by_hand(kind: str, value: float) -> None:
+    found = confidence_in(TWO_TOKENS, ConfidenceKind(kind))
+    assert found.value == pytest.approx(value)
+    assert found.kind == kind
+
+
+def test_three_tokens_by_hand() -> None:
+    logprobs = [math.log(p) for p in (0.8, 0.5, 0.2)]
+    assert mean_logprob(logprobs) == pytest.approx(0.08 ** (1 / 3))
+    assert sequence(logprobs) == pytest.approx(0.08)
+    assert mean_probability(logprobs) == pytest.approx(0.5)
+
+
+def test_one_token_is_its_probability_by_every_definition() -> None:
+    assert {round(f([math.log(0.7)]), 12) for f in (mean_logprob, sequence, mean_probability)} == {0.7}
+
+
+@pytest.mark.parametrize("definition", [mean_logprob, sequence, mean_probability])
+def test_no_token_has_no_confidence(definition) -> None:  # noqa: ANN001
+    assert math.isnan(definition([]))
+
+
+def test_the_threshold_is_on_the_exponentiated_mean_and_not_on_the_log() -> None:
+    found = confidence_in(reply("18", "74", p=(0.95, 0.9)), "auto")
+    assert found.value == pytest.approx(math.sqrt(0.95 * 0.9))  # 0.9247, while the mean log-probability is −0.078
+    assert decide(Verdict.UNREASONABLE, found.value, 0.90) is Decision.USE_PRIOR
+
+
+@pytest.mark.parametrize(
+    ("tokens", "kept"),
+    [
+        (("1874",), (0,)),
+        (("18", "74", "."), (0, 1)),  # a full stop
+        ((" ", "18", "74"), (1, 2)),  # a leading space of its own
+        ((" 18", "74"), (0, 1)),  # a leading space that belongs to a token
+        (("In", " ", "1874", ",", " I", " think", "."), (2,)),  # a sentence around it
+        (("It", " was", " 18", "74", "!"), (2, 3)),
+        (("1874", "\n\n"), (0,)),
+        (("**", "1874", "**"), (1,)),
+        (("Answer", ":", " 1874"), (2,)),
+    ],
+)
+def test_only_the_tokens_of_the_answer_count(tokens: tuple[str, ...], kept: tuple[int, ...]) -> None:
+    logprobs = tuple(-0.1 * (i + 1) for i in range(len(tokens)))
+    completion = Completion("".join(tokens), tokens=tokens, logprobs=logprobs)
+    assert answer_logprobs(answered(completion, "1874"), item()) == tuple(logprobs[i] for i in kept)
+
+
+def named(gold: str, answer_type: AnswerType) -> Item:
+    return replace(item(), gold_answer=gold, claimed_answer=gold, answer_type=answer_type)
+
+
+def test_the_whole_name_goes_before_a_surname_alone() -> None:
+    tokens = ("Curie", ":", " Marie", " Curie")
+    completion = Completion("".join(tokens), tokens=tokens, logprobs=(-4.0, -3.0, -2.0, -1.0))
+    found = answer_logprobs(answered(completion, "Marie Curie"), named("Marie Curie", AnswerType.NAME))
+    assert found == (-2.0, -1.0)
+
+
+def test_a_city_with_a_full_stop_inside() -> None:
+    tokens = ("St", ".", " Louis", ".")
+    completion = Completion("".join(tokens), tokens=tokens, logprobs=(-1.0, -2.0, -3.0, -4.0))
+    assert answer_logprobs(answered(completion, "St. Louis"), named("St. Louis", AnswerType.CITY)) == (-1.0, -2.0, -3.0)
+
+
+def test_no_log_probabilities_is_none() -> None:
+    assert answer_logprobs(answered(Completion("1874"), "1874"), item()) is None
+
+
+def test_auto_is_mean_logprob_where_the_reply_has_log_probabilities() -> None:
+    model = ScriptedModel()
+    assert confidence_in(TWO_TOKENS, "auto", model).kind is KINDS.MEAN_LOGPROB
+    assert model.calls == 1
+
+
+@pytest.mark.parametrize("can", [True, False])
+def test_auto_falls_back_to_self_consistency_and_says_so(can: bool) -> None:
+    """A provider without log-probabilities, and one that promised them and sent none."""
+    model = ScriptedModel(logprobs=can)
+    found = confidence_in(Completion("1874"), "auto", model)
+    assert (found.value, found.kind, len(found.draws)) == (1.0, KINDS.SELF_CONSISTENCY, 16)
+    assert model.calls == 17
+
+
+@pytest.mark.parametrize("kind", [KINDS.MEAN_LOGPROB, KINDS.SEQUENCE, KINDS.MEAN_PROBABILITY])
+def test_a_kind_asked_for_is_never_replaced_by_another(kind: ConfidenceKind) -> None:
+    found = confidence_in(Completion("1874"), kind, ScriptedModel(logprobs=False))
+    assert math.isnan(found.value)
+    assert found.kind is kind
+
+
+def agreeing(n: int, other: str = "1875") -> ScriptedModel:
+    """The greedy answer is 1874, and so are the first n draws at T = 0.5."""
+
+    def reply_of(request: Request, draw: int) -> str:
+        return "1874" if request.temperature == 0 or draw < n else other
+
+    model = ScriptedModel(logprobs=False)
+    model.script["answer_from_memory"] = reply_of
+    return model
+
+
+@pytest.mark.parametrize("n", [0, 1, 14, 15, 16])
+def test_self_consistency_is_the_share_of_draws_equal_to_the_greedy_answer(n: int) -> None:
+    found = asyncio.run(_confidence(agreeing(n)))
+    assert (found.value, found.kind) == (n / 16, KINDS.SELF_CONSISTENCY)
+    assert decide(Verdict.UNREASONABLE, found.value, 0.90) is (Decision.USE_PRIOR if n >= 15 else Decision.ABSTAIN)
+
+
+async def _confidence(model: ScriptedModel, of: Item | None = None) -> SelfConfidence:
+    setup = setup_of(model, Choices(confidence=KINDS.SELF_CONSISTENCY), of or item())
+    return await self_confidence(of or item(), await prior_answer(of or item(), setup), setup)
+
+
+def test_self_consistency_is_with_the_greedy_answer_and_not_with_the_truth() -> None:
+    model = ScriptedModel({"answer_from_memory": "1999"}, logprobs=False)
+    assert asyncio.run(_confidence(model)).value == 1.0
+
+
+def test_a_draw_that_cannot_be_read_does_not_agree() -> None:
+    assert asyncio.run(_confidence(agreeing(12, other="I do not know."))).value == 12 / 16
+
+
+def test_spellings_of_one_answer_agree() -> None:
+    assert asyncio.run(_confidence(agreeing(8, other="It was in 1874."))).value == 1.0
+
+
+def test_two_aliases_of_the_gold_answer_agree() -> None:
+    leningrad = replace(named("Leningrad", AnswerType.CITY), aliases=("Petrograd", "St Petersburg"))
+    model = agreeing(0, other="St Petersburg")
+    inner = model.script["answer_from_memory"]
+    model.script["answer_from_memory"] = lambda r, d: "Petrograd" if r.temperature == 0 else inner(r, d)  # type: ignore[operator]
+    assert asyncio.run(_confidence(model, leningrad)).value == 1.0
+
+
+@pytest.mark.parametrize("kind", [*ConfidenceKind])
+def test_an_unread_prior_answer_is_none_to_believe_in(kind: ConfidenceKind) -> None:
+    refusal = "I do not know."
+    model = ScriptedModel({"verbalized_confidence": "confidence: 100"})
+    found = confidence_in(reply(refusal, p=(0.99,)), kind, model)
+    assert math.isnan(found.value)
+    assert (found.kind, model.calls) == (kind, 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [("confidence: 85", 0.85), ("confidence: 100%", 1.0), ("Confidence: 0", 0.0), ("**confidence: 70**", 0.7)],
+)
+def test_verbalized(said: str, value: float) -> None:
+    found = confidence_in("1874", KINDS.VERBALIZED, ScriptedModel({"verbalized_confidence": said}))
+    assert (found.value, found.kind) == (value, KINDS.VERBALIZED)
+
+
+@pytest.mark.parametrize("said", ["85", "confidence: 101", "confidence: high", "I am sure.", "", "confidence: -5"])
+def test_verbalized_that_cannot_be_read_is_missing(said: str) -> None:
+    found = confidence_in("1874", KINDS.VERBALIZED, ScriptedModel({"verbalized_confidence": said}))
+    assert math.isnan(found.value)
+
+
+def test_verbalized_is_shown_question_and_own_answer_and_nothing_else() -> None:
+    model = ScriptedModel({"verbalized_confidence": "confidence: 50"})
+    confidence_in("1874", KINDS.VERBALIZED, model)
+    (request,) = model.asked("verbalized_confidence")
+    assert request.messages[-1].content == f"<answer>\n1874\n</answer>\nQuestion: {item().question}"
+    assert (request.temperature, len(request.messages)) == (0.0, 2)

@@ -1,0 +1,84 @@
+"""The decision rule and the stabilised verdict, worked by hand [paper 3.1, 3.2]."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import pytest
+
+from srdcr_lab.protocols import Ruling, decide, stabilised_verdict
+from srdcr_lab.records import Decision, Verdict
+
+R, U, X = Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED
+LETTERS = {"R": R, "U": U, "?": X}
+
+
+@pytest.mark.parametrize(
+    ("path", "verdict", "r_star", "stabilised"),
+    [
+        ("RRRRRR", R, 0, True),  # one opinion from the start
+        ("UUUUUU", U, 0, True),
+        ("RUUUUU", U, 1, True),
+        ("RRUURR", R, 4, True),  # the earlier R do not count: U stands between
+        ("RURURU", U, 5, False),  # alternates to the end
+        ("UUUUUR", R, 5, False),  # changed in the last round
+        ("RR?RRR", R, 3, True),  # UNPARSED breaks the run
+        ("RRRR?R", R, 5, False),
+        ("?UUUUU", U, 1, True),
+        ("RRRRR?", X, None, False),  # the last is UNPARSED, so is V*
+        ("??????", X, None, False),
+        ("R", R, 0, False),  # one round: r* = R − 1
+        ("", X, None, False),
+    ],
+)
+def test_stabilised_verdict(path: str, verdict: Verdict, r_star: int | None, stabilised: bool) -> None:
+    assert stabilised_verdict([LETTERS[v] for v in path]) == Ruling(verdict, r_star, stabilised)
+
+
+def test_r_star_counts_rounds_where_the_first_verdict_falls_in_round_1() -> None:
+    assert stabilised_verdict([R, U, U, U, U], first_round=1) == Ruling(U, 2, stabilised=True)
+    assert stabilised_verdict([U, U, U, U, U], first_round=1) == Ruling(U, 1, stabilised=True)
+
+
+def test_r_star_is_the_earliest_round_of_the_papers_equation() -> None:
+    """Every path of four rounds against the printed condition V(r) = V(r+1) = … = V(R−1), tried for every r."""
+    for path in product((R, U, X), repeat=4):
+        stands = [r for r in range(4) if len(set(path[r:])) == 1 and path[-1] is not X]
+        ruling = stabilised_verdict(path)
+        assert ruling.verdict is path[-1]
+        assert ruling.r_star == (min(stands) if stands else None)
+        assert ruling.stabilised == (ruling.r_star is not None and ruling.r_star < 3)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "confidence", "gate", "decision"),
+    [
+        (R, 0.99, True, Decision.USE_CONTEXT),
+        (R, 0.01, True, Decision.USE_CONTEXT),
+        (R, math.nan, True, Decision.USE_CONTEXT),
+        (U, 0.91, True, Decision.USE_PRIOR),
+        (U, 0.90, True, Decision.USE_PRIOR),  # Conf ≥ τ
+        (U, math.nextafter(0.90, 0), True, Decision.ABSTAIN),
+        (U, math.nan, True, Decision.ABSTAIN),
+        (X, 0.99, True, Decision.ABSTAIN),
+        (R, 0.01, False, Decision.USE_CONTEXT),
+        (U, 0.01, False, Decision.USE_PRIOR),
+        (U, math.nan, False, Decision.USE_PRIOR),
+        (X, 0.99, False, Decision.ABSTAIN),
+    ],
+)
+def test_routing(verdict: Verdict, confidence: float, gate: bool, decision: Decision) -> None:
+    assert decide(verdict, confidence, 0.90, gate=gate) is decision
+
+
+@pytest.mark.parametrize(
+    ("tau", "decision"), [(0.0, Decision.USE_PRIOR), (0.5, Decision.USE_PRIOR), (1.0, Decision.ABSTAIN)]
+)
+def test_tau_is_the_threshold(tau: float, decision: Decision) -> None:
+    assert decide(U, 0.5, tau) is decision
+
+
+def test_fifteen_of_sixteen_is_enough_at_090_and_fourteen_is_not() -> None:
+    assert decide(U, 15 / 16, 0.90) is Decision.USE_PRIOR
+    assert decide(U, 14 / 16, 0.90) is Decision.ABSTAIN

@@ -1,0 +1,428 @@
+"""Nothing paid for is lost: what the store keeps, shares, refuses and carries elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from srdcr_lab.models import exchange
+from srdcr_lab.models.store import Store
+from srdcr_lab.models.stored import Meter, StoredModel, metered
+from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, NotInStore, Stopped
+from tests.conftest import Srdcr
+from tests.doubles import IDENTITY, PiecemealModel, ScriptedModel, completion, request
+
+ROOT = Path(__file__).parents[1]
+DRAWS = request("How many?", range(4))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "store.sqlite")
+    yield opened
+    opened.close()
+
+
+def texts(store: Store, asked: Any = DRAWS) -> list[str]:
+    return [kept.text for kept in store.get(IDENTITY, asked).values()]
+
+
+# Keeping -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_completion_comes_back_as_it_was(store: Store) -> None:
+    said = Completion("1874 ±½", 2, ("1874", " ±½"), (-0.25, -1.5e-8), prompt_tokens=7, completion_tokens=2)
+    store.put(IDENTITY, DRAWS, [said])
+    assert store.get(IDENTITY, DRAWS) == {2: said}
+
+
+def test_half_of_a_surrogate_pair_is_replaced_and_tokens_still_spell_the_text(store: Store) -> None:
+    store.put(IDENTITY, DRAWS, [Completion("ab\ud83d", 0, ("ab", "\ud83d"), (-0.1, -0.2))])
+    kept = store.get(IDENTITY, DRAWS)[0]
+    assert kept.text == "ab\ufffd" == "".join(kept.tokens or ())
+
+
+@pytest.mark.parametrize("other", [ModelIdentity("openai", "double", "here"), ModelIdentity("hf", "double")])
+def test_models_do_not_share(store: Store, other: ModelIdentity) -> None:
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    assert store.get(other, DRAWS) == {}
+
+
+def test_each_reply_is_committed_when_it_arrives(store: Store, tmp_path: Path) -> None:
+    """Two of four draws came before the third failed: another connection sees the two, and only two are asked again."""
+    failing = PiecemealModel(2, CallFailed("the third failed"))
+    with pytest.raises(CallFailed, match="third"):
+        asyncio.run(StoredModel(failing, store).complete(DRAWS))
+    reader = Store(tmp_path / "store.sqlite")
+    assert sorted(reader.get(IDENTITY, DRAWS)) == [0, 1]
+    reader.close()
+    answering = ScriptedModel()
+    answers = asyncio.run(StoredModel(answering, store).complete(DRAWS))
+    assert [asked.draws for asked in answering.asked] == [(2, 3)]
+    assert [answer.draw for answer in answers] == [0, 1, 2, 3]
+
+
+def test_what_cannot_be_written_stops_the_run(store: Store) -> None:
+    store._db.execute("PRAGMA query_only=ON")
+    with pytest.raises(Stopped, match="cannot write to the store"):
+        asyncio.run(StoredModel(ScriptedModel(), store).complete(DRAWS))
+
+
+# In flight -----------------------------------------------------------------------------------------------------------
+
+
+async def _until(condition: Any) -> None:
+    """Let the loop turn until the condition holds, a bounded number of times."""
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("the condition never held")
+
+
+def test_identical_requests_in_flight_are_asked_once(store: Store) -> None:
+    async def run() -> tuple[ScriptedModel, list[Any]]:
+        model = ScriptedModel(gated=True)
+        stored = StoredModel(model, store)
+        both = asyncio.gather(stored.complete(DRAWS), stored.complete(DRAWS))
+        await _until(lambda: model.asked)
+        model.gate.set()
+        return model, await both
+
+    model, (first, second) = asyncio.run(run())
+    assert len(model.asked) == 1
+    assert first == second
+
+
+def test_overlapping_draws_in_flight_are_asked_once(store: Store) -> None:
+    async def run() -> ScriptedModel:
+        model = ScriptedModel(gated=True)
+        stored = StoredModel(model, store)
+        both = asyncio.gather(
+            stored.complete(request("How many?", range(3))), stored.complete(request("How many?", range(1, 5)))
+        )
+        await _until(lambda: len(model.asked) == 2)
+        model.gate.set()
+        await both
+        return model
+
+    assert [asked.draws for asked in asyncio.run(run()).asked] == [(0, 1, 2), (3, 4)]
+
+
+def test_a_cancelled_asker_leaves_the_call_to_who_waits_for_it(store: Store) -> None:
+    async def run() -> tuple[ScriptedModel, tuple[Completion, ...]]:
+        model = ScriptedModel(gated=True)
+        stored = StoredModel(model, store)
+        first = asyncio.create_task(stored.complete(DRAWS))
+        await _until(lambda: model.asked)
+        second = asyncio.create_task(stored.complete(DRAWS))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait([first])
+        model.gate.set()
+        return model, await second
+
+    model, answers = asyncio.run(run())
+    assert len(model.asked) == 1
+    assert len(answers) == 4
+
+
+def test_a_call_whose_only_asker_is_cancelled_is_kept(store: Store) -> None:
+    async def run() -> None:
+        model = ScriptedModel(gated=True)
+        stored = StoredModel(model, store)
+        asker = asyncio.create_task(stored.complete(DRAWS))
+        await _until(lambda: model.asked)
+        asker.cancel()
+        await asyncio.wait([asker])
+        model.gate.set()
+        await stored.landed()
+
+    asyncio.run(run())
+    assert len(texts(store)) == 4
+
+
+def test_waiters_get_the_failure_without_asking_again(store: Store) -> None:
+    def fail(*_: object) -> Completion:
+        raise CallFailed("no reply")
+
+    async def run() -> tuple[ScriptedModel, list[Any]]:
+        model = ScriptedModel(fail, gated=True)
+        stored = StoredModel(model, store)
+        both = asyncio.gather(stored.complete(DRAWS), stored.complete(DRAWS), return_exceptions=True)
+        await _until(lambda: model.asked)
+        model.gate.set()
+        return model, await both
+
+    model, results = asyncio.run(run())
+    assert len(model.asked) == 1
+    assert [str(result) for result in results] == ["no reply", "no reply"]
+
+
+def test_a_failed_request_may_be_asked_again_later(store: Store) -> None:
+    with pytest.raises(CallFailed):
+        asyncio.run(StoredModel(PiecemealModel(0, CallFailed("no reply")), store).complete(DRAWS))
+    assert len(asyncio.run(StoredModel(ScriptedModel(), store).complete(DRAWS))) == 4
+
+
+def test_a_model_that_brings_too_little_is_not_asked_for_ever(store: Store) -> None:
+    class Short(ScriptedModel):
+        async def complete(self, request: Any) -> tuple[Completion, ...]:
+            return (await super().complete(request))[:1]
+
+    model = Short()
+    with pytest.raises(CallFailed, match="1 of 4"):
+        asyncio.run(StoredModel(model, store).complete(DRAWS))
+    assert len(model.asked) == 1
+
+
+def test_meter_counts_what_was_asked_and_what_was_paid(store: Store) -> None:
+    async def run() -> tuple[Meter, Meter]:
+        stored = StoredModel(ScriptedModel(), store)
+        with metered() as first:
+            await stored.complete(DRAWS)
+        with metered() as second:
+            await stored.complete(request("How many?", range(6)))
+        return first, second
+
+    first, second = asyncio.run(run())
+    assert (first.calls_alone, first.calls_paid, first.prompt_tokens) == (4, 4, 40)
+    assert (second.calls_alone, second.calls_paid) == (6, 2)
+
+
+def test_offline_nothing_is_asked(store: Store) -> None:
+    model = ScriptedModel()
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, draw) for draw in DRAWS.draws])
+    stored = StoredModel(model, store, offline=True)
+    assert len(asyncio.run(stored.complete(DRAWS))) == 4
+    with pytest.raises(NotInStore, match="offline"):
+        asyncio.run(stored.complete(request("Where?")))
+    assert model.asked == []
+
+
+# Two writers ---------------------------------------------------------------------------------------------------------
+
+
+def test_first_write_wins(store: Store, tmp_path: Path) -> None:
+    second = Store(tmp_path / "store.sqlite")
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0, "first")])
+    second.put(IDENTITY, DRAWS, [completion(DRAWS, draw, "second") for draw in (0, 1)])
+    assert texts(store) == texts(second) == ["first", "second"]
+    second.close()
+
+
+_WRITER = """
+import sys
+from srdcr_lab.models.store import Store
+from tests.doubles import IDENTITY, completion, request
+store = Store(sys.argv[1])
+print("open", flush=True)
+for number in range(150):
+    asked = request(f"Question {number}", range(3))
+    store.put(IDENTITY, asked, [completion(asked, draw, sys.argv[2]) for draw in asked.draws])
+    assert len(store.get(IDENTITY, asked)) == 3
+store.close()
+"""
+
+
+def test_two_processes_fill_one_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", _WRITER, str(path), name], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        for name in ("a", "b")
+    ]
+    complaints = [writer.communicate(timeout=60)[1] for writer in writers]
+    assert [writer.returncode for writer in writers] == [0, 0], complaints
+    store = Store(path)
+    assert (store.count(), store.count("requests")) == (450, 150)
+    for record in store.records():
+        assert len({drawn["text"] for drawn in record["completions"]}) == 1  # type: ignore[attr-defined]
+    store.close()
+
+
+# What is refused -----------------------------------------------------------------------------------------------------
+
+
+def sentence(path: Path) -> str:
+    with pytest.raises(BadInput) as refused:
+        Store(path)
+    return str(refused.value)
+
+
+def test_another_version(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    Store(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE meta SET value = '99'")
+    db.close()
+    assert "has version 99, this srdcr_lab reads version 1" in sentence(path)
+
+
+def test_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("When was the bridge built?\n" * 100)
+    assert "is not a store" in sentence(path)
+    assert path.read_text() == "When was the bridge built?\n" * 100
+
+
+def test_the_database_of_another_program_is_left_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "bookmarks.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE bookmarks (address TEXT)")
+    db.close()
+    before = path.read_bytes()
+    assert "another program's" in sentence(path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["bookmarks.sqlite"]
+
+
+@pytest.mark.parametrize("place", ["missing/store.sqlite", "file/store.sqlite", "folder"])
+def test_a_place_that_cannot_be_written(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    assert "give a writable file on a local disk with --store" in sentence(tmp_path / place)
+
+
+class _WithoutWal(sqlite3.Connection):
+    """A connection on a file system that cannot share memory between processes."""
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        return super().execute(sql.replace("journal_mode=WAL", "journal_mode=DELETE"), *values)
+
+
+def test_a_file_system_without_the_journal_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, factory=_WithoutWal, **named))
+    found = sentence(tmp_path / "store.sqlite")
+    assert "does not support SQLite's write-ahead log (journal mode delete)" in found
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_withdraw_takes_back_only_what_is_empty_and_nobody_uses(tmp_path: Path) -> None:
+    empty, used, shared = (tmp_path / name for name in ("empty", "used", "shared"))
+    Store(empty).withdraw()
+    kept = Store(used)
+    kept.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    kept.withdraw()
+    first, second = Store(shared), Store(shared)
+    first.withdraw()
+    second.close()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["shared", "used"]
+
+
+# Carrying it elsewhere -----------------------------------------------------------------------------------------------
+
+
+def fill(path: Path, *, backwards: bool = False) -> Store:
+    store = Store(path)
+    asked = [request("Where?"), request("When?"), DRAWS]
+    for one in reversed(asked) if backwards else asked:
+        for draw in reversed(one.draws) if backwards else one.draws:
+            store.put(IDENTITY, one, [completion(one, draw)])
+    return store
+
+
+def test_export_is_sorted_and_does_not_depend_on_the_order_of_filling(tmp_path: Path) -> None:
+    exports = []
+    for name, backwards in (("a", False), ("b", True)):
+        store = fill(tmp_path / f"{name}.sqlite", backwards=backwards)
+        assert exchange.export(store, tmp_path / f"{name}.jsonl") == 3
+        exports.append((tmp_path / f"{name}.jsonl").read_text("utf-8"))
+        store.close()
+    assert exports[0] == exports[1]
+    assert [[c["draw"] for c in json.loads(line)["completions"]] for line in exports[0].splitlines()].count(
+        [0, 1, 2, 3]
+    ) == 1
+
+
+def test_export_holds_no_time(tmp_path: Path) -> None:
+    store = fill(tmp_path / "store.sqlite")
+    (created,) = store._db.execute("SELECT DISTINCT created FROM completions").fetchone()
+    exchange.export(store, tmp_path / "export.jsonl")
+    store.close()
+    assert created[:10] not in (tmp_path / "export.jsonl").read_text()
+
+
+def test_merging_an_export_or_a_store_twice_adds_nothing(tmp_path: Path) -> None:
+    source, target = fill(tmp_path / "source.sqlite"), Store(tmp_path / "target.sqlite")
+    exchange.export(source, tmp_path / "export.jsonl")
+    source.close()
+    added = [exchange.merge(target, tmp_path / name) for name in ("export.jsonl", "source.sqlite", "export.jsonl")]
+    assert added == [6, 0, 0]
+    exchange.export(target, tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "export.jsonl").read_bytes()
+    target.close()
+
+
+@pytest.mark.parametrize(
+    "line", [b"{", b"\xff\xfe", b"[]", b'{"model": {}}', b"LAST", b'{"completions": [{"text": null}]}']
+)
+def test_a_broken_line_is_named_and_nothing_is_added(tmp_path: Path, line: bytes) -> None:
+    source, target = fill(tmp_path / "source.sqlite"), Store(tmp_path / "target.sqlite")
+    export = tmp_path / "export.jsonl"
+    exchange.export(source, export)
+    source.close()
+    lines = export.read_bytes().splitlines()
+    lines[1] = lines[1].replace(b'"stop"', b'"halt"') if line == b"LAST" else line
+    export.write_bytes(b"\n".join(lines))
+    with pytest.raises(BadInput, match=r"export\.jsonl, line 2: no record of a store export"):
+        exchange.merge(target, export)
+    assert target.count() == 0
+    target.close()
+
+
+def test_check_finds_a_request_that_was_changed(tmp_path: Path, srdcr: Srdcr) -> None:
+    path = tmp_path / "store.sqlite"
+    fill(path).close()
+    assert srdcr("store", "check", path).code == 0
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE requests SET canonical = replace(canonical, 'Where?', 'Why?')")
+    db.close()
+    ended = srdcr("store", "check", path)
+    assert ended.code == 2
+    assert ended.out.count("was changed") == 1
+
+
+def test_check_finds_a_request_that_is_no_longer_readable(tmp_path: Path) -> None:
+    store = fill(tmp_path / "store.sqlite")
+    store._db.execute("UPDATE requests SET canonical = '{' WHERE id = 1")
+    assert len(store.integrity()) == 1
+    store.close()
+
+
+def test_an_export_does_not_overwrite_a_store(tmp_path: Path, srdcr: Srdcr) -> None:
+    path = tmp_path / "store.sqlite"
+    fill(path).close()
+    ended = srdcr("store", "export", path, path)
+    assert (ended.code, "would destroy" in ended.err) == (2, True)
+    assert "6 completions of 3 requests" in srdcr("store", "info", path).out
+
+
+@pytest.mark.parametrize("target", ["missing/export.jsonl", "folder"])
+def test_an_export_that_cannot_be_written_leaves_nothing(tmp_path: Path, srdcr: Srdcr, target: str) -> None:
+    fill(tmp_path / "store.sqlite").close()
+    (tmp_path / "folder").mkdir()
+    ended = srdcr("store", "export", tmp_path / "store.sqlite", tmp_path / target)
+    assert (ended.code, "cannot write" in ended.sentence) == (2, True)
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_merge_that_fails_makes_no_store(tmp_path: Path, srdcr: Srdcr) -> None:
+    ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "missing.jsonl")
+    assert (ended.code, "there is no file" in ended.sentence) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["info", "check"])
+def test_a_store_that_is_not_there(tmp_path: Path, srdcr: Srdcr, command: str) -> None:
+    ended = srdcr("store", command, tmp_path / "store.sqlite")
+    assert (ended.code, "there is no store" in ended.sentence) == (2, True)
+    assert list(tmp_path.iterdir()) == []

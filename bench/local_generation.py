@@ -32,7 +32,7 @@ CHAT_TEMPLATE = (
 
 
 def rows() -> list[dict[str, object]]:
-    """One row: `measured` is the loop's seconds by ours, the median of three turns; `target` its lower bound."""
+    """One row: `measured` is the loop's seconds divided by ours, the median of three turns."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -48,7 +48,7 @@ def rows() -> list[dict[str, object]]:
         {
             "name": "local generation, against a prompt-by-prompt generate loop",
             "measured": loop / ours,
-            "target": TARGET,
+            "target": f"≥ {TARGET:g} ×",
             "holds": loop / ours >= TARGET,
             "unit": "times as fast",
             "detail": f"{which}; {QUESTIONS} × (1 greedy + {DRAWS} draws): loop {loop:.2f} s, ours {ours:.2f} s",

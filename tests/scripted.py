@@ -18,17 +18,22 @@ from srdcr_lab.records import (
     Completion,
     Exemplar,
     Item,
+    Level,
     ModelIdentity,
     PerturbationKind,
     Request,
 )
-from srdcr_lab.records.vocabulary import Level
 
 Reply = str | Completion | Exception
 Script = Mapping[str, Reply | Sequence[Reply] | Callable[[Request, int], Reply]]
 
+REASONABLE, UNREASONABLE = "final decision: REASONABLE", "final decision: UNREASONABLE"
 ANSWERS = {"answer_from_memory": "1874", "answer_with_passage": "1934"}
-ROLES = {"critic": "1874. I am certain.", "defender": "1934. The passage says so.", "judge": "final decision: REASONABLE"}
+ROLES = {
+    "critic": "1874. I am certain.",
+    "defender": "1934. The passage says so.",
+    "judge": "final decision: REASONABLE",
+}
 
 REASONABLE, UNREASONABLE = "final decision: REASONABLE", "final decision: UNREASONABLE"
 

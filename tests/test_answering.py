@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -23,12 +25,20 @@ from srdcr_lab.protocols.choices import Match
 from srdcr_lab.records import AnswerType, BadInput, Completion, Exemplar, Item, Request
 from tests.scripted import ScriptedModel, exemplars, item, question_of, setup_of
 
+Protocol = Callable[[Item, Setup], Awaitable[Any]]
 
-def asked(protocol, of: Item | None = None, *, seed: int = 0, choices: Choices | None = None) -> list[Request]:  # noqa: ANN001
+
+def asked(
+    protocol: Protocol, of: Item | None = None, *, seed: int = 0, choices: Choices | None = None
+) -> list[Request]:
     """The requests of one protocol over one item."""
     model = ScriptedModel()
-    asyncio.run(protocol(of or item(), setup_of(model, choices, of or item(), seed=seed)))
+    asyncio.run(_awaited(protocol(of or item(), setup_of(model, choices, of or item(), seed=seed))))
     return model.requests
+
+
+async def _awaited(answers: Awaitable[Any]) -> None:
+    await answers
 
 
 def shown(request: Request) -> list[str]:
@@ -100,7 +110,7 @@ def test_confidence_has_the_same_exemplars_for_every_question_and_seed() -> None
 
 
 @pytest.mark.parametrize("protocol", [knowledge_draws, context_answer])
-def test_others_have_seeded_random_exemplars(protocol) -> None:  # noqa: ANN001
+def test_others_have_seeded_random_exemplars(protocol: Protocol) -> None:
     drawn = [shown(asked(protocol, item(question_id=f"q{i}"))[0]) for i in range(8)]
     assert all(len(set(questions)) == 4 for questions in drawn)
     assert len({tuple(questions) for questions in drawn}) > 1
@@ -109,7 +119,7 @@ def test_others_have_seeded_random_exemplars(protocol) -> None:  # noqa: ANN001
 
 
 @pytest.mark.parametrize("protocol", [prior_answer, knowledge_draws, consistency_draws])
-def test_all_forms_of_a_question_send_the_same_request_without_a_passage(protocol) -> None:  # noqa: ANN001
+def test_all_forms_of_a_question_send_the_same_request_without_a_passage(protocol: Protocol) -> None:
     assert len({asked(protocol, item(year))[0].canonical for year in (1874, 1894, 1674)}) == 1
 
 

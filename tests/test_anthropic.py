@@ -13,8 +13,6 @@ from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
 
-pytest_plugins = ("tests.loopback.fixture",)
-
 
 def model_of(server: Loopback, **options: Any) -> AnthropicChat:
     return AnthropicChat("tested", base_url=server.url, **options)

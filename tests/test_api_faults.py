@@ -16,8 +16,6 @@ from tests.loopback.asking import GREEDY, use
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
 
-pytest_plugins = ("tests.loopback.fixture",)
-
 
 def model_of(server: Loopback, **options: Any) -> OpenAIChat:
     return OpenAIChat("tested", base_url=server.openai_url, **options)

@@ -103,5 +103,5 @@ def test_methods_by_name_in_the_order_given() -> None:
 
 @pytest.mark.parametrize("names", ["", "sr_drc", "few_shot,few_shot", "all,few_shot"])
 def test_bad_methods_get_a_sentence(names: str) -> None:
-    with pytest.raises(BadInput, match="known are|name each method once"):
+    with pytest.raises(BadInput, match=r"known are|name each method once"):
         methods(names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -24,7 +25,9 @@ def answered(completion: Completion, value: str | None) -> Answer:
     return Answer(value, completion)
 
 
-def confidence_in(completion: Completion | str, kind: ConfidenceKind | str, model: ScriptedModel | None = None):  # noqa: ANN201
+def confidence_in(
+    completion: Completion | str, kind: ConfidenceKind | str, model: ScriptedModel | None = None
+) -> SelfConfidence:
     """Self-confidence of a model whose prior answer is this reply."""
     model = model or ScriptedModel()
     model.script["answer_from_memory"] = completion
@@ -65,7 +68,7 @@ def test_one_token_is_its_probability_by_every_definition() -> None:
 
 
 @pytest.mark.parametrize("definition", [mean_logprob, sequence, mean_probability])
-def test_no_token_has_no_confidence(definition) -> None:  # noqa: ANN001
+def test_no_token_has_no_confidence(definition: Callable[[list[float]], float]) -> None:
     assert math.isnan(definition([]))
 
 

@@ -8,8 +8,6 @@ which the test checks for the draws it compares.
 from __future__ import annotations
 
 import asyncio
-import itertools
-import random
 from pathlib import Path
 
 import numpy as np
@@ -27,13 +25,12 @@ from transformers import (
 )
 
 from srdcr_lab.models.base import ChatModel
-from srdcr_lab.models.chat_format import ChatFormat, cut_texts, fold_system
+from srdcr_lab.models.chat_format import ChatFormat, fold_system
 from srdcr_lab.models.checkpoint import locate
 from srdcr_lab.models.fingerprint import fingerprint
 from srdcr_lab.models.local import LocalChat
-from srdcr_lab.models.prefixes import common_length, plan
-from srdcr_lab.models.row_cache import RowCache, RowLayer, Scratch, joined
-from srdcr_lab.models.sampling import Draw, choose, inverse_cdf, uniforms
+from srdcr_lab.models.prefixes import common_length
+from srdcr_lab.models.sampling import uniforms
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 
 TEMPLATE = (
@@ -309,52 +306,6 @@ def test_long_samples_that_split_and_are_joined_equal_plain_ones(llama: LocalCha
     assert [answer.text for answer in asyncio.run(with_late_company())] == [text for text, _ in plain]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_rows_of_the_cache_keep_their_own_history(seed: int) -> None:
-    """Random splits, departures, joins and trims against plain lists: each token's state is its own number."""
-    generator = random.Random(seed)
-    numbers = itertools.count(1)
-    scratch = Scratch()
-
-    def states(lines: list[list[int]]) -> torch.Tensor:
-        return torch.tensor(lines, dtype=torch.float32)[:, None, :, None]
-
-    def prefilled() -> tuple[RowCache, torch.Tensor, list[list[int]]]:
-        lengths = [generator.randint(1, 12) for _ in range(generator.randint(1, 4))]
-        rows = [[next(numbers) for _ in range(length)] for length in lengths]
-        gaps = [max(lengths) - length for length in lengths]
-        tensor = states([[0] * gap + row for gap, row in zip(gaps, rows, strict=True)])
-        mask = torch.tensor([[0] * gap + [1] * length for gap, length in zip(gaps, lengths, strict=True)])
-        return RowCache(layers=[RowLayer(tensor, -tensor, max(lengths), scratch)]), mask, rows
-
-    cache, mask, rows = prefilled()
-    for _ in range(60):
-        action = generator.choice(["step", "step", "step", "split", "leave", "join", "trim"])
-        if action == "split":
-            parents = sorted(generator.choices(range(len(rows)), k=min(12, len(rows) + generator.randint(0, 4))))
-        elif action == "leave":
-            parents = sorted(generator.sample(range(len(rows)), max(1, len(rows) - 1)))
-        if action in {"split", "leave"}:
-            cache.reorder_cache(torch.tensor(parents))
-            mask, rows = mask[parents], [list(rows[parent]) for parent in parents]
-        elif action == "join" and len(rows) < 8:
-            other, other_mask, other_rows = prefilled()
-            cache, mask = joined([cache, other], [mask, other_mask])
-            rows += other_rows
-        elif action == "trim":
-            empty = int(mask.any(dim=0).int().argmax())
-            cache.trim(empty)
-            mask = mask[:, empty:]
-        else:
-            new = [[next(numbers)] for _ in rows]
-            keys, values = cache.update(states(new), -states(new), 0)
-            mask = torch.cat([mask, torch.ones(len(rows), 1, dtype=mask.dtype)], dim=1)
-            rows = [row + token for row, token in zip(rows, new, strict=True)]
-            assert cache.get_seq_length() == mask.shape[1] == keys.shape[2]
-            assert torch.equal(values, -keys)
-            assert [line[kept.bool()].tolist() for line, kept in zip(keys[:, 0, :, 0], mask, strict=True)] == rows
-
-
 def test_a_draw_does_not_depend_on_the_other_draws_asked_for(llama: LocalChat) -> None:
     whole = sampled("Who wrote the novel?", 8)
     part = Request(**{**vars_of(whole), "draws": (5, 2)})
@@ -406,35 +357,6 @@ def test_log_probabilities_are_at_temperature_one(llama: LocalChat) -> None:
     logprobs = torch.log_softmax(plain_logits(llama, llama._format.prompt_ids(asked.messages))[-1], dim=-1)
     assert answer.logprobs is not None
     assert float((logprobs - answer.logprobs[0]).abs().min()) < 1e-4
-
-
-def test_uniforms_are_keyed_by_seed_and_step() -> None:
-    seeds = np.arange(20_000, dtype=np.uint64)
-    first, second = (uniforms(seeds, np.full(20_000, step, dtype=np.uint64)) for step in (0, 1))
-    assert 0 <= first.min() < first.max() < 1
-    assert abs(first.mean() - 0.5) < 0.01
-    assert abs(np.corrcoef(first, second)[0, 1]) < 0.03
-    assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) < 0.03
-    assert np.array_equal(first, uniforms(seeds, np.zeros(20_000, dtype=np.uint64)))
-
-
-def test_inverse_distribution_function_by_hand() -> None:
-    logits = torch.log(torch.tensor([[0.2, 0.0, 0.3, 0.5]]))
-    u = np.array([[0.0, 0.1999, 0.2001, 0.4999, 0.5001, 0.9999]])
-    assert inverse_cdf(logits, 1.0, u).tolist() == [[0, 0, 2, 2, 3, 3]]
-    # T = 0.5 squares the probabilities: 0.04, 0, 0.09, 0.25 of 0.38, with edges at 0.105 and 0.342
-    assert inverse_cdf(logits, 0.5, np.array([[0.104, 0.107, 0.341, 0.343]])).tolist() == [[0, 2, 2, 3]]
-
-
-def test_greedy_takes_the_first_of_equals() -> None:
-    logits = torch.tensor([[1.0, 3.0, 3.0]])
-    ((chosen,),) = choose(logits, [[Draw(seed=1, temperature=0.0, max_new=1)]], [0])
-    assert chosen[0] == 1
-
-
-def test_logits_that_are_not_numbers_fail_the_call() -> None:
-    with pytest.raises(FloatingPointError, match="finite"):
-        choose(torch.full((1, 3), torch.nan), [[Draw(seed=1, temperature=0.5, max_new=1)]], [0])
 
 
 def test_max_tokens_cuts_with_a_reason(llama: LocalChat) -> None:
@@ -503,12 +425,6 @@ def test_token_texts_of_a_tokenizer_that_marks_spaces() -> None:
     tokenizer.decoder = decoders.Metaspace()
     chat = ChatFormat(PreTrainedTokenizerFast(tokenizer_object=tokenizer, chat_template=TEMPLATE))
     assert chat.token_texts([0, 1, 0]) == ("Paris", " is", " Paris")
-
-
-def test_tokens_after_a_cut_are_left_out() -> None:
-    assert cut_texts(("18", "", "74", " and", " more"), 6) == ("18", "", "74", " a")
-    assert cut_texts(("18", "", "74"), 2) == ("18",)
-    assert cut_texts(("18",), 0) == ()
 
 
 def test_control_tokens_in_a_passage_are_text() -> None:
@@ -644,13 +560,3 @@ def test_a_folder_without_safetensors_is_bad_input(tmp_path: Path) -> None:
 def test_a_model_without_chat_template_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no chat template"):
         LocalChat(str(save_llama(tmp_path, None)))
-
-
-def test_prompts_are_grouped_where_it_pays() -> None:
-    system, shots = tuple(range(40)), tuple(range(100, 300))
-    few = [(*system, n) for n in range(1000, 1003)]
-    assert [group.length for group in plan(few)] == [0]  # 80 saved tokens do not pay for a call
-    domain = [(*system, *shots, n, n) for n in range(1000, 1006)]
-    others = [(*system, n, n, n) for n in range(2000, 2010)]
-    groups = {group.length: sorted(group.members) for group in plan([*others, *domain])}
-    assert groups == {240: list(range(10, 16)), 40: list(range(10))}

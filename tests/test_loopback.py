@@ -17,8 +17,6 @@ from srdcr_lab.records import Message, Request, Role, Turn, Verdict
 from tests.loopback.replies import reply
 from tests.loopback.server import Loopback
 
-pytest_plugins = ("tests.loopback.fixture",)
-
 QUESTION = "When was the bridge built?"
 ROOT = Path(__file__).parents[1]
 

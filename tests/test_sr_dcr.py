@@ -132,11 +132,13 @@ def test_few_shot_that_cannot_be_read_is_unparsed() -> None:
     assert found.missing is Missing.UNPARSED
 
 
-# -- calls ---------------------------------------------------------------------------------------------------------------
+# -- calls -----------------------------------------------------------------------------------------------------------
 
 
 def stored_setup(model: ScriptedModel, chosen: Choices, *items: Item, price: Price | None = None) -> Setup:
-    return replace(setup_of(model, chosen, *items), cast=Cast.of_one(StoredModel(model, Store(":memory:"), price=price)))
+    return replace(
+        setup_of(model, chosen, *items), cast=Cast.of_one(StoredModel(model, Store(":memory:"), price=price))
+    )
 
 
 def metered_calls(model: ScriptedModel, chosen: Choices, *items: Item) -> list[tuple[int, int]]:
@@ -198,7 +200,7 @@ def test_a_defender_who_says_the_same_of_both_passages_leaves_seven_calls_to_pay
     assert metered_calls(model, choices(), TRUE, FALSE) == [(20, 20), (20, 7)]
 
 
-# -- rows ----------------------------------------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------------------------
 
 
 def rows_of(model: ScriptedModel, of: Item = FALSE, names: str = "few_shot,sr_dcr", **chosen: Any) -> ItemRows:
@@ -282,7 +284,9 @@ def test_samples_0_skips_the_categories_and_what_few_shot_does_not_need() -> Non
 def test_samples_hold_the_prior_answer_and_every_draw_with_its_stream() -> None:
     samples = rows_of(scripted(), names="sr_dcr", confidence="self_consistency").samples
     streams = [(row["stream"], row["draw"]) for row in samples]
-    assert streams == [("greedy", 0), *(("knowledge", i) for i in range(32)), *(("self_consistency", i) for i in range(16))]  # fmt: skip
+    assert streams[:1] == [("greedy", 0)]
+    assert streams[1:33] == [("knowledge", i) for i in range(32)]
+    assert streams[33:] == [("self_consistency", i) for i in range(16)]
     assert samples[1]["logprobs"] == (-0.01,)
     assert (samples[0]["answer"], samples[0]["correct"]) == ("1874", True)
 

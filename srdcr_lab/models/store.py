@@ -119,14 +119,14 @@ class Store:
                 if alone and not ("completions" in self._tables() and self._rows("completions")):
                     Path(self.path).unlink(missing_ok=True)
 
-    def _model_id(self, model: ModelIdentity) -> int:
+    def _model_id(self, model: ModelIdentity) -> int | None:
         if model.key not in self._model_ids:
-            row = (model.provider, model.name, model.label, model.fingerprint)
-            self._db.execute(
-                "INSERT OR IGNORE INTO models (provider, name, label, fingerprint) VALUES (?, ?, ?, ?)", row
-            )
-            where = "provider = ? AND name = ? AND label = ? AND fingerprint = ?"
-            self._model_ids[model.key] = self._db.execute(f"SELECT id FROM models WHERE {where}", row).fetchone()[0]  # noqa: S608
+            found = self._db.execute(
+                "SELECT id FROM models WHERE (provider, name, label, fingerprint) = (?, ?, ?, ?)", _columns_of(model)
+            ).fetchone()
+            if found is None:
+                return None
+            self._model_ids[model.key] = found[0]
         return self._model_ids[model.key]
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
@@ -159,7 +159,13 @@ class Store:
             ) from None
 
     def _insert(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
-        model_id, created = self._model_id(model), datetime.now(UTC).isoformat(timespec="seconds")
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        if self._model_id(model) is None:
+            self._db.execute(
+                "INSERT OR IGNORE INTO models (provider, name, label, fingerprint) VALUES (?, ?, ?, ?)",
+                _columns_of(model),
+            )
+        model_id = self._model_id(model)
         with self._transaction():
             self._db.execute(
                 "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)", (request.digest, request.canonical)
@@ -233,6 +239,10 @@ def request_of(content: Mapping[str, object], stream: str | None = None, draws: 
     if fields["temperature"] == 0:
         return Request(**fields)
     return Request(stream=stream or "any", draws=draws, **fields)
+
+
+def _columns_of(model: ModelIdentity) -> tuple[str, str, str, str]:
+    return model.provider, model.name, model.label, model.fingerprint
 
 
 def _row(c: Completion) -> tuple[object, ...]:

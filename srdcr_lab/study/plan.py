@@ -52,9 +52,8 @@ class CountingModel:
     def _text(self, request: Request, length: int) -> str:
         if request.messages[0].content == self._ruling:
             return "final decision: REASONABLE"
-        return f"1900. {request.digest} ".ljust(
-            length, "x"
-        )  # another prompt, another argument: nothing shared by chance
+        argument = f"1900. {request.digest} "  # another prompt, another argument: nothing is shared by chance
+        return argument.ljust(length, "x")
 
     async def aclose(self) -> None:
         """Nothing to let go of."""

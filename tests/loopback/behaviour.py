@@ -21,7 +21,7 @@ class Fault(StrEnum):
     BROKEN_JSON = "broken_json"
     NOT_A_COMPLETION = "not_a_completion"  # valid JSON of another kind
     WRONG_TYPES = "wrong_types"
-    HANG = "hang"  # accepts and never answers
+    HANG = "hang"  # accepts and does not answer
     DRIP = "drip"  # sends white space for ever, so that no single read times out
 
 
@@ -46,6 +46,7 @@ class Behaviour:
     fault_share : share of requests, by hash, that meet a fault the first time they are sent.
     max_in_flight : answers 429 beyond that.
     retry_after_s : what a 429 or 500 asks for.
+    hang_s : how long a hang lasts; then the connection is cut.
     """
 
     key: str | None = None
@@ -63,6 +64,7 @@ class Behaviour:
     fault_share: float = 0.0
     max_in_flight: int = 1_000_000
     retry_after_s: float = 0.05
+    hang_s: float = 3600.0
     faults: list[Fault] = field(default_factory=list)
 
     def delay_s(self, key: str) -> float:

@@ -176,7 +176,7 @@ class Loopback:
         if fault is Fault.WRONG_TYPES:
             return web.json_response({"choices": [{"message": "1874"}], "content": "1874", "usage": "many"})
         if fault is Fault.HANG:
-            await asyncio.sleep(3600)
+            await asyncio.sleep(self.behaviour.hang_s)
         response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
         if fault in (Fault.CUT_MID_BODY, Fault.DRIP):
             await response.prepare(request)
@@ -227,6 +227,7 @@ def main() -> None:
     parser.add_argument("--latency-ms", type=float, default=0.0)
     parser.add_argument("--sigma", type=float, default=0.0)
     parser.add_argument("--faults", type=float, default=0.0, help="share of requests that meet a fault once")
+    parser.add_argument("--hang-s", type=float, default=3600.0, help="how long a hang lasts")
     parser.add_argument("--key")
     parser.add_argument("--models", default="")
     parser.add_argument("--refuse", default="")
@@ -244,6 +245,7 @@ def main() -> None:
         latency_s=given.latency_ms / 1000,
         sigma=given.sigma,
         fault_share=given.faults,
+        hang_s=given.hang_s,
         max_in_flight=given.limit,
     )
     server = Loopback(behaviour, port=given.port, log=given.log)

@@ -35,7 +35,7 @@ class Played:
 
 
 def play(speaker: Speaker, cases: Sequence[tuple[str, str]], rounds: int) -> list[Played]:
-    """Debate each (question, passage): both open unseen, then the critic speaks first; the judge rules after every round."""
+    """Debate each (question, passage): both open unseen, then the critic speaks first; the judge rules every round."""
     debates = [Played() for _ in cases]
 
     def speak(role: Role, number: int, *, opening: bool = False) -> list[Turn]:

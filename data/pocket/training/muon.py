@@ -40,22 +40,22 @@ class MuonAndAdam:
         self.momentum = {p: torch.zeros_like(p) for group in self.matrices.values() for p in group}
         self.adam = torch.optim.AdamW(self.others, lr=OTHER_RATE, betas=(0.9, 0.98), weight_decay=0.0)
 
-    @torch.no_grad()
     def step(self, scale: float) -> None:
         """One step with both learning rates multiplied by ``scale``; gradients are cleared."""
-        nn.utils.clip_grad_norm_(self.others, 1.0)
-        for group in self.adam.param_groups:
-            group["lr"] = OTHER_RATE * scale
-        self.adam.step()
-        rate = MATRIX_RATE * scale
-        for parameters in self.matrices.values():
-            updates = []
-            for p in parameters:
-                momentum = self.momentum[p].lerp_(p.grad, 1 - MOMENTUM)
-                update = p.grad.lerp(momentum, MOMENTUM)
-                updates.append(update if p.shape[0] <= p.shape[1] else update.T)
-            for p, x in zip(parameters, orthogonalised(torch.stack(updates)), strict=True):
-                direction = x if p.shape[0] <= p.shape[1] else x.T
-                p.mul_(1 - rate * DECAY).add_(direction, alpha=-rate * max(1.0, p.shape[0] / p.shape[1]) ** 0.5)
-                p.grad = None
-        self.adam.zero_grad(set_to_none=True)
+        with torch.no_grad():
+            nn.utils.clip_grad_norm_(self.others, 1.0)
+            for group in self.adam.param_groups:
+                group["lr"] = OTHER_RATE * scale
+            self.adam.step()
+            rate = MATRIX_RATE * scale
+            for parameters in self.matrices.values():
+                updates = []
+                for p in parameters:
+                    momentum = self.momentum[p].lerp_(p.grad, 1 - MOMENTUM)
+                    update = p.grad.lerp(momentum, MOMENTUM)
+                    updates.append(update if p.shape[0] <= p.shape[1] else update.T)
+                for p, x in zip(parameters, orthogonalised(torch.stack(updates)), strict=True):
+                    direction = x if p.shape[0] <= p.shape[1] else x.T
+                    p.mul_(1 - rate * DECAY).add_(direction, alpha=-rate * max(1.0, p.shape[0] / p.shape[1]) ** 0.5)
+                    p.grad = None
+            self.adam.zero_grad(set_to_none=True)

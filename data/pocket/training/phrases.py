@@ -5,7 +5,13 @@ Each phrase is one added token, so a turn is short for the model and still reads
 
 from __future__ import annotations
 
-from srdcr_lab.prompts import sources, system_text
+from srdcr_lab.prompts import system_text
+
+# The prompts the model is trained with.
+TEMPLATES = (
+    "answer_from_memory", "answer_with_passage", "critic", "critic_may_agree", "defender", "judge",
+    "verbalized_confidence",
+)  # fmt: skip
 
 CERTAINTY = (" I am certain.", " I believe so, but I am not certain.", " I do not know; this is a guess.")
 CERTAIN_FROM, BELIEVE_FROM = 0.9, 0.6  # the model's own confidence from which it says the first, the second
@@ -53,5 +59,5 @@ def fixed_lines() -> list[str]:
         THE_DEFENDER_SAYS, SAME_AS_MINE, *STANCES, JUDGE_DEFENDER, JUDGE_CRITIC, THEY_AGREE, THEY_DIFFER,
         *JUDGE_ON_CERTAINTY, FINAL_DECISION, REASONABLE, UNREASONABLE, CONFIDENCE_LINE,
     ]  # fmt: skip
-    lines = [*(system_text(name) for name in sorted(sources())), *BLOCKS, *said]
+    lines = [*(system_text(name) for name in TEMPLATES), *BLOCKS, *said]
     return list(dict.fromkeys(lines))

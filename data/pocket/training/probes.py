@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from batches import Encoder
@@ -19,18 +20,18 @@ from srdcr_lab.prompts import render
 ROWS = 40
 
 
-@torch.inference_mode()
 def accuracy(model: LlamaForCausalLM, encode: Encoder, rows: Sequence[Row]) -> float:
     """Share of rows whose tokens of weight 1 are all the model's first choice; NaN for no rows."""
-    right: list[bool] = []
-    for ids, weights in encode.buckets(encode(rows)):
-        asked = weights[:, 1:] >= 1
-        states = model.model(input_ids=ids.to(model.device), use_cache=False).last_hidden_state[:, :-1].cpu()[asked]
-        wrong = torch.zeros(len(ids), dtype=torch.bool)
-        missed = model.lm_head(states.to(model.device)).argmax(-1).cpu() != ids[:, 1:][asked]
-        wrong[asked.nonzero()[:, 0][missed]] = True
-        right += (~wrong).tolist()
-    return sum(right) / len(right) if right else float("nan")
+    with torch.inference_mode():
+        right: list[bool] = []
+        for ids, weights in encode.buckets(encode(rows)):
+            asked = weights[:, 1:] >= 1
+            states = model.model(input_ids=ids.to(model.device), use_cache=False).last_hidden_state[:, :-1].cpu()[asked]
+            wrong = torch.zeros(len(ids), dtype=torch.bool)
+            missed = model.lm_head(states.to(model.device)).argmax(-1).cpu() != ids[:, 1:][asked]
+            wrong[asked.nonzero()[:, 0][missed]] = True
+            right += (~wrong).tolist()
+        return sum(right) / len(right) if right else float("nan")
 
 
 def _only(pieces: Sequence[tuple[str, float]], place: int) -> list[tuple[str, float]]:
@@ -39,7 +40,8 @@ def _only(pieces: Sequence[tuple[str, float]], place: int) -> list[tuple[str, fl
 
 def comparisons(m: Materials, same: bool) -> dict[str, list[Row]]:
     """Rows that ask for nothing but same or different, as judge and as later critic."""
-    judged, argued = [], []
+    judged: list[Row] = []
+    argued: list[Row] = []
     while len(judged) < ROWS:
         d = balanced(m)
         if d.agree == same:
@@ -91,7 +93,7 @@ def probe(
         return Reading(fact, corrupted(fact.answer, m.r), fact.answer)
 
     def recall(facts: Sequence[tuple[str, str]], template: str) -> list[Row]:
-        extra = {"passage": "", "transcript": ()} if template == "critic" else {}
+        extra: dict[str, Any] = {"passage": "", "transcript": ()} if template == "critic" else {}
         return [
             row(render(template, question=q, **extra), [(a + ".", 1.0)] if extra else [(a, 1.0)], 0.0) for q, a in facts
         ]

@@ -45,7 +45,6 @@ class Speaker:
         """The reply at temperature 0 to each prompt."""
         return [replies[0] for replies in self.reply(prompts, max_new)]
 
-    @torch.inference_mode()
     def reply(
         self,
         prompts: Sequence[Sequence[Message]],
@@ -55,14 +54,17 @@ class Speaker:
         seed: int = 0,
     ) -> list[list[Reply]]:
         """``draws`` replies to each prompt, of at most ``max_new`` tokens; the order of the draws has no meaning."""
-        generator = torch.Generator().manual_seed(seed)
-        encoded = self.tokenizer([shown(messages) for messages in prompts], add_special_tokens=False)["input_ids"]
-        by_length = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
-        replies: list[list[Reply]] = [[] for _ in encoded]
-        for start in range(0, len(by_length), self.batch):
-            chosen = by_length[start : start + self.batch]
-            self._extend(chosen, [encoded[index] for index in chosen], replies, max_new, draws, temperature, generator)
-        return replies
+        with torch.inference_mode():
+            generator = torch.Generator().manual_seed(seed)
+            encoded = self.tokenizer([shown(messages) for messages in prompts], add_special_tokens=False)["input_ids"]
+            by_length = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
+            replies: list[list[Reply]] = [[] for _ in encoded]
+            for start in range(0, len(by_length), self.batch):
+                chosen = by_length[start : start + self.batch]
+                self._extend(
+                    chosen, [encoded[index] for index in chosen], replies, max_new, draws, temperature, generator
+                )
+            return replies
 
     def _extend(
         self, chosen: list[int], encoded: list[list[int]], replies: list[list[Reply]], max_new: int, draws: int,

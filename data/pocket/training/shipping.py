@@ -15,6 +15,7 @@ import tokenizers
 import torch
 import transformers
 from exposures import write_exposures
+from phrases import TEMPLATES
 
 from srdcr_lab.prompts import hashes
 
@@ -34,7 +35,7 @@ def manifest(trainer: Trainer, files: list[Path]) -> dict[str, object]:
     arguments = {key: value for key, value in sorted(vars(trainer.arguments).items()) if key not in NOT_ARGUMENTS}
     return {
         "label": LABEL,
-        "templates": dict(hashes()),
+        "templates": {name: hashes()[name] for name in TEMPLATES},
         "files": {path.name: sha256(path) for path in sorted(files)},
         "facts": {name: sha256(trainer.arguments.facts / name) for name in ("facts.csv", "exemplars.csv")},
         "arguments": arguments,

@@ -238,7 +238,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--vocabulary", type=int, default=3000)
-    parser.add_argument("--world-facts", type=int, default=900)
+    parser.add_argument("--world-facts", type=int, default=500)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--probe-seconds", type=float, default=60)
     parser.add_argument("--checkpoints", type=int, default=0, help="ship this many unfinished models on the way")

@@ -1,0 +1,258 @@
+"""A budget holds for the whole run: what is reserved, booked, refused, and how a run goes on with more."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from srdcr_lab.models.budget import Budget, BudgetedModel
+from srdcr_lab.models.openai import OpenAIChat
+from srdcr_lab.models.prices import Price
+from srdcr_lab.models.store import Store
+from srdcr_lab.models.stored import StoredModel
+from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request
+from tests.conftest import Srdcr
+from tests.doubles import ScriptedModel, completion, request
+from tests.loopback.server import Loopback
+
+PRICE = Price(0.01, 0.02, "here")
+ONE = request("When?")
+PER_TOKEN = 2e-4  # US dollars, in the runs
+# 5 bytes and 16 for the chat template, at a cent; 8 tokens of a reply, at two.
+WORST = 21 * 0.01 + 8 * 0.02
+
+
+def test_worst_case_by_hand() -> None:
+    model = BudgetedModel(ScriptedModel(), Budget(), PRICE)
+    assert model.worst_case_usd(ONE) == pytest.approx(0.37)
+    assert model.worst_case_usd(request("When?", range(4))) == pytest.approx(4 * 0.37)  # a server may ignore n
+
+
+def test_the_worst_case_is_reserved_before_anything_is_sent() -> None:
+    inner = ScriptedModel()
+    model = BudgetedModel(inner, Budget(0.36), PRICE)
+    with pytest.raises(BudgetExhausted, match=r"\$0\.36 does not cover the next call's worst case \(\$0\.3700"):
+        asyncio.run(model.complete(ONE))
+    assert inner.asked == []
+
+
+def test_every_retry_is_reserved_too() -> None:
+    inner = ScriptedModel()
+    inner.max_attempts = 3  # type: ignore[attr-defined]
+    with pytest.raises(BudgetExhausted):
+        asyncio.run(BudgetedModel(inner, Budget(1.1), PRICE).complete(ONE))
+
+
+def test_what_a_call_cost_is_booked() -> None:
+    budget = Budget(1.0)
+    asyncio.run(BudgetedModel(ScriptedModel(), budget, PRICE).complete(ONE))
+    assert budget.spent_usd == pytest.approx(10 * 0.01 + 5 * 0.02)
+
+
+class Greedy(ScriptedModel):
+    """Spends all that it may, after a seeded number of turns of the loop; checks the bill while it runs."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__()
+        self.budget, self.bill, self.most_in_flight, self.in_flight = budget, 0.0, 0, 0
+        self.rng = random.Random(0)
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        for _ in range(self.rng.randrange(20)):
+            await asyncio.sleep(0)
+        self.in_flight -= 1
+        self.bill += WORST
+        assert self.bill <= 10.0
+        return (Completion("1874", prompt_tokens=21, completion_tokens=8),)
+
+
+def test_never_exceeded_by_64_callers_who_spend_all_they_may() -> None:
+    budget = Budget(10.0)
+    model = Greedy(budget)
+
+    async def run() -> list[Any]:
+        budgeted = BudgetedModel(model, budget, PRICE)
+
+        async def caller() -> None:
+            while True:
+                await budgeted.complete(ONE)
+
+        return await asyncio.gather(*(caller() for _ in range(64)), return_exceptions=True)
+
+    assert all(isinstance(result, BudgetExhausted) for result in asyncio.run(run()))
+    assert 10.0 - WORST < budget.spent_usd <= 10.0
+    assert budget.spent_usd == pytest.approx(model.bill)
+    assert model.most_in_flight == 27  # ⌊10 / 0.37⌋
+
+
+def test_a_cancelled_caller_leaves_the_line() -> None:
+    async def run() -> int:
+        budget, inner = Budget(0.5), ScriptedModel(gated=True)
+        model = BudgetedModel(inner, budget, PRICE)
+        first, waiting, last = (asyncio.create_task(model.complete(ONE)) for _ in range(3))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        inner.gate.set()
+        await first  # cost 0.2: what is left covers no other worst case
+        with pytest.raises(BudgetExhausted):
+            await last
+        return len(inner.asked)
+
+    assert asyncio.run(run()) == 1
+
+
+def test_a_reservation_that_comes_with_the_cancellation_is_given_back() -> None:
+    async def run() -> None:
+        budget = Budget(1.0)
+        await budget.reserve(1.0)
+        waiting = asyncio.create_task(budget.reserve(1.0))
+        await asyncio.sleep(0)
+        budget.settle(1.0, 0.0)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        await asyncio.wait_for(budget.reserve(1.0), 5)
+
+    asyncio.run(run())
+
+
+class Unlucky(ScriptedModel):
+    """An adapter that retries: some attempts come to nothing, some draws arrive, then it succeeds or raises."""
+
+    max_attempts = 4
+
+    def __init__(self, unanswered: int, arrive: int, failure: Exception | None = None) -> None:
+        super().__init__()
+        self.unanswered, self.arrive, self.failure = unanswered, arrive, failure
+
+    async def complete_counted(
+        self, request: Request, arrived: Callable[[Sequence[Completion]], None]
+    ) -> tuple[tuple[Completion, ...], int]:
+        found = tuple(completion(request, draw) for draw in request.draws[: self.arrive])
+        arrived(found)
+        if self.failure:
+            raise self.failure
+        return found, self.unanswered
+
+
+@pytest.mark.parametrize(
+    ("model", "booked"),
+    [
+        (Unlucky(0, 1), 0.2),
+        (Unlucky(2, 1), 0.2 + 2 * WORST),
+        (Unlucky(9, 1), 4 * WORST),  # never more than was reserved
+    ],
+)
+def test_attempts_that_timed_out_count_as_spent(model: Unlucky, booked: float) -> None:
+    budget = Budget(100)
+    asyncio.run(BudgetedModel(model, budget, PRICE).complete(ONE))
+    assert budget.spent_usd == pytest.approx(booked)
+
+
+def _failed(unanswered: int) -> CallFailed:
+    error = CallFailed("no reply within 120 s, 6 times")
+    error.unanswered_attempts = unanswered
+    return error
+
+
+@pytest.mark.parametrize(
+    ("failure", "arrive", "booked"),
+    [(_failed(3), 0, 3 * 4 * WORST), (_failed(0), 2, 2 * 0.2), (BadInput("the key was refused"), 0, 0.0)],
+)
+def test_a_failed_call_books_what_may_be_billed(failure: Exception, arrive: int, booked: float) -> None:
+    budget = Budget(100)
+    with pytest.raises(type(failure)):
+        asyncio.run(BudgetedModel(Unlucky(0, arrive, failure), budget, PRICE).complete(request("When?", range(4))))
+    assert budget.spent_usd == pytest.approx(booked)
+
+
+def test_an_interrupted_call_books_all_that_was_reserved() -> None:
+    async def run() -> float:
+        budget, inner = Budget(1.0), ScriptedModel(gated=True)
+        asker = asyncio.create_task(BudgetedModel(inner, budget, PRICE).complete(ONE))
+        await asyncio.sleep(0.01)
+        asker.cancel()
+        await asyncio.wait([asker])
+        return budget.spent_usd
+
+    assert asyncio.run(run()) == pytest.approx(WORST)
+
+
+def test_replies_go_through_the_budget_to_the_store_one_by_one(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store.sqlite")
+    budgeted = BudgetedModel(Unlucky(0, 2, CallFailed("the third failed")), Budget(100), PRICE)
+    with pytest.raises(CallFailed):
+        asyncio.run(StoredModel(budgeted, store).complete(request("When?", range(4))))
+    assert store.count() == 2
+    store.close()
+
+
+# A run ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Reading is free, so that the worst case of a turn is its 300 tokens, whatever the prompt."""
+    path = tmp_path / "prices.csv"
+    path.write_text(f"model,input_usd_per_million,output_usd_per_million\nopenai:test,0,{1e6 * PER_TOKEN}\n")
+    monkeypatch.setenv("SRDCR_PRICES", str(path))
+    return path
+
+
+def _arguments(server: Loopback, items: Path, out: Path) -> list[object]:
+    return ["run", "--model", "openai:test", "--base-url", server.openai_url, "--items", items, "--out", out]
+
+
+@pytest.mark.usefixtures("prices")
+def test_a_run_stops_at_its_budget_and_goes_on_with_more(
+    loopback: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    arguments = [*_arguments(loopback, items_csv, tmp_path / "out"), "--samples", 0]
+    budget = OpenAIChat("test", base_url=loopback.openai_url).max_attempts * 300 * PER_TOKEN + 0.08  # of 0.2 in all
+    ended = srdcr(*arguments, "--budget-usd", budget)
+    assert ended.code == 3
+    assert "raise --budget-usd and run again" in ended.sentence
+    records = pq.read_table(tmp_path / "out" / "records.parquet").to_pylist()
+    stopped = [row for row in records if "does not cover" in (row["error"] or "")]
+    assert len(records) == 6
+    assert stopped
+    assert all(row["missing"] == "error" and row["final_answer"] is None for row in stopped)
+    manifest = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert manifest["status"] == "stopped"
+    assert 0 < manifest["spent_usd"] <= budget
+    assert manifest["counts"]["calls_paid"] == len(loopback.completions) > 0
+
+    assert srdcr(*arguments, "--budget-usd", budget).code == 3  # the budget is the whole run's, not each attempt's
+    again = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert manifest["spent_usd"] <= again["spent_usd"] <= budget
+    ended = srdcr(*arguments, "--budget-usd", 1000)
+    assert ended.code == 0, ended.err
+    assert {asked.seen for asked in loopback.completions} == {1}
+    records = pq.read_table(tmp_path / "out" / "records.parquet").to_pylist()
+    assert [row["error"] for row in records] == [None] * 6
+
+
+def test_a_budget_without_a_price_is_bad_input(
+    loopback: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    ended = srdcr(*_arguments(loopback, items_csv, tmp_path / "out"), "--budget-usd", 5)
+    assert (ended.code, "no price is known for openai:test" in ended.sentence) == (2, True)
+    assert not (tmp_path / "out").exists()
+    assert loopback.asked == []
+
+
+def test_without_price_and_budget_costs_are_missing(
+    loopback: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    ended = srdcr(*_arguments(loopback, items_csv, tmp_path / "out"), "--samples", 2, "--rounds", 1)
+    assert ended.code == 0, ended.err
+    costs = pq.read_table(tmp_path / "out" / "records.parquet").column("cost_usd").to_pylist()
+    assert None in costs

@@ -1,0 +1,184 @@
+"""Accuracy, coverage, risk, verdict rates and their intervals, by hand and by a second way [paper 4.4]."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from srdcr_lab.measures import accuracy, clustered_interval, summary
+
+ABSTAINED, UNPARSED, ERROR = "abstained", "unparsed", "error"
+
+
+def series(*correct: bool | None) -> pd.Series:
+    return pd.Series(list(correct), dtype="boolean")
+
+
+def measured(*correct: bool | None) -> dict[str, float | int]:
+    return accuracy(series(*correct), pd.Series([f"q{i}" for i in range(len(correct))]))
+
+
+def test_missing_counts_as_wrong_in_accuracy_and_not_at_all_in_selective_accuracy() -> None:
+    """5 right, 2 wrong, 3 missing."""
+    found = measured(*[True] * 5, *[False] * 2, *[None] * 3)
+    assert (found["n"], found["n_answered"]) == (10, 7)
+    assert found["coverage"] == pytest.approx(7 / 10)
+    assert found["accuracy"] == pytest.approx(5 / 10)
+    assert found["selective_accuracy"] == pytest.approx(5 / 7)
+    assert found["risk"] == pytest.approx(2 / 7)
+
+
+def test_nothing_answered_has_no_selective_accuracy_and_no_risk() -> None:
+    found = measured(None, None)
+    assert (found["n"], found["coverage"], found["accuracy"]) == (2, 0.0, 0.0)
+    assert math.isnan(found["selective_accuracy"])
+    assert math.isnan(found["risk"])
+
+
+def test_the_accuracy_of_nothing_is_missing_with_n_0() -> None:
+    found = measured()
+    assert (found["n"], found["n_answered"]) == (0, 0)
+    names = (
+        "coverage",
+        "accuracy",
+        "accuracy_low",
+        "accuracy_high",
+        "selective_accuracy",
+        "selective_accuracy_low",
+        "risk",
+    )
+    assert all(math.isnan(found[name]) for name in names)
+
+
+# -- intervals -------------------------------------------------------------------------------------------------------
+
+
+def test_one_item_a_question_has_the_jeffreys_interval() -> None:
+    found = clustered_interval([1] * 7 + [0] * 3, range(10))
+    assert found == pytest.approx(proportion_confint(7, 10, method="jeffreys"))
+
+
+def test_several_items_a_question_have_a_bootstrap_over_questions() -> None:
+    """Against a resampling of whole questions, item by item, from another generator."""
+    rng = np.random.default_rng(7)
+    clusters = np.repeat(np.arange(30), rng.integers(1, 4, 30))
+    values = (rng.random(30)[clusters] > rng.random(clusters.size)).astype(int)
+    groups = [values[clusters == c].tolist() for c in range(30)]
+    means = []
+    for _ in range(4000):
+        drawn = [value for i in rng.integers(0, 30, 30) for value in groups[i]]
+        means.append(sum(drawn) / len(drawn))
+    assert clustered_interval(values, clusters, n_boot=4000) == pytest.approx(
+        np.quantile(means, [0.025, 0.975]), abs=0.02
+    )
+
+
+def test_repeating_each_item_does_not_narrow_the_interval() -> None:
+    """Ten questions asked four times, each always answered alike, are ten observations and not forty."""
+    values, questions = [1] * 5 + [0] * 5, list(range(10))
+    low, high = clustered_interval(values * 4, questions * 4)
+    narrow = proportion_confint(20, 40, method="jeffreys")
+    assert high - low > 1.5 * (narrow[1] - narrow[0])
+
+
+def test_the_bootstrap_is_seeded() -> None:
+    values, clusters = [1, 0, 1, 1, 0, 1], [0, 0, 1, 1, 2, 2]
+    assert clustered_interval(values, clusters) == clustered_interval(values, clusters)
+
+
+def test_resampling_in_blocks_changes_nothing() -> None:
+    """More clusters than fit into one block: 300,000 draws a row."""
+    n = 300_000
+    values = np.tile([1.0, 0.0], n)  # two items a question, one of them right: the mean is always one half
+    assert clustered_interval(values, np.repeat(np.arange(n), 2), n_boot=4) == (0.5, 0.5)
+
+
+def test_no_value_has_no_interval() -> None:
+    assert np.isnan(clustered_interval([], [])).all()
+
+
+# -- Table 1 ---------------------------------------------------------------------------------------------------------
+
+
+def row(question: str, level: str, correct: bool | None, missing: str | None = None, verdict: str | None = None,
+        method: str = "sr_dcr") -> dict[str, Any]:  # fmt: skip
+    return {"model": "m", "method": method, "question_id": question, "level": level, "correct": correct,
+            "missing": missing, "verdict": verdict}  # fmt: skip
+
+
+R, U, X = "REASONABLE", "UNREASONABLE", "UNPARSED"
+ROWS = [
+    row("a", "standard", True, verdict=R),
+    row("b", "standard", True, verdict=R),
+    row("c", "standard", None, ABSTAINED, U),
+    row("d", "standard", None, UNPARSED, X),
+    row("a", "subtle", True, verdict=U),
+    row("b", "mild", False, verdict=R),
+    row("c", "moderate", None, ABSTAINED, U),
+    row("d", "blatant", None, ERROR),
+]
+
+
+def table(rows: list[dict[str, Any]], method: str = "sr_dcr") -> pd.DataFrame:
+    frame = pd.DataFrame(rows).astype({"correct": "boolean"})
+    found = summary(frame)
+    return found[found["method"] == method].set_index("condition")
+
+
+def test_table_1_by_hand() -> None:
+    found = table(ROWS)
+    assert list(found.index) == ["standard", "perturbed", "overall"]
+    assert found["n"].tolist() == [4, 4, 8]
+    assert found["n_answered"].tolist() == [2, 2, 4]
+    assert found["accuracy"].tolist() == pytest.approx([2 / 4, 1 / 4, (2 / 4 + 1 / 4) / 2])
+    assert found["selective_accuracy"].tolist() == pytest.approx([1.0, 1 / 2, 3 / 4])
+    assert found["risk"].tolist() == pytest.approx([0.0, 1 / 2, 1 / 4])
+    assert found["coverage"].tolist() == pytest.approx([1 / 2] * 3)
+
+
+def test_each_reason_is_counted_by_itself() -> None:
+    found = table(ROWS)
+    assert found["n_abstained"].tolist() == [1, 1, 2]
+    assert found["n_unparsed"].tolist() == [1, 0, 1]
+    assert found["n_error"].tolist() == [0, 1, 1]
+    missing = found[["n_abstained", "n_unparsed", "n_error"]].sum(axis=1)
+    assert (found["n_answered"] + missing).tolist() == found["n"].tolist()
+
+
+def test_verdict_rates_keep_unparsed_in_their_denominators_and_leave_out_debates_that_failed() -> None:
+    found = table(ROWS)
+    assert found.loc["overall", "verdict_tpr"] == pytest.approx(2 / 4)  # R R U ? of the true passages
+    assert found.loc["overall", "verdict_tnr"] == pytest.approx(2 / 3)  # U R U of the false ones; one never ended
+    assert found.loc["standard", "verdict_tpr"] == pytest.approx(2 / 4)
+    assert math.isnan(found.loc["standard", "verdict_tnr"])
+    assert math.isnan(found.loc["perturbed", "verdict_tpr"])
+
+
+def test_a_method_without_debate_has_no_verdict_rates() -> None:
+    found = table([row("a", "standard", True, method="few_shot")], "few_shot")
+    assert math.isnan(found.loc["overall", "verdict_tpr"])
+
+
+def test_overall_is_macro_over_the_two_halves() -> None:
+    """Three standard items, all right, and one perturbed, wrong: 0.5 and not 0.75."""
+    rows = [row(q, "standard", True) for q in "abc"] + [row("a", "subtle", False)]
+    assert table(rows).loc["overall", "accuracy"] == pytest.approx(0.5)
+
+
+def test_overall_of_one_half_alone_is_that_half() -> None:
+    found = table([row(q, "standard", q != "a") for q in "abcd"])
+    assert found.loc["overall", "accuracy"] == pytest.approx(3 / 4)
+    assert found.loc["perturbed", "n"] == 0
+    assert math.isnan(found.loc["perturbed", "accuracy"])
+
+
+def test_methods_and_models_have_rows_of_their_own() -> None:
+    found = summary(
+        pd.DataFrame([*ROWS, row("a", "standard", False, method="few_shot")]).astype({"correct": "boolean"})
+    )
+    assert found.groupby("method", sort=False).size().to_dict() == {"sr_dcr": 3, "few_shot": 3}

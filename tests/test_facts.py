@@ -1,0 +1,132 @@
+"""The shipped sets: pairing, balance, completeness, and what a limit leaves of them [paper 4, 4.4]."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+
+import pytest
+
+from srdcr_lab.data import YEAR_OFFSETS, ItemSet, load_items
+from srdcr_lab.records import BadInput, Item, Level
+from tests.scripted import exemplars, item
+
+SIGNED = {sign * size for size in YEAR_OFFSETS for sign in (1, -1)}
+
+
+def by_question(items: ItemSet) -> dict[str, list[Item]]:
+    groups: dict[str, list[Item]] = defaultdict(list)
+    for each in items:
+        groups[each.question_id].append(each)
+    return groups
+
+
+def values(items: ItemSet) -> Counter[float]:
+    return Counter(each.perturbation_value for each in items if each.perturbation_value is not None)
+
+
+def test_facts_are_standard_items_with_distinct_questions() -> None:
+    facts = load_items("facts")
+    assert len(facts) >= 70
+    assert len({each.question for each in facts}) == len({each.item_id for each in facts}) == len(facts)
+    assert all(each.is_standard and each.claimed_answer == each.gold_answer for each in facts)
+
+
+@pytest.mark.parametrize("name", ["facts", "facts:testbed", "facts:grid"])
+def test_no_exemplar_is_evaluated_and_every_domain_has_four(name: str) -> None:
+    items = load_items(name)
+    assert not {e.question for e in items.exemplars} & {each.question for each in items}
+    per_domain = Counter(e.domain for e in items.exemplars)
+    assert all(per_domain[domain] >= 4 for domain in {each.domain for each in items})
+
+
+def test_the_testbed_pairs_each_question_with_one_lie() -> None:
+    groups = by_question(load_items("facts:testbed"))
+    assert len(groups) == len(load_items("facts"))
+    assert {tuple(each.is_standard for each in group) for group in groups.values()} == {(True, False)}
+    for true, lie in groups.values():
+        assert (lie.question, lie.gold_answer) == (true.question, true.gold_answer)
+        assert lie.context != true.context
+
+
+def test_the_testbed_balances_offsets_and_signs() -> None:
+    counts = values(load_items("facts:testbed"))
+    assert set(counts) == SIGNED
+    assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_the_testbed_is_seeded() -> None:
+    def offsets(seed: int) -> list[float | None]:
+        return [each.perturbation_value for each in load_items("facts:testbed", seed=seed)]
+
+    assert offsets(0) == offsets(0)
+    assert offsets(0) != offsets(1)
+
+
+def test_the_grid_has_every_question_under_every_offset() -> None:
+    for group in by_question(load_items("facts:grid")).values():
+        assert [each.is_standard for each in group] == [True] + [False] * 10
+        assert {each.perturbation_value for each in group[1:]} == SIGNED
+
+
+# -- limit -----------------------------------------------------------------------------------------------------------
+
+
+def pairs(questions: int, domains: tuple[str, ...] = ("history",), years: tuple[int, ...] = (1894, 1934)) -> ItemSet:
+    """Each question with its true passage and one false one; domains and claims go round."""
+    items = []
+    for i in range(questions):
+        domain, year = domains[i % len(domains)], years[i % len(years)]
+        for each in (item(1874, question_id=f"q{i}", domain=domain), item(year, question_id=f"q{i}", domain=domain)):
+            items.append(replace(each, level=Level.SUBTLE if each.perturbation_value == 20 else each.level))
+    return ItemSet("worked", tuple(items), exemplars())
+
+
+def test_no_limit_or_a_large_one_is_the_whole() -> None:
+    whole = pairs(5)
+    assert whole.limit(None) is whole
+    assert whole.limit(10) is whole
+
+
+@pytest.mark.parametrize("n", [2, 4, 7, 9])
+def test_a_limit_is_never_exceeded_and_keeps_forms_paired(n: int) -> None:
+    kept = pairs(5).limit(n)
+    assert len(kept) == n // 2 * 2
+    assert all(len(group) == 2 for group in by_question(kept).values())
+
+
+def test_a_limit_keeps_the_order_and_the_exemplars() -> None:
+    whole = pairs(9)
+    kept = whole.limit(8)
+    assert [each for each in whole if each in set(kept)] == list(kept)
+    assert kept.exemplars == whole.exemplars
+
+
+def test_a_limit_takes_as_many_of_each_domain_and_offset() -> None:
+    """Twelve questions of three domains, each under two offsets: six questions are one of each kind."""
+    whole = pairs(12, ("history", "sport", "law"))
+    kept = by_question(whole.limit(12))
+    kinds = Counter((group[0].domain, group[1].perturbation_value) for group in kept.values())
+    assert kinds == {(domain, value): 1 for domain in ("history", "sport", "law") for value in (20.0, 60.0)}
+
+
+def test_a_limited_testbed_keeps_offsets_and_signs_balanced() -> None:
+    counts = values(load_items("facts:testbed").limit(60))
+    assert counts == dict.fromkeys(SIGNED, 3)
+
+
+def test_a_limit_is_seeded() -> None:
+    whole = pairs(20)
+    assert whole.limit(8, seed=3) == whole.limit(8, seed=3)
+    assert len({whole.limit(8, seed=seed).items for seed in range(6)}) > 1
+
+
+def test_a_limit_below_one_question_cuts_a_seeded_question() -> None:
+    chosen = [pairs(20).limit(1, seed=seed).items for seed in range(8)]
+    assert all(len(items) == 1 and items[0].is_standard for items in chosen)
+    assert len(set(chosen)) > 1
+
+
+def test_a_limit_below_1_is_refused() -> None:
+    with pytest.raises(BadInput, match="--limit must be at least 1"):
+        pairs(2).limit(0)

@@ -1,0 +1,123 @@
+"""Parts of the local adapter that need no model: the row cache, keyed sampling, groups of alike prompts."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from srdcr_lab.models.chat_format import cut_texts
+from srdcr_lab.models.prefixes import plan
+from srdcr_lab.models.row_cache import RowCache, RowLayer, Scratch, joined
+from srdcr_lab.models.sampling import Draw, choose, inverse_cdf, uniforms
+
+
+class History:
+    """A one-layer `RowCache` beside plain lists of what each row should hold; a token's state is its own number."""
+
+    numbers = itertools.count(1)
+    scratch = Scratch()
+
+    def __init__(self, generator: random.Random) -> None:
+        self.generator = generator
+        lengths = [generator.randint(1, 12) for _ in range(generator.randint(1, 4))]
+        self.rows = [[next(self.numbers) for _ in range(length)] for length in lengths]
+        gaps = [max(lengths) - length for length in lengths]
+        keys = self.states([[0] * gap + row for gap, row in zip(gaps, self.rows, strict=True)])
+        self.mask = torch.tensor([[0] * gap + [1] * length for gap, length in zip(gaps, lengths, strict=True)])
+        self.cache = RowCache(layers=[RowLayer(keys, -keys, max(lengths), self.scratch)])
+
+    @staticmethod
+    def states(lines: list[list[int]]) -> torch.Tensor:
+        return torch.tensor(lines, dtype=torch.float32)[:, None, :, None]
+
+    def step(self) -> None:
+        new = [[next(self.numbers)] for _ in self.rows]
+        keys, values = self.cache.update(self.states(new), -self.states(new), 0)
+        self.mask = torch.cat([self.mask, torch.ones(len(new), 1, dtype=self.mask.dtype)], dim=1)
+        self.rows = [row + token for row, token in zip(self.rows, new, strict=True)]
+        assert self.cache.get_seq_length() == self.mask.shape[1] == keys.shape[2]
+        assert torch.equal(values, -keys)
+        held = [line[kept.bool()].tolist() for line, kept in zip(keys[:, 0, :, 0], self.mask, strict=True)]
+        assert held == self.rows
+
+    def select(self, parents: list[int]) -> None:
+        self.cache.reorder_cache(torch.tensor(parents))
+        self.mask, self.rows = self.mask[parents], [self.rows[parent] for parent in parents]
+
+    def split(self) -> None:
+        count = min(12, len(self.rows) + self.generator.randint(0, 4))
+        self.select(sorted(self.generator.choices(range(len(self.rows)), k=count)))
+
+    def leave(self) -> None:
+        self.select(sorted(self.generator.sample(range(len(self.rows)), max(1, len(self.rows) - 1))))
+
+    def join(self) -> None:
+        if len(self.rows) > 8:
+            return
+        other = History(self.generator)
+        for action in self.generator.choices([other.step, other.split], k=self.generator.randint(0, 6)):
+            action()
+        self.cache, self.mask = joined([self.cache, other.cache], [self.mask, other.mask])
+        self.rows += other.rows
+
+    def trim(self) -> None:
+        empty = int(self.mask.any(dim=0).int().argmax())
+        self.cache.trim(empty)
+        self.mask = self.mask[:, empty:]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_of_the_cache_keep_their_own_history(seed: int) -> None:
+    history = History(random.Random(seed))
+    actions = [history.step, history.step, history.step, history.split, history.leave, history.join, history.trim]
+    for action in history.generator.choices(actions, k=80):
+        action()
+
+
+def test_uniforms_are_keyed_by_seed_and_step() -> None:
+    seeds = np.arange(20_000, dtype=np.uint64)
+    first, second = (uniforms(seeds, np.full(20_000, step, dtype=np.uint64)) for step in (0, 1))
+    assert 0 <= first.min() < first.max() < 1
+    assert abs(first.mean() - 0.5) < 0.01
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.03
+    assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) < 0.03
+    assert np.array_equal(first, uniforms(seeds, np.zeros(20_000, dtype=np.uint64)))
+
+
+def test_inverse_distribution_function_by_hand() -> None:
+    logits = torch.log(torch.tensor([[0.2, 0.0, 0.3, 0.5]]))
+    u = np.array([[0.0, 0.1999, 0.2001, 0.4999, 0.5001, 0.9999]])
+    assert inverse_cdf(logits, 1.0, u).tolist() == [[0, 0, 2, 2, 3, 3]]
+    # T = 0.5 squares the probabilities: 0.04, 0, 0.09, 0.25 of 0.38, with edges at 0.105 and 0.342
+    assert inverse_cdf(logits, 0.5, np.array([[0.104, 0.107, 0.341, 0.343]])).tolist() == [[0, 2, 2, 3]]
+
+
+def test_greedy_takes_the_first_of_equals() -> None:
+    logits = torch.tensor([[1.0, 3.0, 3.0]])
+    ((chosen,),) = choose(logits, [[Draw(seed=1, temperature=0.0, max_new=1)]], [0])
+    assert chosen[0] == 1
+
+
+def test_logits_that_are_not_numbers_fail_the_call() -> None:
+    with pytest.raises(FloatingPointError, match="finite"):
+        choose(torch.full((1, 3), torch.nan), [[Draw(seed=1, temperature=0.5, max_new=1)]], [0])
+
+
+def test_tokens_after_a_cut_are_left_out() -> None:
+    assert cut_texts(("18", "", "74", " and", " more"), 6) == ("18", "", "74", " a")
+    assert cut_texts(("18", "", "74"), 2) == ("18",)
+    assert cut_texts(("18",), 0) == ()
+
+
+def test_prompts_are_grouped_where_it_pays() -> None:
+    system, shots = tuple(range(40)), tuple(range(100, 300))
+    few = [(*system, n) for n in range(1000, 1003)]
+    assert [group.length for group in plan(few)] == [0]  # 80 saved tokens do not pay for a call
+    domain = [(*system, *shots, n, n) for n in range(1000, 1006)]
+    others = [(*system, n, n, n) for n in range(2000, 2010)]
+    groups = {group.length: sorted(group.members) for group in plan([*others, *domain])}
+    assert groups == {240: list(range(10, 16)), 40: list(range(10))}

@@ -1,0 +1,60 @@
+"""The notebooks are executed, with the real pocket model, at a small size; and what is committed is in order."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from srdcr_lab.records import SrdcrError
+from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
+
+NOTEBOOKS = sorted(SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every notebook, executed on six items, and their figures."""
+    folder = tmp_path_factory.mktemp("notebooks")
+    run_notebooks(folder, {"LIMIT": 6, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")})
+    return folder
+
+
+@pytest.mark.parametrize("name", [path.name for path in NOTEBOOKS])
+def test_a_notebook_runs_to_its_end(executed: Path, name: str) -> None:
+    cells = [cell for cell in nbformat.read(executed / name, 4).cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
+
+
+def test_notebook_00_keeps_its_figures_three_ways(executed: Path) -> None:
+    names = {path.name for path in (executed / "figures").iterdir()}
+    assert names >= {
+        f"00_{figure}.{kind}" for figure in ("one_question", "first_study") for kind in ("png", "svg", "csv")
+    }
+
+
+def test_notebook_00_says_that_the_model_is_a_model_organism(executed: Path) -> None:
+    text = (executed / "00_start_here.ipynb").read_text("utf-8")
+    assert "no evidence about any large model" in text
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_a_committed_notebook_is_executed_small_and_free_of_paths(path: Path) -> None:
+    notebook = nbformat.read(path, 4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert notebook.cells[0].source.startswith("# ")
+    assert sum("parameters" in cell.metadata.get("tags", ()) for cell in code) == 1
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    assert path.stat().st_size < 500_000
+    assert not re.search(r"(?<![\w.:/])/(home|root|tmp|Users|work)/", path.read_text("utf-8"))
+
+
+def test_a_failing_notebook_is_kept_and_named(tmp_path: Path) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])
+    nbformat.write(notebook, tmp_path / "00_broken.ipynb")
+    with pytest.raises(SrdcrError, match=r"00_broken\.ipynb failed: ZeroDivisionError"):
+        run_notebooks(tmp_path / "out", {}, tmp_path)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["00_broken.failed.ipynb"]

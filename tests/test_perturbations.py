@@ -1,0 +1,86 @@
+"""How a passage is made to lie, worked by hand [paper 2.1, Figure 2]."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from srdcr_lab import answers
+from srdcr_lab.data import YEAR_OFFSETS, load_items, offset_year, year_forms
+from srdcr_lab.data.perturbations import level_of_offset
+from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
+from tests.scripted import item
+
+PASSAGE = "Opened in 1874, the bridge (1874) stood for 30 years; in 1904 it fell. It had 1874 metres."
+
+
+def bridge(context: str = PASSAGE, gold: str = "1874") -> Item:
+    return replace(item(), context=context, gold_answer=gold, claimed_answer=gold)
+
+
+def test_every_mention_of_the_year_is_replaced_and_nothing_else() -> None:
+    lie = offset_year(bridge(), 60)
+    assert lie.context == "Opened in 1934, the bridge (1934) stood for 30 years; in 1904 it fell. It had 1874 metres."
+
+
+def test_what_a_perturbed_item_says_of_itself() -> None:
+    lie = offset_year(bridge(), -40)
+    assert (lie.claimed_answer, lie.gold_answer) == ("1834", "1874")
+    assert (lie.perturbation_kind, lie.perturbation_value, lie.level) == (PerturbationKind.OFFSET, -40.0, Level.MILD)
+    assert (lie.item_id, lie.question_id, lie.question) == ("q1@-40", "q1", bridge().question)
+    assert not lie.is_standard
+
+
+@pytest.mark.parametrize("offset", [sign * size for size in YEAR_OFFSETS for sign in (1, -1)])
+def test_undoing_an_offset_restores_the_passage(offset: int) -> None:
+    lie = offset_year(bridge(), offset)
+    back = replace(bridge(lie.context, gold=lie.claimed_answer))
+    assert offset_year(back, -offset).context == PASSAGE
+
+
+@pytest.mark.parametrize(
+    ("offset", "level"),
+    [(20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE), (100, Level.BLATANT), (200, Level.BLATANT),
+     (10, Level.SUBTLE), (30, Level.MILD), (50, Level.MODERATE), (61, Level.BLATANT), (500, Level.BLATANT)],
+)  # fmt: skip
+def test_levels_go_by_the_size_of_the_offset(offset: int, level: Level) -> None:
+    assert (level_of_offset(offset), level_of_offset(-offset)) == (level, level)
+
+
+def test_all_forms_of_a_question() -> None:
+    forms = year_forms(bridge())
+    assert forms[0] == bridge()
+    assert sorted(f.perturbation_value for f in forms[1:] if f.perturbation_value is not None) == [
+        -200, -100, -60, -40, -20, 20, 40, 60, 100, 200,
+    ]  # fmt: skip
+
+
+def test_a_year_with_an_era_is_offset_as_a_number() -> None:
+    lie = offset_year(bridge("Fought in AD 1066.", gold="AD 1066"), 20)
+    assert (lie.claimed_answer, lie.context) == ("1086", "Fought in 1086.")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "offset", "sentence"),
+    [
+        (bridge("It opened long ago."), 20, "the passage does not state the answer 1874"),
+        (bridge(), 0, "not by 0"),
+        (item(1934), 20, "only a standard item"),
+        (replace(bridge(), answer_type=AnswerType.NUMBER), 20, "whose answer is a year"),
+        (bridge("It was the year 64.", gold="64"), -100, "lies before the year 1"),
+        (bridge("In 44 BC.", gold="44 BC"), 20, "lies before the year 1"),
+        (bridge(gold="long ago"), 20, "is no year"),
+    ],
+)
+def test_refused(wrong: Item, offset: int, sentence: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        offset_year(wrong, offset)
+    assert sentence in str(caught.value)
+
+
+def test_no_shipped_lie_keeps_the_truth() -> None:
+    for lie in load_items("facts:grid"):
+        if not lie.is_standard:
+            assert not answers.find(lie.context, lie.gold_answer, lie.answer_type), lie.item_id
+            assert answers.find(lie.context, lie.claimed_answer, lie.answer_type), lie.item_id

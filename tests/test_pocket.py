@@ -1,0 +1,68 @@
+"""The shipped model, through transformers: it loads, recalls, reads, debates in format, and runs end to end."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import srdcr_lab as lab
+from srdcr_lab.models import ChatModel
+from srdcr_lab.protocols import Cast, Choices, Setup, context_answer, hold_debate, prior_answer
+from srdcr_lab.protocols.answering import is_correct
+from srdcr_lab.records import Item, Verdict
+
+
+@pytest.fixture(scope="module")
+def pocket() -> ChatModel:
+    return lab.load_model("pocket")
+
+
+@pytest.fixture(scope="module")
+def setup(pocket: ChatModel) -> Setup:
+    return Setup(Cast.of_one(pocket), Choices(), lab.load_items("facts"))
+
+
+def each(protocol: object, items: list[Item], setup: Setup) -> list[object]:
+    async def together() -> list[object]:
+        return await asyncio.gather(*(protocol(item, setup) for item in items))  # type: ignore[operator]
+
+    return asyncio.run(together())
+
+
+def test_it_recalls_what_it_was_told_often_and_not_what_it_was_never_told(setup: Setup) -> None:
+    import pandas as pd
+
+    from srdcr_lab.shipped import folder
+
+    exposures = pd.read_csv(folder("pocket") / "exposures.csv").set_index("question_id")["exposures"]
+    items = list(setup.items)
+    right = {
+        item.question_id: is_correct(a, item) for item, a in zip(items, each(prior_answer, items, setup), strict=True)
+    }
+    often = [right[question] for question in exposures.nlargest(10).index]
+    never = [right[question] for question in exposures[exposures == 0].index]
+    assert sum(often) >= 9
+    assert sum(never) <= 1
+
+
+def test_it_reads_true_passages(setup: Setup) -> None:
+    items = list(setup.items)[::3]
+    read = [is_correct(answer, item) for item, answer in zip(items, each(context_answer, items, setup), strict=True)]
+    assert sum(read) / len(read) > 0.8
+
+
+def test_it_debates_in_format(setup: Setup) -> None:
+    items = list(setup.items)[:4]
+    for debate in each(hold_debate, items, setup):
+        assert Verdict.UNPARSED not in debate.verdict_path  # type: ignore[attr-defined]
+        assert all(turn.stated_answer for turn in debate.transcript)  # type: ignore[attr-defined]
+
+
+def test_a_study_runs_end_to_end_and_is_labelled(tmp_path: Path) -> None:
+    with lab.Study("pocket", "facts:testbed", limit=4, rounds=2, out=tmp_path / "run") as study:
+        results = study.run(progress=False)
+    assert len(results.records) == 8
+    assert results.records["error"].isna().all()
+    assert any("model organism" in note for note in results.manifest["notes"])

@@ -1,0 +1,75 @@
+"""What a token costs, and who says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from srdcr_lab.models.prices import FREE, price_of
+from srdcr_lab.records import BadInput, ModelIdentity
+
+GPT = ModelIdentity("openai", "gpt-4o-mini")
+HEADER = "model,input_usd_per_million,output_usd_per_million"
+
+
+@pytest.fixture(autouse=True)
+def _no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SRDCR_PRICES", raising=False)
+
+
+def table(tmp_path: Path, *rows: str, header: str = HEADER) -> Path:
+    path = tmp_path / "prices.csv"
+    path.write_text("\n".join([header, *rows]) + "\n", "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("provider", ["pocket", "hf"])
+def test_local_models_are_free(provider: str) -> None:
+    assert price_of(ModelIdentity(provider, "anything")) == FREE
+
+
+def test_the_package_knows_a_model_and_says_its_version() -> None:
+    price = price_of(GPT)
+    assert price is not None
+    assert 0 < price.input_usd < price.output_usd < 1e-3
+    assert price.source.startswith("genai-prices ")
+
+
+def test_nobody_knows_a_model() -> None:
+    assert price_of(ModelIdentity("openai", "a-server-of-my-own")) is None
+
+
+def test_own_table_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SRDCR_PRICES", str(table(tmp_path, "openai:gpt-4o-mini,1,3", "openai:llama#desk,0,0")))
+    price = price_of(GPT)
+    assert price is not None
+    assert price.cost(1_000_000, 500_000) == pytest.approx(1 + 1.5)
+    assert price.source == "prices.csv"
+    assert price_of(ModelIdentity("openai", "llama", "desk")) is not None
+    assert price_of(ModelIdentity("openai", "llama")) is None
+
+
+def test_a_table_saved_by_a_spreadsheet_begins_with_a_mark(tmp_path: Path) -> None:
+    path = table(tmp_path, "openai:gpt-4o-mini,1,3", header="\ufeff" + HEADER)
+    price = price_of(GPT, path)
+    assert price is not None
+    assert price.source == "prices.csv"
+
+
+@pytest.mark.parametrize("value", ["-1", "nan", "inf", "cheap", ""])
+def test_a_price_that_is_none(tmp_path: Path, value: str) -> None:
+    path = table(tmp_path, "openai:gpt-4o-mini,1,3", f"openai:other,{value},3")
+    with pytest.raises(BadInput, match=r"prices\.csv, row 2: prices are US dollars per million tokens"):
+        price_of(GPT, path)
+
+
+def test_a_table_without_a_column(tmp_path: Path) -> None:
+    path = table(tmp_path, "openai:gpt-4o-mini,1", header="model,input_usd_per_million")
+    with pytest.raises(BadInput, match="lacks the column output_usd_per_million"):
+        price_of(GPT, path)
+
+
+def test_a_table_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot read the price table"):
+        price_of(GPT, tmp_path / "prices.csv")

@@ -1,0 +1,182 @@
+"""A run that is killed, interrupted or shared asks nothing twice, and ends with the same numbers."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from srdcr_lab.models.store import Store
+from tests.conftest import Srdcr
+from tests.loopback.behaviour import Fault
+from tests.loopback.server import Loopback
+
+ROOT = Path(__file__).parents[1]
+PAID = ["calls_paid", "cost_usd"]  # what a run that finds completions in its store pays differs, and nothing else
+
+
+def arguments(server: Loopback, out: Path, *more: object) -> list[str]:
+    given = ["run", "--model", "openai:test", "--base-url", server.openai_url, "--items", "facts:testbed", "--limit", 4]
+    given += ["--methods", "few_shot,sr_dcr", "--samples", 6, "--concurrency", 8, "--out", out, *more]
+    return [str(argument) for argument in given]
+
+
+@contextmanager
+def started(*command: str) -> Iterator[subprocess.Popen[str]]:
+    """`srdcr` as a process of its own, which does not outlive the test."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [sys.executable, "-m", "srdcr_lab.cli", *command], cwd=ROOT, stdout=pipe, stderr=pipe, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the condition was not met in time"
+        time.sleep(0.005)
+
+
+def answered(server: Loopback) -> int:
+    return sum(asked.status == "200" for asked in server.completions)
+
+
+def records(out: Path) -> pd.DataFrame:
+    return pd.read_parquet(out / "records.parquet")
+
+
+def same_numbers(out: Path, other: Path) -> None:
+    pd.testing.assert_frame_equal(records(out).drop(columns=PAID), records(other).drop(columns=PAID))
+    for table in ("turns.parquet", "samples.parquet"):
+        pd.testing.assert_frame_equal(pd.read_parquet(out / table), pd.read_parquet(other / table))
+    assert (out / "summary.csv").read_text() == (other / "summary.csv").read_text()
+
+
+def test_killed_in_mid_run_and_resumed(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+    loopback.behaviour.latency_s = 0.05
+    command = arguments(loopback, tmp_path / "out")
+    with started(*command) as process:
+        wait_until(lambda: answered(loopback) >= 30)
+        process.kill()
+        process.wait()
+        wait_until(lambda: loopback.in_flight == 0)
+    before = Counter(asked.key for asked in loopback.completions)
+    assert not (tmp_path / "out" / "records.parquet").exists()
+    store = Store(tmp_path / "out" / "store.sqlite")
+    kept = store.count("requests")
+    store.close()
+    assert kept >= 30 - 8  # what was answered; some of it may still have been on its way
+
+    loopback.behaviour.latency_s = 0.0
+    assert srdcr(*command).code == 0
+    again = sum(asked.key in before for asked in loopback.completions) - sum(before.values())
+    assert again <= 8  # concurrency: only what was in flight
+    assert again == len(before) - kept  # and nothing of what the store has
+
+    assert srdcr(*arguments(loopback, tmp_path / "undisturbed")).code == 0
+    same_numbers(tmp_path / "out", tmp_path / "undisturbed")
+
+
+def test_interrupted_and_resumed(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+    loopback.behaviour.latency_s = 0.05
+    command = arguments(loopback, tmp_path / "out")
+    with started(*command) as process:
+        wait_until(lambda: answered(loopback) >= 20)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == 3, err
+        wait_until(lambda: loopback.in_flight == 0)
+    assert "Traceback" not in err
+    assert "interrupted" in err.strip().rsplit("\n", 1)[-1]
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "stopped"
+    assert not list((tmp_path / "out").glob("*.part"))
+
+    before = Counter(asked.key for asked in loopback.completions)
+    loopback.behaviour.latency_s = 0.0
+    assert srdcr(*command).code == 0
+    again = sum(asked.key in before for asked in loopback.completions) - sum(before.values())
+    assert again <= 8
+    assert records(tmp_path / "out")["error"].isna().all()
+
+
+def test_two_processes_on_one_store(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+    loopback.behaviour.latency_s = 0.05
+    store, outs = tmp_path / "shared.sqlite", [tmp_path / "a", tmp_path / "b"]
+    with started(*arguments(loopback, outs[0], "--store", store)) as other:
+        wait_until(lambda: answered(loopback) >= 1)
+        ended = srdcr(*arguments(loopback, outs[1], "--store", store))  # this process, while the other runs
+        _, err = other.communicate(timeout=60)
+        assert (other.returncode, ended.code) == (0, 0), err + ended.err
+    same_numbers(*outs)
+    opened = Store(store)
+    assert opened.count("requests") == len({asked.key for asked in loopback.completions})
+    assert opened.integrity() == []
+    opened.close()
+
+
+def test_the_same_folder_again_asks_nothing(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+    command = arguments(loopback, tmp_path / "out")
+    assert srdcr(*command).code == 0
+    asked, first = len(loopback.completions), records(tmp_path / "out")
+    assert srdcr(*command).code == 0
+    assert len(loopback.completions) == asked
+    second = records(tmp_path / "out")
+    pd.testing.assert_frame_equal(first.drop(columns=PAID), second.drop(columns=PAID))
+    assert second["calls_paid"].sum() == 0
+    assert first["calls_paid"].sum() > 0
+
+
+def test_failed_rows_say_why_and_are_asked_again(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+    command = arguments(loopback, tmp_path / "out", "--rounds", 1)
+    loopback.behaviour.faults = [Fault.NOT_A_COMPLETION] * 24  # three in a row for at least two of eight in flight
+    ended = srdcr(*command)
+    assert ended.code == 1
+    failed = records(tmp_path / "out").query("error.notna()")
+    assert f"{len(failed)} rows carry an error" in ended.out
+    assert failed["error"].str.contains("malformed").all()
+    answered_before = {asked.key for asked in loopback.completions if asked.status == "200"}
+    before = len(loopback.completions)
+    assert srdcr(*command).code == 0
+    assert answered_before.isdisjoint(asked.key for asked in loopback.completions[before:])
+    assert records(tmp_path / "out")["error"].isna().all()
+
+
+def test_without_a_key_offline_a_colleague_gets_the_same(
+    loopback: Loopback, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert srdcr(*arguments(loopback, tmp_path / "mine")).code == 0
+    assert srdcr("store", "export", tmp_path / "mine" / "store.sqlite", tmp_path / "completions.jsonl").code == 0
+    assert srdcr("store", "merge", tmp_path / "theirs.sqlite", tmp_path / "completions.jsonl").code == 0
+    asked = len(loopback.asked)
+    offline = arguments(loopback, tmp_path / "theirs", "--offline", "--store", tmp_path / "theirs.sqlite")
+    address = offline.index("--base-url")
+    del offline[address : address + 2]
+    ended = srdcr(*offline)
+    assert ended.code == 0, ended.err
+    assert len(loopback.asked) == asked
+    same_numbers(tmp_path / "mine", tmp_path / "theirs")
+
+
+def test_offline_what_is_missing_is_an_error_of_its_rows(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+    ended = srdcr(*arguments(loopback, tmp_path / "out", "--offline"))
+    assert ended.code == 1
+    assert loopback.asked == []
+    rows = records(tmp_path / "out")
+    assert len(rows) == 8
+    assert rows["error"].str.contains("offline, and the store has no such completion").all()
+    assert set(rows["missing"]) == {"error"}
+    assert rows["final_answer"].isna().all()

@@ -8,10 +8,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+import httpx2
+import openai
 import pytest
 
 from srdcr_lab.models.openai import OpenAIChat
-from srdcr_lab.records import BadInput, CallFailed, Completion, Request
+from srdcr_lab.records import BadInput, CallFailed, Completion, Request, Stopped
 from tests.loopback.asking import GREEDY, use
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
@@ -209,3 +211,12 @@ def test_unreachable_server_is_bad_input_without_credentials(no_keys: None, quic
 def test_options_that_cannot_be_meant(no_keys: None, option: str, value: Any) -> None:
     with pytest.raises(BadInput, match="openai:tested"):
         OpenAIChat("tested", **({"base_url": "http://127.0.0.1:9/v1"} | {option: value}))
+
+
+@pytest.mark.parametrize(("status", "code"), [(402, None), (429, "insufficient_quota")])
+def test_an_account_that_is_used_up_stops_the_run(no_keys: None, status: int, code: str | None) -> None:
+    response = httpx2.Response(status, request=httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions"))
+    refusal = openai.APIStatusError("no credit", response=response, body={"message": "no credit", "code": code})
+    error = OpenAIChat("double", base_url="http://127.0.0.1/v1")._translated(refusal)
+    assert isinstance(error, Stopped)
+    assert "top it up and run the same again" in str(error)

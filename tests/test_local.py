@@ -557,6 +557,11 @@ def test_a_folder_without_safetensors_is_bad_input(tmp_path: Path) -> None:
         LocalChat(str(tmp_path))
 
 
+def test_an_unknown_dtype_is_bad_input(llama_folder: Path) -> None:
+    with pytest.raises(BadInput, match=r"^dtype must be auto, float32, bfloat16 or float16, not 'int8'$"):
+        LocalChat(str(llama_folder), dtype="int8")
+
+
 def test_a_model_without_chat_template_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no chat template"):
         LocalChat(str(save_llama(tmp_path, None)))

@@ -20,7 +20,7 @@ import httpx2
 from srdcr_lab.models.attempts import CountingClient, in_vain, tallied
 from srdcr_lab.models.redact import address, redact
 from srdcr_lab.models.replies import ReplyError
-from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, ModelIdentity, Request, SrdcrError
+from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, ModelIdentity, Request, SrdcrError, Stopped
 
 MALFORMED_RETRIES = 2
 MALFORMED_PAUSE_S = 0.5
@@ -188,7 +188,7 @@ class ApiChat(ABC):
 
         Raises
         ------
-        CallFailed, BadInput
+        CallFailed, BadInput, Stopped
             As `_translated` says, unless the SDK's status error is one that the subclass handles (`_refused`).
         """
         client, slots = self._here()
@@ -248,6 +248,11 @@ class ApiChat(ABC):
             return BadInput(
                 f"{self.identity}: {self.address} knows no such model or path ({status}: {said}); "
                 "check the model's name and the base URL."
+            )
+        if status == 402 or getattr(error, "code", None) == "insufficient_quota":
+            return Stopped(
+                f"{self.identity}: the account at {self.address} is used up ({status}: {said}); "
+                "top it up and run the same again to go on."
             )
         return CallFailed(f"{self.identity}: {self.address} answered {status} ({said}).")
 

@@ -15,7 +15,11 @@ class ChatModel(Protocol):
     """
 
     identity: ModelIdentity
-    capabilities: Capabilities
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can give; may change once a server has refused something."""
+        ...
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         """Completions in the order of `request.draws`, each with its `draw`.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.models.prices import Price
-from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request
+from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Capabilities, Completion, Request, Stopped
 
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
 _ROUNDING = 1e-12
@@ -87,8 +87,12 @@ class BudgetedModel:
     as spent."""
 
     def __init__(self, model: ChatModel, budget: Budget, price: Price) -> None:
-        self.identity, self.capabilities = model.identity, model.capabilities
+        self.identity = model.identity
         self._model, self._budget, self._price = model, budget, price
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._model.capabilities
 
     @property
     def draws_per_request(self) -> int | None:
@@ -132,7 +136,7 @@ class BudgetedModel:
         except CallFailed as error:
             spent = spent_with(error.unanswered_attempts)
             raise
-        except BadInput:  # the provider refused the request
+        except (BadInput, Stopped):  # the provider refused the request
             spent = billed
             raise
         finally:

@@ -42,11 +42,12 @@ def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> C
     if not any(folder.glob("*.safetensors")):
         raise BadInput(f"{folder_or_name} has no .safetensors file; convert its weights to safetensors first")
     where = _device(device)
+    number_type = _dtype(dtype, where)
     with _no_progress_bar():
-        return _read(folder_or_name, folder, where, dtype)
+        return _read(folder_or_name, folder, where, number_type)
 
 
-def _read(folder_or_name: str, folder: Path, where: torch.device, dtype: str) -> Checkpoint:
+def _read(folder_or_name: str, folder: Path, where: torch.device, dtype: torch.dtype | str) -> Checkpoint:
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:
@@ -54,9 +55,7 @@ def _read(folder_or_name: str, folder: Path, where: torch.device, dtype: str) ->
     if not tokenizer.chat_template:
         raise BadInput(f"{folder_or_name} has no chat template; choose an instruction-tuned model")
     try:
-        model = AutoModelForCausalLM.from_pretrained(
-            folder, trust_remote_code=False, use_safetensors=True, dtype=_dtype(dtype, where)
-        )
+        model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=False, use_safetensors=True, dtype=dtype)
     except Exception as error:
         raise BadInput(f"the model in {folder_or_name} cannot be loaded ({_brief(error)})") from error
     if model.config.is_encoder_decoder:

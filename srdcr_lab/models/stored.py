@@ -12,7 +12,7 @@ from functools import partial
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.models.prices import Price
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import CallFailed, Completion, NotInStore, Request
+from srdcr_lab.records import CallFailed, Capabilities, Completion, NotInStore, Request
 
 
 @dataclass
@@ -54,11 +54,16 @@ class StoredModel:
     """
 
     def __init__(self, model: ChatModel, store: Store, *, price: Price | None = None, offline: bool = False) -> None:
-        self.identity, self.capabilities = model.identity, model.capabilities
+        self.identity = model.identity
         self._model, self._store, self._price, self._offline = model, store, price, offline
         self.served = 0  # completions handed out, for a progress bar
         self.paid = 0  # completions that came from the inner model
         self._in_flight: dict[tuple[str, str, int], asyncio.Task[None]] = {}
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The inner model's; it may learn in mid-run that a server gives no log-probabilities."""
+        return self._model.capabilities
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         have = self._store.get(self.identity, request)

@@ -1,0 +1,317 @@
+"""The outside handles: what `srdcr plan` and `srdcr run` print, write, refuse and return."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from srdcr_lab.records import SCHEMA_VERSION, BadInput, check_schema
+from srdcr_lab.records.tables import TABLES
+from srdcr_lab.study import Study, load_run, load_runs
+from srdcr_lab.study.folder import TableWriter
+from srdcr_lab.study.item import ItemRows
+from tests.conftest import Ended, Srdcr
+from tests.loopback.server import Loopback
+
+# design.md, section 4, with the names of section 2
+DESIGNED = {
+    "records": "item_id question_id domain answer_type gold_answer claimed_answer perturbation_kind perturbation_value "
+    "level prior_answer context_answer self_confidence confidence_kind knowledge_category verdict decision "
+    "final_answer method design model model_defender model_critic model_judge sampled_accuracy n_samples correct "
+    "prior_correct context_correct verdict_path r_star calls_alone calls_paid prompt_tokens completion_tokens "
+    "cost_usd error",
+    "turns": "item_id method round role text verdict saw_passage saw_turns",
+    "samples": "question_id stream draw text answer correct logprobs",
+}
+FILES = {"records.parquet", "turns.parquet", "samples.parquet", "summary.csv", "run.json", "store.sqlite"}
+
+
+@pytest.fixture
+def openai(loopback: Loopback) -> list[object]:
+    return ["--model", "openai:test", "--base-url", loopback.openai_url]
+
+
+@pytest.fixture
+def small(openai: list[object], items_csv: Path) -> list[object]:
+    """A run of three items that takes few calls."""
+    return ["run", *openai, "--items", items_csv, "--samples", 2, "--rounds", 2]
+
+
+# What a run writes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def facts_run(openai: list[object], tmp_path: Path, srdcr: Srdcr) -> tuple[Path, Ended]:
+    out = tmp_path / "out"
+    ended = srdcr("run", *openai, "--items", "facts", "--methods", "sr_dcr", "--limit", 6, "--out", out)
+    assert ended.code == 0, ended.err
+    return out, ended
+
+
+def test_every_file_and_column_of_the_design(facts_run: tuple[Path, Ended], loopback: Loopback) -> None:
+    out, ended = facts_run
+    assert {entry.name for entry in out.iterdir() if not re.search("-(wal|shm)$", entry.name)} == FILES
+    tables = {name: pq.read_table(out / f"{name}.parquet") for name in TABLES}
+    for name, table in tables.items():
+        check_schema(name, table.schema, name)
+        assert set(DESIGNED[name].split()) <= set(table.column_names)
+    records = tables["records"].to_pandas()
+    assert len(records) == 6
+    assert records["error"].isna().all()
+    assert (records["calls_alone"] == 1 + 1 + 6 * 3).all()  # prior and context answer, six rounds of three
+    assert records["verdict_path"].str.fullmatch("[RU?]{6}").all()
+    assert set(records["confidence_kind"]) == {"mean_logprob"}
+    assert set(records["n_samples"]) == {32}
+    assert len(tables["turns"]) == 6 * 18
+    samples = tables["samples"].to_pandas()
+    assert samples.groupby("stream").size().to_dict() == {"greedy": 6, "knowledge": 6 * 32}
+    _summary_and_manifest(out, records, loopback)
+    assert f"results in {out}" in ended.out
+    assert "accuracy % [95 %]" in ended.out
+    assert "selective_accuracy % [95 %]" in ended.out
+
+
+def _summary_and_manifest(out: Path, records: pd.DataFrame, loopback: Loopback) -> None:
+    summary = pd.read_csv(out / "summary.csv")
+    assert list(summary["condition"]) == ["standard", "perturbed", "overall"]
+    overall = summary.iloc[2]
+    assert overall["n"] == 6
+    assert overall["n_answered"] == records["correct"].notna().sum()
+    assert overall["accuracy"] == pytest.approx((records["correct"] == True).mean())  # noqa: E712 (missing is not right)
+    manifest = json.loads((out / "run.json").read_text("utf-8"))
+    assert manifest["schema_version"] == SCHEMA_VERSION
+    assert manifest["status"] == "done"
+    assert {"python", "srdcr-lab", "openai"} <= set(manifest["versions"])
+    asked = manifest["asked"]
+    assert (asked["items"], asked["limit"], asked["methods"], asked["seed"]) == ("facts", 6, ["sr_dcr"], 0)
+    assert asked["choices"]["tau"] == 0.9
+    assert asked["models"]["judge"] == {"provider": "openai", "name": "test", "label": "", "fingerprint": ""}
+    assert {"answer_from_memory", "judge"} <= set(asked["prompts_sha256"])
+    paid = sum(asked.choices for asked in loopback.completions)
+    assert manifest["counts"] == {
+        "records": 6,
+        "turns": 108,
+        "samples": 6 * 33,
+        "failed": 0,
+        "calls_paid": paid,
+        "completions_in_store": paid,
+    }
+    assert manifest["sent"]["openai:test"]["served_models"] == ["test-2026-01-01"]
+
+
+def test_load_run_and_load_runs(small: list[object], tmp_path: Path, srdcr: Srdcr) -> None:
+    out = tmp_path / "out"
+    assert srdcr(*small, "--out", out).code == 0
+    results = load_run(out)
+    assert (len(results.records), len(results.questions)) == (6, 3)
+    assert results.manifest["status"] == "done"
+    assert set(load_runs(out, [out])["run"]) == {"out"}
+
+
+def test_without_samples_there_are_no_categories(small: list[object], tmp_path: Path, srdcr: Srdcr) -> None:
+    assert srdcr(*small, "--samples", 0, "--out", tmp_path / "out").code == 0
+    records = load_run(tmp_path / "out").records
+    assert set(records["n_samples"]) == {0}
+    assert records[["sampled_accuracy", "knowledge_category"]].isna().all().all()
+
+
+def test_a_study_without_a_folder_writes_none(loopback: Loopback, items_csv: Path) -> None:
+    with Study("openai:test", items_csv, "few_shot", base_url=loopback.openai_url, samples=0) as study:
+        results = study.run(progress=False)
+        assert len(results.records) == 3
+    assert sorted(entry.name for entry in items_csv.parent.iterdir()) == ["items.csv"]
+
+
+def test_a_study_opens_its_folder_with_its_first_call(loopback: Loopback, items_csv: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    options = {"base_url": loopback.openai_url, "rounds": 1, "samples": 0, "out": out}
+    with Study("openai:test", items_csv, "sr_dcr", **options) as study:  # type: ignore[arg-type]
+        item, outcome = study.debate("row-1")
+        assert item.gold_answer == "1874"
+        assert outcome.debate is not None
+        asked = len(loopback.completions)
+        study.run(progress=False)
+        repeated = {one.key for one in loopback.completions[:asked]} & {one.key for one in loopback.completions[asked:]}
+        assert repeated == set()
+
+
+def test_roles_by_other_models(openai: list[object], items_csv: Path, tmp_path: Path, srdcr: Srdcr) -> None:
+    command = ["run", *openai, "--items", items_csv, "--methods", "sr_dcr", "--samples", 0, "--rounds", 1]
+    ended = srdcr(*command, "--judge", "openai:court", "--critic", "openai:test#other", "--out", tmp_path / "out")
+    assert ended.code == 0, ended.err
+    (row, *_) = load_run(tmp_path / "out").records.to_dict("records")
+    assert [row[f"model_{role}"] for role in ("defender", "critic", "judge")] == [
+        "openai:test",
+        "openai:test#other",
+        "openai:court",
+    ]
+
+
+# A folder that exists ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (["--tau", 0.8], "tau was 0.9, is now 0.8"),
+        (["--samples", 3], "knowledge_draws was 2, is now 3"),
+        (["--rounds", 3], "design.rounds was 2, is now 3"),
+        (["--seed", 1], "seed was 0, is now 1"),
+        (["--limit", 2], "limit was null, is now 2"),
+        (["--methods", "sr_dcr"], 'methods was ["few_shot", "sr_dcr"], is now ["sr_dcr"]'),
+        (["--model", "openai:other"], 'models.answerer.name was "test", is now "other"'),
+        (["--judge", "openai:test#two"], 'models.judge.label was "", is now "two"'),
+        (["--preset", "released"], 'preset was "paper", is now "released"'),
+        (["--confidence", "sequence"], 'confidence was "auto", is now "sequence"'),
+    ],
+)
+def test_a_run_with_other_arguments_is_refused_by_name(
+    small: list[object], tmp_path: Path, srdcr: Srdcr, change: list[object], named: str
+) -> None:
+    _once(small, tmp_path, srdcr)
+    before = {entry.name: entry.read_bytes() for entry in (tmp_path / "out").iterdir()}
+    ended = srdcr(*small, *change, "--out", tmp_path / "out")
+    assert ended.code == 2
+    assert f"holds a run with other arguments ({named})" in ended.sentence
+    assert {entry.name: entry.read_bytes() for entry in (tmp_path / "out").iterdir()} == before
+
+
+def _once(small: list[object], tmp_path: Path, srdcr: Srdcr) -> None:
+    """The folder as an interrupted run leaves it: checked before anything is asked, so the manifest is enough."""
+    out = tmp_path / "out"
+    given = {str(name): value for name, value in zip(small[1::2], small[2::2], strict=True)}
+    study = Study("openai:test", str(given["--items"]), base_url=str(given["--base-url"]), samples=2, rounds=2, out=out)
+    out.mkdir()
+    (out / "run.json").write_text(
+        json.dumps({"schema_version": SCHEMA_VERSION, "asked": study.asked(), "spent_usd": 0.0})
+    )
+
+
+def test_other_items_of_the_same_name(small: list[object], items_csv: Path, tmp_path: Path, srdcr: Srdcr) -> None:
+    _once(small, tmp_path, srdcr)
+    items_csv.write_text(items_csv.read_text().replace("The bridge was", "A bridge was"))
+    ended = srdcr(*small, "--out", tmp_path / "out")
+    assert (ended.code, "items_sha256 was" in ended.sentence) == (2, True)
+
+
+def test_a_folder_with_something_else_is_refused(small: list[object], tmp_path: Path, srdcr: Srdcr) -> None:
+    out = tmp_path / "photographs"
+    out.mkdir()
+    (out / "bridge.jpg").touch()
+    ended = srdcr(*small, "--out", out)
+    assert (ended.code, "is not a results folder" in ended.sentence) == (2, True)
+    assert [entry.name for entry in out.iterdir()] == ["bridge.jpg"]
+
+
+def test_an_empty_folder_is_taken(small: list[object], tmp_path: Path, srdcr: Srdcr) -> None:
+    (tmp_path / "out").mkdir()
+    assert srdcr(*small, "--out", tmp_path / "out").code == 0
+
+
+def test_what_a_run_leaves_that_was_killed_before_it_began_is_taken(
+    small: list[object], tmp_path: Path, srdcr: Srdcr
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "run.json.part").write_text("{")
+    assert srdcr(*small, "--out", out).code == 0
+
+
+# Tables that are not whole -------------------------------------------------------------------------------------------
+
+
+def _fail_after(rows: int, folder: Path) -> None:
+    with TableWriter(folder) as writer:
+        writer.add(ItemRows(item=None, records=[{"item_id": "a"}] * rows))  # type: ignore[arg-type]
+        assert list(folder.glob("*.part"))
+        raise RuntimeError
+
+
+def test_an_exception_leaves_nothing_half_written(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError):
+        _fail_after(6000, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_exception_leaves_the_tables_of_an_earlier_run(tmp_path: Path) -> None:
+    with TableWriter(tmp_path) as writer:
+        writer.commit()
+    before = {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()}
+    assert set(before) == {f"{name}.parquet" for name in TABLES}
+    with pytest.raises(RuntimeError):
+        _fail_after(6000, tmp_path)
+    assert {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()} == before
+
+
+def test_rows_of_many_groups_arrive_in_order(tmp_path: Path) -> None:
+    names = [f"row-{number}" for number in range(12_001)]
+    with TableWriter(tmp_path) as writer:
+        for name in names:
+            writer.add(ItemRows(item=None, records=[{"item_id": name}]))  # type: ignore[arg-type]
+        writer.commit()
+    table = pq.read_table(tmp_path / "records.parquet")
+    assert table.column("item_id").to_pylist() == names
+
+
+def test_results_of_a_run_that_has_not_finished(small: list[object], tmp_path: Path, srdcr: Srdcr) -> None:
+    _once(small, tmp_path, srdcr)
+    with pytest.raises(BadInput, match=r"has no records\.parquet; the run has not finished"):
+        _ = load_run(tmp_path / "out").records
+
+
+# The plan ------------------------------------------------------------------------------------------------------------
+
+
+def _plan(ended: Ended) -> dict[str, int]:
+    """Calls by row of the printed plan."""
+    found = re.findall(r"^ *(few_shot|sr_dcr|all, shared|\(knowledge and answers\)) +(\d+)", ended.out, re.MULTILINE)
+    return {name: int(calls) for name, calls in found}
+
+
+@pytest.mark.parametrize("design", ["acvd", "symmetric", "released"])
+@pytest.mark.parametrize(
+    ("items", "confidence"), [("facts:testbed", "auto"), ("facts:grid", "self_consistency"), ("own", "verbalized")]
+)
+def test_the_plan_says_what_a_run_then_pays(
+    openai: list[object],
+    loopback: Loopback,
+    items_csv: Path,
+    tmp_path: Path,
+    srdcr: Srdcr,
+    design: str,
+    items: str,
+    confidence: str,
+) -> None:
+    source = items_csv if items == "own" else items
+    study = [*openai, "--items", source, "--limit", 4, "--design", design, "--confidence", confidence, "--samples", 5]
+    planned = srdcr("plan", *study)
+    assert planned.code == 0
+    assert loopback.asked == []
+    calls = _plan(planned)
+    ended = srdcr("run", *study, "--out", tmp_path / "out")
+    assert ended.code == 0, ended.err
+    records = load_run(tmp_path / "out").records
+    for method in ("few_shot", "sr_dcr"):
+        assert calls[method] == records.query("method == @method")["calls_alone"].sum()
+    paid = sum(asked.choices for asked in loopback.completions)
+    assert calls["all, shared"] == paid == load_run(tmp_path / "out").manifest["counts"]["calls_paid"]
+
+
+def test_the_plan_prices_what_it_counts(openai: list[object], srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = ["plan", "--items", "facts", "--limit", 2, "--samples", 0, "--methods", "few_shot"]
+    named = srdcr(*plan, *openai, "--model", "openai:gpt-4o-mini")
+    assert named.code == 0
+    assert "cost_usd_from" in named.out
+    assert "NaN" not in named.out
+    assert "NaN" in srdcr(*plan, *openai).out  # an unknown price is not nothing
+
+
+@pytest.mark.parametrize("help_of", [[], ["plan"], ["run"], ["store"]])
+def test_help(srdcr: Srdcr, help_of: list[str]) -> None:
+    ended = srdcr(*help_of, "--help")
+    assert (ended.code, ended.out.startswith("Usage: srdcr")) == (0, True)

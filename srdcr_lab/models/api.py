@@ -20,7 +20,16 @@ import httpx2
 from srdcr_lab.models.attempts import CountingClient, in_vain, tallied
 from srdcr_lab.models.redact import address, redact
 from srdcr_lab.models.replies import ReplyError
-from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, ModelIdentity, Request, SrdcrError, Stopped
+from srdcr_lab.records import (
+    BadInput,
+    CallFailed,
+    Capabilities,
+    Completion,
+    ModelIdentity,
+    Request,
+    SrdcrError,
+    Stopped,
+)
 
 MALFORMED_RETRIES = 2
 MALFORMED_PAUSE_S = 0.5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -32,7 +33,7 @@ class LocalChat:
     Parameters
     ----------
     folder_or_name : a folder with safetensors, a tokenizer and a chat template, or a hub name.
-    provider, name, label : what `identity` says; the name is by default `folder_or_name`.
+    provider, name, label : what `identity` says; the name is by default the hub name, or the folder's own.
     device, dtype : ``auto``: a GPU where there is one; float32 on a CPU, the checkpoint's own type elsewhere.
     max_batch_tokens : bound on the tokens in the key/value caches of what is decoded at once (a larger request runs
         alone); default: what fits into 1 GiB, or into half of a GPU's free memory.
@@ -59,7 +60,7 @@ class LocalChat:
         share_prefixes: bool = True,
     ) -> None:
         checkpoint = load(folder_or_name, device=device, dtype=dtype)
-        self.identity = ModelIdentity(provider, name or folder_or_name, label, fingerprint(checkpoint.folder))
+        self.identity = ModelIdentity(provider, name or _name(folder_or_name), label, fingerprint(checkpoint.folder))
         model = checkpoint.model
         self._format = ChatFormat(checkpoint.tokenizer, model.generation_config)
         try:
@@ -155,6 +156,12 @@ class LocalChat:
             prompt_tokens=len(call.prompt) if draw.index == call.request.draws[0] else 0,
             completion_tokens=sample.generated,
         )
+
+
+def _name(folder_or_name: str) -> str:
+    """A hub name as it is; of a path its last part alone, which tells nothing about this machine."""
+    folder = Path(folder_or_name).expanduser()
+    return folder.resolve().name if folder.exists() else folder_or_name
 
 
 def _window(config: Any) -> int:

@@ -22,8 +22,8 @@ STORE_VERSION = 1
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE models (id INTEGER PRIMARY KEY, provider TEXT, name TEXT, label TEXT, fingerprint TEXT,
-    UNIQUE (provider, name, label, fingerprint));
+CREATE TABLE models (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, provider TEXT, name TEXT, label TEXT,
+    fingerprint TEXT);
 CREATE TABLE requests (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, canonical TEXT NOT NULL);
 CREATE TABLE completions (model INTEGER, request INTEGER, stream TEXT, draw INTEGER, text TEXT NOT NULL,
     tokens TEXT, logprobs TEXT, finish_reason TEXT NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
@@ -121,9 +121,7 @@ class Store:
 
     def _model_id(self, model: ModelIdentity) -> int | None:
         if model.key not in self._model_ids:
-            found = self._db.execute(
-                "SELECT id FROM models WHERE (provider, name, label, fingerprint) = (?, ?, ?, ?)", _columns_of(model)
-            ).fetchone()
+            found = self._db.execute("SELECT id FROM models WHERE key = ?", (model.key,)).fetchone()
             if found is None:
                 return None
             self._model_ids[model.key] = found[0]
@@ -162,8 +160,8 @@ class Store:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         if self._model_id(model) is None:
             self._db.execute(
-                "INSERT OR IGNORE INTO models (provider, name, label, fingerprint) VALUES (?, ?, ?, ?)",
-                _columns_of(model),
+                "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint) VALUES (?, ?, ?, ?, ?)",
+                (model.key, model.provider, model.name, model.label, model.fingerprint),
             )
         model_id = self._model_id(model)
         with self._transaction():
@@ -239,10 +237,6 @@ def request_of(content: Mapping[str, object], stream: str | None = None, draws: 
     if fields["temperature"] == 0:
         return Request(**fields)
     return Request(stream=stream or "any", draws=draws, **fields)
-
-
-def _columns_of(model: ModelIdentity) -> tuple[str, str, str, str]:
-    return model.provider, model.name, model.label, model.fingerprint
 
 
 def _row(c: Completion) -> tuple[object, ...]:

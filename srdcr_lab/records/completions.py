@@ -115,7 +115,8 @@ class ModelIdentity:
 
     @property
     def key(self) -> str:
-        return "|".join((self.provider, self.name, self.label, self.fingerprint))
+        """What completions are stored under: a local model's fingerprint, wherever its files lie; else the names."""
+        return self.fingerprint or "|".join((self.provider, self.name, self.label))
 
 
 @dataclass(frozen=True, slots=True)

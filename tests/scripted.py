@@ -7,10 +7,16 @@ which is a fixed text per template.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from srdcr_lab import prompts
 from srdcr_lab.data import ItemSet
+from srdcr_lab.models import Store
+from srdcr_lab.models.prices import Price
+from srdcr_lab.models.stored import StoredModel
 from srdcr_lab.protocols import Cast, Choices, Setup
 from srdcr_lab.records import (
     AnswerType,
@@ -127,3 +133,30 @@ def item(passage_year: int = 1874, *, gold: str = "1874", question_id: str = "q1
 def setup_of(model: ScriptedModel, choices: Choices | None = None, *items: Item, seed: int = 0) -> Setup:
     """A setup in which one model plays every role."""
     return Setup(Cast.of_one(model), choices or Choices(), ItemSet("worked", items or (item(),), exemplars()), seed)
+
+
+SURE = Completion("1874", tokens=("1874",), logprobs=(math.log(0.95),))
+UNSURE = Completion("1874", tokens=("1874",), logprobs=(math.log(0.50),))
+
+
+def reader(**script: Any) -> ScriptedModel:
+    """A model that remembers 1874, and whose context answer and defence are the year in the passage of `item`."""
+
+    def reads(request: Request, draw: int) -> str:
+        return question_of(request).partition("founded in ")[2][:4]
+
+    def defends(request: Request, draw: int) -> str:
+        return f"{reads(request, draw)}. The passage says so."
+
+    return ScriptedModel({"answer_with_passage": reads, "defender": defends, **script})
+
+
+def by_round(rulings: Sequence[str]) -> Callable[[Request, int], str]:
+    """A judge that rules by the round it hears."""
+    return lambda request, draw: rulings[question_of(request).count("<defender") - 1]
+
+
+def stored_setup(model: ScriptedModel, chosen: Choices, *items: Item, price: Price | None = None) -> Setup:
+    """A setup behind a store that is forgotten."""
+    stored = StoredModel(model, Store(":memory:"), price=price)
+    return replace(setup_of(model, chosen, *items), cast=Cast.of_one(stored))

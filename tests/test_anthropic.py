@@ -127,7 +127,7 @@ def test_temperature_beyond_its_range_is_bad_input(loopback: Loopback) -> None:
 )
 def test_a_fault_is_survived_and_counted(loopback: Loopback, fault: Fault, in_vain: int) -> None:
     loopback.behaviour.faults = [fault]
-    (answer,), counted = use(model_of(loopback, timeout_s=0.3), lambda model: model.complete_counted(GREEDY))
+    (answer,), counted = use(model_of(loopback, timeout_s=2.0), lambda model: model.complete_counted(GREEDY))
     assert answer.text.isdigit()
     assert counted == in_vain
     assert len(loopback.completions) == 2

@@ -47,7 +47,7 @@ def ask(server: Loopback, request: Request = GREEDY, **options: Any) -> tuple[Co
 )
 def test_a_fault_is_survived_and_counted(loopback: Loopback, fault: Fault, in_vain: int) -> None:
     loopback.behaviour.faults = [fault]
-    model = model_of(loopback, timeout_s=0.3)
+    model = model_of(loopback, timeout_s=2.0 if fault in (Fault.HANG, Fault.DRIP) else 60.0)
     (answer,), counted = use(model, lambda model: model.complete_counted(GREEDY))
     assert answer.text.isdigit()
     assert counted == model.sent()["unanswered_attempts"] == in_vain

@@ -56,6 +56,12 @@ def test_two_tokens_by_hand(kind: str, value: float) -> None:
     assert found.kind == kind
 
 
+@pytest.mark.parametrize(("kind", "value"), [("mean_logprob", 0.6), ("sequence", 0.36), ("mean_probability", 0.65)])
+def test_the_sentence_around_an_answer_changes_no_kind(kind: str, value: float) -> None:
+    around = reply("It", " was", " 18", "74", ".", p=(0.1, 0.2, 0.9, 0.4, 0.3))
+    assert confidence_in(around, ConfidenceKind(kind)).value == pytest.approx(value)
+
+
 def test_three_tokens_by_hand() -> None:
     logprobs = [math.log(p) for p in (0.8, 0.5, 0.2)]
     assert mean_logprob(logprobs) == pytest.approx(0.08 ** (1 / 3))

@@ -86,6 +86,14 @@ def test_repeating_each_item_does_not_narrow_the_interval() -> None:
     assert high - low > 1.5 * (narrow[1] - narrow[0])
 
 
+@pytest.mark.parametrize(("value", "right"), [(1, 10), (0, 0)])
+def test_equal_values_have_the_interval_of_their_questions_and_not_none(value: int, right: int) -> None:
+    found = clustered_interval([value] * 20, [*range(10), *range(10)])
+    assert found == pytest.approx(clustered_interval([value] * 10, range(10)))
+    assert found[1] - found[0] > 0.2
+    assert (right / 10) in found
+
+
 def test_the_bootstrap_is_seeded() -> None:
     values, clusters = [1, 0, 1, 1, 0, 1], [0, 0, 1, 1, 2, 2]
     assert clustered_interval(values, clusters) == clustered_interval(values, clusters)

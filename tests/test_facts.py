@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from srdcr_lab.data import YEAR_OFFSETS, ItemSet, load_items
@@ -67,6 +68,39 @@ def test_the_grid_has_every_question_under_every_offset() -> None:
     for group in by_question(load_items("facts:grid")).values():
         assert [each.is_standard for each in group] == [True] + [False] * 10
         assert {each.perturbation_value for each in group[1:]} == SIGNED
+
+
+# -- forms of a question in somebody's table -------------------------------------------------------------------------
+
+
+def table(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["question_id", "question", "gold_answer", "context"])
+
+
+WHEN, LATER = "When did it open?", "When did it close?"
+
+
+def test_forms_of_a_question_share_its_text_and_gold_answer() -> None:
+    forms = load_items(table(("a", WHEN, "1874", "In 1874."), ("a", WHEN, "1874", "Opened 1874.")))
+    assert [each.question_id for each in forms] == ["a", "a"]
+
+
+@pytest.mark.parametrize("second", [("a", LATER, "1874", "In 1874."), ("a", WHEN, "1875", "In 1875.")])
+def test_one_id_for_two_questions_is_refused(second: tuple[str, str, str, str]) -> None:
+    with pytest.raises(BadInput, match="row 2, column question_id: 'a' stands for another question or gold answer"):
+        load_items(table(("a", WHEN, "1874", "In 1874."), second))
+
+
+def test_a_repeated_item_id_is_refused_by_its_row_in_the_table() -> None:
+    """Rows of exemplars count: the third row of the table is the second item."""
+    rows = [
+        ("e", "When was it built?", "1870", "In 1870."),
+        ("a", WHEN, "1874", "In 1874."),
+        ("b", LATER, "1880", "1880"),
+    ]
+    frame = table(*rows).assign(item_id=["x", "y", "y"], is_exemplar=["yes", "", ""])
+    with pytest.raises(BadInput, match="row 3, column item_id: 'y' stands in row 2 already"):
+        load_items(frame)
 
 
 # -- limit -----------------------------------------------------------------------------------------------------------

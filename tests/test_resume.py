@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -16,7 +17,11 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.models.store import Store
+from srdcr_lab.records import Completion, Request, Stopped
+from srdcr_lab.study import Study
+from srdcr_lab.study.loop import background_loop
 from tests.conftest import Srdcr
+from tests.doubles import ScriptedModel, completion
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
 
@@ -153,6 +158,50 @@ def test_failed_rows_say_why_and_are_asked_again(loopback: Loopback, tmp_path: P
     assert srdcr(*command).code == 0
     assert answered_before.isdisjoint(asked.key for asked in loopback.completions[before:])
     assert records(tmp_path / "out")["error"].isna().all()
+
+
+def test_a_stop_in_mid_run_keeps_what_came(items_csv: Path, tmp_path: Path) -> None:
+    """As when the account is used up: no tables, but the completions, and a folder that resumes."""
+
+    def until_used_up(request: Request, draw: int) -> Completion:
+        if len(model.asked) > 9:
+            raise Stopped("the account is used up")
+        return completion(request, draw, "1874. I am certain.")
+
+    model = ScriptedModel(until_used_up)
+    with Study(model, items_csv, samples=0, out=tmp_path / "out") as study:
+        with pytest.raises(Stopped, match="used up"):
+            study.run(progress=False)
+        assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "stopped"
+        assert not list((tmp_path / "out").glob("*.parquet*"))
+        kept = Store(tmp_path / "out" / "store.sqlite")
+        assert kept.count() == 9
+        kept.close()
+        model.say = lambda request, draw: completion(request, draw, "1874. I am certain.")
+        before = {request.digest for request in model.asked[:9]}
+        assert len(study.run(progress=False).records) == 6
+        assert before.isdisjoint(request.digest for request in model.asked[9:])
+
+
+def test_rows_that_cannot_be_written_end_the_asking(
+    items_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("srdcr_lab.study.folder.TableWriter.add", full)
+    model = ScriptedModel(lambda request, draw: completion(request, draw, "1874. I am certain."))
+    with Study(model, items_csv, samples=0, out=tmp_path / "out") as study:
+        with pytest.raises(OSError, match="No space left"):
+            study.run(progress=False)
+        assert asyncio.run_coroutine_threadsafe(_tasks(), background_loop()).result(5) == []
+    assert not list((tmp_path / "out").glob("*.parquet*"))
+
+
+async def _tasks() -> list[str]:
+    """What still runs in the background."""
+    await asyncio.sleep(0)
+    return [str(task) for task in asyncio.all_tasks() - {asyncio.current_task()}]
 
 
 def test_without_a_key_offline_a_colleague_gets_the_same(

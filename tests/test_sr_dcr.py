@@ -1,50 +1,37 @@
-"""SR-DCR from script to decision and from outcome to row, with the calls it takes counted by hand [paper 3]."""
+"""SR-DCR by script: each decision, and the calls it takes counted by hand [paper 3]."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from srdcr_lab.models import Store
-from srdcr_lab.models.prices import Price
-from srdcr_lab.models.stored import StoredModel, metered
-from srdcr_lab.protocols import DESIGNS, METHODS, Cast, Choices, Outcome, Setup, choices, methods, sr_dcr
+from srdcr_lab.models.stored import metered
+from srdcr_lab.protocols import DESIGNS, METHODS, Cast, Choices, Outcome, choices, sr_dcr
 from srdcr_lab.records import (
-    AnswerType,
-    BudgetExhausted,
-    CallFailed,
-    Completion,
     ConfidenceKind,
     Decision,
     Item,
     Missing,
-    Request,
     Verdict,
 )
-from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS
-from srdcr_lab.study.item import ItemRows, run_item
-from tests.scripted import REASONABLE, UNREASONABLE, Script, ScriptedModel, item, kind_of, question_of, setup_of
+from tests.scripted import (
+    REASONABLE,
+    SURE,
+    UNREASONABLE,
+    UNSURE,
+    ScriptedModel,
+    by_round,
+    item,
+    kind_of,
+    reader,
+    setup_of,
+    stored_setup,
+)
 
 TRUE, FALSE = item(1874), item(1934)  # the model remembers 1874 and reads what the passage says
-SURE = Completion("1874", tokens=("1874",), logprobs=(math.log(0.95),))
-UNSURE = Completion("1874", tokens=("1874",), logprobs=(math.log(0.50),))
-
-
-def scripted(**script: Any) -> ScriptedModel:
-    """A model whose context answer is the year in the passage."""
-
-    def reads(request: Request, draw: int) -> str:
-        return question_of(request).partition("founded in ")[2][:4]
-
-    def defends(request: Request, draw: int) -> str:
-        return f"{reads(request, draw)}. The passage says so."
-
-    return ScriptedModel({"answer_with_passage": reads, "defender": defends, **script})
 
 
 def outcome_of(model: ScriptedModel, of: Item, chosen: Choices | None = None) -> Outcome:
@@ -53,14 +40,14 @@ def outcome_of(model: ScriptedModel, of: Item, chosen: Choices | None = None) ->
 
 def test_reasonable_uses_the_context_answer_whatever_the_confidence() -> None:
     for prior in (SURE, UNSURE):
-        found = outcome_of(scripted(answer_from_memory=prior, judge=REASONABLE), FALSE)
+        found = outcome_of(reader(answer_from_memory=prior, judge=REASONABLE), FALSE)
         assert found.decision is Decision.USE_CONTEXT
         assert found.answer is not None
         assert (found.answer.value, found.missing) == ("1934", None)
 
 
 def test_unreasonable_and_confident_uses_the_prior_answer() -> None:
-    found = outcome_of(scripted(answer_from_memory=SURE, judge=UNREASONABLE), FALSE)
+    found = outcome_of(reader(answer_from_memory=SURE, judge=UNREASONABLE), FALSE)
     assert found.decision is Decision.USE_PRIOR
     assert found.answer is not None
     assert found.confidence is not None
@@ -69,49 +56,44 @@ def test_unreasonable_and_confident_uses_the_prior_answer() -> None:
 
 
 def test_unreasonable_and_not_confident_abstains() -> None:
-    found = outcome_of(scripted(answer_from_memory=UNSURE, judge=UNREASONABLE), FALSE)
+    found = outcome_of(reader(answer_from_memory=UNSURE, judge=UNREASONABLE), FALSE)
     assert (found.decision, found.answer, found.missing) == (Decision.ABSTAIN, None, Missing.ABSTAINED)
 
 
 def test_an_unparsed_verdict_abstains_and_is_counted_as_unparsed() -> None:
-    found = outcome_of(scripted(answer_from_memory=SURE, judge="Hard to say."), FALSE)
+    found = outcome_of(reader(answer_from_memory=SURE, judge="Hard to say."), FALSE)
     assert (found.decision, found.answer, found.missing) == (Decision.ABSTAIN, None, Missing.UNPARSED)
     assert found.ruling is not None
     assert (found.ruling.verdict, found.ruling.r_star) == (Verdict.UNPARSED, None)
 
 
-def by_round(rulings: Sequence[str]) -> Any:
-    """A judge that rules by the round it hears."""
-    return lambda request, draw: rulings[question_of(request).count("<defender") - 1]
-
-
 def test_the_last_run_of_verdicts_decides() -> None:
     path = [REASONABLE, "?", UNREASONABLE, REASONABLE, UNREASONABLE, UNREASONABLE]
-    found = outcome_of(scripted(answer_from_memory=SURE, judge=by_round(path)), FALSE)
+    found = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)), FALSE)
     assert found.decision is Decision.USE_PRIOR
     assert found.ruling is not None
     assert (found.ruling.r_star, found.ruling.stabilised) == (4, True)
 
 
 def test_an_unread_context_answer_that_is_chosen_is_unparsed() -> None:
-    found = outcome_of(scripted(answer_with_passage="I cannot tell.", judge=REASONABLE), FALSE)
+    found = outcome_of(reader(answer_with_passage="I cannot tell.", judge=REASONABLE), FALSE)
     assert (found.decision, found.missing) == (Decision.USE_CONTEXT, Missing.UNPARSED)
 
 
 def test_an_unread_prior_answer_is_never_preferred_to_the_passage() -> None:
-    found = outcome_of(scripted(answer_from_memory="I do not know.", judge=UNREASONABLE), FALSE)
+    found = outcome_of(reader(answer_from_memory="I do not know.", judge=UNREASONABLE), FALSE)
     assert found.confidence is not None
     assert math.isnan(found.confidence.value)
     assert (found.decision, found.missing) == (Decision.ABSTAIN, Missing.ABSTAINED)
 
 
 def test_without_the_gate_an_unread_prior_answer_is_unparsed() -> None:
-    found = outcome_of(scripted(answer_from_memory="I do not know.", judge=UNREASONABLE), FALSE, Choices(gate=False))
+    found = outcome_of(reader(answer_from_memory="I do not know.", judge=UNREASONABLE), FALSE, Choices(gate=False))
     assert (found.decision, found.missing) == (Decision.USE_PRIOR, Missing.UNPARSED)
 
 
 def test_the_released_preset_has_no_gate_and_five_verdicts() -> None:
-    found = outcome_of(scripted(answer_from_memory=UNSURE, critic_may_agree="1874.", judge=UNREASONABLE), FALSE,
+    found = outcome_of(reader(answer_from_memory=UNSURE, critic_may_agree="1874.", judge=UNREASONABLE), FALSE,
                        choices("released"))  # fmt: skip
     assert found.decision is Decision.USE_PRIOR
     assert found.debate is not None
@@ -120,7 +102,7 @@ def test_the_released_preset_has_no_gate_and_five_verdicts() -> None:
 
 
 def test_few_shot_is_the_context_answer() -> None:
-    model = scripted()
+    model = reader()
     found = asyncio.run(METHODS["few_shot"].run(FALSE, setup_of(model)))
     assert found.answer is not None
     assert (found.answer.value, found.missing, found.decision) == ("1934", None, None)
@@ -128,17 +110,36 @@ def test_few_shot_is_the_context_answer() -> None:
 
 
 def test_few_shot_that_cannot_be_read_is_unparsed() -> None:
-    found = asyncio.run(METHODS["few_shot"].run(FALSE, setup_of(scripted(answer_with_passage="Perhaps."))))
+    found = asyncio.run(METHODS["few_shot"].run(FALSE, setup_of(reader(answer_with_passage="Perhaps."))))
     assert found.missing is Missing.UNPARSED
 
 
+def test_an_explicit_kind_without_log_probabilities_abstains_when_the_passage_is_rejected() -> None:
+    model = reader(judge=UNREASONABLE)
+    model.capabilities = replace(model.capabilities, logprobs=False)
+    found = outcome_of(model, FALSE, Choices(confidence=ConfidenceKind.MEAN_LOGPROB))
+    assert (found.decision, found.missing) == (Decision.ABSTAIN, Missing.ABSTAINED)
+
+
+def test_roles_may_be_played_by_different_models() -> None:
+    models = {name: reader() for name in ("answerer", "defender", "critic", "judge")}
+    setup = replace(setup_of(models["answerer"]), cast=Cast(**models))
+    asyncio.run(sr_dcr(FALSE, setup))
+    assert {name: sorted({kind_of(r) for r in model.requests}) for name, model in models.items()} == {
+        "answerer": ["answer_from_memory", "answer_with_passage"],
+        "defender": ["defender"],
+        "critic": ["critic"],
+        "judge": ["judge"],
+    }
+
+
+def test_every_design_is_run_by_the_same_protocol() -> None:
+    for name in DESIGNS:
+        found = outcome_of(reader(critic_may_agree="1874. No."), FALSE, choices(design=name))
+        assert found.decision is Decision.USE_CONTEXT
+
+
 # -- calls -----------------------------------------------------------------------------------------------------------
-
-
-def stored_setup(model: ScriptedModel, chosen: Choices, *items: Item, price: Price | None = None) -> Setup:
-    return replace(
-        setup_of(model, chosen, *items), cast=Cast.of_one(StoredModel(model, Store(":memory:"), price=price))
-    )
 
 
 def metered_calls(model: ScriptedModel, chosen: Choices, *items: Item) -> list[tuple[int, int]]:
@@ -165,219 +166,36 @@ def metered_calls(model: ScriptedModel, chosen: Choices, *items: Item) -> list[t
     ],
 )
 def test_calls_alone_at_six_rounds(kind: str, calls: int) -> None:
-    model = scripted(verbalized_confidence="confidence: 90")
+    model = reader(verbalized_confidence="confidence: 90")
     assert metered_calls(model, choices(confidence=kind), FALSE) == [(calls, calls)]
 
 
 @pytest.mark.parametrize(("rounds", "calls"), [(1, 5), (2, 8), (6, 20)])
 def test_calls_alone_by_rounds(rounds: int, calls: int) -> None:
-    assert metered_calls(scripted(), choices(rounds=rounds), FALSE) == [(calls, calls)]
+    assert metered_calls(reader(), choices(rounds=rounds), FALSE) == [(calls, calls)]
 
 
 def test_the_released_debate_saves_the_first_verdict() -> None:
-    model = scripted(critic_may_agree="1874. No.")
+    model = reader(critic_may_agree="1874. No.")
     assert metered_calls(model, choices("released"), FALSE) == [(19, 19)]
 
 
 def test_two_forms_share_the_prior_answer_and_the_critics_opening() -> None:
     """All other requests hold the passage, or a transcript in which the defender speaks of it."""
-    model = scripted()
+    model = reader()
     assert metered_calls(model, choices(), TRUE, FALSE) == [(20, 20), (20, 18)]
     assert model.calls == 38
 
 
 def test_two_forms_share_the_consistency_draws_too() -> None:
-    assert metered_calls(scripted(), choices(confidence="self_consistency"), TRUE, FALSE) == [(36, 36), (36, 18)]
+    assert metered_calls(reader(), choices(confidence="self_consistency"), TRUE, FALSE) == [(36, 36), (36, 18)]
 
 
 def test_a_symmetric_critic_shares_nothing_but_the_prior_answer() -> None:
-    assert metered_calls(scripted(), choices(design="symmetric"), TRUE, FALSE) == [(20, 20), (20, 19)]
+    assert metered_calls(reader(), choices(design="symmetric"), TRUE, FALSE) == [(20, 20), (20, 19)]
 
 
 def test_a_defender_who_says_the_same_of_both_passages_leaves_seven_calls_to_pay() -> None:
     """Six defences and the context answer hold the passage; what hangs on the transcript alone is shared."""
-    model = scripted(defender="It is as I say.")
+    model = reader(defender="It is as I say.")
     assert metered_calls(model, choices(), TRUE, FALSE) == [(20, 20), (20, 7)]
-
-
-# -- rows ------------------------------------------------------------------------------------------------------------
-
-
-def rows_of(model: ScriptedModel, of: Item = FALSE, names: str = "few_shot,sr_dcr", **chosen: Any) -> ItemRows:
-    setup = stored_setup(model, choices(**chosen), of, price=Price(1e-6, 2e-6, "worked"))
-    return asyncio.run(run_item(of, setup, methods(names)))
-
-
-def test_rows_have_the_columns_of_the_schemas() -> None:
-    rows = rows_of(scripted())
-    for table, columns in ((rows.records, RECORDS), (rows.turns, TURNS), (rows.samples, SAMPLES)):
-        assert {tuple(row) for row in table} == {tuple(column.name for column in columns)}
-
-
-def test_the_row_of_a_decision_for_the_prior_answer() -> None:
-    path = [REASONABLE, "?", *[UNREASONABLE] * 4]
-    few_shot, debated = rows_of(scripted(answer_from_memory=SURE, judge=by_round(path))).records
-    assert {name: debated[name] for name in ("item_id", "question_id", "level", "claimed_answer")} == {
-        "item_id": "q1@+60", "question_id": "q1", "level": "moderate", "claimed_answer": "1934",
-    }  # fmt: skip
-    assert (debated["prior_answer"], debated["prior_correct"]) == ("1874", True)
-    assert (debated["context_answer"], debated["context_correct"]) == ("1934", False)
-    assert (debated["verdict"], debated["verdict_path"], debated["r_star"]) == ("UNREASONABLE", "R?UUUU", 2)
-    assert (debated["stabilised"], debated["decision"]) == (True, "USE_PRIOR")
-    assert (debated["final_answer"], debated["correct"], debated["missing"]) == ("1874", True, None)
-    assert (debated["self_confidence"], debated["confidence_kind"]) == (pytest.approx(0.95), "mean_logprob")
-    assert (debated["calls_alone"], debated["error"]) == (20, None)
-    assert (few_shot["final_answer"], few_shot["correct"], few_shot["calls_alone"]) == ("1934", False, 1)
-    assert [few_shot[name] for name in ("design", "verdict", "verdict_path", "r_star", "decision")] == [None] * 5
-    assert few_shot["self_confidence"] == debated["self_confidence"]
-
-
-def test_the_row_of_a_decision_for_the_passage() -> None:
-    (row,) = rows_of(scripted(judge=REASONABLE), TRUE, "sr_dcr").records
-    assert (row["decision"], row["final_answer"], row["correct"]) == ("USE_CONTEXT", "1874", True)
-    assert (row["verdict_path"], row["r_star"], row["level"]) == ("RRRRRR", 0, "standard")
-
-
-def test_the_row_of_an_abstention() -> None:
-    (row,) = rows_of(scripted(answer_from_memory=UNSURE, judge=UNREASONABLE), names="sr_dcr").records
-    assert (row["decision"], row["missing"]) == ("ABSTAIN", "abstained")
-    assert (row["final_answer"], row["correct"], row["error"]) == (None, None, None)
-
-
-def test_the_row_of_an_unparsed_verdict() -> None:
-    (row,) = rows_of(scripted(judge="?"), names="sr_dcr").records
-    assert (row["verdict"], row["verdict_path"], row["r_star"]) == ("UNPARSED", "??????", None)
-    assert (row["decision"], row["missing"], row["final_answer"]) == ("ABSTAIN", "unparsed", None)
-
-
-def test_an_unread_answer_is_neither_right_nor_wrong_in_its_row() -> None:
-    few_shot, debated = rows_of(scripted(answer_with_passage="Perhaps.", answer_from_memory="Perhaps.")).records
-    for row in (few_shot, debated):
-        assert (row["prior_answer"], row["prior_correct"]) == (None, None)
-        assert (row["context_answer"], row["context_correct"]) == (None, None)
-        assert (row["final_answer"], row["correct"], row["missing"]) == (None, None, "unparsed")
-
-
-def remembering(n: int) -> Script:
-    """Sure of 1874 when greedy; the first n of the draws say so too."""
-    return {"answer_from_memory": lambda r, draw: SURE if r.temperature == 0 or draw < n else "1900"}
-
-
-@pytest.mark.parametrize(
-    ("right", "category"),
-    [(28, "HIGHLY_KNOWN"), (27, "MAYBE_KNOWN"), (10, "MAYBE_KNOWN"), (9, "WEAKLY_KNOWN"), (6, "WEAKLY_KNOWN"),
-     (0, "UNKNOWN")],
-)  # fmt: skip
-def test_the_row_carries_the_category_of_32_draws(right: int, category: str) -> None:
-    (row,) = rows_of(scripted(**remembering(right)), names="few_shot").records
-    assert (row["sampled_accuracy"], row["n_samples"], row["knowledge_category"]) == (right / 32, 32, category)
-
-
-def test_samples_0_skips_the_categories_and_what_few_shot_does_not_need() -> None:
-    model = scripted()
-    (row,) = rows_of(model, names="few_shot", samples=0).records
-    assert (row["sampled_accuracy"], row["n_samples"], row["knowledge_category"]) == (None, 0, None)
-    assert row["self_confidence"] is None
-    assert model.calls == 2  # the context answer, and the prior answer that is shown beside it
-
-
-def test_samples_hold_the_prior_answer_and_every_draw_with_its_stream() -> None:
-    samples = rows_of(scripted(), names="sr_dcr", confidence="self_consistency").samples
-    streams = [(row["stream"], row["draw"]) for row in samples]
-    assert streams[:1] == [("greedy", 0)]
-    assert streams[1:33] == [("knowledge", i) for i in range(32)]
-    assert streams[33:] == [("self_consistency", i) for i in range(16)]
-    assert samples[1]["logprobs"] == (-0.01,)
-    assert (samples[0]["answer"], samples[0]["correct"]) == ("1874", True)
-
-
-def test_turn_rows_are_in_the_order_of_the_debate() -> None:
-    turns = rows_of(scripted(), names="sr_dcr", rounds=2).turns
-    assert [(t["position"], t["round"], t["role"], t["saw_passage"], t["saw_turns"]) for t in turns] == [
-        (0, 0, "defender", True, []),
-        (1, 0, "critic", False, []),
-        (2, 0, "judge", False, [0, 1]),
-        (3, 1, "critic", False, [0, 1]),
-        (4, 1, "defender", True, [0, 1, 2]),
-        (5, 1, "judge", False, [0, 1, 2, 3]),
-    ]
-
-
-def test_a_failed_judge_is_an_error_of_its_method_alone() -> None:
-    few_shot, debated = rows_of(scripted(judge=CallFailed("the server hung up"))).records
-    assert (debated["missing"], debated["error"]) == ("error", "the server hung up")
-    assert (debated["final_answer"], debated["correct"], debated["verdict"]) == (None, None, None)
-    assert debated["prior_answer"] == "1874"  # what was answered is still shown
-    assert (few_shot["missing"], few_shot["error"], few_shot["final_answer"]) == (None, None, "1934")
-
-
-def test_a_failed_probe_is_said_in_every_row_and_takes_no_answer_away() -> None:
-    def fails_when_sampled(request: Request, draw: int) -> Completion | Exception:
-        return CallFailed("no draws today") if request.stream == "knowledge" else SURE
-
-    few_shot, debated = rows_of(scripted(answer_from_memory=fails_when_sampled, judge=REASONABLE)).records
-    for row in (few_shot, debated):
-        assert (row["final_answer"], row["missing"]) == ("1934", None)
-        assert (row["error"], row["knowledge_category"]) == ("knowledge: no draws today", None)
-
-
-def test_the_prior_answer_failing_is_an_error_of_sr_dcr_and_of_the_probe() -> None:
-    few_shot, debated = rows_of(scripted(answer_from_memory=CallFailed("down"))).records
-    assert (debated["missing"], debated["prior_answer"], debated["self_confidence"]) == ("error", None, None)
-    assert "prior answer: down" in few_shot["error"]
-    assert few_shot["final_answer"] == "1934"
-
-
-def test_methods_of_one_item_pay_for_a_shared_answer_once() -> None:
-    few_shot, debated = rows_of(scripted()).records
-    assert few_shot["calls_alone"] + debated["calls_alone"] == 21
-    assert few_shot["calls_paid"] + debated["calls_paid"] == 20
-
-
-def test_an_end_of_the_budget_waits_for_what_is_in_flight() -> None:
-    """The debate stops the run at once; the draws, which take longer, are still awaited and kept."""
-
-    class SlowDraws(ScriptedModel):
-        async def complete(self, request: Request) -> tuple[Completion, ...]:
-            if request.stream == "knowledge":
-                await asyncio.sleep(0.05)
-            return await super().complete(request)
-
-    model = SlowDraws({"defender": BudgetExhausted("used up")})
-    store = Store(":memory:")
-    setup = replace(setup_of(model), cast=Cast.of_one(StoredModel(model, store)))
-    with pytest.raises(BudgetExhausted):
-        asyncio.run(run_item(FALSE, setup, methods("sr_dcr")))
-    assert store.count() >= 32
-
-
-def test_an_explicit_kind_without_log_probabilities_abstains_when_the_passage_is_rejected() -> None:
-    model = scripted(judge=UNREASONABLE)
-    model.capabilities = replace(model.capabilities, logprobs=False)
-    found = outcome_of(model, FALSE, Choices(confidence=ConfidenceKind.MEAN_LOGPROB))
-    assert (found.decision, found.missing) == (Decision.ABSTAIN, Missing.ABSTAINED)
-
-
-def test_roles_may_be_played_by_different_models() -> None:
-    models = {name: scripted() for name in ("answerer", "defender", "critic", "judge")}
-    setup = replace(setup_of(models["answerer"]), cast=Cast(**models))
-    asyncio.run(sr_dcr(FALSE, setup))
-    assert {name: sorted({kind_of(r) for r in model.requests}) for name, model in models.items()} == {
-        "answerer": ["answer_from_memory", "answer_with_passage"],
-        "defender": ["defender"],
-        "critic": ["critic"],
-        "judge": ["judge"],
-    }
-
-
-def test_names_are_compared_by_their_type() -> None:
-    city = replace(FALSE, gold_answer="St. Louis", claimed_answer="Chicago", answer_type=AnswerType.CITY)
-    model = scripted(answer_with_passage="st louis", judge=REASONABLE)
-    (row,) = asyncio.run(run_item(city, stored_setup(model, choices(), city), methods("few_shot"))).records
-    assert row["correct"] is True
-
-
-def test_every_design_is_run_by_the_same_protocol() -> None:
-    for name in DESIGNS:
-        found = outcome_of(scripted(critic_may_agree="1874. No."), FALSE, choices(design=name))
-        assert found.decision is Decision.USE_CONTEXT

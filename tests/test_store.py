@@ -89,7 +89,7 @@ async def _until(condition: Any) -> None:
 
 
 def test_identical_requests_in_flight_are_asked_once(store: Store) -> None:
-    async def run() -> tuple[ScriptedModel, list[Any]]:
+    async def run() -> tuple[ScriptedModel, Any]:
         model = ScriptedModel(gated=True)
         stored = StoredModel(model, store)
         both = asyncio.gather(stored.complete(DRAWS), stored.complete(DRAWS))
@@ -154,7 +154,7 @@ def test_waiters_get_the_failure_without_asking_again(store: Store) -> None:
     def fail(*_: object) -> Completion:
         raise CallFailed("no reply")
 
-    async def run() -> tuple[ScriptedModel, list[Any]]:
+    async def run() -> tuple[ScriptedModel, Any]:
         model = ScriptedModel(fail, gated=True)
         stored = StoredModel(model, store)
         both = asyncio.gather(stored.complete(DRAWS), stored.complete(DRAWS), return_exceptions=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import json
+import re
 from collections.abc import Hashable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +17,7 @@ from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, Pertu
 if TYPE_CHECKING:
     import pandas as pd
 
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 REQUIRED = ("question", "gold_answer", "context")
 LONGEST_PASSAGE = 100_000
 _DEFAULT_POOL = 8  # exemplars set aside per domain where the table brings none
@@ -38,9 +40,12 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         match path.suffix.lower():
             case ".csv":
-                return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+                frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+                if not isinstance(frame.index, pd.RangeIndex):  # pandas takes the first cells for names of the rows
+                    raise BadInput(f"{path}: the rows have more cells than the header; quote cells that hold a comma")
+                return frame
             case ".jsonl" | ".ndjson":
-                return pd.read_json(path, lines=True, dtype=False, convert_dates=False, encoding="utf-8")
+                return pd.DataFrame(_objects(path), dtype=object)
             case ".parquet":
                 return pd.read_parquet(path)
     except UnicodeDecodeError as error:
@@ -50,6 +55,24 @@ def read_table(path: Path) -> pd.DataFrame:
     except (ValueError, OSError) as error:
         raise BadInput(f"cannot read {path} as {path.suffix[1:]}: {error}") from None
     raise BadInput(f"{path}: items come as .csv, .jsonl or .parquet, not {path.suffix or 'a file without an ending'}")
+
+
+def _objects(path: Path) -> list[dict[str, Any]]:
+    """The objects of a JSON-lines file; lines end with a line feed alone, other separators may stand in a passage."""
+    objects = []
+    for number, line in enumerate(path.read_text("utf-8-sig").split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            raise BadInput(f"{path}, line {number}: no JSON ({error})") from None
+        if not isinstance(found, dict):
+            raise BadInput(f'{path}, line {number}: a line is an object such as {{"question": "…", …}}')
+        objects.append(found)
+    if not objects:
+        raise BadInput(f"{path} is empty; every line is an object with {', '.join(REQUIRED)}")
+    return objects
 
 
 def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: tuple[Exemplar, ...] = ()) -> ItemSet:
@@ -76,6 +99,7 @@ def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: tuple[Exempl
     guessed = answers.guess_type([row.text("gold_answer") for row in rows])
     items, exemplars = [], []
     rows_of: dict[str, int] = {}
+    questions: dict[str, Item] = {}
     for row in rows:
         item = _item(row, guessed)
         if row.get("is_exemplar").lower() in ("true", "1", "yes"):
@@ -83,6 +107,7 @@ def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: tuple[Exempl
         elif item.item_id in rows_of:
             raise row.bad("item_id", f"{item.item_id!r} stands in row {rows_of[item.item_id]} already; make it unique")
         else:
+            _refuse_another_question(row, item, questions.setdefault(item.question_id, item))
             rows_of[item.item_id] = row.number
             items.append(item)
     if not items:
@@ -95,6 +120,9 @@ class _Row:
 
     def __init__(self, file: str, number: int, cells: Mapping[str, str]) -> None:
         self.file, self.number, self.cells = file, number, cells
+        for column, cell in cells.items():
+            if _HALF_CHARACTER.search(cell):
+                raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
 
     def get(self, column: str, default: str = "") -> str:
         return self.cells.get(column, "") or default
@@ -116,13 +144,16 @@ class _Row:
 
 
 def _texts(record: Mapping[Hashable, Any]) -> dict[str, str]:
+    import numpy as np
+    import pandas as pd
+
     def text(value: Any) -> str:
-        if value is None or (isinstance(value, float) and math.isnan(value)):
-            return ""
-        if isinstance(value, float) and value.is_integer():
-            return str(int(value))
         if isinstance(value, (list, tuple)) or type(value).__name__ == "ndarray":
             return "|".join(map(text, value))
+        if pd.isna(value):
+            return ""
+        if isinstance(value, (float, np.floating)) and value.is_integer():
+            return str(int(value))
         return str(value).strip()
 
     return {str(column): text(value) for column, value in record.items()}
@@ -189,6 +220,17 @@ def _number(row: _Row, column: str) -> float | None:
         return float(value) if value else None
     except ValueError:
         raise row.bad(column, f"{value!r} is not a number") from None
+
+
+def _refuse_another_question(row: _Row, item: Item, first: Item) -> None:
+    """Forms of one question share its text and its gold answer, as they share what is drawn without a passage."""
+    same_gold = answers.equal(item.gold_answer, first.gold_answer, first.answer_type, first.unit, first.aliases)
+    if item.question != first.question or not same_gold:
+        raise row.bad(
+            "question_id",
+            f"{item.question_id!r} stands for another question or gold answer in an earlier row; "
+            "give each question an id of its own",
+        )
 
 
 def _as_exemplar(item: Item) -> Exemplar:

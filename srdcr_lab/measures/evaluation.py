@@ -20,14 +20,15 @@ def clustered_interval(
 ) -> tuple[float, float]:
     """Interval of a mean of 0/1 values whose clusters (questions) are the independent units.
 
-    Jeffreys where every cluster has one value; else the percentile bootstrap over clusters, seeded. NaN for no value.
+    Jeffreys where every cluster has one value, and over the clusters where all values are equal (a bootstrap would see
+    no spread); else the percentile bootstrap over clusters, seeded. NaN for no value.
     """
     values, codes = np.asarray(values, float), pd.factorize(np.asarray(clusters))[0]
     if values.size == 0:
         return math.nan, math.nan
     sizes = np.bincount(codes)
-    if sizes.max() == 1:
-        low, high = jeffreys_interval(values.sum(), values.size, level)
+    if sizes.max() == 1 or values.min() == values.max():
+        low, high = jeffreys_interval(values.sum() * sizes.size / values.size, sizes.size, level)
         return float(low), float(high)
     sums = np.bincount(codes, weights=values)
     means = _resampled_means(sums, sizes, n_boot, np.random.default_rng(seed))

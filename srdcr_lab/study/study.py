@@ -8,7 +8,7 @@ import json
 import platform
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from copy import copy
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -141,7 +141,6 @@ class Study:
                 folders.withdraw(folder, created)
             raise
         except KeyboardInterrupt:
-            folders.write_manifest(folder, self._manifest("stopped"))
             raise Stopped(f"interrupted; what was received is kept, run the same again to go on ({folder})") from None
         return Results(folder, temporary)
 
@@ -211,6 +210,8 @@ class Study:
         except BaseException:
             for model in self._wrapped:
                 await model.abandon()
+            with suppress(OSError):  # a full disk, which is what the error says
+                folders.write_manifest(folder, self._manifest("stopped"))
             raise
         results = Results(folder)
         folders.write_text(folder / "summary.csv", results.summary.to_csv(index=False))

@@ -1,0 +1,217 @@
+"""Tables that come in (items of one's own) and tables that are read back (results): checked, never guessed at."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from srdcr_lab.data import ItemSet, load_items
+from srdcr_lab.records import AnswerType, BadInput, Level, PerturbationKind, arrow_schema, check_schema
+from srdcr_lab.records.tables import TABLES
+from srdcr_lab.study import load_run
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "question_id": "bridge",
+        "question": "When was the bridge built?",
+        "gold_answer": 1874,
+        "claimed_answer": None,
+        "context": "The bridge was built in 1874.",
+        "aliases": None,
+        "perturbation_kind": None,
+        "perturbation_value": None,
+    },
+    {
+        "question_id": "bridge",
+        "question": "When was the bridge built?",
+        "gold_answer": 1874,
+        "claimed_answer": 1834,
+        "context": "The bridge, « le pont », was built in 1834.",
+        "aliases": None,
+        "perturbation_kind": "offset",
+        "perturbation_value": -40,
+    },
+]
+
+
+def _csv(folder: Path) -> Path:
+    pd.DataFrame(ROWS).astype("Int64", errors="ignore").to_csv(folder / "items.csv", index=False)
+    return folder / "items.csv"
+
+
+def _spreadsheet(folder: Path) -> Path:
+    path = _csv(folder)
+    path.write_bytes("\ufeff".encode() + path.read_bytes())
+    return path
+
+
+def _jsonl(folder: Path) -> Path:
+    path = folder / "items.jsonl"
+    path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS) + "\n\n", "utf-8")
+    return path
+
+
+def _parquet(folder: Path) -> Path:
+    pq.write_table(pa.Table.from_pylist(ROWS), folder / "items.parquet")
+    return folder / "items.parquet"
+
+
+def _frame(_: Path) -> pd.DataFrame:
+    return pd.DataFrame(ROWS)
+
+
+def _nullable_frame(_: Path) -> pd.DataFrame:
+    return pd.DataFrame(ROWS).convert_dtypes()
+
+
+def _narrow_frame(_: Path) -> pd.DataFrame:
+    return pd.DataFrame(ROWS).astype({"gold_answer": "float32", "claimed_answer": "float32"})
+
+
+@pytest.mark.parametrize("source", [_csv, _spreadsheet, _jsonl, _parquet, _frame, _nullable_frame, _narrow_frame])
+def test_the_same_items_from_every_kind_of_table(tmp_path: Path, source: Callable[[Path], Any]) -> None:
+    standard, perturbed = load_items(source(tmp_path))
+    assert (standard.item_id, standard.gold_answer, standard.claimed_answer) == ("row-1", "1874", "1874")
+    assert (standard.answer_type, standard.level, standard.perturbation_value) == (
+        AnswerType.YEAR,
+        Level.STANDARD,
+        None,
+    )
+    assert (perturbed.item_id, perturbed.gold_answer, perturbed.claimed_answer) == ("bridge@-40", "1874", "1834")
+    assert (perturbed.perturbation_kind, perturbed.level) == (PerturbationKind.OFFSET, Level.MILD)
+    assert perturbed.perturbation_value == -40
+    assert perturbed.context == "The bridge, « le pont », was built in 1834."
+    assert (standard.aliases, perturbed.aliases) == ((), ())
+
+
+def test_aliases_from_a_list_and_from_a_cell(tmp_path: Path) -> None:
+    row = {"question": "Who?", "gold_answer": "William I", "context": "It was William I."}
+    lists = load_items(pd.DataFrame([{**row, "aliases": ["William", "the Conqueror"]}]))
+    cells = load_items(pd.DataFrame([{**row, "aliases": "William | the Conqueror"}]))
+    assert lists.items[0].aliases == cells.items[0].aliases == ("William", "the Conqueror")
+
+
+def test_items_pass_through(tmp_path: Path) -> None:
+    items = load_items(_frame(tmp_path))
+    assert isinstance(items, ItemSet)
+    assert load_items(items) is items
+    pd.testing.assert_series_equal(items.frame()["item_id"], pd.Series(["row-1", "bridge@-40"], name="item_id"))
+
+
+def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
+    rows = [
+        {"question": f"When {i}?", "gold_answer": "1874", "context": "1874.", "is_exemplar": i < 4} for i in range(6)
+    ]
+    items = load_items(pd.DataFrame(rows))
+    assert [item.question for item in items] == ["When 4?", "When 5?"]
+    assert [exemplar.question for exemplar in items.pool(items.items[0])] == [f"When {i}?" for i in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("items.jsonl", b"", "items.jsonl is empty; every line is an object with question, gold_answer, context"),
+        ("items.jsonl", b'{"question": "When?"}\n{"question"\n', "items.jsonl, line 2: no JSON"),
+        ("items.jsonl", b"[1874]\n", "items.jsonl, line 1: a line is an object"),
+        ("items.jsonl", b'{"question": "Caf\xe9?"}\n', "items.jsonl is not UTF-8"),
+        ("items.jsonl", b'{"question": "When?", "gold_answer": "1"}\n', "the column context is missing"),
+        (
+            "items.jsonl",
+            rb'{"question": "When\ud800?", "gold_answer": "1874", "context": "1874"}',
+            "row 1, column question: holds half of a character",
+        ),
+        ("items.parquet", b"PAR1 and no more", "cannot read"),
+        ("items.csv", b"question,gold_answer,context\nWhen,1874,In 1874,or so\n", "the rows have more cells than the"),
+        ("items.xlsx", b"PK", "items come as .csv, .jsonl or .parquet, not .xlsx"),
+    ],
+)
+def test_files_that_are_broken(tmp_path: Path, name: str, content: bytes, says: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match=re.escape(says)):
+        load_items(tmp_path / name)
+
+
+def test_a_row_is_named_by_its_place_in_the_table_not_among_the_items() -> None:
+    rows = [
+        {"item_id": f"e{i}", "question": f"Q{i}?", "gold_answer": "1", "context": "1", "is_exemplar": 1} for i in "abcd"
+    ]
+    rows += [{"item_id": "a", "question": "When?", "gold_answer": "1", "context": "1", "is_exemplar": 0}] * 2
+    with pytest.raises(BadInput, match="table, row 6, column item_id: 'a' stands in row 5 already"):
+        load_items(pd.DataFrame(rows))
+
+
+def test_every_row_an_exemplar() -> None:
+    row = {"question": "When?", "gold_answer": "1874", "context": "1874", "is_exemplar": True}
+    with pytest.raises(BadInput, match="every row is an exemplar"):
+        load_items(pd.DataFrame([row]))
+
+
+def test_a_passage_as_long_as_a_book() -> None:
+    row = {"question": "When?", "gold_answer": "1874", "context": "1874 " * 30_000}
+    with pytest.raises(BadInput, match="column context: the passage has 149,999 characters, at most 100,000 are taken"):
+        load_items(pd.DataFrame([row]))
+
+
+# Results read back ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("table", list(TABLES))
+def test_a_schema_carries_version_and_meanings(table: str) -> None:
+    schema = arrow_schema(table)
+    assert schema.metadata[b"srdcr_schema_version"] == b"1"
+    assert all(field.metadata[b"meaning"] for field in schema)
+    assert schema.names == [column.name for column in TABLES[table]]
+    check_schema(table, schema, "here")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A folder with a manifest and a records table of no rows."""
+    (tmp_path / "run.json").write_text('{"schema_version": 1}')
+    pq.write_table(arrow_schema("records").empty_table(), tmp_path / "records.parquet")
+    return tmp_path
+
+
+def test_a_table_is_read_back(run: Path) -> None:
+    records = load_run(run).records
+    assert list(records.columns) == [column.name for column in TABLES["records"]]
+    assert (str(records["correct"].dtype), str(records["r_star"].dtype)) == ("boolean", "Int64")
+
+
+@pytest.mark.parametrize(
+    ("schema", "says"),
+    [
+        (arrow_schema("turns"), "is not a records table of schema version 1"),
+        (arrow_schema("records").remove_metadata(), "is not a records table of schema version 1 (found none)"),
+        (
+            arrow_schema("records").with_metadata({"srdcr_table": "records", "srdcr_schema_version": "2"}),
+            "is not a records table of schema version 1 (found 2); run the study again",
+        ),
+        (arrow_schema("records").remove(3), "it was changed by another program"),
+        (arrow_schema("records").append(pa.field("note", pa.string())), "it was changed by another program"),
+    ],
+)
+def test_another_table_is_refused(run: Path, schema: pa.Schema, says: str) -> None:
+    pq.write_table(schema.empty_table(), run / "records.parquet")
+    with pytest.raises(BadInput, match=re.escape(says)):
+        _ = load_run(run).records
+
+
+def test_a_damaged_table_is_refused(run: Path) -> None:
+    content = (run / "records.parquet").read_bytes()
+    (run / "records.parquet").write_bytes(content[: len(content) // 2])
+    with pytest.raises(BadInput, match="cannot read"):
+        _ = load_run(run).records
+
+
+def test_a_folder_without_a_run(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"holds no run \(there is no run\.json in it\)"):
+        load_run(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Callable
@@ -273,6 +274,7 @@ def test_a_key_that_is_revoked_in_mid_run_loses_nothing(
     assert kept.count() >= len(answered) - 4
     kept.close()
     assert not list((tmp_path / "out").glob("*.parquet*"))
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "stopped"
 
     loopback.behaviour.key, loopback.reply = None, lambda *_: "1874. I am certain."
     before = len(loopback.completions)

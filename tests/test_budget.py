@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import random
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from srdcr_lab.models.prices import Price
 from srdcr_lab.models.store import Store
 from srdcr_lab.models.stored import StoredModel
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request
+from srdcr_lab.study.item import gravest
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion, request
 from tests.loopback.server import Loopback
@@ -193,6 +195,15 @@ def test_replies_go_through_the_budget_to_the_store_one_by_one(tmp_path: Path) -
         asyncio.run(StoredModel(budgeted, store).complete(request("When?", range(4))))
     assert store.count() == 2
     store.close()
+
+
+def test_what_speaks_for_a_group_of_errors() -> None:
+    """Bad input before a used-up budget before a failed call, in whatever order and depth they came."""
+    failed, exhausted, bad = CallFailed("500"), BudgetExhausted("$1"), BadInput("404")
+    for errors in itertools.permutations([failed, exhausted, bad]):
+        assert gravest(ExceptionGroup("debate", errors)) is bad
+    assert gravest(ExceptionGroup("debate", [failed, ExceptionGroup("round", [exhausted, failed])])) is exhausted
+    assert gravest(failed) is failed
 
 
 # A run ---------------------------------------------------------------------------------------------------------------

@@ -84,3 +84,9 @@ def test_no_shipped_lie_keeps_the_truth() -> None:
         if not lie.is_standard:
             assert not answers.find(lie.context, lie.gold_answer, lie.answer_type), lie.item_id
             assert answers.find(lie.context, lie.claimed_answer, lie.answer_type), lie.item_id
+
+
+def test_the_first_mention_alone_can_be_changed() -> None:
+    item = bridge("Built in 1874. It opened in 1874.")
+    assert offset_year(item, 20, every_mention=False).context == "Built in 1894. It opened in 1874."
+    assert offset_year(item, 20).context == "Built in 1894. It opened in 1894."

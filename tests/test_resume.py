@@ -190,7 +190,14 @@ def test_rows_that_cannot_be_written_end_the_asking(
         raise OSError("No space left on device")
 
     monkeypatch.setattr("srdcr_lab.study.folder.TableWriter.add", full)
-    model = ScriptedModel(lambda request, draw: completion(request, draw, "1874. I am certain."))
+
+    class OnlyTheBridge(ScriptedModel):
+        async def complete(self, request: Request) -> tuple[Completion, ...]:
+            if "When was the bridge built?" not in request.messages[-1].content:
+                await asyncio.Event().wait()
+            return await super().complete(request)
+
+    model = OnlyTheBridge(lambda request, draw: completion(request, draw, "1874. I am certain."))
     with Study(model, items_csv, samples=0, out=tmp_path / "out") as study:
         with pytest.raises(OSError, match="No space left"):
             study.run(progress=False)

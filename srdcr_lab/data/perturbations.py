@@ -5,19 +5,24 @@ The claim replaces the gold answer wherever the passage states it; a passage in 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from srdcr_lab import answers
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
 YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
-SIGNED_YEAR_OFFSETS = tuple(sign * offset for offset in YEAR_OFFSETS for sign in (1, -1))
 _YEAR_LEVELS = ((20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE))
 
 
-def year_forms(item: Item) -> list[Item]:
-    """A standard item whose answer is a year, and its ten false forms: every signed offset."""
-    return [item, *(offset_year(item, offset) for offset in SIGNED_YEAR_OFFSETS)]
+def signed(offsets: Sequence[int]) -> tuple[int, ...]:
+    """Each offset forwards and backwards in time."""
+    return tuple(sign * offset for offset in offsets for sign in (1, -1))
+
+
+def year_forms(item: Item, offsets: Sequence[int] = YEAR_OFFSETS, *, every_mention: bool = True) -> list[Item]:
+    """A standard item whose answer is a year, and its false forms: one for each signed offset."""
+    return [item, *(offset_year(item, offset, every_mention=every_mention) for offset in signed(offsets))]
 
 
 def level_of_offset(offset: float) -> Level:
@@ -25,8 +30,8 @@ def level_of_offset(offset: float) -> Level:
     return next((level for bound, level in _YEAR_LEVELS if abs(offset) <= bound), Level.BLATANT)
 
 
-def offset_year(item: Item, offset: int) -> Item:
-    """The standard item with `offset` years added to every mention of its answer.
+def offset_year(item: Item, offset: int, *, every_mention: bool = True) -> Item:
+    """The standard item with `offset` years added to every mention of its answer, or to the first alone.
 
     Raises
     ------
@@ -48,7 +53,7 @@ def offset_year(item: Item, offset: int) -> Item:
             f"{item.item_id}: the passage does not state the answer {item.gold_answer}, so it cannot be made to lie"
         )
     context = item.context
-    for span in reversed(spans):
+    for span in reversed(spans if every_mention else spans[:1]):
         context = context[: span.start] + claim + context[span.end :]
     return replace(
         item,

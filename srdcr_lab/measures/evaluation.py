@@ -79,8 +79,8 @@ def summary(records: pd.DataFrame) -> pd.DataFrame:
 
     The overall accuracy is the mean of standard and perturbed accuracy where both were run (the paper's), and its
     interval that of all rows; `n_abstained`, `n_unparsed` and `n_error` say why answers are missing; `verdict_tpr` =
-    P(Reasonable | true passage), `verdict_tnr` = P(Unreasonable | false passage), over all debates, UNPARSED counted
-    as neither.
+    P(Reasonable | true passage), `verdict_tnr` = P(Unreasonable | false passage), over the debates that were held,
+    UNPARSED counted as neither.
 
     Source: paper 4.4; design.md, section 2.
     """

@@ -81,7 +81,8 @@ class Choices:
     """The settings of a study. Thresholds and τ lie in [0, 1]; draws and tokens are counts.
 
     `gate` False leaves confidence out of the decision. `confidence` ``auto`` is `mean_logprob` where the model gives
-    log-probabilities, else `self_consistency`.
+    log-probabilities, else `self_consistency`. `year_offsets` (years, either sign) make the false passages of the
+    shipped testbeds, in which `every_mention` of the answer is changed, or the first alone.
     """
 
     preset: str = "paper"
@@ -98,6 +99,8 @@ class Choices:
     exemplars: int = 4
     answer_tokens: int = 32
     debate_tokens: int = 300
+    year_offsets: tuple[int, ...] = (20, 40, 60, 100, 200)
+    every_mention: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.tau <= 1:
@@ -123,6 +126,8 @@ PRESETS = {
         knowledge_draws=16,
         highly_known_from=0.60,
         match=Match.ANYWHERE,
+        year_offsets=(10, 20, 40, 60, 80, 100, 200, 300, 400, 500),
+        every_mention=False,
     ),
 }
 

@@ -117,7 +117,7 @@ class TableWriter:
         self._folder = folder
         self._buffers: dict[str, list[Row]] = {"records": [], "turns": [], "samples": []}
         self._writers: dict[str, pq.ParquetWriter] = {}
-        self._sampled: set[str] = set()
+        self._sampled: set[tuple[str, str]] = set()
 
     def __enter__(self) -> TableWriter:
         import pyarrow.parquet as pq
@@ -127,12 +127,12 @@ class TableWriter:
         return self
 
     def add(self, rows: ItemRows) -> None:
-        """Add an item's rows; the samples of a question are taken from the first of its items that has any."""
+        """Add an item's rows; each stream of a question's samples is taken from the first of its items that has it."""
         self._extend("records", rows.records)
         self._extend("turns", rows.turns)
-        if rows.samples and rows.item.question_id not in self._sampled:
-            self._sampled.add(rows.item.question_id)
-            self._extend("samples", rows.samples)
+        new = [row for row in rows.samples if (row["question_id"], row["stream"]) not in self._sampled]
+        self._sampled |= {(row["question_id"], row["stream"]) for row in new}
+        self._extend("samples", new)
 
     def commit(self) -> None:
         for table in self._buffers:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import betaincinv
 
 from srdcr_lab.records import KnowledgeCategory
 
@@ -66,8 +66,8 @@ def jeffreys_interval(
     k, n = np.asarray(successes, float), np.asarray(n, float)
     tail = (1 - level) / 2
     with np.errstate(invalid="ignore"):
-        low = np.where(k == 0, 0.0, stats.beta.ppf(tail, k + 0.5, n - k + 0.5))
-        high = np.where(k == n, 1.0, stats.beta.ppf(1 - tail, k + 0.5, n - k + 0.5))
+        low = np.where(k == 0, 0.0, betaincinv(k + 0.5, n - k + 0.5, tail))
+        high = np.where(k == n, 1.0, betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
@@ -78,20 +78,23 @@ def redraw_stability(
 
     k′ ~ BetaBinomial(n, k + ½, n − k + ½). In [0, 1]; NaN for n = 0. Source: ours (design.md, section 3).
     """
+    from scipy.stats import betabinom  # takes a second to import, which the command line would pay at every start
+
     if n == 0:
         return math.nan
     labels = category_counts(n, highly_from=highly_from, maybe_from=maybe_from)
-    probabilities = stats.betabinom.pmf(np.arange(n + 1), n, successes + 0.5, n - successes + 0.5)
+    probabilities = betabinom.pmf(np.arange(n + 1), n, successes + 0.5, n - successes + 0.5)
     return float(probabilities[labels == labels[successes]].sum())
 
 
 def subset_stability(
     successes: int, n: int, size: int, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
 ) -> float:
-    """P(a subset of `size` of the n draws, taken without replacement, has the category of all n). Hypergeometric; in
-    [0, 1]."""
+    """P(a subset of `size` of the n draws, taken without replacement, has the category of all n): hypergeometric."""
+    from scipy.stats import hypergeom
+
     if not 0 < size <= n:
         raise ValueError(f"a subset has 1 to {n} draws, got {size}")
     whole = category_counts(n, highly_from=highly_from, maybe_from=maybe_from)[successes]
     part = category_counts(size, highly_from=highly_from, maybe_from=maybe_from)
-    return float(stats.hypergeom.pmf(np.arange(size + 1), n, successes, size)[part == whole].sum())
+    return float(hypergeom.pmf(np.arange(size + 1), n, successes, size)[part == whole].sum())

@@ -54,7 +54,7 @@ class AccuracyDisplay:
                 fmt="o",
                 color=colours[row.method],
                 markerfacecolor=colours[row.method] if filled else "white",
-                label=f"{row.method}, {row.measure}".replace("_", " "),
+                label=f"{row.method}, " + row.measure.replace("_", " "),
                 capsize=2,
             )
         ax.set_xticks(range(len(conditions)), self._ticks(conditions))

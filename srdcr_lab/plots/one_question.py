@@ -41,10 +41,8 @@ class OneQuestionDisplay:
         table = self.table
         claim, context = pd.to_numeric(table["claimed_answer"]), pd.to_numeric(table["context_answer"], errors="coerce")
         gold = int(table["gold_answer"].iloc[0])
-        ax.axhline(gold, color="0.75", zorder=0)
-        ax.plot(claim, claim, color="0.75", linestyle="--", zorder=0)
-        ax.annotate("the truth", (claim.max(), gold), color="0.4", ha="right", va="bottom", fontsize="small")
-        ax.annotate("what the passage says", (claim.iloc[0], claim.iloc[0]), color="0.4", va="bottom", fontsize="small")
+        ax.axhline(gold, color="0.75", zorder=0, label="the truth")
+        ax.plot(claim, claim, color="0.75", linestyle="--", zorder=0, label="what the passage says")
         ax.plot(claim, context, "+", color="0.3", markersize=11, label="context answer (few-shot)")
         colours = dict(zip(_MARKERS, sns.color_palette("colorblind", len(_MARKERS)), strict=True))
         final = pd.to_numeric(table["final_answer"], errors="coerce")

@@ -3,6 +3,9 @@
 In round 0 both open at once, without seeing each other. From round 1 on the Critic speaks first and the Defender
 replies (other orders are designs of ours). After each round the Judge rules on the transcript so far. Rulings do not
 feed back into the debate, so they are asked for while it goes on.
+
+The answers that are defended are the speakers' own: the Defender reads the passage's, the Critic recalls its own, and
+each states it first. How often that is the context answer and the prior answer is in the table `turns`.
 """
 
 from __future__ import annotations

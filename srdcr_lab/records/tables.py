@@ -62,10 +62,14 @@ RECORDS = _columns(
     ("correct", "bool", "final answer is right; missing if there is none"),
     ("missing", "string", "abstained, unparsed or error, where there is no answer"),
     ("calls_alone", "int64", "completions the method takes by itself"),
-    ("calls_paid", "int64", "completions asked of the model here, after sharing and the store"),
+    (
+        "calls_paid",
+        "int64",
+        "those this row had to ask for in this run, after sharing and the store; knowledge draws are no row's",
+    ),
     ("prompt_tokens", "int64", "prompt tokens of calls_alone"),
     ("completion_tokens", "int64", "completion tokens of calls_alone"),
-    ("cost_usd", "double", "price of calls_paid; missing if a price is unknown"),
+    ("cost_usd", "double", "price of calls_paid; missing if a price is unknown; run.json has the whole run's"),
     ("error", "string", "what failed, where something did"),
 )
 

@@ -8,29 +8,22 @@ CPU is that of this process per request, beside the bare official client sending
 from __future__ import annotations
 
 import asyncio
-import json
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from bench.serving import requests, server
+from bench.serving import completions_asked, server
 
-CONCURRENCY, LATENCY_MS, RATIO, CPU_MS = 64, 300.0, 1.10, 1.0
+ITEMS, CONCURRENCY, LATENCY_MS, RATIO, CPU_MS = 275, 64, 300.0, 1.10, 1.0
 
 
 def rows() -> list[dict[str, object]]:
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "study.jsonl"
-        with server(log, latency_ms=LATENCY_MS) as address:
-            wall, study_cpu = _study(address, Path(folder))
-        asked = requests(log)
-        total = sum(float(request["delay_s"]) for request in asked)  # type: ignore[arg-type]
-        bound = max(total / CONCURRENCY, _longest_item(asked))
-        bare_log = Path(folder) / "bare.jsonl"
-        bodies = [request["body"] for request in asked]
-        with server(bare_log, latency_ms=LATENCY_MS) as address:
-            bare_wall, bare_cpu = asyncio.run(_bare(address, bodies))
+    with server(latency_ms=LATENCY_MS) as address:
+        wall, study_cpu = _study(f"{address}/v1")
+        asked = completions_asked(address)
+    total = sum(request["delay_s"] for request in asked)
+    bound = max(total / CONCURRENCY, _longest_item(asked))
+    with server(latency_ms=LATENCY_MS) as address:
+        bare_wall, bare_cpu = asyncio.run(_bare(f"{address}/v1", [request["body"] for request in asked]))
     n = len(asked)
     own = 1000 * (study_cpu - bare_cpu) / n
     return [
@@ -54,12 +47,12 @@ def rows() -> list[dict[str, object]]:
     ]
 
 
-def _study(address: str, folder: Path) -> tuple[float, float]:
+def _study(address: str) -> tuple[float, float]:
     import srdcr_lab as lab
     from srdcr_lab.models.openai import OpenAIChat
 
     model = OpenAIChat("timed", base_url=address, concurrency=CONCURRENCY)
-    with lab.Study(model, "facts:testbed", "few_shot,sr_dcr", store=folder / "store.sqlite") as study:
+    with lab.Study(model, "facts:grid", "few_shot,sr_dcr", limit=ITEMS) as study:
         study.setup  # noqa: B018 (opens the store before the clock starts)
         wall, cpu = time.perf_counter(), time.process_time()
         study.run(progress=False)
@@ -81,12 +74,13 @@ async def _bare(address: str, bodies: list[Any]) -> tuple[float, float]:
         return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def _longest_item(asked: list[dict[str, object]]) -> float:
-    """Upper bound on one item's chain of debate turns, by question and passage."""
+def _longest_item(asked: list[dict[str, Any]]) -> float:
+    """The longest chain of waiting calls of one item: its defender's turns, with the critic's turns they answer."""
     chains: dict[str, float] = {}
     for request in asked:
-        messages: Any = request["body"]["messages"]  # type: ignore[index]
-        if "Judge" not in messages[0]["content"] and request["body"].get("max_tokens", 0) > 100:  # type: ignore[index, union-attr]
-            last = json.dumps(messages[-1]["content"]).rsplit("Question:", 1)[-1]
-            chains[last] = chains.get(last, 0.0) + float(request["delay_s"])  # type: ignore[arg-type]
-    return max(chains.values(), default=0.0) / 2  # a question has two items in the testbed
+        messages = request["body"]["messages"]
+        speaks = messages[0]["content"].startswith("You are the Defender")
+        if speaks:  # the passage, which only the defender sees, names the item
+            passage = messages[-1]["content"].partition("</passage>")[0]
+            chains[passage] = chains.get(passage, 0.0) + request["delay_s"]
+    return 2 * max(chains.values(), default=0.0)

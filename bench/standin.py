@@ -17,18 +17,13 @@ class StandIn:
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         system = request.messages[0].content
-        text = (
-            "final decision: UNREASONABLE"
-            if "the Judge" in system
-            else _ARGUMENT
-            if request.max_tokens > 100
-            else "1874"
-        )
-        tokens = tuple(text.split(" "))
-        spaced = tokens[:1] + tuple(" " + token for token in tokens[1:])
-        logprobs = (-0.05,) * len(spaced)
+        text = _ARGUMENT if request.max_tokens > 100 else "1874"
+        if "the Judge" in system:
+            text = "final decision: UNREASONABLE"
+        count = len(text.split())
+        tokens, logprobs = ((text,), (-0.05,)) if request.logprobs else (None, None)
         return tuple(
-            Completion(text, draw, spaced, logprobs, prompt_tokens=100, completion_tokens=len(spaced))
+            Completion(text, draw, tokens, logprobs, prompt_tokens=100, completion_tokens=count)
             for draw in request.draws
         )
 

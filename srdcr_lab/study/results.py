@@ -69,6 +69,12 @@ class Results:
             .reset_index(drop=True)
         )
 
+    def n_rows(self, table: str) -> int:
+        """Number of rows of a table, without reading it."""
+        import pyarrow.parquet as pq
+
+        return int(pq.read_metadata(self.folder / f"{table}.parquet").num_rows)
+
     def _read(self, table: str) -> pd.DataFrame:
         import pyarrow as pa
         import pyarrow.parquet as pq

@@ -209,9 +209,7 @@ class Study:
         results = Results(folder)
         folders.write_text(folder / "summary.csv", results.summary.to_csv(index=False))
         counts = {
-            "records": len(results.records),
-            "turns": len(results.turns),
-            "samples": len(results.samples),
+            **{table: results.n_rows(table) for table in ("records", "turns", "samples")},
             "failed": int(results.records["error"].notna().sum()),
             "calls_paid": session.paid,
             "completions_in_store": session.store.count(),

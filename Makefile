@@ -5,7 +5,7 @@ PY := .venv/bin/python
 SRDCR := .venv/bin/srdcr
 
 MODEL ?= pocket
-LIMIT ?= 24
+LIMIT ?= 60
 STUDY := --model $(MODEL) --items facts:testbed --methods few_shot,sr_dcr
 
 .PHONY: help env study study-full test lab bench lint pocket lock clean

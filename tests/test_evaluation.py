@@ -100,10 +100,28 @@ def test_the_bootstrap_is_seeded() -> None:
 
 
 def test_resampling_in_blocks_changes_nothing() -> None:
-    """More clusters than fit into one block: 300,000 draws a row."""
-    n = 300_000
-    values = np.tile([1.0, 0.0], n)  # two items a question, one of them right: the mean is always one half
-    assert clustered_interval(values, np.repeat(np.arange(n), 2), n_boot=4) == (0.5, 0.5)
+    """More clusters than fit into one block: 600,000 draws a row."""
+    n = 600_000
+    values = np.concatenate([np.tile([1.0, 0.0], n - 1), [1.0, 1.0]])
+    low, high = clustered_interval(values, np.repeat(np.arange(n), 2), n_boot=4)
+    assert 0.5 <= low <= high <= 0.5 + 10 / n
+
+
+def test_no_spread_between_questions_is_no_certainty() -> None:
+    """Ten questions, each right on one form and wrong on the other: Jeffreys with 5 of 10, not [0.5, 0.5]."""
+    found = clustered_interval([1, 0] * 10, np.repeat(np.arange(10), 2))
+    assert found == pytest.approx(clustered_interval([1] * 5 + [0] * 5, range(10)))
+
+
+def test_an_overall_interval_holds_its_overall_share() -> None:
+    """Halves of very different size: 10 true passages, all right; 100 false ones, 30 right."""
+    rows = {"standard": [1] * 10, "perturbed": [1] * 30 + [0] * 70}
+    values = np.array(rows["standard"] + rows["perturbed"])
+    strata = np.array(["standard"] * 10 + ["perturbed"] * 100)
+    questions = np.concatenate([np.arange(10), np.repeat(np.arange(10), 10)])
+    low, high = clustered_interval(values, questions, strata)
+    assert low <= (1.0 + 0.3) / 2 <= high
+    assert high - low < 0.6
 
 
 def test_no_value_has_no_interval() -> None:

@@ -15,56 +15,78 @@ from srdcr_lab.records import Level, Missing, Verdict
 CONDITIONS = ("standard", "perturbed", "overall")
 
 
-def clustered_interval(
-    values: ArrayLike, clusters: ArrayLike, *, level: float = 0.95, n_boot: int = 2000, seed: int = 0
-) -> tuple[float, float]:
-    """Interval of a mean of 0/1 values whose clusters (questions) are the independent units.
+def macro_mean(values: ArrayLike, strata: ArrayLike | None = None) -> float:
+    """Mean over the strata of each stratum's mean; without strata the mean. NaN for no value."""
+    series = pd.Series(np.asarray(values, float))
+    return float(series.mean() if strata is None else series.groupby(np.asarray(strata)).mean().mean())
 
-    Jeffreys where every cluster has one value, and over the clusters where all values are equal (a bootstrap would see
-    no spread); else the percentile bootstrap over clusters, seeded. NaN for no value.
+
+def clustered_interval(
+    values: ArrayLike,
+    clusters: ArrayLike,
+    strata: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    n_boot: int = 2000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Interval of the `macro_mean` of 0/1 values whose clusters (questions) are the independent units.
+
+    Jeffreys where every cluster has one value of the one stratum, and over the clusters where a bootstrap would see no
+    spread; else the percentile bootstrap over clusters, seeded. NaN for no value.
     """
-    values, codes = np.asarray(values, float), pd.factorize(np.asarray(clusters))[0]
-    if values.size == 0:
+    scored = np.asarray(values, float)
+    if scored.size == 0:
         return math.nan, math.nan
-    sizes = np.bincount(codes)
-    if sizes.max() == 1 or values.min() == values.max():
-        low, high = jeffreys_interval(values.sum() * sizes.size / values.size, sizes.size, level)
-        return float(low), float(high)
-    sums = np.bincount(codes, weights=values)
-    means = _resampled_means(sums, sizes, n_boot, np.random.default_rng(seed))
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    codes = pd.factorize(np.asarray(clusters))[0]
+    parts = np.zeros(scored.size, int) if strata is None else pd.factorize(np.asarray(strata))[0]
+    shape = codes.max() + 1, parts.max() + 1
+    sizes, sums = np.zeros(shape), np.zeros(shape)
+    np.add.at(sizes, (codes, parts), 1)
+    np.add.at(sums, (codes, parts), scored)
+    if shape[1] > 1 or sizes.max() > 1:
+        means = _resampled_means(sums, sizes, n_boot, np.random.default_rng(seed))
+        low, high = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2])
+        if low < high:
+            return float(low), float(high)
+    low, high = jeffreys_interval(macro_mean(scored, strata) * shape[0], shape[0], level)
     return float(low), float(high)
 
 
 def _resampled_means(
     sums: NDArray[Any], sizes: NDArray[Any], n_boot: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Mean of each bootstrap sample of clusters, some samples at a time, so that memory stays bounded."""
+    """Macro mean of each bootstrap sample of clusters, some samples at a time, so that memory stays bounded.
+
+    `sums` and `sizes` have the shape (clusters, strata). A sample without any value of a stratum gives NaN.
+    """
     means = np.empty(n_boot)
     block = max(1, 1_000_000 // sizes.size)
     for start in range(0, n_boot, block):
-        rows = rng.integers(0, sizes.size, (min(block, n_boot - start), sizes.size))
-        means[start : start + len(rows)] = sums[rows].sum(axis=1) / sizes[rows].sum(axis=1)
+        rows = rng.integers(0, len(sizes), (min(block, n_boot - start), len(sizes)))
+        with np.errstate(invalid="ignore"):
+            means[start : start + len(rows)] = (sums[rows].sum(axis=1) / sizes[rows].sum(axis=1)).mean(axis=1)
     return means
 
 
-def accuracy(correct: pd.Series, clusters: pd.Series) -> dict[str, float | int]:
+def accuracy(correct: pd.Series, clusters: pd.Series, strata: pd.Series | None = None) -> dict[str, float | int]:
     """n, answered, coverage, risk, both accuracies with intervals, of one set of rows.
 
     `correct` is True, False or missing. `accuracy` = right / n counts what is missing as wrong; `selective_accuracy`
-    = right / answered leaves it out; `risk` = wrong / answered. An empty set has no accuracy: NaN.
+    = right / answered leaves it out; `risk` = wrong / answered. With `strata`, every share is the mean of the strata's.
+    An empty set has no accuracy: NaN.
     """
     answered = correct.notna()
     right = correct.fillna(False).astype(bool)
-    n, n_answered, n_right = len(correct), int(answered.sum()), int(right.sum())
-    low, high = clustered_interval(right, clusters)
-    selective_low, selective_high = clustered_interval(right[answered], clusters[answered])
-    selective = n_right / n_answered if n_answered else math.nan
+    of_answered = None if strata is None else strata[answered]
+    selective = macro_mean(right[answered], of_answered)
+    low, high = clustered_interval(right, clusters, strata)
+    selective_low, selective_high = clustered_interval(right[answered], clusters[answered], of_answered)
     return {
-        "n": n,
-        "n_answered": n_answered,
-        "coverage": n_answered / n if n else math.nan,
-        "accuracy": n_right / n if n else math.nan,
+        "n": len(correct),
+        "n_answered": int(answered.sum()),
+        "coverage": macro_mean(answered, strata),
+        "accuracy": macro_mean(right, strata),
         "accuracy_low": low,
         "accuracy_high": high,
         "selective_accuracy": selective,
@@ -77,10 +99,10 @@ def accuracy(correct: pd.Series, clusters: pd.Series) -> dict[str, float | int]:
 def summary(records: pd.DataFrame) -> pd.DataFrame:
     """Table 1: one row per model × method × condition (standard, perturbed, overall).
 
-    The overall accuracy is the mean of standard and perturbed accuracy where both were run (the paper's), and its
-    interval that of all rows; `n_abstained`, `n_unparsed` and `n_error` say why answers are missing; `verdict_tpr` =
-    P(Reasonable | true passage), `verdict_tnr` = P(Unreasonable | false passage), over the debates that were held,
-    UNPARSED counted as neither.
+    Overall, every share is the mean of the standard and the perturbed one where both were run (the paper's);
+    `n_abstained`, `n_unparsed` and `n_error` say why answers are missing; `verdict_tpr` = P(Reasonable | true
+    passage), `verdict_tnr` = P(Unreasonable | false passage), over the debates that were held, UNPARSED counted as
+    neither.
 
     Source: paper 4.4; design.md, section 2.
     """
@@ -88,14 +110,14 @@ def summary(records: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (model, method), group in records.groupby(["model", "method"], sort=False):
         parts = {
-            "standard": group[standard.loc[group.index]],
-            "perturbed": group[~standard.loc[group.index]],
+            "standard": group[standard[group.index]],
+            "perturbed": group[~standard[group.index]],
             "overall": group,
         }
-        measured = {name: accuracy(part["correct"], part["question_id"]) for name, part in parts.items()}
-        if measured["standard"]["n"] and measured["perturbed"]["n"]:
-            halves = measured["standard"]["accuracy"], measured["perturbed"]["accuracy"]
-            measured["overall"]["accuracy"] = sum(halves) / 2
+        halves = {"overall": standard[group.index]}
+        measured = {
+            name: accuracy(part["correct"], part["question_id"], halves.get(name)) for name, part in parts.items()
+        }
         for condition in CONDITIONS:
             part = parts[condition]
             missing = {f"n_{why.value}": int((part["missing"] == why).sum()) for why in Missing}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ SEQUENCE = Path(__file__).resolve().parents[2] / "notebooks"
 def run_notebooks(out: Path, parameters: Mapping[str, Any], folder: Path = SEQUENCE) -> list[Path]:
     """Execute every notebook of the sequence, in order, into `out`.
 
-    A notebook runs in the folder it lies in. Of the parameters it gets those that its cell `parameters` names and
-    that are not None. A notebook that fails is left as NAME.failed.ipynb, and the sequence ends.
+    A notebook runs in the folder it lies in. Of the parameters it gets those that its cell `parameters` names, that
+    are not None and that differ from what stands there. A notebook that fails is left as NAME.failed.ipynb, and the
+    sequence ends.
 
     Raises
     ------
@@ -32,8 +34,12 @@ def run_notebooks(out: Path, parameters: Mapping[str, Any], folder: Path = SEQUE
     out.mkdir(parents=True, exist_ok=True)
     written = []
     for notebook in notebooks:
-        known = papermill.inspect_notebook(str(notebook))
-        chosen = {name: value for name, value in parameters.items() if value is not None and name in known}
+        written_there = {name: found["default"] for name, found in papermill.inspect_notebook(str(notebook)).items()}
+        chosen = {
+            name: value
+            for name, value in parameters.items()
+            if value is not None and name in written_there and literal_eval(written_there[name]) != value
+        }
         target = out.resolve() / notebook.name
         part = target.with_suffix(".failed.ipynb")
         try:

@@ -10,6 +10,7 @@ import sys
 import click
 
 from srdcr_lab.commands.data import data
+from srdcr_lab.commands.data_sources import check, fetch, list_benchmarks
 from srdcr_lab.commands.exits import BAD_INPUT, DONE, RESUMABLE, SOME_FAILED
 from srdcr_lab.commands.running import notebooks, plan, run
 from srdcr_lab.commands.store import store
@@ -51,6 +52,8 @@ def cli() -> None:
     """When should a language model believe the passage it is given, and when its own memory?"""
 
 
+for command in (list_benchmarks, fetch, check):
+    data.add_command(command)
 for command in (plan, run, notebooks, data, store):
     cli.add_command(command)
 

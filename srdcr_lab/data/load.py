@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab.data import facts
+from srdcr_lab.data.benchmarks import BENCHMARKS, load_benchmark
+from srdcr_lab.data.benchmarks.published import has_columns_of
 from srdcr_lab.data.itemset import ItemSet
 from srdcr_lab.data.tables import items_from_frame, read_table
 from srdcr_lab.records import BadInput
@@ -21,8 +23,9 @@ def load_items(source: str | Path | pd.DataFrame | ItemSet = "facts", *, seed: i
 
     Parameters
     ----------
-    source : ``facts``, ``facts:testbed``, ``facts:grid``, a CSV, JSONL or Parquet file, or a DataFrame with the columns
-        `question, gold_answer, context` and any of `claimed_answer, domain, answer_type, aliases, unit, question_id,
+    source : ``facts``, ``facts:testbed``, ``facts:grid``; a benchmark such as ``ramdocs`` (fetched before with
+        ``srdcr data fetch``), or ``ramdocs=FILE`` (a file as published); a CSV, JSONL or Parquet file, or a DataFrame
+        with the columns `question, gold_answer, context` and any of `claimed_answer, domain, answer_type, aliases, unit, question_id,
         item_id, perturbation_kind, perturbation_value, level, is_exemplar`.
     seed : of the testbed's draw of offsets.
 
@@ -42,9 +45,17 @@ def load_items(source: str | Path | pd.DataFrame | ItemSet = "facts", *, seed: i
             return facts.testbed(seed)
         case "facts:grid":
             return facts.grid()
+    name, given, file = str(source).partition("=")
+    if name in BENCHMARKS:
+        return load_benchmark(name, Path(file) if given else None, facts.exemplars())
     path = Path(source)
     if not path.suffix and not path.exists():
         raise BadInput(
-            f"unknown items {str(source)!r}; expected {', '.join(SHIPPED)} or a file (.csv, .jsonl, .parquet)"
+            f"unknown items {str(source)!r}; expected {', '.join(SHIPPED)}, a benchmark ({', '.join(BENCHMARKS)}; "
+            "or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
         )
-    return items_from_frame(read_table(path), path.name, facts.exemplars())
+    frame = read_table(path)
+    look_alikes = [each.name for each in BENCHMARKS.values() if has_columns_of(frame, each)]
+    if look_alikes and "gold_answer" not in frame.columns:
+        raise BadInput(f"{path} has the columns of {look_alikes[0]} as published; write {look_alikes[0]}={path}")
+    return items_from_frame(frame, path.name, facts.exemplars())

@@ -16,10 +16,12 @@ _SENTENCE_END = re.compile(r"[.!?][\"'’”)]*(?=\s+[\"'‘“(]?\S|\s*\Z)")
 _ABBREVIATION = re.compile(r"(?<!\w)(?:[A-Z]|Dr|Mr|Mrs|St|Mt|No|Jr|Sr|vs|c)\.\Z")
 _FOUR_DIGITS = re.compile(r"(?<![\d.,])[12]\d{3}(?![\d,]|\.\d)")
 _COMMON = frozenset(
-    "a an and at by for from in into of on or over the to under with first last new old great was were is"
-    " battle birthplace capital city composition construction country creation creator crash death defined daily design"
-    " development discovery disaster dose foundation founding invention inventor made man members number"
-    " opening people person publication record seat sinking site statue woman year years".split()
+    "a an and at by for from in into of on or over the to under with after before first last new old great was were is"
+    " airlines architect authority bank battle bell birthplace bridge bronze building bus captain cave centre church"
+    " capital city composition construction country court crash creation creator death defined daily design development"
+    " disaster discovery dose flight foundation founding grave invention inventor leader made main man members museum"
+    " number office opening organization painter painting people person programme publication record sculptor seat"
+    " sinking site span square station statue tomb tower treaty winner woman world writer year years".split()
 )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
 from srdcr_lab.data.itemset import ItemSet, answer_types
-from srdcr_lab.data.perturbations import level_of_offset
+from srdcr_lab.data.levels import level_of_factor, level_of_offset
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
 
 if TYPE_CHECKING:
@@ -115,7 +116,20 @@ def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: tuple[Exempl
             exemplars.append(found)
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
-    return with_exemplars(name, items, tuple(exemplars), exemplar_pool)
+    chosen = with_exemplars(name, items, tuple(exemplars), exemplar_pool)
+    return replace(chosen, notes=(*_type_not_told(frame, items), *chosen.notes))
+
+
+def _type_not_told(frame: pd.DataFrame, items: Sequence[Item]) -> list[str]:
+    """A note where no column says how answers are compared, some are numbers, and they have no one type."""
+    numbers = sum(answers.infer_unit(item.gold_answer) is not None for item in items)
+    told = "answer_type" in frame.columns or any(item.answer_type is not AnswerType.TEXT for item in items)
+    if told or not numbers:
+        return []
+    return [
+        f"{numbers} of {len(items)} gold answers are numbers, and no column answer_type tells how to compare the "
+        f"answers: all are compared as text; add it ({answer_types()})"
+    ]
 
 
 def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | BadInput]:
@@ -266,6 +280,8 @@ def _level(kind: PerturbationKind, value: float | None) -> Level:
         return Level.STANDARD
     if kind is PerturbationKind.OFFSET and value is not None:
         return level_of_offset(value)
+    if kind is PerturbationKind.FACTOR and value is not None and value > 0:
+        return level_of_factor(value)
     return Level.MODERATE
 
 

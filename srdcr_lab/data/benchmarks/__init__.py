@@ -7,6 +7,7 @@ from; `fetching` brings it here and minds its checksum; `gathering` collects ite
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -52,4 +53,4 @@ def load_benchmark(name: str, path: Path | None, exemplar_pool: tuple[Exemplar, 
     own = path if path is not None else fetching.cached(source)
     frame = read_table(own, source.columns)
     needed_columns(frame, source, own)
-    return source.read(frame, own.name, exemplar_pool)
+    return replace(source.read(frame, own.name, exemplar_pool), name=source.name)

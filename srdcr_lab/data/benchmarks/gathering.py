@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,8 @@ from srdcr_lab.data.itemset import ItemSet
 from srdcr_lab.data.tables import LONGEST_PASSAGE, with_exemplars
 from srdcr_lab.records import BadInput, Exemplar, Item
 
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
 
 class Gathering:
     """Items of one benchmark in the file's order, and how many passages were left out for which reason."""
@@ -19,6 +22,7 @@ class Gathering:
     def __init__(self, name: str, file: str) -> None:
         self.name, self.file = name, file
         self.items: list[Item] = []
+        self.ids: set[str] = set()
         self.left_out: Counter[str] = Counter()
         self.gold_beside_the_claim = 0
 
@@ -30,31 +34,15 @@ class Gathering:
 
         `stated` is for yes-or-no questions, whose passages argue for an answer without containing the word.
         """
-        reason = self._unfit(item, stated)
+        reason = "it stands in an earlier row" if item.item_id in self.ids else _unfit(item, stated)
         if reason:
             self.leave_out(reason)
             return False
         if not item.is_standard and not stated:
-            gold = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
-            self.gold_beside_the_claim += any(not span.partial for span in gold)
+            self.gold_beside_the_claim += _mentions_gold(item)
         self.items.append(item)
+        self.ids.add(item.item_id)
         return True
-
-    @staticmethod
-    def _unfit(item: Item, stated: bool) -> str:
-        if not item.question or not item.gold_answer or not item.claimed_answer or not item.context:
-            return "question, answer or passage is empty"
-        if len(item.context) > LONGEST_PASSAGE:
-            return f"the passage is longer than {LONGEST_PASSAGE:,} characters"
-        if answers.normalise(item.gold_answer, item.answer_type, item.unit) is None:
-            return f"the gold answer is no answer of type {item.answer_type}"
-        same = answers.equal(item.claimed_answer, item.gold_answer, item.answer_type, item.unit, item.aliases)
-        if same is not item.is_standard:
-            return "the false passage claims a right answer"
-        aliases = item.aliases if item.is_standard else ()
-        if not stated and not answers.find(item.context, item.claimed_answer, item.answer_type, item.unit, aliases):
-            return f"the {'true' if item.is_standard else 'false'} passage does not contain its answer"
-        return ""
 
     def result(self, exemplar_pool: tuple[Exemplar, ...], *remarks: str) -> ItemSet:
         """The items with exemplars, and notes on what was left out.
@@ -78,6 +66,31 @@ class Gathering:
         return replace(items, notes=(*notes, *items.notes))
 
 
+def _unfit(item: Item, stated: bool) -> str:
+    """Why an item cannot serve; empty where it can."""
+    if not item.question or not item.gold_answer or not item.claimed_answer or not item.context:
+        return "question, answer or passage is empty"
+    if len(item.context) > LONGEST_PASSAGE:
+        return f"the passage is longer than {LONGEST_PASSAGE:,} characters"
+    if answers.normalise(item.gold_answer, item.answer_type, item.unit) is None:
+        return f"the gold answer is no answer of type {item.answer_type}"
+    same = answers.equal(item.claimed_answer, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    if same is not item.is_standard:
+        return "the false passage claims a right answer"
+    aliases = item.aliases if item.is_standard else ()
+    if not stated and not answers.find(item.context, item.claimed_answer, item.answer_type, item.unit, aliases):
+        return f"the {'true' if item.is_standard else 'false'} passage does not contain its answer"
+    return ""
+
+
+def _mentions_gold(item: Item) -> bool:
+    """True where the passage has the gold answer as it is written; other spellings are too slow to look for here."""
+    if not any(form.lower() in item.context.lower() for form in (item.gold_answer, *item.aliases)):
+        return False
+    spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    return any(not span.partial for span in spans)
+
+
 class PublishedRow:
     """One row of a published file, which knows its place for the sentence that says what is wrong."""
 
@@ -94,7 +107,7 @@ class PublishedRow:
         if isinstance(value, (list, dict)) or type(value).__name__ == "ndarray":
             raise self.bad(column, "is a list, a text was expected")
         text = str(value).strip()
-        if any("\ud800" <= char <= "\udfff" for char in text):
+        if _HALF_CHARACTER.search(text):
             raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
         return text
 

@@ -22,7 +22,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--items",
             default="facts",
             show_default=True,
-            help="facts, facts:testbed, facts:grid, a benchmark (srdcr data list) or BENCHMARK=FILE, or a CSV, JSONL or "
+            help="facts, facts:testbed, facts:grid, a benchmark (srdcr data list), BENCHMARK=FILE, or a CSV, JSONL or "
             "Parquet file",
         ),
         click.option("--methods", default="few_shot,sr_dcr", show_default=True, help="comma-separated, or all"),

@@ -1,15 +1,20 @@
-"""The shipped facts: standard items, and testbeds of paired standard and perturbed ones."""
+"""The shipped facts: standard items, a testbed of paired items, and the grid of every perturbation."""
 
 from __future__ import annotations
 
-import random
+from collections.abc import Sequence
 from functools import cache
 
+from srdcr_lab.data import testbed as drawing
 from srdcr_lab.data.itemset import ItemSet
-from srdcr_lab.data.perturbations import SIGNED_YEAR_OFFSETS, offset_year, year_forms
+from srdcr_lab.data.perturbing.forms import Form
+from srdcr_lab.data.perturbing.pools import pools_of
+from srdcr_lab.data.perturbing.table import Perturber
 from srdcr_lab.data.tables import items_from_frame, read_table
 from srdcr_lab.records import Exemplar, Item
 from srdcr_lab.shipped import folder
+
+_WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
 
 
 @cache
@@ -30,21 +35,38 @@ def standard() -> ItemSet:
     return items_from_frame(frame, "facts", exemplars())
 
 
+@cache
+def _invented() -> frozenset[str]:
+    """Questions of the controls, whose answers are no substitutes for real ones."""
+    frame = read_table(folder("facts") / "facts.csv")
+    return frozenset(frame.loc[frame["fame_band"] == "invented", "question_id"])
+
+
+@cache
 def testbed(seed: int = 0) -> ItemSet:
-    """`facts:testbed`: each question once with its true passage and once with a false one (paper, 4.4).
+    """`facts:testbed`: 600 items when all facts are there, each question once true and once false (paper, 4.4).
 
-    Signed offsets go round over the shuffled questions, so that offsets and signs are balanced.
+    150 event years, 15 under each signed offset, and 30 questions of each other domain, evenly over the levels; where
+    there are fewer facts, all of them. Questions, offsets and factors are drawn by the seed; a flagged form (a claim in
+    the future, say) is taken only where too few others are left, so older events fill the larger offsets ahead.
     """
-    items = standard().items
-    order = list(items)
-    random.Random(seed).shuffle(order)
-    offsets = {item.item_id: SIGNED_YEAR_OFFSETS[i % len(SIGNED_YEAR_OFFSETS)] for i, item in enumerate(order)}
-    return _set("facts:testbed", [form for item in items for form in (item, offset_year(item, offsets[item.item_id]))])
+    return _set("facts:testbed", drawing.paired(standard().items, _forms_by(seed).forms, seed))
 
 
+@cache
 def grid() -> ItemSet:
-    """`facts:grid`: every question standard and under every one of its perturbations."""
-    return _set("facts:grid", [form for item in standard() for form in year_forms(item)])
+    """`facts:grid`: every question standard and under every perturbation its passage allows."""
+    perturber = _forms_by(seed=0)
+    return _set("facts:grid", [each for item in standard() for each in _with_forms(item, perturber.forms(item))])
+
+
+def _with_forms(item: Item, forms: Sequence[Form]) -> list[Item]:
+    return [item, *(form.item for form in forms if form.item is not None)]
+
+
+def _forms_by(seed: int) -> Perturber:
+    pools = pools_of(item for item in standard() if item.question_id not in _invented())
+    return Perturber(pools=pools, seed=seed, present=_WRITTEN)
 
 
 def _set(name: str, items: list[Item]) -> ItemSet:

@@ -2,13 +2,13 @@
 
 A map, in reading order: `claims` (what is claimed instead: offsets and factors; `pools`: substitutes), `mentions`
 (which places state the gold answer), `dependents` (what else gives it away), `changes` (the exchange, and undoing it),
-`forms` (one item under one claim), `perturb` (a table), `audit` (the account of it), `files`. Levels: `data.levels`.
+`forms` (one item under one claim), `table` (all of them), `audit` (the account of it), `files`. Levels: `data.levels`.
 """
 
 from srdcr_lab.data.perturbing.changes import Change, restored
 from srdcr_lab.data.perturbing.claims import FACTORS, SIGNED_YEAR_OFFSETS, YEAR_OFFSETS
 from srdcr_lab.data.perturbing.forms import Form, Outcome
-from srdcr_lab.data.perturbing.perturb import Perturbed, perturb
+from srdcr_lab.data.perturbing.table import Perturbed, perturb
 
 __all__ = [
     "FACTORS", "SIGNED_YEAR_OFFSETS", "YEAR_OFFSETS", "Change", "Form", "Outcome", "Perturbed", "perturb", "restored",

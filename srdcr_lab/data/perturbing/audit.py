@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from srdcr_lab.data.perturbing.forms import Form, Outcome
-from srdcr_lab.data.perturbing.perturb import Perturbed, Refusal
+from srdcr_lab.data.perturbing.table import Perturbed, Refusal
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from srdcr_lab.data.perturbing.audit import by_outcome, by_reason
 from srdcr_lab.data.perturbing.changes import Change
 from srdcr_lab.data.perturbing.forms import Form
-from srdcr_lab.data.perturbing.perturb import Perturbed
+from srdcr_lab.data.perturbing.table import Perturbed
 
 if TYPE_CHECKING:
     import pandas as pd

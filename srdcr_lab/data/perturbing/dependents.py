@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 
 from srdcr_lab import answers
 from srdcr_lab.answers.quantities import quantities
@@ -51,9 +52,11 @@ _SHORT_YEAR = re.compile(r"(?<!\w)['’‘](\d\d)(s?)(?!\w)")
 _LEAP_DAY = re.compile(r"29(?:th)?[ ](?:of )?February|February[ ]29", re.I)
 _NUMBER_DEPENDENTS = re.compile(
     r"(?<!\w)(?:half|halves|twice|thrice|double[ds]?|triple[ds]?|quadrupled?|a (?:third|quarter|fifth|tenth) of"
-    r"|(?:two|three|four|five|ten) times|per cent|percent)(?!\w)|%",
+    r"|(?:two|three|four|five|ten) times)(?!\w)",
     re.IGNORECASE,
 )
+_SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _BRACKET = re.compile(r"[ \u00a0]?[^\W\d_]{0,24}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]")
 _IN_BASE = {
     "mm": ("m", "0.001"), "cm": ("m", "0.01"), "m": ("m", "1"), "km": ("m", "1000"), "ft": ("m", "0.3048"),
@@ -64,7 +67,8 @@ _IN_BASE = {
     "acre": ("m²", "4046.86"), "s": ("s", "1"), "min": ("s", "60"), "h": ("s", "3600"), "km/h": ("km/h", "1"),
     "mph": ("km/h", "1.609344"),
 }  # fmt: skip
-_CLOSE = Decimal("0.02")
+_CLOSE = Decimal("0.02")  # share by which a conversion or a rounded restatement may differ
+_NEIGHBOUR = 2  # years
 
 
 def dependents(item: Item) -> tuple[list[str], list[str]]:
@@ -96,14 +100,16 @@ def _beside_a_year(item: Item) -> Iterator[str]:
     for what, pattern in _YEAR_DEPENDENTS:
         if found := pattern.search(item.context):
             yield f"{what} may give the year away: {found[0]!r}"
-    others = {str(year.value) for year in years(item.context) if year.certain} - {str(_gold_year(item))}
-    if others:
-        yield f"another year stands in the passage: {', '.join(sorted(others)[:4])}"
 
 
-def century_flags(item: Item, new: int) -> Iterator[str]:
-    """Centuries of the gold year that the claim does not lie in, and a leap day in a year without one."""
+def beside_the_claim(item: Item, new: int) -> Iterator[str]:
+    """What gives this claim away: a year it is moved past, its own neighbour, a century, a leap day."""
     gold = _gold_year(item)
+    others = {year.value for year in years(item.context) if year.certain and not year.short} - {gold}
+    if passed := sorted(other for other in others if min(gold, new) <= other <= max(gold, new)):
+        yield f"the claim is moved past another year of the passage: {passed[0]}"
+    elif near := sorted(other for other in others if abs(other - gold) <= _NEIGHBOUR):
+        yield f"another year of the passage is close to the truth: {near[0]}"
     for found in _CENTURY.finditer(fold_digits(item.context)):
         number = int(found[1]) if found[1] else _ORDINALS.index(found[2].lower()) + 1
         era = -1 if found["bc"] else 1
@@ -137,7 +143,7 @@ def _in_another_unit(item: Item) -> Iterator[str]:
     if gold is None or not gold[1]:
         return
     for quantity in quantities(item.context):
-        for unit in quantity.unit - wanted:
+        for unit in sorted(quantity.unit - wanted):
             other = _size(quantity.readings[0], unit)
             if other and other[0] == gold[0] and abs(other[1] / gold[1] - 1) <= _CLOSE:
                 stated = item.context[quantity.start : quantity.end]
@@ -148,7 +154,12 @@ def _beside_a_number(item: Item) -> Iterator[str]:
     if found := _NUMBER_DEPENDENTS.search(item.context):
         yield f"a share or a multiple may give the number away: {found[0]!r}"
     value, wanted = _gold_number(item)
-    for span in answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases):
+    spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    for span in spans:
+        if wanted != meanings("%") and (share := _SHARE.search(_sentence_of(item.context, span.start))):
+            yield f"a share in the same sentence may give the number away: {share[0]!r}"
+            break
+    for span in spans:
         if bracket := _BRACKET.match(item.context, span.end):
             yield f"a second figure stands in brackets behind it: {bracket[0].strip()!r}"
             break
@@ -161,9 +172,14 @@ def _beside_a_number(item: Item) -> Iterator[str]:
         if ":" in quantity.readings[0] or value in quantity.readings or (quantity.unit and not quantity.unit & wanted):
             continue
         looks_a_year = len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
-        if gold and not looks_a_year and abs(Decimal(quantity.readings[0]) / gold - 1) <= 2 * _CLOSE:
+        if gold and not looks_a_year and abs(Decimal(quantity.readings[0]) / gold - 1) <= _CLOSE:
             yield f"a number close to it stands in the passage: {stated}"
             return
+
+
+def _sentence_of(passage: str, place: int) -> str:
+    ends = [0, *(found.end() for found in _SENTENCE.finditer(passage)), len(passage)]
+    return next(passage[start:end] for start, end in pairwise(ends) if place < end)
 
 
 def _beside_a_name(item: Item) -> Iterator[str]:
@@ -175,7 +191,7 @@ def _beside_a_name(item: Item) -> Iterator[str]:
             without = without.replace(fold_letters(span.surface)[0], " ")
         if len(words[0]) > 2 and re.search(rf"(?<!\w){re.escape(words[0])}(?!\w)", without):
             yield f"the given name stands by itself: {words[0]!r}"
-    stem = max(words, key=len, default="")
-    derived = re.search(rf"(?<!\w){re.escape(stem)}(?!s\b)[^\W\d_]{{1,6}}(?!\w)", folded) if len(stem) >= 4 else None
+    stems = "|".join(re.escape(word) for word in words if len(word) >= 4)
+    derived = re.search(rf"(?<!\w)(?:{stems})[^\W\d_]{{1,6}}(?!\w)", folded) if stems else None
     if derived:
         yield f"a word derived from the answer stands in the passage: {derived[0]!r}"

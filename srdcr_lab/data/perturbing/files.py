@@ -13,7 +13,7 @@ from srdcr_lab.data.facts import exemplars as shipped_exemplars
 from srdcr_lab.data.itemset import ItemSet
 from srdcr_lab.data.load import load_items
 from srdcr_lab.data.perturbing.audit_page import audit_page
-from srdcr_lab.data.perturbing.perturb import Perturbed, Refusal
+from srdcr_lab.data.perturbing.table import Perturbed, Refusal
 from srdcr_lab.data.tables import checked_rows, read_table
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 

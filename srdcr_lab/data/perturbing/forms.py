@@ -10,7 +10,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.spans import Span, fold_letters
 from srdcr_lab.data.perturbing.changes import Change, applied, change, places
 from srdcr_lab.data.perturbing.claims import Claim
-from srdcr_lab.data.perturbing.dependents import century_flags, dependents
+from srdcr_lab.data.perturbing.dependents import beside_the_claim, dependents
 from srdcr_lab.data.perturbing.mentions import mentions, range_runs_backwards
 from srdcr_lab.records import AnswerType, Item
 
@@ -49,7 +49,7 @@ def forms(item: Item, claims: Iterable[Claim]) -> Iterator[Form]:
         if form.outcome is Outcome.REFUSED:
             yield form
             continue
-        own = century_flags(item, int(claim.canonical)) if item.answer_type is AnswerType.YEAR else ()
+        own = beside_the_claim(item, int(claim.canonical)) if item.answer_type is AnswerType.YEAR else ()
         why = (*claim.flags, *found.flags, *flags, *own, *form.why)
         yield replace(form, why=why, outcome=Outcome.FLAGGED if why else Outcome.ACCEPTED)
 

@@ -168,9 +168,7 @@ def _sorted_out(items: Sequence[Item]) -> tuple[list[Item], list[Refusal]]:
         if not item.is_standard:
             why = "its passage is perturbed already"
         elif kind_of(item.answer_type) is PerturbationKind.NONE:
-            why = (
-                f"an answer of type {item.answer_type} is not perturbed; answer_type can be year, number, name or city"
-            )
+            why = f"an answer of type {item.answer_type} is not perturbed; year, number, name and city are"
         elif answers.normalise(item.gold_answer, item.answer_type, item.unit) is None:
             why = f"the gold answer is no {item.answer_type}"
         elif item.question_id in kept:

@@ -107,6 +107,11 @@ def test_facts_that_keep_every_rule(facts: Write) -> None:
         ),
         ({"unit": "metres"}, "unit", "its unit 'metres'"),
         (
+            {"answer_type": "number", "unit": "arches"},
+            "unit",
+            "the passage states 1874 without its unit 'arches' right behind it",
+        ),
+        (
             {"context": "The viaduct of Marnow, begun in 1870. Opened 1874."},
             "no second year",
             "another four-digit number, 1870",

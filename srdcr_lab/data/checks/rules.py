@@ -82,6 +82,8 @@ def passage_and_question_agree(fact: Fact) -> Iterator[str]:
 def unit_fits(fact: Fact) -> Iterator[str]:
     if (fact.answer_type is AnswerType.NUMBER) is not bool(fact.unit):
         yield f"the answer is a {fact.answer_type}, its unit {fact.unit!r}; a number has one, nothing else has"
+    elif fact.unit and any(span.partial for span in fact.stated_in(fact.context)):
+        yield f"the passage states {fact.gold_answer} without its unit {fact.unit!r} right behind it"
 
 
 def no_second_year(fact: Fact) -> Iterator[str]:

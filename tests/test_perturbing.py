@@ -15,12 +15,14 @@ from tests.scripted import item
 
 YEAR, NUMBER, NAME, CITY, TEXT = AnswerType
 DERIVED = "a word derived from the answer stands in the passage: 'curies'"
+SHARED = "another person may share the surname: 'Pierre and Marie Curie came.'"
 NAMES = ("Jørn Utzon", "Tove Jansson", "George de Mestral", "Oscar Niemeyer", "Nils Bohlin", "Marcus Currie")
 
 
 def standard(passage: str, gold: str, answer_type: AnswerType = YEAR, **fields: object) -> Item:
-    one = replace(item(), context=passage, gold_answer=gold, claimed_answer=gold, answer_type=answer_type)
-    return replace(one, **fields)
+    asked = "When was it?" if answer_type is YEAR else "What was it?"
+    one = replace(item(), question=asked, context=passage, gold_answer=gold, claimed_answer=gold)
+    return replace(one, answer_type=answer_type, **fields)
 
 
 def form(one: Item, tag: str, pool: tuple[str, ...] | None = None) -> Form:
@@ -91,6 +93,11 @@ def test_a_factor_keeps_precision_unit_and_hedge(gold: str, tag: str, claim: str
 def test_a_factor_that_says_nothing_is_refused(gold: str, tag: str, why: str) -> None:
     made = form(standard(f"It was {gold}.", gold, NUMBER), tag)
     assert (made.outcome, made.why) == (Outcome.REFUSED, (why,))
+
+
+def test_a_year_that_was_taken_for_a_number_is_refused() -> None:
+    made = form(replace(standard("Built about 1835.", "about 1835", NUMBER), question="When was it built?"), "x2")
+    assert made.why == ("the question asks for a year, and about 1835 is one: say so in answer_type",)
 
 
 def test_rounding_that_moves_the_factor_is_flagged() -> None:
@@ -184,6 +191,11 @@ def test_a_small_particle_gets_its_capital_at_the_head_of_a_sentence() -> None:
         ("In 1914–18 there was war.", "1914", YEAR, "a range with a short end is not taken apart"),
         ("Built in 1874, a child of the 1870s.", "1874", YEAR, "the passage names the decade: '1870s'"),
         ("Built in 1874, in '74 that is.", "1874", YEAR, 'the passage has the year in short: "\'74"'),
+        ("Built in 1874 (MDCCCLXXIV).", "1874", YEAR, "the year in Roman numerals: 'MDCCCLXXIV'"),
+        ("Marie Curie met the Joliot-Curies and Irène Joliot-Curie.", "Marie Curie", NAME, "another person's"),
+        ("York, not New York.", "York", CITY, "the answer is part of another name: 'York, not New York.'"),
+        ("They won 30–10.", "30", NUMBER, "'30' stands in a range or a score"),
+        ("Give 10 to 20 mg.", "20", NUMBER, "'20' stands in a range or a score"),
         ("It opened long ago.", "1874", YEAR, "the passage does not state the answer 1874"),
         ("In the 3rd century.", "300", YEAR, "the passage does not state the answer 300"),
         ("Marie Curie met Pierre Curie.", "Marie Curie", NAME, "the surname may be another person's"),
@@ -249,9 +261,22 @@ def test_a_range_is_not_turned_round() -> None:
             NUMBER,
             "a second figure stands in brackets behind it: 'km (60 min)'",
         ),
-        ("1,250 men, 51% of us, fell.", "1,250", NUMBER, "a share in the same sentence may give the number away: '51%'"),
+        (
+            "1,250 men, 51% of us, fell.",
+            "1,250",
+            NUMBER,
+            "a share in the same sentence may give the number away: '51%'",
+        ),
         ("Of 1,250 men, 1,245 came.", "1,250", NUMBER, "a number close to it stands in the passage: 1,245"),
         ("Marie Curie came; Marie won.", "Marie Curie", NAME, "the given name stands by itself: 'marie'"),
+        (
+            "Pierre and Marie Curie came.",
+            "Marie Curie",
+            NAME,
+            SHARED,
+        ),
+        ("51 percent came.", "51 percent", NUMBER, "a share above 100 %"),
+        ("Of 1,250 men the 1,250th won.", "1,250", NUMBER, "the number stands there as an ordinal: '1,250th'"),
         ("She, Curie, came.", "Marie Curie", NAME, "the passage has the surname alone"),
         ("Marie Curie, of the Curies.", "Marie Curie", NAME, DERIVED),
         ("The Basel Zoo is old.", "Basel", CITY, "the answer stands in a longer name: 'The Basel Zoo is old.'"),

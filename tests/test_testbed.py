@@ -90,12 +90,6 @@ def test_real_questions_get_real_substitutes(testbed: ItemSet, every_fact: Path)
     assert not {each.claimed_answer for each in lies(testbed) if each.domain in ("names", "cities")} & invented
 
 
-def test_the_testbed_is_seeded(testbed: ItemSet) -> None:
-    other = load_items("facts:testbed", seed=1)
-    assert len(other) == len(testbed)
-    assert other.items != testbed.items
-
-
 def test_the_grid_has_every_question_and_nearly_every_perturbation(grid: ItemSet) -> None:
     """Some doses and counts are so small that a factor rounds to the truth, to zero, or to another factor's claim."""
     of = Counter(each.question_id for each in grid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -9,12 +10,15 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from srdcr_lab import answers
 from srdcr_lab.answers.quantities import plain
 from srdcr_lab.answers.respelling import last_place
+from srdcr_lab.answers.units import meanings
 from srdcr_lab.data.levels import Substitution, level_of_factor, level_of_offset, level_of_substitution
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
 YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
 SIGNED_YEAR_OFFSETS = tuple(sign * offset for offset in YEAR_OFFSETS for sign in (1, -1))
 FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
+_ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|(?:what|which) year)(?!\w)", re.IGNORECASE)
+_LIKE_A_YEAR = re.compile(r"1\d{3}|20\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,10 @@ def _factor(item: Item, gold: str, factor: float) -> Claim:
         value = Decimal(number)
     except InvalidOperation:
         return replace(claim, refusal=f"{item.gold_answer} is a time of day or a ratio, which a factor does not fit")
+    if _ASKS_FOR_A_YEAR.search(item.question) and _LIKE_A_YEAR.fullmatch(number) and "," not in item.gold_answer:
+        return replace(
+            claim, refusal=f"the question asks for a year, and {item.gold_answer} is one: say so in answer_type"
+        )
     exact = value * Decimal(repr(factor))
     new = _rounded(exact, last_place(item.gold_answer, value))
     if not new:
@@ -93,6 +101,8 @@ def _factor(item: Item, gold: str, factor: float) -> Claim:
     flags = []
     if abs(new / exact - 1) > Decimal("0.1"):
         flags.append(f"rounding to the precision of {item.gold_answer} makes the factor {new / value:.3g}")
+    if meanings(unit or item.unit) == meanings("%") and value <= 100 < new:
+        flags.append("a share above 100 %")
     if 1 in (value, new):
         flags.append("one is singular: verbs and nouns may disagree")
     return replace(claim, canonical=canonical, answer=_restated(item, gold, canonical), flags=tuple(flags))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -10,7 +11,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.spans import Span, fold_letters
 from srdcr_lab.data.perturbing.changes import Change, applied, change, places
 from srdcr_lab.data.perturbing.claims import Claim
-from srdcr_lab.data.perturbing.dependents import beside_the_claim, dependents
+from srdcr_lab.data.perturbing.dependents import dependents, flags_of_claim
 from srdcr_lab.data.perturbing.mentions import mentions, range_runs_backwards
 from srdcr_lab.records import AnswerType, Item
 
@@ -49,7 +50,7 @@ def forms(item: Item, claims: Iterable[Claim]) -> Iterator[Form]:
         if form.outcome is Outcome.REFUSED:
             yield form
             continue
-        own = beside_the_claim(item, int(claim.canonical)) if item.answer_type is AnswerType.YEAR else ()
+        own = flags_of_claim(item, claim.canonical)
         why = (*claim.flags, *found.flags, *flags, *own, *form.why)
         yield replace(form, why=why, outcome=Outcome.FLAGGED if why else Outcome.ACCEPTED)
 
@@ -111,7 +112,9 @@ def _still_true(false: Item, spans: tuple[Span, ...]) -> str:
 def _not_stated(false: Item, changes: list[Change]) -> str:
     """Why the claim cannot be read back from every place where it was written."""
     found = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
+    starts = [span.start for span in found]
     for start, each in zip(places(changes), changes, strict=True):
-        if not any(start <= span.start and span.end <= start + len(each.after) for span in found):
+        at = bisect_left(starts, start)
+        if at == len(found) or found[at].end > start + len(each.after):
             return f"{each.after!r} would not be read as {false.claimed_answer} in its place"
     return ""

@@ -28,7 +28,11 @@ _SHORT_END = re.compile(r"[ \u00a0]?[-–—/][ \u00a0]?(\d{1,2})(?![\d.,]?\d)")
 _BETWEEN = r"(?:[ \u00a0]?[-–—][ \u00a0]?(?:\w+[ \u00a0])?|[ \u00a0](?:to|until)[ \u00a0])"
 _RANGE_AFTER = re.compile(rf"{_BETWEEN}(\d{{3,4}})(?!\w)")
 _RANGE_BEFORE = re.compile(rf"(?<!\w)(\d{{3,4}}){_BETWEEN}\Z")
-_NAME_BEFORE = re.compile(r"([^\W\d_][\w'’.-]*)[ \u00a0]\Z")
+_NAME_BEFORE = re.compile(r"([^\W\d_][\w'’.]*)[ \u00a0‐-]\Z")
+_AND_BEFORE = re.compile(r"([^\W\d_][\w'’.-]*)[ \u00a0](?:and|&)[ \u00a0]\Z")
+_NUMBER_RANGE = re.compile(r"[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\d")
+_NUMBER_RANGE_BEFORE = re.compile(r"\d[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\Z")
+_PARTS_OF_NAMES = frozenset("new east west north south upper lower port fort mount lake san santa saint st".split())
 _NAME_AFTER = re.compile(r"(?:['’]s)?[ \u00a0-]([^\W\d_][\w'’-]*)")
 _HONORIFICS = frozenset(
     "dr mr mrs ms miss sir dame lord lady prof professor doctor president king queen captain general admiral colonel "
@@ -36,7 +40,9 @@ _HONORIFICS = frozenset(
 )
 _OPENERS = frozenset(
     "the a an in on at by of for from with to as after before when while then there here it but and or so yet only "
-    "his her its their once later soon today since until although because if that this both not no now".split()
+    "his her its their once later soon today since until although because if that this both not no now near around "
+    "outside inside within across through throughout under over between against behind beyond unlike like either via "
+    "my our your every each all some many most where who which what why how".split()
 )
 
 
@@ -84,9 +90,8 @@ def _years(item: Item, spans: list[Span]) -> Iterator[tuple[bool, str]]:
 
 def range_runs_backwards(passage: str, span: Span, new: int) -> str:
     """The range that the new year would turn round ("1934–1918"), or nothing."""
-    folded = fold_digits(passage)
-    before = _RANGE_BEFORE.search(folded, max(0, span.start - 20), span.start)
-    after = _RANGE_AFTER.match(folded, span.end)
+    before = _RANGE_BEFORE.search(fold_digits(passage[max(0, span.start - 20) : span.start]))
+    after = _RANGE_AFTER.match(fold_digits(passage[span.end : span.end + 40]))
     start = int(before[1]) if before else None
     end = int(after[1]) if after else None
     if (start is not None and start >= new) or (end is not None and end <= new):
@@ -106,6 +111,10 @@ def _numbers(item: Item, spans: list[Span]) -> Iterator[tuple[bool, str]]:
         quantity = found.get(span.start)
         if quantity is None or value not in quantity.readings:
             yield True, f"an alias states another number: {around!r}"
+        elif _NUMBER_RANGE.match(folded, span.end) or _NUMBER_RANGE_BEFORE.search(
+            folded, max(0, span.start - 8), span.start
+        ):
+            yield True, f"{span.surface!r} stands in a range or a score: {around!r}"
         elif _may_be_a_date(folded, span, value):
             yield True, f"{span.surface!r} may belong to a date: {around!r}"
         elif span.partial and not telling and (whole or len(spans) > 1):
@@ -135,8 +144,13 @@ def _names(item: Item, spans: list[Span]) -> Iterator[tuple[bool, str]]:
         before = _NAME_BEFORE.search(item.context, max(0, span.start - 30), span.start)
         after = _NAME_AFTER.match(item.context, span.end)
         short = item.answer_type is AnswerType.NAME and len(tokens(span.surface)) < len(tokens(item.gold_answer))
+        joined = _AND_BEFORE.search(item.context, max(0, span.start - 30), span.start)
         if short and before and _is_given_name(before[1], own):
             yield True, f"the surname may be another person's: {around!r}"
+        elif item.answer_type is AnswerType.CITY and before and before[1].casefold() in _PARTS_OF_NAMES:
+            yield True, f"the answer is part of another name: {around!r}"
+        elif item.answer_type is AnswerType.NAME and joined and _is_given_name(joined[1], own):
+            yield False, f"another person may share the surname: {around!r}"
         if after and after[1][0].isupper() and not after[1].isupper() and after[1].casefold() not in _OPENERS:
             yield short, f"the answer stands in a longer name: {around!r}"
 

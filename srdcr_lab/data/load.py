@@ -25,9 +25,9 @@ def load_items(source: str | Path | pd.DataFrame | ItemSet = "facts", *, seed: i
     ----------
     source : ``facts``, ``facts:testbed``, ``facts:grid``; a benchmark such as ``ramdocs`` (fetched before with
         ``srdcr data fetch``), or ``ramdocs=FILE`` (a file as published); a CSV, JSONL or Parquet file, or a DataFrame
-        with the columns `question, gold_answer, context` and any of `claimed_answer, domain, answer_type, aliases, unit, question_id,
-        item_id, perturbation_kind, perturbation_value, level, is_exemplar`.
-    seed : of the testbed's draw of offsets.
+        with the columns `question, gold_answer, context` and any of `claimed_answer, domain, answer_type, aliases,
+        unit, question_id, item_id, perturbation_kind, perturbation_value, level, is_exemplar`.
+    seed : of the testbed's draw of questions and perturbations.
 
     Raises
     ------

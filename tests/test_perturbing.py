@@ -254,7 +254,13 @@ def test_a_range_is_not_turned_round() -> None:
         ("In 1874; in 1875 it fell.", "1874", YEAR, "another year of the passage is close to the truth: 1875"),
         ("In 1874, late in the 19th century.", "1874", YEAR, "the passage names the century: '19th century'"),
         ("On 29 February 1872.", "1872", YEAR, "29 February does not exist in 1722"),
-        ("Of 1,250 men half fell.", "1,250", NUMBER, "a share or a multiple may give the number away: 'half'"),
+        (
+            "Of 1,250 men half fell, 625.",
+            "1,250",
+            NUMBER,
+            "a share or a multiple gives the number away: 'half' and 625",
+        ),
+        ("1,250 came: 800 men, 450 boys.", "1,250", NUMBER, "two other numbers add up to it: 450 and 800"),
         (
             "The 98 km (60 min) are long.",
             "98 km",
@@ -286,6 +292,10 @@ def test_flagged(passage: str, gold: str, answer_type: AnswerType, why: str) -> 
     tag = {YEAR: "-150", NUMBER: "x2"}.get(answer_type, "comical")
     made = form(standard(passage, gold, answer_type), tag)
     assert (made.outcome, made.why) == (Outcome.FLAGGED, (why,))
+
+
+def test_a_multiple_that_no_number_goes_with_is_no_flag() -> None:
+    assert form(standard("Give 6 mg; if need be, twice that.", "6 mg", NUMBER), "x2").outcome is Outcome.ACCEPTED
 
 
 def test_a_century_that_the_claim_lies_in_too_is_no_flag() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
 from srdcr_lab import answers
@@ -12,11 +12,13 @@ from srdcr_lab.answers.spans import fold_digits
 from srdcr_lab.answers.units import meanings
 from srdcr_lab.records import Item
 
-_MULTIPLE = re.compile(
-    r"(?<!\w)(?:half|halves|twice|thrice|double[ds]?|triple[ds]?|quadrupled?|a (?:third|quarter|fifth|tenth) of"
-    r"|(?:two|three|four|five|ten) times)(?!\w)",
-    re.IGNORECASE,
-)
+_RATIOS = {
+    "half": "0.5", "halves": "0.5", "third": "3", "thirds": "3", "quarter": "4", "quarters": "4", "fifth": "5",
+    "tenth": "10", "twice": "2", "double": "2", "doubled": "2", "thrice": "3", "triple": "3", "tripled": "3",
+    "three times": "3", "four times": "4", "five times": "5", "ten times": "10",
+}  # fmt: skip
+_MULTIPLE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
+_MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
 _SENTENCE_END = re.compile(r"[.!?]\s")
@@ -65,8 +67,8 @@ def in_another_unit(item: Item) -> Iterator[str]:
 def beside_the_number(item: Item) -> Iterator[str]:
     """What hangs on the gold number, whatever is claimed."""
     value, wanted = _gold_number(item)
-    if found := _MULTIPLE.search(item.context):
-        yield f"a share or a multiple may give the number away: {found[0]!r}"
+    others = _other_numbers(item.context, value, wanted)
+    yield from _worked_out(item.context, value, others)
     for found in _ORDINAL.finditer(fold_digits(item.context)):
         if found[1].replace(",", "") == value:
             yield f"the number stands there as an ordinal: {found[0]!r}"
@@ -77,25 +79,39 @@ def beside_the_number(item: Item) -> Iterator[str]:
         yield f"a share in the same sentence may give the number away: {share[0]!r}"
     if bracket := next(filter(None, (_BRACKET.match(item.context, m.end) for m in mentions)), None):
         yield f"a second figure stands in brackets behind it: {bracket[0].strip()!r}"
-    if close := _close_number(item.context, value, wanted):
-        yield f"a number close to it stands in the passage: {close}"
 
 
-def _close_number(passage: str, value: str, wanted: frozenset[str]) -> str:
-    """The first other number within two per cent, as it stands there; years and other units apart."""
-    try:
-        gold = Decimal(value)
-    except InvalidOperation:
-        return ""
+def _other_numbers(passage: str, value: str, wanted: frozenset[str]) -> dict[Decimal, str]:
+    """Other numbers of a passage, each as it stands there first; clock times, years and other units apart."""
+    others: dict[Decimal, str] = {}
     for quantity in quantities(passage):
         stated, reading = passage[quantity.start : quantity.end], quantity.readings[0]
         looks_a_year = len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
         other_unit = quantity.unit and not quantity.unit & wanted
-        if looks_a_year or other_unit or ":" in reading or value in quantity.readings:
-            continue
-        if gold and abs(Decimal(reading) / gold - 1) <= _CLOSE:
-            return stated
-    return ""
+        if not (looks_a_year or other_unit or ":" in reading or value in quantity.readings):
+            others.setdefault(Decimal(reading), stated)
+    return others
+
+
+def _worked_out(passage: str, value: str, others: Mapping[Decimal, str]) -> Iterator[str]:
+    """How the gold number could be worked out from others: a rounded one, a stated multiple, a sum of two."""
+    try:
+        gold = Decimal(value)
+    except InvalidOperation:
+        return
+    if close := next((stated for number, stated in others.items() if gold and abs(number / gold - 1) <= _CLOSE), ""):
+        yield f"a number close to it stands in the passage: {close}"
+    for found in _MULTIPLE.finditer(passage):
+        ratio = Decimal(_RATIOS[found[0].lower()])
+        if of := others.get(gold * ratio) or others.get(gold / ratio):
+            yield f"a share or a multiple gives the number away: {found[0]!r} and {of}"
+            break
+    some = dict(list(others.items())[:_MOST_NUMBERS])
+    for number, stated in some.items():
+        rest = some.get(gold - number)
+        if rest and 0 < number < gold - number:
+            yield f"two other numbers add up to it: {stated} and {rest}"
+            break
 
 
 def _sentence(passage: str, place: int) -> str:

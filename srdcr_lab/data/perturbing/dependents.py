@@ -43,7 +43,7 @@ def _beside_a_name(item: Item) -> Iterator[str]:
             without = without.replace(surface, " ")
         if len(words[0]) > 2 and re.search(rf"(?<!\w){re.escape(words[0])}(?!\w)", without):
             yield f"the given name stands by itself: {words[0]!r}"
-    stems = "|".join(re.escape(word) for word in words if len(word) >= 4)
+    stems = "|".join(re.escape(word) for word in words if len(word) > 4)
     derived = re.search(rf"(?<!\w)(?:{stems})[^\W\d_]{{1,6}}(?!\w)", folded) if stems else None
     if derived:
         yield f"a word derived from the answer stands in the passage: {derived[0]!r}"

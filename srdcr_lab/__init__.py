@@ -12,14 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from srdcr_lab.data import ItemSet, load_items, offset_year, year_forms
+    from srdcr_lab.data import ItemSet, Perturbed, load_items, offset_year, perturb, year_forms
     from srdcr_lab.records import BadInput, CallFailed, Item, SrdcrError, Stopped
     from srdcr_lab.study import Results, Study, load_model, load_run, load_runs
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "srdcr_lab.data": ("ItemSet", "load_items", "offset_year", "year_forms"),
+    "srdcr_lab.data": ("ItemSet", "Perturbed", "load_items", "offset_year", "perturb", "year_forms"),
     "srdcr_lab.records": ("BadInput", "CallFailed", "Item", "SrdcrError", "Stopped"),
     "srdcr_lab.study": ("Results", "Study", "load_model", "load_run", "load_runs"),
 }
@@ -30,6 +30,7 @@ __all__ = [
     "CallFailed",
     "Item",
     "ItemSet",
+    "Perturbed",
     "Results",
     "SrdcrError",
     "Stopped",
@@ -39,6 +40,7 @@ __all__ = [
     "load_run",
     "load_runs",
     "offset_year",
+    "perturb",
     "year_forms",
 ]
 

@@ -93,7 +93,7 @@ def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refus
 @pytest.mark.parametrize(
     ("items", "says"),
     [
-        ("nonsense", "unknown items 'nonsense'; expected facts, facts:testbed, facts:grid or a file"),
+        ("nonsense", "unknown items 'nonsense'; expected facts, facts:testbed, facts:grid, a benchmark (clasheval, "),
         ("facts:moon", "unknown items 'facts:moon'"),
         ("missing.csv", "there is no file missing.csv"),
         ("pyproject.toml", "items come as .csv, .jsonl or .parquet, not .toml"),

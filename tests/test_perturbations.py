@@ -56,9 +56,13 @@ def test_all_forms_of_a_question() -> None:
     ]  # fmt: skip
 
 
-def test_a_year_with_an_era_is_offset_as_a_number() -> None:
-    lie = offset_year(bridge("Fought in AD 1066.", gold="AD 1066"), 20)
-    assert (lie.claimed_answer, lie.context) == ("1086", "Fought in 1086.")
+@pytest.mark.parametrize(
+    ("gold", "offset", "claim"),
+    [("AD 1066", 20, "AD 1086"), ("44 BC", 20, "24 BC"), ("44 BC", -20, "64 BC"), ("about 1835", 40, "about 1875")],
+)
+def test_an_era_and_a_hedge_stay(gold: str, offset: int, claim: str) -> None:
+    lie = offset_year(bridge(f"Fought in {gold}.", gold=gold), offset)
+    assert (lie.claimed_answer, lie.context) == (claim, f"Fought in {claim}.")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def test_a_year_with_an_era_is_offset_as_a_number() -> None:
         (item(1934), 20, "only a standard item"),
         (replace(bridge(), answer_type=AnswerType.NUMBER), 20, "whose answer is a year"),
         (bridge("It was the year 64.", gold="64"), -100, "lies before the year 1"),
-        (bridge("In 44 BC.", gold="44 BC"), 20, "lies before the year 1"),
+        (bridge("In 44 BC.", gold="44 BC"), 60, "lies after the year 1 BC"),
         (bridge(gold="long ago"), 20, "is no year"),
     ],
 )
@@ -84,9 +88,3 @@ def test_no_shipped_lie_keeps_the_truth() -> None:
         if not lie.is_standard:
             assert not answers.find(lie.context, lie.gold_answer, lie.answer_type), lie.item_id
             assert answers.find(lie.context, lie.claimed_answer, lie.answer_type), lie.item_id
-
-
-def test_the_first_mention_alone_can_be_changed() -> None:
-    item = bridge("Built in 1874. It opened in 1874.")
-    assert offset_year(item, 20, every_mention=False).context == "Built in 1894. It opened in 1874."
-    assert offset_year(item, 20).context == "Built in 1894. It opened in 1894."

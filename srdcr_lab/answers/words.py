@@ -16,6 +16,7 @@ MAGNITUDES = {"dozen": 12, "hundred": 100, "bn": 10**9} | SCALES
 _WORD = re.compile(r"(?<!\w)(?:" + "|".join([*UNITS, *TENS, "dozen", "hundred", *SCALES]) + r")(?!\w)", re.IGNORECASE)
 _GAP = re.compile(r"(?:[ \t\xa0]{1,2}|-|\s?\n)(and\s)?", re.IGNORECASE)
 _INDEFINITE = re.compile(r"(?<!\w)an?[ \xa0]\Z", re.IGNORECASE)
+_HALF_BEFORE = re.compile(r"(?<!\w)half[ \xa0]\Z", re.IGNORECASE)  # "half a dozen" is no 12
 _PRONOUN_BEFORE = re.compile(r"(?<!\w)(?:no|any|every|some|each|this|that|which|the)[ \xa0-]\Z", re.IGNORECASE)
 _PRONOUN_AFTER = re.compile(r"[ \xa0-](?:of|another|and a half|half)(?!\w)|'s", re.IGNORECASE)
 _HALF_AFTER = re.compile(
@@ -107,7 +108,7 @@ def spelled_numbers(text: str) -> list[Spelled]:
         start, first = tokens[i].start, tokens[i].word
         if first in ("hundred", "dozen") or first in SCALES:
             article = _INDEFINITE.search(text, max(0, start - 4), start)
-            if article is None:
+            if article is None or _HALF_BEFORE.search(text, max(0, article.start() - 6), article.start()):
                 i += 1
                 continue
             start = article.start()

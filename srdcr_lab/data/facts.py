@@ -1,17 +1,21 @@
-"""The shipped facts: standard items, and testbeds of paired standard and perturbed ones."""
+"""The shipped facts: standard items, a testbed of paired items, and the grid of every perturbation."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from functools import cache
-from itertools import cycle
 
+from srdcr_lab.data import testbed as drawing
 from srdcr_lab.data.itemset import ItemSet
-from srdcr_lab.data.perturbations import YEAR_OFFSETS, offset_year, signed, year_forms
+from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS
+from srdcr_lab.data.perturbing.forms import Form
+from srdcr_lab.data.perturbing.pools import pools_of
+from srdcr_lab.data.perturbing.table import Perturber, checked_offsets
 from srdcr_lab.data.tables import items_from_frame, read_table
 from srdcr_lab.records import Exemplar, Item
 from srdcr_lab.shipped import folder
+
+_WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
 
 
 @cache
@@ -32,22 +36,39 @@ def standard() -> ItemSet:
     return items_from_frame(frame, "facts", exemplars())
 
 
-def testbed(seed: int = 0, offsets: Sequence[int] = YEAR_OFFSETS, *, every_mention: bool = True) -> ItemSet:
-    """`facts:testbed`: each question once with its true passage and once with a false one (paper, 4.4).
+@cache
+def _invented() -> frozenset[str]:
+    """Questions of the controls, whose answers are no substitutes for real ones."""
+    frame = read_table(folder("facts") / "facts.csv")
+    return frozenset(frame.loc[frame["fame_band"] == "invented", "question_id"])
 
-    Signed offsets go round over the shuffled questions, so that offsets and signs are balanced.
+
+@cache
+def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
+    """`facts:testbed`: 600 items when all facts are there, each question once true and once false (paper, 4.4).
+
+    150 event years, as many under each of the `offsets` and either sign, and 30 questions of each other domain,
+    evenly over the levels; where there are fewer facts, all of them. Questions, offsets and factors are drawn by the
+    seed; a flagged form (a claim in the future, say) is taken only where too few others are left, so older events
+    fill the larger offsets ahead.
     """
-    order = list(standard().items)
-    random.Random(seed).shuffle(order)
-    turns = dict(zip((item.item_id for item in order), cycle(signed(offsets)), strict=False))
-    pairs = ((item, offset_year(item, turns[item.item_id], every_mention=every_mention)) for item in standard().items)
-    return _set("facts:testbed", [form for pair in pairs for form in pair])
+    return _set("facts:testbed", drawing.paired(standard().items, _forms_by(seed, offsets).forms, seed))
 
 
-def grid(offsets: Sequence[int] = YEAR_OFFSETS, *, every_mention: bool = True) -> ItemSet:
-    """`facts:grid`: every question standard and under every one of its perturbations."""
-    forms = (year_forms(item, offsets, every_mention=every_mention) for item in standard())
-    return _set("facts:grid", [form for of_one in forms for form in of_one])
+@cache
+def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
+    """`facts:grid`: every question standard and under every perturbation its passage allows."""
+    perturber = _forms_by(0, offsets)
+    return _set("facts:grid", [each for item in standard() for each in _with_forms(item, perturber.forms(item))])
+
+
+def _with_forms(item: Item, forms: Sequence[Form]) -> list[Item]:
+    return [item, *(form.item for form in forms if form.item is not None)]
+
+
+def _forms_by(seed: int, offsets: tuple[int, ...]) -> Perturber:
+    pools = pools_of(item for item in standard() if item.question_id not in _invented())
+    return Perturber(offsets=checked_offsets(offsets), pools=pools, seed=seed, present=_WRITTEN)
 
 
 def _set(name: str, items: list[Item]) -> ItemSet:

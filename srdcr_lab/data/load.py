@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab.data import facts
+from srdcr_lab.data.benchmarks import BENCHMARKS, load_benchmark
+from srdcr_lab.data.benchmarks.published import has_columns_of
 from srdcr_lab.data.itemset import ItemSet
-from srdcr_lab.data.perturbations import YEAR_OFFSETS
+from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS
 from srdcr_lab.data.tables import items_from_frame, read_table
 from srdcr_lab.records import BadInput
 
@@ -23,17 +25,17 @@ def load_items(
     *,
     seed: int = 0,
     year_offsets: Sequence[int] = YEAR_OFFSETS,
-    every_mention: bool = True,
 ) -> ItemSet:
     """Items to evaluate, with their exemplars.
 
     Parameters
     ----------
-    source : ``facts``, ``facts:testbed``, ``facts:grid``, a CSV, JSONL or Parquet file, or a DataFrame with the columns
-        `question, gold_answer, context` and any of `claimed_answer, domain, answer_type, aliases, unit, question_id,
-        item_id, perturbation_kind, perturbation_value, level, is_exemplar`.
-    seed : of the testbed's draw of offsets.
-    year_offsets, every_mention : how the passages of the shipped testbeds lie (`srdcr_lab.data.perturbations`).
+    source : ``facts``, ``facts:testbed``, ``facts:grid``; a benchmark such as ``ramdocs`` (fetched before with
+        ``srdcr data fetch``), or ``ramdocs=FILE`` (a file as published); a CSV, JSONL or Parquet file, or a DataFrame
+        with the columns `question, gold_answer, context` and any of `claimed_answer, domain, answer_type, aliases,
+        unit, question_id, item_id, perturbation_kind, perturbation_value, level, is_exemplar`.
+    seed : of the testbed's draw of questions and perturbations.
+    year_offsets : by how many years, either way, the passages of the shipped testbed and grid lie.
 
     Raises
     ------
@@ -48,12 +50,20 @@ def load_items(
         case "facts":
             return facts.standard()
         case "facts:testbed":
-            return facts.testbed(seed, year_offsets, every_mention=every_mention)
+            return facts.testbed(seed, tuple(year_offsets))
         case "facts:grid":
-            return facts.grid(year_offsets, every_mention=every_mention)
+            return facts.grid(tuple(year_offsets))
+    name, given, file = str(source).partition("=")
+    if name in BENCHMARKS:
+        return load_benchmark(name, Path(file) if given else None, facts.exemplars())
     path = Path(source)
     if not path.suffix and not path.exists():
         raise BadInput(
-            f"unknown items {str(source)!r}; expected {', '.join(SHIPPED)} or a file (.csv, .jsonl, .parquet)"
+            f"unknown items {str(source)!r}; expected {', '.join(SHIPPED)}, a benchmark ({', '.join(BENCHMARKS)}; "
+            "or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
         )
-    return items_from_frame(read_table(path), path.name, facts.exemplars())
+    frame = read_table(path)
+    look_alikes = [each.name for each in BENCHMARKS.values() if has_columns_of(frame, each)]
+    if look_alikes and "gold_answer" not in frame.columns:
+        raise BadInput(f"{path} has the columns of {look_alikes[0]} as published; write {look_alikes[0]}={path}")
+    return items_from_frame(frame, path.name, facts.exemplars())

@@ -1,66 +1,44 @@
-"""Make a passage lie by a known amount: signed offsets for years.
-
-The claim replaces the gold answer wherever the passage states it; a passage in which it is not found is refused.
-"""
+"""Short names for the perturbations of a year, as the notebooks use them; every kind is in `data.perturbing`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 from srdcr_lab import answers
-from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
+from srdcr_lab.data.levels import level_of_offset
+from srdcr_lab.data.perturbing.claims import SIGNED_YEAR_OFFSETS, YEAR_OFFSETS, offsets
+from srdcr_lab.data.perturbing.forms import forms
+from srdcr_lab.records import AnswerType, BadInput, Item
 
-YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
-_YEAR_LEVELS = ((20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE))
+__all__ = ["SIGNED_YEAR_OFFSETS", "YEAR_OFFSETS", "level_of_offset", "offset_year", "year_forms"]
 
-
-def signed(offsets: Sequence[int]) -> tuple[int, ...]:
-    """Each offset forwards and backwards in time."""
-    return tuple(sign * offset for offset in offsets for sign in (1, -1))
-
-
-def year_forms(item: Item, offsets: Sequence[int] = YEAR_OFFSETS, *, every_mention: bool = True) -> list[Item]:
-    """A standard item whose answer is a year, and its false forms: one for each signed offset."""
-    return [item, *(offset_year(item, offset, every_mention=every_mention) for offset in signed(offsets))]
+_FAR_AHEAD = 9999  # no claim is flagged as future: these functions return items, not an account
 
 
-def level_of_offset(offset: float) -> Level:
-    """The level of a year offset: up to 20 subtle, 40 mild, 60 moderate, beyond that blatant (paper, Figure 2)."""
-    return next((level for bound, level in _YEAR_LEVELS if abs(offset) <= bound), Level.BLATANT)
+def year_forms(item: Item) -> list[Item]:
+    """A standard item whose answer is a year, and its false forms: every signed offset that its passage allows."""
+    _refuse_all_but_years(item)
+    made = forms(item, offsets(item, SIGNED_YEAR_OFFSETS, _FAR_AHEAD))
+    return [item, *(form.item for form in made if form.item is not None)]
 
 
-def offset_year(item: Item, offset: int, *, every_mention: bool = True) -> Item:
-    """The standard item with `offset` years added to every mention of its answer, or to the first alone.
+def offset_year(item: Item, offset: int) -> Item:
+    """The standard item with `offset` years added to every mention of its answer.
 
     Raises
     ------
     BadInput
-        If the answer is no year, the passage does not state it, or the claim would leave the calendar (before year 1).
+        If the answer is no year or the passage cannot be made to lie by that much: the sentence says why.
     """
-    if item.answer_type is not AnswerType.YEAR or not item.is_standard or offset == 0:
-        raise BadInput(f"{item.item_id}: only a standard item whose answer is a year can be offset, and not by 0")
-    gold = answers.normalise(item.gold_answer, item.answer_type)  # also of "AD 1066" or "44 BC"
-    if gold is None:
+    _refuse_all_but_years(item)
+    if offset == 0:
+        raise BadInput(f"{item.item_id}: a year can be offset, but not by 0")
+    (form,) = forms(item, offsets(item, (offset,), _FAR_AHEAD))
+    if form.item is None:
+        raise BadInput(f"{item.item_id}: {'; '.join(form.why)}")
+    return form.item
+
+
+def _refuse_all_but_years(item: Item) -> None:
+    if item.answer_type is not AnswerType.YEAR or not item.is_standard:
+        raise BadInput(f"{item.item_id}: only a standard item whose answer is a year can be offset")
+    if answers.normalise(item.gold_answer, item.answer_type) is None:
         raise BadInput(f"{item.item_id}: the gold answer {item.gold_answer!r} is no year")
-    year = int(gold) + offset
-    if year < 1:
-        raise BadInput(f"{item.item_id}: {item.gold_answer} {offset:+d} lies before the year 1")
-    claim = str(year)
-    spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
-    if not spans:
-        raise BadInput(
-            f"{item.item_id}: the passage does not state the answer {item.gold_answer}, so it cannot be made to lie"
-        )
-    context = item.context
-    for span in reversed(spans if every_mention else spans[:1]):
-        context = context[: span.start] + claim + context[span.end :]
-    return replace(
-        item,
-        item_id=f"{item.question_id}@{offset:+d}",
-        context=context,
-        claimed_answer=claim,
-        perturbation_kind=PerturbationKind.OFFSET,
-        perturbation_value=float(offset),
-        level=level_of_offset(offset),
-    )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
 from srdcr_lab.data.itemset import ItemSet, answer_types
-from srdcr_lab.data.perturbations import level_of_offset
+from srdcr_lab.data.levels import level_of_factor, level_of_offset
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
 
 if TYPE_CHECKING:
@@ -23,8 +24,10 @@ LONGEST_PASSAGE = 100_000
 _DEFAULT_POOL = 8  # exemplars set aside per domain where the table brings none
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """A file's rows, as text where the format has no types.
+def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
+    """A file's rows, as text where the format has no types. `needed` are the columns an empty file is told to have.
+
+    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet.
 
     Raises
     ------
@@ -44,23 +47,26 @@ def read_table(path: Path) -> pd.DataFrame:
                 if not isinstance(frame.index, pd.RangeIndex):  # pandas takes the first cells for names of the rows
                     raise BadInput(f"{path}: the rows have more cells than the header; quote cells that hold a comma")
                 return frame
-            case ".jsonl" | ".ndjson":
-                return pd.DataFrame(_objects(path), dtype=object)
-            case ".parquet":
+            case ".jsonl" | ".ndjson" | ".json":
+                return pd.DataFrame(_objects(path, needed), dtype=object)
+            case ".parquet" | ".pqt":
                 return pd.read_parquet(path)
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
     except pd.errors.EmptyDataError:
-        raise BadInput(f"{path} is empty; it needs the columns {', '.join(REQUIRED)}") from None
+        raise BadInput(f"{path} is empty; it needs the columns {', '.join(needed)}") from None
     except (ValueError, OSError) as error:
         raise BadInput(f"cannot read {path} as {path.suffix[1:]}: {error}") from None
     raise BadInput(f"{path}: items come as .csv, .jsonl or .parquet, not {path.suffix or 'a file without an ending'}")
 
 
-def _objects(path: Path) -> list[dict[str, Any]]:
+def _objects(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
     """The objects of a JSON-lines file; lines end with a line feed alone, other separators may stand in a passage."""
+    text = path.read_text("utf-8-sig")
+    if path.suffix.lower() == ".json" and text.lstrip().startswith("["):
+        return _array(path, text)
     objects = []
-    for number, line in enumerate(path.read_text("utf-8-sig").split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -71,8 +77,20 @@ def _objects(path: Path) -> list[dict[str, Any]]:
             raise BadInput(f'{path}, line {number}: a line is an object such as {{"question": "…", …}}')
         objects.append(found)
     if not objects:
-        raise BadInput(f"{path} is empty; every line is an object with {', '.join(REQUIRED)}")
+        raise BadInput(f"{path} is empty; every line is an object with {', '.join(needed)}")
     return objects
+
+
+def _array(path: Path, text: str) -> list[dict[str, Any]]:
+    """The objects of a file that is one JSON array."""
+    try:
+        objects = json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"{path}: no JSON ({error})") from None
+    for number, found in enumerate(objects, start=1):
+        if not isinstance(found, dict):
+            raise BadInput(f'{path}, row {number}: a row is an object such as {{"question": "…", …}}')
+    return list(objects)
 
 
 def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: tuple[Exemplar, ...] = ()) -> ItemSet:
@@ -87,6 +105,41 @@ def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: tuple[Exempl
     BadInput
         Naming file, row and column of what is wrong.
     """
+    items: list[Item] = []
+    exemplars: list[Exemplar] = []
+    for found in checked_rows(frame, name):
+        if isinstance(found, BadInput):
+            raise found
+        if isinstance(found, Item):
+            items.append(found)
+        else:
+            exemplars.append(found)
+    if not items:
+        raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
+    chosen = with_exemplars(name, items, tuple(exemplars), exemplar_pool)
+    return replace(chosen, notes=(*_type_not_told(frame, items), *chosen.notes))
+
+
+def _type_not_told(frame: pd.DataFrame, items: Sequence[Item]) -> list[str]:
+    """A note where no column says how answers are compared, some are numbers, and they have no one type."""
+    numbers = sum(answers.infer_unit(item.gold_answer) is not None for item in items)
+    told = "answer_type" in frame.columns or any(item.answer_type is not AnswerType.TEXT for item in items)
+    if told or not numbers:
+        return []
+    return [
+        f"{numbers} of {len(items)} gold answers are numbers, and no column answer_type tells how to compare the "
+        f"answers: all are compared as text; add it ({answer_types()})"
+    ]
+
+
+def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | BadInput]:
+    """Each row as what it is: an item, an exemplar, or the sentence that says what is wrong with it.
+
+    Raises
+    ------
+    BadInput
+        If a needed column or every row is missing.
+    """
     absent = [column for column in REQUIRED if column not in frame.columns]
     if absent:
         raise BadInput(
@@ -96,23 +149,25 @@ def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: tuple[Exempl
     if frame.empty:
         raise BadInput(f"{name} has no rows")
     rows = [_Row(name, number, _texts(record)) for number, record in enumerate(frame.to_dict("records"), start=1)]
-    guessed = answers.guess_type([row.text("gold_answer") for row in rows])
-    items, exemplars = [], []
+    guessed = answers.guess_type([row.get("gold_answer") for row in rows])
     rows_of: dict[str, int] = {}
     questions: dict[str, Item] = {}
     for row in rows:
-        item = _item(row, guessed)
-        if row.get("is_exemplar").lower() in ("true", "1", "yes"):
-            exemplars.append(_as_exemplar(item))
-        elif item.item_id in rows_of:
-            raise row.bad("item_id", f"{item.item_id!r} stands in row {rows_of[item.item_id]} already; make it unique")
-        else:
-            _refuse_another_question(row, item, questions.setdefault(item.question_id, item))
-            rows_of[item.item_id] = row.number
-            items.append(item)
-    if not items:
-        raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
-    return with_exemplars(name, items, tuple(exemplars), exemplar_pool)
+        try:
+            yield _checked(row, guessed, rows_of, questions)
+        except BadInput as error:
+            yield error
+
+
+def _checked(row: _Row, guessed: AnswerType, rows_of: dict[str, int], questions: dict[str, Item]) -> Item | Exemplar:
+    item = _item(row, guessed)
+    if row.get("is_exemplar").lower() in ("true", "1", "yes"):
+        return _as_exemplar(item)
+    if item.item_id in rows_of:
+        raise row.bad("item_id", f"{item.item_id!r} stands in row {rows_of[item.item_id]} already; make it unique")
+    _refuse_another_question(row, item, questions.setdefault(item.question_id, item))
+    rows_of[item.item_id] = row.number
+    return item
 
 
 class _Row:
@@ -120,7 +175,9 @@ class _Row:
 
     def __init__(self, file: str, number: int, cells: Mapping[str, str]) -> None:
         self.file, self.number, self.cells = file, number, cells
-        for column, cell in cells.items():
+
+    def refuse_half_characters(self) -> None:
+        for column, cell in self.cells.items():
             if _HALF_CHARACTER.search(cell):
                 raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
 
@@ -160,6 +217,7 @@ def _texts(record: Mapping[Hashable, Any]) -> dict[str, str]:
 
 
 def _item(row: _Row, guessed: AnswerType) -> Item:
+    row.refuse_half_characters()
     question, gold, context = (row.text(column) for column in REQUIRED)
     if len(context) > LONGEST_PASSAGE:
         raise row.bad(
@@ -170,6 +228,7 @@ def _item(row: _Row, guessed: AnswerType) -> Item:
     aliases = tuple(alias.strip() for alias in row.get("aliases").split("|") if alias.strip())
     if answers.normalise(gold, answer_type, unit) is None:
         raise row.bad("gold_answer", f"{gold!r} is no answer of type {answer_type}; types are {answer_types()}")
+    _refuse_another_unit(row, gold, answer_type, unit)
     claim = row.get("claimed_answer", gold)
     perturbed = not answers.equal(claim, gold, answer_type, unit, aliases)
     kind = row.choice(
@@ -206,11 +265,23 @@ def _item(row: _Row, guessed: AnswerType) -> Item:
     )
 
 
+def _refuse_another_unit(row: _Row, gold: str, answer_type: AnswerType, unit: str) -> None:
+    """A gold answer that names a unit names the one of the column."""
+    if not unit:
+        return
+    if answer_type is not AnswerType.NUMBER:
+        raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
+    if " " in (answers.normalise(gold, answer_type, unit) or ""):  # the canonical form keeps a unit that disagrees
+        raise row.bad("unit", f"is {unit!r}, but the gold answer is {gold!r}; write both in one unit")
+
+
 def _level(kind: PerturbationKind, value: float | None) -> Level:
     if kind is PerturbationKind.NONE:
         return Level.STANDARD
     if kind is PerturbationKind.OFFSET and value is not None:
         return level_of_offset(value)
+    if kind is PerturbationKind.FACTOR and value is not None and value > 0:
+        return level_of_factor(value)
     return Level.MODERATE
 
 

@@ -81,8 +81,9 @@ class Choices:
     """The settings of a study. Thresholds and τ lie in [0, 1]; draws and tokens are counts.
 
     `gate` False leaves confidence out of the decision. `confidence` ``auto`` is `mean_logprob` where the model gives
-    log-probabilities, else `self_consistency`. `year_offsets` (years, either sign) make the false passages of the
-    shipped testbeds, in which `every_mention` of the answer is changed, or the first alone.
+    log-probabilities, else `self_consistency`. `year_offsets` (years, either sign) make the false
+    passages of the shipped testbed and grid. (The released code changes the first mention of a year alone; each shipped
+    passage has one.)
     """
 
     preset: str = "paper"
@@ -100,7 +101,6 @@ class Choices:
     answer_tokens: int = 32
     debate_tokens: int = 300
     year_offsets: tuple[int, ...] = (20, 40, 60, 100, 200)
-    every_mention: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.tau <= 1:
@@ -127,7 +127,6 @@ PRESETS = {
         highly_known_from=0.60,
         match=Match.ANYWHERE,
         year_offsets=(10, 20, 40, 60, 80, 100, 200, 300, 400, 500),
-        every_mention=False,
     ),
 }
 

@@ -85,9 +85,7 @@ class Study:
         self.choices: Choices = choices(
             preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence
         )
-        whole = load_items(
-            items, seed=seed, year_offsets=self.choices.year_offsets, every_mention=self.choices.every_mention
-        )
+        whole = load_items(items, seed=seed, year_offsets=self.choices.year_offsets)
         self.items = whole.limit(limit, seed)
         self.limit, self.seed = limit, seed
         self._models = open_all(

@@ -1,0 +1,140 @@
+"""Collecting items from published rows: what cannot serve is left out and counted, never silently."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from srdcr_lab import answers
+from srdcr_lab.data.itemset import ItemSet
+from srdcr_lab.data.tables import LONGEST_PASSAGE, with_exemplars
+from srdcr_lab.records import BadInput, Exemplar, Item
+
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+class Gathering:
+    """Items of one benchmark in the file's order, and how many passages were left out for which reason."""
+
+    def __init__(self, name: str, file: str) -> None:
+        self.name, self.file = name, file
+        self.items: list[Item] = []
+        self.ids: set[str] = set()
+        self.left_out: Counter[str] = Counter()
+        self.gold_beside_the_claim = 0
+
+    def leave_out(self, reason: str) -> None:
+        self.left_out[reason] += 1
+
+    def take(self, item: Item, *, stated: bool = False) -> bool:
+        """Keep the item if its passage states what it claims, and say whether it was kept.
+
+        `stated` is for yes-or-no questions, whose passages argue for an answer without containing the word.
+        """
+        reason = "it stands in an earlier row" if item.item_id in self.ids else _unfit(item, stated)
+        if reason:
+            self.leave_out(reason)
+            return False
+        if not item.is_standard and not stated:
+            self.gold_beside_the_claim += _mentions_gold(item)
+        self.items.append(item)
+        self.ids.add(item.item_id)
+        return True
+
+    def result(self, exemplar_pool: tuple[Exemplar, ...], *remarks: str) -> ItemSet:
+        """The items with exemplars, and notes on what was left out.
+
+        Raises
+        ------
+        BadInput
+            If nothing is left.
+        """
+        reasons = "; ".join(f"{count} because {reason}" for reason, count in self.left_out.most_common())
+        if not self.items:
+            raise BadInput(f"{self.file}: no row of {self.name} can be used: {reasons}")
+        notes = list(remarks)
+        if reasons:
+            notes.append(f"{self.name}: left out {self.left_out.total()} passages: {reasons}")
+        if self.gold_beside_the_claim:
+            notes.append(
+                f"{self.name}: {self.gold_beside_the_claim} false passages mention the gold answer beside their claim"
+            )
+        items = with_exemplars(self.name, self.items, (), exemplar_pool)
+        return replace(items, notes=(*notes, *items.notes))
+
+
+def _unfit(item: Item, stated: bool) -> str:
+    """Why an item cannot serve; empty where it can."""
+    if not item.question or not item.gold_answer or not item.claimed_answer or not item.context:
+        return "question, answer or passage is empty"
+    if len(item.context) > LONGEST_PASSAGE:
+        return f"the passage is longer than {LONGEST_PASSAGE:,} characters"
+    if answers.normalise(item.gold_answer, item.answer_type, item.unit) is None:
+        return f"the gold answer is no answer of type {item.answer_type}"
+    same = answers.equal(item.claimed_answer, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    if same is not item.is_standard:
+        return "the false passage claims a right answer"
+    aliases = item.aliases if item.is_standard else ()
+    if not stated and not answers.find(item.context, item.claimed_answer, item.answer_type, item.unit, aliases):
+        return f"the {'true' if item.is_standard else 'false'} passage does not contain its answer"
+    return ""
+
+
+def _mentions_gold(item: Item) -> bool:
+    """True where the passage has the gold answer as it is written; other spellings are too slow to look for here."""
+    if not any(form.lower() in item.context.lower() for form in (item.gold_answer, *item.aliases)):
+        return False
+    spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    return any(not span.partial for span in spans)
+
+
+class PublishedRow:
+    """One row of a published file, which knows its place for the sentence that says what is wrong."""
+
+    def __init__(self, file: str, number: int, cells: Mapping[Hashable, Any]) -> None:
+        self.file, self.number, self.cells = file, number, cells
+
+    def text(self, column: str) -> str:
+        """The cell as text, without white space around it; empty where it is missing."""
+        value = self.cells.get(column)
+        if value is None or value != value:
+            return ""
+        if isinstance(value, float) and value.is_integer():
+            return str(int(value))
+        if isinstance(value, (list, dict)) or type(value).__name__ == "ndarray":
+            raise self.bad(column, "is a list, a text was expected")
+        text = str(value).strip()
+        if _HALF_CHARACTER.search(text):
+            raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
+        return text
+
+    def _list(self, column: str) -> list[Any]:
+        value = self.cells.get(column)
+        if not isinstance(value, (list, tuple)) and type(value).__name__ != "ndarray":
+            raise self.bad(column, f"a list was expected, found {value!r:.40}")
+        return list(cast("list[Any]", value))
+
+    def texts(self, column: str) -> tuple[str, ...]:
+        """The cell as distinct texts."""
+        value = self._list(column)
+        return tuple(dict.fromkeys(str(each).strip() for each in value if str(each).strip()))
+
+    def objects(self, column: str, keys: Sequence[str]) -> list[dict[str, str]]:
+        """The cell as a list of objects with these keys, as texts."""
+        value = self._list(column)
+        for number, each in enumerate(value, start=1):
+            absent = [key for key in keys if not isinstance(each, dict) or not isinstance(each.get(key), str)]
+            if absent:
+                raise self.bad(column, f"entry {number} has no text {absent[0]!r}; expected {', '.join(keys)}")
+        return [{key: each[key].strip() for key in keys} for each in value]
+
+    def bad(self, column: str, what: str) -> BadInput:
+        return BadInput(f"{self.file}, row {self.number}, column {column}: {what}")
+
+
+def rows_of(frame: Any, file: str) -> list[PublishedRow]:
+    """The rows of a published table, numbered from 1."""
+    return [PublishedRow(file, number, cells) for number, cells in enumerate(frame.to_dict("records"), start=1)]

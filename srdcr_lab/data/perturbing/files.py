@@ -1,0 +1,121 @@
+"""Files around a perturbation: a table read row by row, the items written, the audit written. Whole files or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from srdcr_lab import answers
+from srdcr_lab.data.benchmarks import BENCHMARKS
+from srdcr_lab.data.facts import exemplars as shipped_exemplars
+from srdcr_lab.data.itemset import ItemSet
+from srdcr_lab.data.load import load_items
+from srdcr_lab.data.perturbing.audit_page import audit_page
+from srdcr_lab.data.perturbing.table import Perturbed, Refusal
+from srdcr_lab.data.tables import checked_rows, read_table
+from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ITEM_ENDINGS = (".csv", ".jsonl", ".parquet")
+AUDIT_ENDINGS = (".html", ".csv")
+
+
+def read_rows(path: Path) -> tuple[ItemSet, list[Refusal]]:
+    """A table's items with the exemplars it brings, and its rows that are no items: why, instead of giving up."""
+    found = list(checked_rows(read_table(path), path.name))
+    items = tuple(row for row in found if isinstance(row, Item))
+    evaluated = {item.question for item in items}
+    exemplars = tuple(row for row in found if isinstance(row, Exemplar) and row.question not in evaluated)
+    refused = [Refusal("", "", "", str(row)) for row in found if isinstance(row, BadInput)]
+    return ItemSet(path.name, items, exemplars), refused
+
+
+def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
+    """A file's rows as `read_rows` gives them, or a known set as `load_items` does."""
+    path = Path(source)
+    known = source.partition("=")[0] in BENCHMARKS or not (path.suffix or path.exists())
+    return (load_items(source), []) if known else read_rows(path)
+
+
+def checked_ending(path: Path, endings: Sequence[str]) -> Path:
+    """The path, if its ending is one that can be written.
+
+    Raises
+    ------
+    BadInput
+        If it is not, or its folder does not exist.
+    """
+    if path.suffix.lower() not in endings:
+        raise BadInput(f"{path}: expected a name that ends in {' or '.join(endings)}")
+    if not path.parent.is_dir():
+        raise BadInput(f"{path}: there is no folder {path.parent}; make it first")
+    return path
+
+
+def items_frame(items: ItemSet) -> pd.DataFrame:
+    """The columns of `Item` and `is_exemplar`, as `load_items` reads them; the shipped exemplars are not repeated."""
+    import pandas as pd
+
+    names = [field.name for field in fields(Item)]
+    rows = [{name: getattr(item, name) for name in names} | {"is_exemplar": ""} for item in items]
+    shipped = set(shipped_exemplars())
+    own = [exemplar for exemplar in items.exemplars if exemplar not in shipped]
+    for number, exemplar in enumerate(own, start=1):
+        rows.append(_exemplar_row(number, exemplar, items) | {"is_exemplar": "true"})
+    frame = pd.DataFrame(rows, columns=[*names, "is_exemplar"])
+    frame["aliases"] = ["|".join(aliases) if isinstance(aliases, tuple) else "" for aliases in frame["aliases"]]
+    frame["perturbation_value"] = frame["perturbation_value"].astype("Float64")
+    text = [name for name in frame.columns if name != "perturbation_value"]
+    frame[text] = frame[text].fillna("").astype(str)
+    return frame
+
+
+def _exemplar_row(number: int, exemplar: Exemplar, items: ItemSet) -> dict[str, object]:
+    types = dict.fromkeys(item.answer_type for item in items if item.domain == exemplar.domain)
+    fitting = (t for t in (*types, *AnswerType) if answers.find(exemplar.context, exemplar.answer, t))
+    return {
+        "item_id": f"exemplar-{number}",
+        "question_id": f"exemplar-{number}",
+        "question": exemplar.question,
+        "gold_answer": exemplar.answer,
+        "context": exemplar.context,
+        "claimed_answer": exemplar.answer,
+        "domain": exemplar.domain,
+        "answer_type": str(next(fitting, AnswerType.TEXT)),
+    }
+
+
+def write_items(items: ItemSet, path: Path) -> None:
+    """Items as CSV, JSON lines or Parquet, by the ending; `load_items` reads them back."""
+    frame = items_frame(items)
+    match checked_ending(path, ITEM_ENDINGS).suffix.lower():
+        case ".csv":
+            _whole(path, lambda part: frame.to_csv(part, index=False, lineterminator="\n"))
+        case ".jsonl":
+            _whole(path, lambda part: frame.to_json(part, orient="records", lines=True, force_ascii=False))
+        case _:
+            _whole(path, lambda part: frame.to_parquet(part, index=False))
+
+
+def write_audit(perturbed: Perturbed, path: Path) -> None:
+    """The audit as CSV or as a page of its own, by the ending."""
+    if checked_ending(path, AUDIT_ENDINGS).suffix.lower() == ".csv":
+        frame = perturbed.audit()
+        _whole(path, lambda part: frame.to_csv(part, index=False, lineterminator="\n"))
+    else:
+        page = audit_page(perturbed, f"Audit of {perturbed.items.name}")
+        _whole(path, lambda part: part.write_text(page, encoding="utf-8"))
+
+
+def _whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Write beside the path, then move into place: a reader never sees half a file."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        write(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,122 @@
+"""What is claimed instead of the truth, and at which level, worked by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from srdcr_lab.data import perturb
+from srdcr_lab.data.levels import Substitution, level_of_factor, level_of_offset, level_of_substitution
+from srdcr_lab.data.perturbing import FACTORS, Outcome
+from srdcr_lab.data.perturbing.pools import substitutions
+from srdcr_lab.records import BadInput, Level
+from tests.lies import CITY, NAME, NAMES, NUMBER, form, standard
+
+# -- levels ----------------------------------------------------------------------------------------------------------
+
+
+def test_levels_by_kind() -> None:
+    assert [level_of_offset(size).value for size in (20, -40, 60, 100, -200)] == [
+        "subtle", "mild", "moderate", "blatant", "blatant",
+    ]  # fmt: skip
+    levels = {factor: level_of_factor(factor).value for factor in FACTORS}
+    assert levels == {
+        0.1: "blatant", 0.2: "blatant", 0.4: "moderate", 0.8: "subtle", 1.2: "subtle", 1.5: "mild", 2.0: "mild",
+        3.0: "moderate", 5.0: "blatant", 10.0: "blatant",
+    }  # fmt: skip
+    assert [level_of_substitution(degree) for degree in Substitution] == [Level.SUBTLE, Level.MODERATE, Level.BLATANT]
+
+
+# -- claims ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gold", "tag", "claim"),
+    [
+        ("1,250", "x1.2", "1,500"),
+        ("1250", "x1.2", "1500"),
+        ("9.58", "x1.2", "11.50"),
+        ("8.90", "x0.1", "0.89"),
+        ("33", "x0.1", "3"),
+        ("45", "x0.1", "5"),  # half up
+        ("5 million", "x1.5", "7.5 million"),
+        ("about 50,000", "x1.2", "about 60,000"),
+        ("3,559 people", "x1.2", "4,271 people"),
+        ("98 km", "x0.4", "39 km"),
+        ("twelve", "x1.5", "eighteen"),
+        ("-5", "x2", "-10"),
+        ("2½", "x3", "7.5"),
+        ("٣٥", "x2", "٧٠"),
+    ],
+)
+def test_a_factor_keeps_precision_unit_and_hedge(gold: str, tag: str, claim: str) -> None:
+    made = form(standard(f"It was {gold}.", gold, NUMBER), tag)
+    assert made.item is not None
+    assert (made.item.claimed_answer, made.item.context) == (claim, f"It was {claim}.")
+    assert (made.item.perturbation_value, made.item.item_id) == (float(tag[1:]), f"q1@{tag}")
+
+
+@pytest.mark.parametrize(
+    ("gold", "tag", "why"),
+    [
+        ("1", "x1.2", "rounds to the gold answer 1"),
+        ("3", "x0.1", "rounds to 0"),
+        ("0", "x2", "0 times a factor is 0"),
+        ("1", "x1.5", "rounds to 2, as the factor 2 does"),
+        ("2:01:39", "x2", "2:01:39 is a time of day or a ratio, which a factor does not fit"),
+    ],
+)
+def test_a_factor_that_says_nothing_is_refused(gold: str, tag: str, why: str) -> None:
+    made = form(standard(f"It was {gold}.", gold, NUMBER), tag)
+    assert (made.outcome, made.why) == (Outcome.REFUSED, (why,))
+
+
+def test_a_year_that_was_taken_for_a_number_is_refused() -> None:
+    made = form(replace(standard("Built about 1835.", "about 1835", NUMBER), question="When was it built?"), "x2")
+    assert made.why == ("the question asks for a year, and about 1835 is one: say so in answer_type",)
+
+
+def test_rounding_that_moves_the_factor_is_flagged() -> None:
+    assert form(standard("It was 3.", "3", NUMBER), "x1.2").why == (
+        "rounding to the precision of 3 makes the factor 1.33",
+    )
+
+
+@pytest.mark.parametrize(
+    ("gold", "tag", "why"),
+    [
+        ("1990", "+40", "the claim 2030 lies in the future"),
+        ("66", "-100", "66 -100 lies before the year 1"),
+        ("44 BC", "+60", "44 BC +60 lies after the year 1 BC"),
+    ],
+)
+def test_years_beyond_now_or_their_era(gold: str, tag: str, why: str) -> None:
+    assert why in form(standard(f"It fell in the year {gold}.", gold), tag).why
+
+
+def test_slight_is_alike_and_comical_is_absurd() -> None:
+    one = standard("Marie Currer did it.", "Marie Currer", NAME)
+    claims = {claim.tag: claim.answer for claim in substitutions(one, NAMES, seed=0)}
+    slight = {next(c.answer for c in substitutions(one, NAMES, seed) if c.tag == "slight") for seed in range(20)}
+    assert "Marcus Currie" in slight
+    assert len(slight) == 3
+    assert claims["significant"] in set(NAMES) - slight
+    assert claims["comical"] not in NAMES
+
+
+def test_a_substitute_is_new_to_the_passage() -> None:
+    one = standard("Nils Bohlin, not Oscar Niemeyer or Utzon, did it.", "Nils Bohlin", NAME)
+    drawn = {claim.answer for seed in range(30) for claim in substitutions(one, NAMES, seed)}
+    assert not drawn & {"Nils Bohlin", "Oscar Niemeyer", "Jørn Utzon"}
+
+
+def test_a_small_pool_is_a_sentence_in_the_account_or_bad_input() -> None:
+    one = standard("Basel it was.", "Basel", CITY)
+    assert form(one, "slight").why == (
+        "the domain 'history' has 0 other answers of type city that the passage does not mention; "
+        "a substitution needs 4, so give a pool",
+    )
+    assert form(one, "comical").item is not None
+    with pytest.raises(BadInput, match="the pool has 2 names; a substitution needs at least 5, so add some"):
+        perturb([one], pool=["Ghent", "Parma", "Ghent", " "])

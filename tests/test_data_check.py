@@ -1,0 +1,269 @@
+"""`srdcr data check`: every finding of a table or a folder of facts, by row or id, and the counts beside them."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from srdcr_lab.data import load_items
+from srdcr_lab.data.checks import check_facts, check_table
+from srdcr_lab.data.checks.rules import RULES, Fact
+from srdcr_lab.data.tables import LONGEST_PASSAGE
+from srdcr_lab.records import AnswerType, BadInput
+from srdcr_lab.shipped import folder
+from tests.conftest import Srdcr
+
+COLUMNS = tuple(Fact.__dataclass_fields__)
+
+
+def fact(number: int, place: str, year: str = "1874", **changed: str) -> dict[str, str]:
+    """A row that keeps every rule."""
+    row = {
+        "question_id": f"years-{place.lower()}-{number}",
+        "domain": "years",
+        "question": f"In what year was the viaduct at {place} opened?",
+        "gold_answer": year,
+        "aliases": "",
+        "answer_type": "year",
+        "unit": "",
+        "context": f"Dr. Holt drew the viaduct of {place}. The first train crossed it in {year}.",
+        "subject": f"Viaduct of {place}",
+        "source_title": "invented",
+        "fame_band": "invented",
+        "checked_by": "by hand",
+    }
+    return {**row, **changed}
+
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Write:
+    """A folder of two facts, one exemplar and their look-ups; keywords change the first fact."""
+
+    def write(**changed: str) -> Path:
+        rows = {
+            "facts.csv": [fact(1, "Marnow", **changed), fact(2, "Skarn", "1911")],
+            "exemplars.csv": [fact(3, "Elvane", "1850")],
+        }
+        for name, content in rows.items():
+            with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, COLUMNS)
+                writer.writeheader()
+                writer.writerows(content)
+        ids = [row["question_id"] for content in rows.values() for row in content if row["question_id"] != "unseen"]
+        pd.DataFrame({"question_id": ids}).to_csv(tmp_path / "lookups.csv", index=False)
+        return tmp_path
+
+    return write
+
+
+# Facts ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_shipped_facts_pass(srdcr: Srdcr) -> None:
+    ended = srdcr("data", "check", folder("facts"))
+    assert ended.code == 0, ended.out
+    assert ended.out.endswith("nothing was found\n")
+    assert re.search(r"domain, band\n +famous +known +obscure +invented +all\n", ended.out)
+    for name in RULES:
+        assert re.search(rf"{name} +\d+ +0\n", ended.out)
+
+
+def test_facts_that_keep_every_rule(facts: Write) -> None:
+    report = check_facts(facts())
+    assert report.findings == []
+    assert set(report.checked.values()) == {3}
+
+
+@pytest.mark.parametrize(
+    ("changed", "check", "says"),
+    [
+        (
+            {"context": "The viaduct of Marnow. It opened in 1874, yes 1874."},
+            "answer once in the passage",
+            "2 times ('1874', '1874')",
+        ),
+        (
+            {"question": "Was the viaduct of Marnow opened in 1874?"},
+            "answer not in the question",
+            "contains the answer ('1874')",
+        ),
+        (
+            {"context": "It was drawn by Holt. The first train crossed in 1874."},
+            "passage and question agree",
+            "the passage does not name",
+        ),
+        (
+            {"question": "In what year was it opened?"},
+            "passage and question agree",
+            "the question does not name the subject",
+        ),
+        ({"unit": "metres"}, "unit", "its unit 'metres'"),
+        (
+            {"answer_type": "number", "unit": "arches"},
+            "unit",
+            "the passage states 1874 without its unit 'arches' right behind it",
+        ),
+        (
+            {"context": "The viaduct of Marnow, begun in 1870. Opened 1874."},
+            "no second year",
+            "another four-digit number, 1870",
+        ),
+        ({"context": "The viaduct of Marnow dates from 1874."}, "two to four sentences", "1 sentences"),
+        (
+            {"fame_band": "rare", "source_title": "Marnow"},
+            "provenance",
+            "the fame band 'rare' is none of famous, known",
+        ),
+        ({"source_title": "Marnow"}, "provenance", "disagree on whether it is invented"),
+        ({"checked_by": ""}, "provenance", "the column checked_by is empty"),
+        ({"question_id": "years-skarn-2"}, "unique ids", "stands in facts.csv already"),
+        ({"question_id": "unseen"}, "looked up", "not in lookups.csv"),
+        ({"gold_answer": "soon"}, "row", "row 1, column gold_answer: 'soon' is no answer of type year"),
+        ({"answer_type": "date"}, "row", "row 1, column answer_type: 'date' is none of year, number"),
+    ],
+)
+def test_each_rule_finds_what_breaks_it(facts: Write, changed: dict[str, str], check: str, says: str) -> None:
+    findings = [finding for finding in check_facts(facts(**changed)).findings if finding.check == check]
+    assert len(findings) == 1
+    assert says in str(findings[0])
+
+
+def test_an_exemplar_that_is_also_a_question_is_found(facts: Write) -> None:
+    where = facts()
+    (where / "exemplars.csv").write_bytes((where / "facts.csv").read_bytes())
+    found = {finding.check for finding in check_facts(where).findings}
+    assert found == {"unique ids", "no two share a subject", "no two share a question"}
+
+
+def test_findings_end_with_exit_code_2_and_name_the_id(facts: Write, srdcr: Srdcr) -> None:
+    ended = srdcr("data", "check", facts(fame_band="unknown"))
+    assert ended.code == 2
+    assert "provenance: years-marnow-1: the fame band 'unknown'" in ended.out
+
+
+def test_a_folder_without_a_needed_column(facts: Write) -> None:
+    where = facts()
+    frame = pd.read_csv(where / "facts.csv", dtype=str).drop(columns="subject")
+    frame.to_csv(where / "facts.csv", index=False)
+    with pytest.raises(BadInput, match=r"facts\.csv: the column subject is missing; a facts file has question_id"):
+        check_facts(where)
+
+
+def test_a_folder_without_facts(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"there is no file .*facts\.csv"):
+        check_facts(tmp_path)
+
+
+# Tables --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_is_checked_row_by_row(tmp_path: Path, srdcr: Srdcr) -> None:
+    rows = [
+        {"question": "When?", "gold_answer": "1874", "context": "In 1874."},
+        {"question": "", "gold_answer": "1874", "context": "In 1874."},
+        {"question": "How?", "gold_answer": "1890", "context": "Long ago."},
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "items.csv", index=False)
+    ended = srdcr("data", "check", tmp_path / "items.csv")
+    assert ended.code == 2
+    assert "items.csv, row 2, column question: is empty" in ended.out
+    assert "items.csv, row 3, column context: the passage does not contain the answer '1890'" in ended.out
+    assert "2 findings" in ended.out
+
+
+def test_a_table_that_loads_prints_its_counts_and_notes(items_csv: Path, srdcr: Srdcr) -> None:
+    ended = srdcr("data", "check", items_csv)
+    assert ended.code == 0
+    assert re.search(r"general +2 +1 +3\n", ended.out)
+    assert re.search(r"year +3\n", ended.out)
+    assert "note: domain general: fewer than four exemplars" in ended.out
+
+
+def test_a_benchmark_is_checked_by_its_name(srdcr: Srdcr) -> None:
+    rows = Path(__file__).parent / "fixtures" / "benchmarks" / "ramdocs.jsonl"
+    ended = srdcr("data", "check", f"ramdocs={rows}")
+    assert ended.code == 0
+    assert "note: ramdocs: left out 2 passages" in ended.out
+
+
+def test_a_table_whose_columns_are_missing_is_one_sentence(tmp_path: Path, srdcr: Srdcr) -> None:
+    (tmp_path / "items.csv").write_text("question,gold_answer\nWhen?,1874\n")
+    ended = srdcr("data", "check", tmp_path / "items.csv")
+    assert (ended.code, ended.out) == (2, "")
+    assert "the column context is missing" in ended.sentence
+
+
+# Unusual answers and passages ----------------------------------------------------------------------------------------
+
+
+def only(**row: str) -> dict[str, list[str]]:
+    return {"question": ["When?"], "gold_answer": ["1874"], "context": ["In 1874."]} | {k: [v] for k, v in row.items()}
+
+
+@pytest.mark.parametrize(
+    ("row", "answer_type"),
+    [
+        (only(gold_answer="١٨٧٤", context="بُني الجسر عام ١٨٧٤ على النهر."), AnswerType.YEAR),
+        (only(gold_answer="1874", context="הגשר נבנה בשנת 1874 מעל הנהר."), AnswerType.YEAR),
+        (only(gold_answer="१२५०", context="गाँव में 1,250 लोग रहते हैं।", answer_type="number"), AnswerType.NUMBER),
+        (only(gold_answer="ירושלים", context="הבירה היא ירושלים."), AnswerType.TEXT),
+    ],
+)
+def test_other_scripts_and_directions(row: dict[str, list[str]], answer_type: AnswerType) -> None:
+    items = load_items(pd.DataFrame(row))
+    assert items.items[0].answer_type is answer_type
+
+
+def test_a_passage_of_the_greatest_length_is_taken() -> None:
+    passage = "x" * (LONGEST_PASSAGE - 9) + " In 1874."
+    assert len(load_items(pd.DataFrame(only(context=passage)))) == 1
+    with pytest.raises(BadInput, match="has 100,001 characters, at most 100,000 are taken"):
+        load_items(pd.DataFrame(only(context="x" + passage)))
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (
+            only(gold_answer="5 g", context="Take 5 g.", unit="mg", answer_type="number"),
+            "unit: is 'mg', but the gold answer is '5 g'",
+        ),
+        (only(unit="metres"), "unit: is 'metres', but an answer of type year has none"),
+        (
+            only(gold_answer="5", context="Take 5 g.", unit="mg", answer_type="number"),
+            "the passage does not contain the answer '5'",
+        ),
+    ],
+)
+def test_a_unit_that_disagrees(row: dict[str, list[str]], says: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(says)):
+        load_items(pd.DataFrame(row))
+
+
+def test_answers_of_no_one_type_are_compared_as_text_and_a_note_says_so() -> None:
+    rows = {
+        "question": ["How many?", "Who?"],
+        "gold_answer": ["12", "Ines Holt"],
+        "context": ["There are 12.", "Ines Holt."],
+    }
+    assert (
+        load_items(pd.DataFrame(rows)).notes[0].startswith("1 of 2 gold answers are numbers, and no column answer_type")
+    )
+    told = pd.DataFrame({**rows, "answer_type": ["number", "name"]})
+    assert not any("answer_type" in note for note in load_items(told).notes)
+
+
+def test_check_table_finds_what_only_the_whole_shows(tmp_path: Path) -> None:
+    """Exemplar rows alone leave nothing to evaluate, though each row is sound."""
+    pd.DataFrame({**only(), "is_exemplar": ["yes"]}).to_csv(tmp_path / "items.csv", index=False)
+    assert [str(finding) for finding in check_table(tmp_path / "items.csv").findings] == [
+        "items.csv: every row is an exemplar; none is left to evaluate"
+    ]

@@ -1,0 +1,201 @@
+"""`srdcr data perturb`: items that `load_items` reads back, the account as a table and as a page, and bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from srdcr_lab.data import load_items
+from srdcr_lab.data.tables import checked_rows
+from srdcr_lab.records import BadInput, Item
+from tests.conftest import Srdcr
+
+ROWS = (
+    {"question_id": "q1", "question": "When did it open?", "gold_answer": "1874", "context": "Opened in 1874, aged 9."},
+    {"question_id": "q2", "question": "How long?", "gold_answer": "98 km", "context": 'A "long" way, 98 km,\nsays he.'},
+    {
+        "question_id": "q3",
+        "question": "Who is <b>he</b>?",
+        "gold_answer": "Jo Doe",
+        "context": "<script>x</script> Jo Doe",
+    },
+    {"question_id": "q4", "question": "When?", "gold_answer": "1700", "context": "It does not say."},
+)
+POOL = ("Ann Ash", "Bob Birch", "Cy Cork", "Dee Dogwood", "Ed Elm")
+TYPES = ("year", "number", "name", "year")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.csv"
+    pd.DataFrame(ROWS).assign(answer_type=TYPES, aliases=["", "", "Joe Doe|J. Doe", ""]).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_the_items_are_read_back(srdcr: Srdcr, table: Path, tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"out{ending}"
+    ended = srdcr("data", "perturb", table, "--out", out, "--seed", 3)
+    assert ended.code == 0, ended.err
+    items = load_items(out).items
+    assert [each.item_id for each in items if each.is_standard] == ["row-1", "row-2", "row-3"]
+    by_id = {each.item_id: each for each in items}
+    assert len(items) == 3 + 10 + 10 + 1  # the pool of names is too small for two of three
+    assert (by_id["q1@-20"].context, by_id["q1@-20"].level.value) == ("Opened in 1854, aged 9.", "subtle")
+    double = by_id["q2@x2"]
+    assert (double.claimed_answer, double.perturbation_value) == ("196 km", 2.0)
+    assert double.context == 'A "long" way, 196 km,\nsays he.'
+    assert by_id["q3@comical"].aliases == ("Joe Doe", "J. Doe")
+    assert by_id["q3@comical"].perturbation_value is None
+
+
+def test_exemplars_of_the_table_stay_exemplars(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
+    marked = pd.read_csv(table, keep_default_na=False).iloc[:3].assign(is_exemplar=["", "", "yes"])
+    marked.to_csv(table, index=False)
+    assert srdcr("data", "perturb", table, "--out", tmp_path / "out.csv").code == 0
+    items = load_items(tmp_path / "out.csv")
+    assert ROWS[2]["question"] in {exemplar.question for exemplar in items.exemplars}
+    assert {each.question_id for each in items} == {"q1", "q2"}
+
+
+def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
+    out = srdcr("data", "perturb", table).out
+    assert (
+        "mine.csv: 4 rows; 3 standard items, 23 perturbations tried: 11 accepted, 10 flagged, 2 refused; 1 rows" in out
+    )
+    assert "an age may give the year away: 'aged 9'" in out
+    assert "row 4, column context: the passage does not contain the answer '1700'" in out
+
+
+def test_the_account_as_a_table(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
+    assert srdcr("data", "perturb", table, "--audit", tmp_path / "audit.csv").code == 0
+    audit = pd.read_csv(tmp_path / "audit.csv", dtype=str, keep_default_na=False).set_index("item_id")
+    assert audit["outcome"].value_counts().to_dict() == {"accepted": 11, "flagged": 10, "refused": 3}
+    row = audit.loc["q1@+60"]
+    assert (row["gold_answer"], row["claimed_answer"], row["why"]) == (
+        "1874", "1934", "an age may give the year away: 'aged 9'",
+    )  # fmt: skip
+    assert json.loads(row["changes"]) == [[10, "1874", "1934"]]
+    assert "a substitution needs 4, so give a pool" in audit.loc["q3@slight", "why"]
+
+
+class Tags(HTMLParser):
+    """Elements of a page, and the addresses that it names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        if tag != "meta":
+            self.open.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href") or name.startswith("on")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_account_as_a_page_of_its_own(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
+    assert srdcr("data", "perturb", table, "--audit", tmp_path / "audit.html").code == 0
+    page = (tmp_path / "audit.html").read_text("utf-8")
+    tags = Tags()
+    tags.feed(page)
+    assert (tags.open, tags.addresses) == ([], [])
+    assert "script" not in tags.seen
+    assert "&lt;script&gt;x&lt;/script&gt;" in page
+    assert "Who is &lt;b&gt;he&lt;/b&gt;?" in page
+    assert "Opened in <del>1874</del> <ins>1934</ins>, aged 9." in page
+
+
+def test_a_long_passage_is_shown_around_its_changes(srdcr: Srdcr, tmp_path: Path) -> None:
+    long = "No dates here. " * 3000
+    pd.DataFrame([{"question": "When?", "gold_answer": "1874", "context": f"{long}In 1874. {long}"}]).to_csv(
+        tmp_path / "long.csv", index=False
+    )
+    assert srdcr("data", "perturb", tmp_path / "long.csv", "--audit", tmp_path / "a.html").code == 0
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert "<del>1874</del> <ins>1894</ins>" in page
+    assert len(page) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--out", "x.txt"), "x.txt: expected a name that ends in .csv or .jsonl or .parquet"),
+        (("--audit", "x.pdf"), "x.pdf: expected a name that ends in .html or .csv"),
+        (("--out", "no/x.csv"), "no/x.csv: there is no folder no; make it first"),
+        (("--offsets", "20,x"), "--offsets takes numbers with commas between them, not '20,x'"),
+        (("--offsets", "20.5"), "--offsets takes whole years, not 20.5"),
+        (("--factors", "inf"), "--factors takes numbers with commas between them, not 'inf'"),
+        (("--factors", "1"), "factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2"),
+        (("--pool", "none.txt"), "there is no file none.txt; a pool has one name or city a line"),
+    ],
+)
+def test_bad_input(srdcr: Srdcr, table: Path, options: tuple[str, str], sentence: str) -> None:
+    ended = srdcr("data", "perturb", table, *options)
+    assert (ended.code, ended.sentence) == (2, f"srdcr: {sentence}")
+
+
+def test_the_table_is_not_written_over(srdcr: Srdcr, table: Path) -> None:
+    before = table.read_bytes()
+    assert srdcr("data", "perturb", table, "--out", table).code == 2
+    assert table.read_bytes() == before
+
+
+def test_a_given_pool(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
+    (tmp_path / "pool.txt").write_text("\n".join(POOL), "utf-8")
+    assert srdcr("data", "perturb", table, "--pool", tmp_path / "pool.txt", "--out", tmp_path / "o.jsonl").code == 0
+    claims = {each.item_id: each.claimed_answer for each in load_items(tmp_path / "o.jsonl")}
+    assert {claims["q3@slight"], claims["q3@significant"]} <= {
+        "Ann Ash",
+        "Bob Birch",
+        "Cy Cork",
+        "Dee Dogwood",
+        "Ed Elm",
+    }
+
+
+# -- a table that nobody here made -----------------------------------------------------------------------------------
+
+EXCERPT = Path(os.environ.get("SRDCR_DATASETS", "")) / "ramdocs.jsonl"
+
+
+def ramdocs_rows() -> pd.DataFrame:
+    """Year and number questions of RAMDocs: each gold answer with the first correct document that gives it."""
+    rows = []
+    for number, line in enumerate(EXCERPT.read_text("utf-8").splitlines(), start=1):
+        asked = json.loads(line)
+        for gold in asked["gold_answers"]:
+            documents = [d["text"] for d in asked["documents"] if d["type"] == "correct" and d["answer"] == gold]
+            year = re.fullmatch(r"(?:about |c\. )?\d{4}", gold) and asked["question"].startswith(("When", "What year"))
+            if documents and (year or re.fullmatch(r"(?:About )?[\d,.]+(?: [a-z]+)?", gold)):
+                answer_type = "year" if year else "number"
+                rows.append((f"{number}-{gold}", asked["question"], gold, documents[0], answer_type))
+    return pd.DataFrame(rows, columns=["question_id", "question", "gold_answer", "context", "answer_type"])
+
+
+@pytest.mark.skipif(not EXCERPT.is_file(), reason="SRDCR_DATASETS names no folder with ramdocs.jsonl")
+def test_the_audit_of_ramdocs(srdcr: Srdcr, tmp_path: Path) -> None:
+    ramdocs_rows().to_csv(tmp_path / "ramdocs.csv", index=False)
+    ended = srdcr(
+        "data", "perturb", tmp_path / "ramdocs.csv", "--out", tmp_path / "o.csv", "--audit", tmp_path / "a.csv"
+    )
+    assert ended.code == 0, ended.err
+    assert "ramdocs.csv: 51 rows" in ended.out
+    audit = pd.read_csv(tmp_path / "a.csv", dtype=str, keep_default_na=False)
+    outcomes = audit["outcome"].value_counts()
+    assert outcomes["accepted"] + outcomes["flagged"] >= 350
+    assert (audit.loc[audit["outcome"] == "refused", "why"] != "").all()
+    found = list(checked_rows(pd.read_csv(tmp_path / "o.csv", dtype=str, keep_default_na=False), "o.csv"))
+    assert not [each for each in found if isinstance(each, BadInput)]
+    lies = [each for each in found if isinstance(each, Item) and not each.is_standard]
+    assert len(lies) == outcomes["accepted"] + outcomes["flagged"]

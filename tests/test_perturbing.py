@@ -1,0 +1,228 @@
+"""Perturbations worked by hand: what is exchanged, flagged and refused, and with which sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from srdcr_lab.data import perturb
+from srdcr_lab.data.perturbing import SIGNED_YEAR_OFFSETS, Outcome
+from srdcr_lab.records import AnswerType, BadInput
+from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, lie, standard
+from tests.scripted import item
+
+DERIVED = "a word derived from the answer stands in the passage: 'curies'"
+SHARED = "another person may share the surname: 'Pierre and Marie Curie came.'"
+
+
+# -- mentions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "unit", "tag", "expected"),
+    [
+        ("In 1874 (AD 1874, eighteen seventy-four) it opened.", "1874", "", "+20",
+         "In 1894 (AD 1894, eighteen ninety-four) it opened."),
+        ("1,250 men, 1250 men, twelve hundred and fifty men.", "1250", "men", "x2",
+         "2,500 men, 2500 men, twenty-five hundred men."),
+        ("An 8.90-metre jump; a jump of 8.9 metres.", "8.90", "metres", "x1.2",
+         "A 10.68-metre jump; a jump of 10.68 metres."),
+        ("A dose of 5 mg in 30 min for 30 men.", "5", "mg", "x3", "A dose of 15 mg in 30 min for 30 men."),
+        ("Twelve men came.", "12", "men", "x2", "Twenty-four men came."),
+    ],
+)  # fmt: skip
+def test_every_mention_changes_in_its_own_style(passage: str, gold: str, unit: str, tag: str, expected: str) -> None:
+    answer_type = YEAR if tag[0] in "+-" else NUMBER
+    assert lie(standard(passage, gold, answer_type, unit=unit), tag) == expected
+
+
+def test_a_person_by_every_name() -> None:
+    passage = "Dr. Marie Curie came. CURIE spoke. M. Curie's work won; “Curie, Marie” it says."
+    made = form(standard(passage, "Marie Curie", NAME), "comical")
+    assert made.item is not None
+    given, family = made.claim.answer.rsplit(" ", 1)
+    assert made.item.context == (
+        f"Dr. {given} {family} came. {family.upper()} spoke. {given[0]}. {family}'s work won; "
+        f"“{family}, {given}” it says."
+    )
+
+
+def test_a_small_particle_gets_its_capital_at_the_head_of_a_sentence() -> None:
+    one = standard("Marie Curie came. Curie spoke, and Curie won.", "Marie Curie", NAME)
+    pool = ("George de Mestral", "Joop de Vries", "Jan de Bont", "Willem de Kooning", "Rob de Nijs")
+    family = form(one, "slight", pool).claim.answer.partition(" ")[2]
+    assert lie(one, "slight", pool).endswith(f"D{family[1:]} spoke, and {family} won.")
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "answer_type", "why"),
+    [
+        ("In 1914–18 there was war.", "1918", YEAR, "a range with a short end is not taken apart"),
+        ("In 1914–18 there was war.", "1914", YEAR, "a range with a short end is not taken apart"),
+        ("Built in 1874, a child of the 1870s.", "1874", YEAR, "the passage names the decade: '1870s'"),
+        ("Built in 1874, in '74 that is.", "1874", YEAR, 'the passage has the year in short: "\'74"'),
+        ("Built in 1874 (MDCCCLXXIV).", "1874", YEAR, "the year in Roman numerals: 'MDCCCLXXIV'"),
+        ("Marie Curie met the Joliot-Curies and Irène Joliot-Curie.", "Marie Curie", NAME, "another person's"),
+        ("York, not New York.", "York", CITY, "the answer is part of another name: 'York, not New York.'"),
+        ("They won 30–10.", "30", NUMBER, "'30' stands in a range or a score"),
+        ("Give 10 to 20 mg.", "20", NUMBER, "'20' stands in a range or a score"),
+        ("It opened long ago.", "1874", YEAR, "the passage does not state the answer 1874"),
+        ("In the 3rd century.", "300", YEAR, "the passage does not state the answer 300"),
+        ("Marie Curie met Pierre Curie.", "Marie Curie", NAME, "the surname may be another person's"),
+        (
+            "Marie Curie came; the Curie Institute stands.",
+            "Marie Curie",
+            NAME,
+            "the answer stands in a longer name",
+        ),
+        (
+            "In Paris the Parisians came.",
+            "Paris",
+            CITY,
+            "would still stand inside another word: 'Paris'",
+        ),
+        ("On 12 May there were 12 states.", "12", NUMBER, "'12' may belong to a date"),
+        ("The 98 km (60.9 miles) are long.", "98 km", NUMBER, "the same quantity in another unit: 60.9 mi"),
+        ("Of 12 states, 12 men spoke.", "12", NUMBER, "12 stands 2 times, and may count different things"),
+    ],
+)
+def test_refused(passage: str, gold: str, answer_type: AnswerType, why: str) -> None:
+    found = perturb([standard(passage, gold, answer_type)], pool=NAMES)
+    assert {made.outcome for made in found.forms} == {Outcome.REFUSED}
+    assert all(any(why in sentence for sentence in made.why) for made in found.forms)
+    assert len(found.items) == 1  # the standard one stays
+
+
+def test_a_number_without_its_unit_beside_another_is_refused() -> None:
+    made = form(standard("There were 12 states and 12 flags.", "12", NUMBER, unit="states"), "x2")
+    assert made.why == ("'12' stands without its unit and may count something else: 'ere 12 states and 12 flags.'",)
+
+
+def test_an_alias_that_says_it_in_another_unit_is_refused() -> None:
+    one = standard("Take 1.5 mg (1500 micrograms).", "1.5", NUMBER, unit="mg", aliases=("1500 micrograms",))
+    assert "an alias states another number: 'Take 1.5 mg (1500 micrograms).'" in form(one, "x2").why
+
+
+def test_a_range_is_not_turned_round() -> None:
+    one = standard("It ran 1874–1904.", "1874")
+    assert form(one, "+20").item is not None
+    assert form(one, "+40").why == ("the range would run backwards: 'It ran 1874–1904.'",)
+
+
+# -- dependent statements --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "answer_type", "why"),
+    [
+        ("In 1874, aged 34, he did it.", "1874", YEAR, "an age may give the year away: 'aged 34'"),
+        ("Built in 1874, it stood thirty years.", "1874", YEAR, "a duration may give the year away: 'thirty years'"),
+        ("Built in 1874; a century later it fell.", "1874", YEAR, "a duration may give the year away: 'a century'"),
+        ("1874 was marked by its centenary.", "1874", YEAR, "an anniversary may give the year away: 'centenary'"),
+        ("On Friday 13 May 1874.", "1874", YEAR, "a weekday may give the year away: 'Friday'"),
+        ("In 1874; he was born in 1840.", "1874", YEAR, "the claim is moved past another year of the passage: 1840"),
+        ("In 1874; in 1875 it fell.", "1874", YEAR, "another year of the passage is close to the truth: 1875"),
+        ("In 1874, late in the 19th century.", "1874", YEAR, "the passage names the century: '19th century'"),
+        ("On 29 February 1872.", "1872", YEAR, "29 February does not exist in 1722"),
+        (
+            "Of 1,250 men half fell, 625.",
+            "1,250",
+            NUMBER,
+            "a share or a multiple gives the number away: 'half' and 625",
+        ),
+        ("1,250 came: 800 men, 450 boys.", "1,250", NUMBER, "two other numbers add up to it: 450 and 800"),
+        (
+            "The 98 km (60 min) are long.",
+            "98 km",
+            NUMBER,
+            "a second figure stands in brackets behind it: 'km (60 min)'",
+        ),
+        (
+            "1,250 men, 51% of us, fell.",
+            "1,250",
+            NUMBER,
+            "a share in the same sentence may give the number away: '51%'",
+        ),
+        ("Of 1,250 men, 1,245 came.", "1,250", NUMBER, "a number close to it stands in the passage: 1,245"),
+        ("Marie Curie came; Marie won.", "Marie Curie", NAME, "the given name stands by itself: 'marie'"),
+        (
+            "Pierre and Marie Curie came.",
+            "Marie Curie",
+            NAME,
+            SHARED,
+        ),
+        ("51 percent came.", "51 percent", NUMBER, "a share above 100 %"),
+        ("Of 1,250 men the 1,250th won.", "1,250", NUMBER, "the number stands there as an ordinal: '1,250th'"),
+        ("She, Curie, came.", "Marie Curie", NAME, "the passage has the surname alone"),
+        ("Marie Curie, of the Curies.", "Marie Curie", NAME, DERIVED),
+        ("The Basel Zoo is old.", "Basel", CITY, "the answer stands in a longer name: 'The Basel Zoo is old.'"),
+    ],
+)
+def test_flagged(passage: str, gold: str, answer_type: AnswerType, why: str) -> None:
+    tag = {YEAR: "-150", NUMBER: "x2"}.get(answer_type, "comical")
+    made = form(standard(passage, gold, answer_type), tag)
+    assert (made.outcome, made.why) == (Outcome.FLAGGED, (why,))
+
+
+def test_a_multiple_that_no_number_goes_with_is_no_flag() -> None:
+    assert form(standard("Give 6 mg; if need be, twice that.", "6 mg", NUMBER), "x2").outcome is Outcome.ACCEPTED
+
+
+def test_a_century_that_the_claim_lies_in_too_is_no_flag() -> None:
+    assert form(standard("In 1874, late in the 19th century.", "1874"), "-20").outcome is Outcome.ACCEPTED
+
+
+# -- other scripts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "answer_type", "tag", "expected"),
+    [
+        ("افتتح الجسر عام ١٨٧٤ في المدينة.", "1874", YEAR, "+20", "افتتح الجسر عام ١٨٩٤ في المدينة."),
+        ("נפתח בשנת 1874.", "1874", YEAR, "+20", "נפתח בשנת 1894."),
+        ("橋は1874年に開通した。", "1874", YEAR, "-60", "橋は1814年に開通した。"),
+        ("पुल १,२५० मीटर लंबा है।", "1250", NUMBER, "x2", "पुल २,५०० मीटर लंबा है।"),
+    ],
+)
+def test_other_scripts(passage: str, gold: str, answer_type: AnswerType, tag: str, expected: str) -> None:
+    assert lie(standard(passage, gold, answer_type), tag) == expected
+
+
+def test_a_city_in_a_script_without_spaces() -> None:
+    pool = ("大阪", "京都", "札幌", "神戸", "奈良")
+    one = standard("展覧会は東京で開かれた。", "東京", CITY)
+    assert lie(one, "significant", pool).replace(form(one, "significant", pool).claim.answer, "東京") == one.context
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_left_out_says_why() -> None:
+    rows = [
+        standard("In the 3rd century.", "3rd century", TEXT, item_id="a", question_id="a"),
+        replace(item(1934), item_id="b", question_id="b"),
+        standard("In 1874.", "1874", item_id="c", question_id="c"),
+        standard("It was 1874.", "1874", item_id="d", question_id="c"),
+    ]
+    found = perturb(rows)
+    assert [(row.item_id, row.why) for row in found.left_out] == [
+        ("a", "an answer of type text is not perturbed; year, number, name and city are"),
+        ("b", "its passage is perturbed already"),
+        ("d", "another passage of the question c is perturbed; give each its own question_id"),
+    ]
+    assert [form.claim.value for form in found.forms] == list(SIGNED_YEAR_OFFSETS)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"offsets": ()}, "offsets are whole years from 1 to 5000"),
+        ({"offsets": (0, 20)}, "offsets are whole years from 1 to 5000"),
+        ({"factors": (1.0,)}, "factors are numbers from 0.001 to 1000 other than 1"),
+        ({"factors": (-2.0,)}, "factors are numbers from 0.001 to 1000 other than 1"),
+    ],
+)
+def test_offsets_and_factors_that_make_no_sense(options: dict[str, tuple[float, ...]], sentence: str) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        perturb([item()], **options)  # type: ignore[arg-type]

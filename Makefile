@@ -6,7 +6,8 @@ SRDCR := .venv/bin/srdcr
 
 MODEL ?= pocket
 LIMIT ?= 60
-STUDY := --model $(MODEL) --items facts:testbed --methods few_shot,sr_dcr
+STORE := results/store.sqlite
+STUDY := --model $(MODEL) --items facts:testbed --methods few_shot,sr_dcr --store $(STORE)
 
 .PHONY: help env study study-full test lab bench lint pocket lock clean
 
@@ -17,11 +18,13 @@ env:
 	@sh tools/python.sh tools/bootstrap.py
 
 study: env ## SR-DCR live on a sample of the testbed, then the notebooks at that size: 10 minutes at most
+	@mkdir -p results && rm -rf results/study # its completions are in the store
 	$(SRDCR) run $(STUDY) --limit $(LIMIT) --out results/study || [ $$? -eq 1 ]
 	$(SRDCR) notebooks --model $(MODEL) --limit $(LIMIT) --out results/notebooks
 	@echo "Look at results/study (summary.csv first), results/notebooks (start with 00_start_here.ipynb) and figures/."
 
 study-full: env ## the whole testbed; the outputs in notebooks/ and figures/ come from it
+	@mkdir -p results && rm -rf results/study-full
 	$(SRDCR) run $(STUDY) --out results/study-full || [ $$? -eq 1 ]
 	$(SRDCR) notebooks --model $(MODEL) --out notebooks
 	@echo "Look at results/study-full (summary.csv first), notebooks/ and figures/."
@@ -49,5 +52,6 @@ lock: ## choose the versions of requirements.lock anew
 
 clean: ## remove the environment, caches, builds and what make study wrote
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis build dist
-	rm -rf results/study results/notebooks
+	rm -rf results/study results/study-full results/notebooks
+	@echo "results/store.sqlite stays: it may hold completions that were paid for."
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

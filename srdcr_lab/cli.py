@@ -6,12 +6,13 @@ Exit codes: 0 done; 1 done, some items failed (their rows say why); 2 bad input;
 from __future__ import annotations
 
 import sys
+import traceback
 
 import click
 
 from srdcr_lab.commands.data import data
 from srdcr_lab.commands.data_sources import check, fetch, list_benchmarks
-from srdcr_lab.commands.exits import BAD_INPUT, DONE, RESUMABLE, SOME_FAILED
+from srdcr_lab.commands.exits import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED
 from srdcr_lab.commands.running import notebooks, plan, run
 from srdcr_lab.commands.store import store
 from srdcr_lab.records import BadInput, SrdcrError, Stopped
@@ -39,6 +40,10 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted; run the same again to go on")
         code = RESUMABLE
+    except Exception:  # no exit code of ours: a script must not take it for a finished run
+        traceback.print_exc()
+        _complain("this is an error in srdcr_lab and not in your input; please report it with the lines above")
+        code = ERROR_OF_OURS
     sys.exit(code or DONE)
 
 

@@ -18,7 +18,7 @@ from srdcr_lab.study.item import ItemRows
 from tests.conftest import Ended, Srdcr
 from tests.loopback.server import Loopback
 
-# design.md, section 4, with the names of section 2
+# the columns that others depend on
 DESIGNED = {
     "records": "item_id question_id domain answer_type gold_answer claimed_answer perturbation_kind perturbation_value "
     "level prior_answer context_answer self_confidence confidence_kind knowledge_category verdict decision "

@@ -1,4 +1,4 @@
-"""From outcomes to rows: every branch of what an item adds to the tables (design.md, section 4)."""
+"""From outcomes to rows: every branch of what an item adds to the tables."""
 
 from __future__ import annotations
 

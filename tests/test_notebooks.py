@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from srdcr_lab.records import SrdcrError
+from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
 
 NOTEBOOKS = sorted(SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
@@ -57,4 +57,20 @@ def test_a_failing_notebook_is_kept_and_named(tmp_path: Path) -> None:
     nbformat.write(notebook, tmp_path / "00_broken.ipynb")
     with pytest.raises(SrdcrError, match=r"00_broken\.ipynb failed: ZeroDivisionError"):
         run_notebooks(tmp_path / "out", {}, tmp_path)
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["00_broken.failed.ipynb"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["failed-00_broken.ipynb"]
+
+
+def test_a_table_of_ones_own_is_found_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`srdcr notebooks --items my.csv`: the path is the caller's, the question the table's first about a year."""
+    rows = [f"When was mill {i} built?,{1800 + i},Mill {i} was built in {1800 + i}." for i in range(3)]
+    (tmp_path / "my.csv").write_text("question,gold_answer,context\n" + "\n".join(rows) + "\n")
+    monkeypatch.chdir(tmp_path)
+    given = {"ITEMS": "my.csv", "STORE": str(tmp_path / "s.sqlite"), "FIGURES": str(tmp_path / "figures")}
+    (written,) = run_notebooks(tmp_path / "out", given)
+    assert "When was mill 0 built?" in written.read_text("utf-8")
+
+
+def test_bad_input_in_a_notebook_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"00_start_here\.ipynb: .*no-such-items"):
+        run_notebooks(tmp_path / "out", {"ITEMS": "no-such-items", "STORE": str(tmp_path / "s.sqlite")})
+    assert not list((tmp_path / "out").iterdir())

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import Completion, Request, Stopped
+from srdcr_lab.records import BadInput, Completion, Request, Stopped
 from srdcr_lab.study import Study
 from srdcr_lab.study.loop import background_loop
 from tests.conftest import Srdcr
@@ -236,3 +236,38 @@ def test_offline_what_is_missing_is_an_error_of_its_rows(loopback: Loopback, tmp
     assert rows["error"].str.contains("offline, and the store has no such completion").all()
     assert set(rows["missing"]) == {"error"}
     assert rows["final_answer"].isna().all()
+
+
+def test_a_stop_waits_for_what_is_in_flight(items_csv: Path, tmp_path: Path) -> None:
+    """One call finds the account used up while others still wait for their answers: those are billed, so kept."""
+
+    class Slow(ScriptedModel):
+        async def complete(self, request: Request) -> tuple[Completion, ...]:
+            self.asked.append(request)
+            if len(self.asked) == 4:
+                raise Stopped("the account is used up")
+            await asyncio.sleep(0.05)  # still on its way when the fourth is refused
+            return (completion(request, request.draws[0], "1874. I am certain."),)
+
+    model = Slow()
+    with Study(model, items_csv, samples=0, out=tmp_path / "out") as study, pytest.raises(Stopped, match="used up"):
+        study.run(progress=False)
+    kept = Store(tmp_path / "out" / "store.sqlite")
+    assert kept.count() == len(model.asked) - 1
+    kept.close()
+
+
+def test_bad_input_in_mid_run_leaves_nothing_in_the_folder_when_the_shared_store_is_not_empty(
+    items_csv: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "shared.sqlite"
+    with Study(ScriptedModel(), items_csv, "few_shot", samples=0, store=store) as study:
+        study.run(progress=False)
+
+    def refuse(request: Request, draw: int) -> Completion:
+        raise BadInput("no such model")
+
+    refused = Study(ScriptedModel(refuse), items_csv, store=store, out=tmp_path / "out")
+    with refused as study, pytest.raises(BadInput, match="no such model"):
+        study.run(progress=False)
+    assert not (tmp_path / "out").exists()

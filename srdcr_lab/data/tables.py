@@ -94,7 +94,7 @@ def _array(path: Path, text: str) -> list[dict[str, Any]]:
 
 
 def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: tuple[Exemplar, ...] = ()) -> ItemSet:
-    """Items of a table with `question, gold_answer, context` and any optional columns of design.md.
+    """Items of a table with `question, gold_answer, context` and any of the optional columns in README.md.
 
     Exemplars are the rows whose column `is_exemplar` is true; else those of `exemplar_pool` in the same domain; else
     some questions of each large enough domain are set aside for it; else the pool serves across domains. What was

@@ -104,7 +104,7 @@ def summary(records: pd.DataFrame) -> pd.DataFrame:
     passage), `verdict_tnr` = P(Unreasonable | false passage), over the debates that were held, UNPARSED counted as
     neither.
 
-    Source: paper 4.4; design.md, section 2.
+    Source: paper 4.4; coverage and risk as in selective prediction.
     """
     standard = records["level"] == Level.STANDARD
     rows = []

@@ -76,7 +76,7 @@ def redraw_stability(
 ) -> float:
     """P(the same category on a fresh set of n draws | k of n correct), by the posterior predictive.
 
-    k′ ~ BetaBinomial(n, k + ½, n − k + ½). In [0, 1]; NaN for n = 0. Source: ours (design.md, section 3).
+    k′ ~ BetaBinomial(n, k + ½, n − k + ½). In [0, 1]; NaN for n = 0. Source: ours.
     """
     from scipy.stats import betabinom  # takes a second to import, which the command line would pay at every start
 

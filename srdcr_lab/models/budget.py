@@ -19,7 +19,12 @@ _ROUNDING = 1e-12
 
 
 class Budget:
-    """US dollars shared by every model of a run; `limit_usd` None counts without bounding."""
+    """US dollars shared by every model of a run; `limit_usd` None counts without bounding.
+
+    `on_spent` is told the new sum after each call that cost something.
+    """
+
+    on_spent: Callable[[float], object] | None = None
 
     def __init__(self, limit_usd: float | None = None) -> None:
         self.limit_usd = limit_usd
@@ -52,6 +57,8 @@ class Budget:
     def settle(self, reserved: float, spent: float) -> None:
         """Release a reservation and book what the call cost."""
         self.spent_usd += spent
+        if spent and self.on_spent is not None:
+            self.on_spent(self.spent_usd)
         if self.limit_usd is not None:
             self._reserved -= reserved
             self._advance()

@@ -28,6 +28,7 @@ CREATE TABLE requests (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, cano
 CREATE TABLE completions (model INTEGER, request INTEGER, stream TEXT, draw INTEGER, text TEXT NOT NULL,
     tokens TEXT, logprobs TEXT, finish_reason TEXT NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
     created TEXT NOT NULL, PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
+CREATE TABLE spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
 """
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # half of a surrogate pair, which no file can hold
 _COLUMNS = "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens"
@@ -173,6 +174,17 @@ class Store:
                 "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(model_id, request_id, request.stream, *_row(completion), created) for completion in completions],
             )
+
+    def spent(self, run: str) -> float:
+        """What a run has spent so far, US dollars, in all its attempts; 0 for a run that is not known here."""
+        with self._lock:
+            found = self._db.execute("SELECT usd FROM spending WHERE run = ?", (run,)).fetchone()
+        return float(found[0]) if found else 0.0
+
+    def note_spent(self, run: str, usd: float) -> None:
+        """Keep what a run has spent, so that a kill does not make its budget new."""
+        with self._lock:
+            self._db.execute("INSERT OR REPLACE INTO spending VALUES (?, ?)", (run, usd))
 
     def records(self) -> Iterator[dict[str, object]]:
         """Every request with its completions, sorted: the portable form, without times."""

@@ -1,7 +1,7 @@
 """Every choice in which the paper and its released code differ, as a named field; two presets; the default is the
 paper.
 
-The table "The paper and its released code differ" of design.md, row by row.
+The released code: github.com/smiles724/Self-Reflective-Debates, read in November 2026.
 """
 
 from __future__ import annotations

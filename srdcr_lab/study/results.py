@@ -10,9 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from srdcr_lab.measures import summary
-from srdcr_lab.records import BadInput, check_schema
+from srdcr_lab.measures import jeffreys_interval, redraw_stability, summary
+from srdcr_lab.records import BadInput, Level, check_schema
 from srdcr_lab.study.folder import read_manifest
+
+_QUESTION_COLUMNS = ["question_id", "domain", "question", "gold_answer", "prior_answer", "prior_correct"]
+_QUESTION_COLUMNS += ["self_confidence", "confidence_kind", "sampled_accuracy", "n_samples", "knowledge_category"]
 
 
 @dataclass(frozen=True)
@@ -51,23 +54,18 @@ class Results:
 
     @property
     def questions(self) -> pd.DataFrame:
-        """One row per question with what the model knows and believes: category, sampled accuracy, prior answer,
-        confidence."""
-        columns = [
-            "question_id",
-            "domain",
-            "question",
-            "gold_answer",
-            "prior_answer",
-            "prior_correct",
-            "self_confidence",
-        ]
-        columns += ["confidence_kind", "sampled_accuracy", "n_samples", "knowledge_category"]
-        return (
-            self.records.sort_values("level", key=lambda level: level != "standard", kind="stable")
-            .drop_duplicates("question_id")[columns]
-            .reset_index(drop=True)
-        )
+        """One row per question with what the model knows and believes: prior answer, confidence, sampled accuracy.
+
+        `accuracy_low` and `accuracy_high` are the sampled accuracy's Jeffreys interval, `redraw_stability` is the
+        probability of the same category on a fresh set of draws.
+        """
+        by_level = self.records.sort_values("level", key=lambda level: level != Level.STANDARD, kind="stable")
+        table = by_level.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
+        n = table["n_samples"].fillna(0).astype(int)
+        right = (table["sampled_accuracy"].fillna(0) * n).round().astype(int)
+        table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
+        table["redraw_stability"] = [redraw_stability(k, of) for k, of in zip(right, n, strict=True)]
+        return table
 
     def n_rows(self, table: str) -> int:
         """Number of rows of a table, without reading it."""

@@ -8,8 +8,7 @@ from contextlib import suppress
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.budget import Budget
 from srdcr_lab.protocols import Cast
-from srdcr_lab.records import ModelIdentity
-from srdcr_lab.study.opening import price_for, wrap
+from srdcr_lab.study.opening import wrap
 
 
 class Session:
@@ -31,10 +30,6 @@ class Session:
         """Completions that were handed out so far, from wherever."""
         return sum(model.served for model in self.models)
 
-    def value_of_store(self) -> float:
-        """What the completions in the store have cost, US dollars, as far as their prices are known."""
-        return sum(_value(identity, *tokens) for identity, _, *tokens in self.store.models())
-
     async def landed(self) -> None:
         """Wait for what is in flight though nobody needs it any more: it is paid for."""
         for model in self.models:
@@ -51,8 +46,3 @@ class Session:
             with suppress(Exception):  # of one model, which must not keep the others open
                 await model.aclose()
         self.store.close()
-
-
-def _value(identity: ModelIdentity, prompt_tokens: int, completion_tokens: int) -> float:
-    price = price_for(identity, None)
-    return price.cost(prompt_tokens, completion_tokens) if price else 0.0

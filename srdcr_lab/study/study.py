@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tempfile
 from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,7 @@ from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.budget import Budget
 from srdcr_lab.protocols import Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as methods_named
-from srdcr_lab.records import BadInput, BudgetExhausted, Item, Stopped
+from srdcr_lab.records import BadInput, BudgetExhausted, Item, SrdcrError, Stopped
 from srdcr_lab.study import folder as folders
 from srdcr_lab.study import manifest as manifests
 from srdcr_lab.study.loop import run as run_coroutine
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Study:
-    """A model, items and choices; its steps are plain calls that return DataFrames.
+    """A model, items and choices; its steps are plain calls, and tables come as DataFrames.
 
     Parameters
     ----------
@@ -106,7 +109,7 @@ class Study:
         return run_coroutine(make_plan(self._setup(Cast(*self._models)), self.items.items, self.methods, prices))
 
     def run(self, *, progress: bool = True) -> Results:
-        """Run every method on every item and write the tables of design.md, section 4.
+        """Run every method on every item and write the tables of `srdcr_lab.records.tables`.
 
         Returns
         -------
@@ -125,7 +128,10 @@ class Study:
         created = folders.make(folder)
         try:
             session = self._opened()
-            self._budget.spent_usd = max(self._budget.spent_usd, self._spent_before(session, earlier))
+            if earlier is not None:  # this run goes on: so does what it has spent, also where it was killed
+                before = max(float(earlier.get("spent_usd", 0.0)), session.store.spent(self._run_key()))
+                self._budget.spent_usd = max(self._budget.spent_usd, before)
+            self._budget.on_spent = partial(session.store.note_spent, self._run_key())
             self._write_manifest(folder, "running")
             run_coroutine(self._run(session, folder, progress))
         except BadInput:
@@ -199,7 +205,9 @@ class Study:
     async def _run(self, session: Session, folder: Path, progress: bool) -> None:
         try:
             stopped = await self._fill_tables(session, folder, progress)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, SrdcrError):  # no interrupt: what is in flight may be billed, so it is awaited
+                await session.landed()
             await session.abandon()
             with suppress(OSError):  # a full disk, which is what the error says
                 self._write_manifest(folder, "stopped")
@@ -238,18 +246,14 @@ class Study:
         said = manifests.manifest(status, self.asked(), self.items, self._models, self._budget)
         folders.write_manifest(folder, said | counted)
 
-    def _spent_before(self, session: Session, earlier: dict[str, Any] | None) -> float:
-        """What earlier attempts at this run have spent: as they wrote, or by their own store if they were killed."""
-        if earlier is None:
-            return 0.0
-        in_store = session.value_of_store() if self._store_path is None else 0.0
-        return max(float(earlier.get("spent_usd", 0.0)), in_store)
+    def _run_key(self) -> str:
+        return hashlib.sha256(json.dumps(self.asked(), sort_keys=True, default=str).encode()).hexdigest()
 
     def _nothing_kept(self) -> bool:
-        """Close without leaving an empty store behind; False if completions are in it, which stay."""
+        """Close without leaving an empty store behind; False if completions were received, which stay."""
         if self._session is None:
             return True
-        store, nothing = self._session.store, self._session.store.count() == 0
-        store.withdraw()
+        nothing = self._session.paid == 0
+        self._session.store.withdraw()
         self.close()
         return nothing

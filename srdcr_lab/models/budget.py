@@ -30,7 +30,7 @@ class Budget:
         self.limit_usd = limit_usd
         self.spent_usd = 0.0
         self._reserved = 0.0
-        self._exhausted = False
+        self._exhausted: str | None = None  # the first refusal, which later ones repeat
         self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
 
     async def reserve(self, amount: float) -> None:
@@ -74,16 +74,16 @@ class Budget:
                 elif self._reserved > _ROUNDING and not self._exhausted:
                     return
                 else:
-                    self._exhausted = True
-                    turn.set_exception(self._refusal(amount))
+                    self._exhausted = self._exhausted or self._refusal(amount)
+                    turn.set_exception(BudgetExhausted(self._exhausted))
             self._waiting.popleft()
 
     def _fits(self, amount: float) -> bool:
         limit = self.limit_usd
         return not self._exhausted and (limit is None or self.spent_usd + self._reserved + amount <= limit + _ROUNDING)
 
-    def _refusal(self, amount: float) -> BudgetExhausted:
-        return BudgetExhausted(
+    def _refusal(self, amount: float) -> str:
+        return (
             f"the budget of ${self.limit_usd:g} does not cover the next call's worst case (${amount:.4f}; "
             f"${self.spent_usd:.4f} spent); raise --budget-usd and run again to go on from here"
         )

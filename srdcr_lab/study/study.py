@@ -244,6 +244,10 @@ class Study:
 
     def _write_manifest(self, folder: Path, status: str, **counted: Any) -> None:
         said = manifests.manifest(status, self.asked(), self.items, self._models, self._budget)
+        if status == "stopped":
+            said["notes"].append(
+                "stopped: rows that were not reached carry an error, and accuracy counts them as wrong"
+            )
         folders.write_manifest(folder, said | counted)
 
     def _run_key(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.serving import completions_asked, server
 
-ITEMS, CONCURRENCY, LATENCY_MS, RATIO, CPU_MS = 275, 64, 300.0, 1.10, 1.0
+ITEMS, CONCURRENCY, LATENCY_MS, RATIO, CPU_MS = 600, 64, 300.0, 1.10, 1.0
 
 
 def rows() -> list[dict[str, object]]:

@@ -14,7 +14,7 @@ from srdcr_lab.records import SCHEMA_VERSION, BadInput, check_schema
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study import Study, load_run, load_runs
 from srdcr_lab.study.folder import TableWriter
-from srdcr_lab.study.item import ItemRows
+from srdcr_lab.study.rows import ItemRows
 from tests.conftest import Ended, Srdcr
 from tests.loopback.server import Loopback
 

@@ -21,7 +21,8 @@ from srdcr_lab.records import (
     Request,
 )
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS
-from srdcr_lab.study.item import ItemRows, run_item
+from srdcr_lab.study.item import run_item
+from srdcr_lab.study.rows import ItemRows
 from tests.scripted import (
     REASONABLE,
     SURE,

@@ -85,7 +85,7 @@ async def _speak(
         template, question=item.question, passage=item.context if sees_passage else None, transcript=tuple(heard)
     )
     request = Request(messages=messages, max_tokens=setup.choices.debate_tokens, seed=setup.seed)
-    (completion,) = await getattr(setup.cast, role.value).complete(request)
+    (completion,) = await setup.cast.player(role).complete(request)
     is_judge = role is Role.JUDGE
     return Turn(
         round=round_,

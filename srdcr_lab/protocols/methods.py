@@ -9,17 +9,18 @@ from srdcr_lab.protocols.answering import context_answer
 from srdcr_lab.protocols.outcome import Outcome
 from srdcr_lab.protocols.setup import Setup
 from srdcr_lab.protocols.sr_dcr import sr_dcr
-from srdcr_lab.records import BadInput, Item, Missing
+from srdcr_lab.records import BadInput, Item, Missing, Needs
 
 
 @dataclass(frozen=True)
 class Method:
-    """A coroutine from an item to an outcome, and what it uses beside the answering model."""
+    """A coroutine from an item to an outcome, what it uses beside the answering model, and what it needs of items."""
 
     name: str
     run: Callable[[Item, Setup], Awaitable[Outcome]]
     debates: bool = False
     uses_confidence: bool = False
+    needs: Needs = Needs.PASSAGE
 
 
 async def few_shot(item: Item, setup: Setup) -> Outcome:

@@ -15,6 +15,8 @@ class Outcome:
     """The answer a method settles on, or why there is none, and how it got there.
 
     `answer` is None where the method abstains; where it was given but could not be read, `missing` is UNPARSED.
+    `values` are all its answers where a method may give several, else empty. `agreed_round` is the round in which
+    agents who debate as equals agreed.
     """
 
     answer: Answer | None
@@ -23,3 +25,6 @@ class Outcome:
     ruling: Ruling | None = None
     debate: Debate | None = None
     confidence: SelfConfidence | None = None
+    values: tuple[str, ...] = ()
+    agreed_round: int | None = None
+    context_confidence: float | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.protocols.choices import Choices
-from srdcr_lab.records import Exemplar, Item
+from srdcr_lab.records import Exemplar, Item, Role
 
 if TYPE_CHECKING:
     from srdcr_lab.data import ItemSet
@@ -22,6 +22,18 @@ class Cast:
     defender: ChatModel
     critic: ChatModel
     judge: ChatModel
+
+    def player(self, role: Role) -> ChatModel:
+        """Who plays a role: proponents defend, the devil's advocate attacks, an aggregator judges, agents answer."""
+        match role:
+            case Role.DEFENDER | Role.PROPONENT:
+                return self.defender
+            case Role.CRITIC | Role.ADVOCATE:
+                return self.critic
+            case Role.JUDGE | Role.AGGREGATOR:
+                return self.judge
+            case Role.AGENT:
+                return self.answerer
 
     @classmethod
     def of_one(cls, model: ChatModel) -> Cast:

@@ -3,16 +3,18 @@
 from srdcr_lab.records.completions import GREEDY, Capabilities, Completion, Message, ModelIdentity, Request
 from srdcr_lab.records.debates import Debate, Turn
 from srdcr_lab.records.errors import BadInput, BudgetExhausted, CallFailed, NotInStore, SrdcrError, Stopped
-from srdcr_lab.records.items import Exemplar, Item
+from srdcr_lab.records.items import Document, Exemplar, Item, Option
 from srdcr_lab.records.tables import SCHEMA_VERSION, arrow_schema, check_schema
 from srdcr_lab.records.vocabulary import (
     AnswerType,
     ConfidenceKind,
     Decision,
+    DocumentKind,
     FinishReason,
     KnowledgeCategory,
     Level,
     Missing,
+    Needs,
     PerturbationKind,
     Role,
     Verdict,
@@ -30,6 +32,8 @@ __all__ = [
     "ConfidenceKind",
     "Debate",
     "Decision",
+    "Document",
+    "DocumentKind",
     "Exemplar",
     "FinishReason",
     "Item",
@@ -38,7 +42,9 @@ __all__ = [
     "Message",
     "Missing",
     "ModelIdentity",
+    "Needs",
     "NotInStore",
+    "Option",
     "PerturbationKind",
     "Request",
     "Role",

@@ -14,7 +14,8 @@ class Turn:
 
     `saw_passage` and `saw_turns` (positions of the transcript's turns that were in the prompt) say what the speaker
     saw; the prompt itself is in the store under `request_digest`. `verdict` is set on the judge's turns alone,
-    `stated_answer` on the debaters'.
+    `stated_answer` on the debaters'. `speaker` tells apart those of one role (an agent, a stance, a document);
+    `stance` is the answer a speaker was given to defend or to attack.
     """
 
     round: int
@@ -25,6 +26,8 @@ class Turn:
     request_digest: str = ""
     verdict: Verdict | None = None
     stated_answer: str | None = None
+    speaker: str = ""
+    stance: str | None = None
     completion: Completion | None = None
 
 

@@ -10,7 +10,7 @@ from srdcr_lab.records.errors import BadInput
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,12 @@ RECORDS = _columns(
     ("answer_type", "string", "how answers are compared"),
     ("question", "string", "the question"),
     ("gold_answer", "string", "the truth"),
+    ("gold_answers", "list<string>", "every right answer"),
+    ("wrong_answers", "list<string>", "answers that documents assert wrongly; empty where none are known"),
     ("claimed_answer", "string", "what the passage asserts"),
+    ("n_options", "int64", "options offered, 0 for an open question"),
+    ("n_documents", "int64", "documents shown, 0 for a single passage"),
+    ("n_misinforming", "int64", "documents known to misinform"),
     ("perturbation_kind", "string", "none, offset, factor, substitution"),
     ("perturbation_value", "double", "signed offset or factor; missing otherwise"),
     ("level", "string", "standard, subtle, mild, moderate, blatant"),
@@ -47,6 +52,7 @@ RECORDS = _columns(
     ("prior_correct", "bool", "prior answer is right; missing if it could not be read"),
     ("context_answer", "string", "greedy answer to question and passage; missing if it could not be read"),
     ("context_correct", "bool", "context answer is right; missing if it could not be read"),
+    ("context_confidence", "double", "mean probability of the context answer's tokens, where a method weighs it"),
     ("self_confidence", "double", "belief in the prior answer, in [0, 1]"),
     ("confidence_kind", "string", "which definition made it"),
     ("sampled_accuracy", "double", "share of knowledge draws that are right"),
@@ -57,9 +63,16 @@ RECORDS = _columns(
     ("verdict_path", "string", "verdict after each round, R, U or ? (UNPARSED), in order"),
     ("r_star", "int64", "round from which V* stood; missing if V* is UNPARSED"),
     ("stabilised", "bool", "V* stood for more than the last round"),
+    ("rounds", "int64", "rounds that were held; missing without a debate"),
+    ("agreed_round", "int64", "round in which agents who debate as equals agreed; missing if they did not"),
     ("decision", "string", "USE_CONTEXT, USE_PRIOR, ABSTAIN; missing for methods without the rule"),
     ("final_answer", "string", "what the method answers; missing if it does not"),
-    ("correct", "bool", "final answer is right; missing if there is none"),
+    ("final_answers", "list<string>", "every answer it gives; several where several can be right"),
+    (
+        "correct",
+        "bool",
+        "final answer is right; with several gold answers, all of them and no wrong one; missing if there is none",
+    ),
     ("missing", "string", "abstained, unparsed or error, where there is no answer"),
     ("calls_alone", "int64", "completions the method takes by itself"),
     (
@@ -80,7 +93,9 @@ TURNS = _columns(
     ("design", "string", "its design"),
     ("position", "int64", "place among all turns of the debate, from 0"),
     ("round", "int64", "round, from 0"),
-    ("role", "string", "defender, critic, judge"),
+    ("role", "string", "defender, critic, judge, agent, proponent, advocate, aggregator"),
+    ("speaker", "string", "which of several in one role: an agent, a stance, a document; empty for one"),
+    ("stance", "string", "the answer the speaker was given to defend or attack; missing without one"),
     ("model", "string", "who speaks"),
     ("text", "string", "the whole reply"),
     ("stated_answer", "string", "the answer a debater begins with; missing if it could not be read"),

@@ -13,6 +13,7 @@ class AnswerType(StrEnum):
     NAME = "name"
     CITY = "city"
     TEXT = "text"
+    OPTION = "option"  # a label of the item's options
 
 
 class PerturbationKind(StrEnum):
@@ -52,9 +53,32 @@ class ConfidenceKind(StrEnum):
 
 
 class Role(StrEnum):
+    """Who speaks. The last four belong to the other debates: equals, and those over several documents."""
+
     DEFENDER = "defender"
     CRITIC = "critic"
     JUDGE = "judge"
+    AGENT = "agent"
+    PROPONENT = "proponent"
+    ADVOCATE = "advocate"
+    AGGREGATOR = "aggregator"
+
+
+class DocumentKind(StrEnum):
+    """What a document of a multi-document item is, where its maker says so (RAMDocs)."""
+
+    CORRECT = "correct"
+    MISINFO = "misinfo"
+    NOISE = "noise"
+
+
+class Needs(StrEnum):
+    """What a method needs an item to have beside its question."""
+
+    QUESTION = "question"
+    PASSAGE = "passage"
+    OPTIONS = "options"
+    DOCUMENTS = "documents"
 
 
 class Verdict(StrEnum):

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, arrow_schema
-from srdcr_lab.study.item import ItemRows, Row
+from srdcr_lab.study.rows import ItemRows, Row
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

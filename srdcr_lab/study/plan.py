@@ -16,8 +16,9 @@ from srdcr_lab.models.prices import Price
 from srdcr_lab.models.stored import Meter, StoredModel, metered
 from srdcr_lab.prompts import system_text
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
-from srdcr_lab.records import Capabilities, Completion, Item, ModelIdentity, Request
-from srdcr_lab.study.item import Probe, fill_probe
+from srdcr_lab.records import Capabilities, Completion, Item, ModelIdentity, Needs, Request
+from srdcr_lab.study.item import fill_probe
+from srdcr_lab.study.rows import Probe
 
 _CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb, as in every such plan
 _TOKENS_A_MESSAGE = 4  # what a chat template adds
@@ -103,12 +104,13 @@ async def _count(
     dry = replace(setup, cast=cast)
     meters = {method.name: Meter() for method in methods} | {KNOWLEDGE: Meter()}
     for item in items:
-        for method in methods:
+        for method in (method for method in methods if item.has(method.needs)):
             with metered() as meter:
                 await method.run(item, dry)
             _add(meters[method.name], meter)
         with metered() as meter:
-            await knowledge_draws(item, dry)
+            if item.has(Needs.PASSAGE):
+                await knowledge_draws(item, dry)
             await fill_probe(Probe(), item, dry, methods)
         _add(meters[KNOWLEDGE], meter)
     store.close()

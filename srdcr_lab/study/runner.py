@@ -8,7 +8,8 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
 from srdcr_lab.protocols import Method, Setup
 from srdcr_lab.records import BudgetExhausted, Item
-from srdcr_lab.study.item import ItemRows, error_rows, run_item
+from srdcr_lab.study.item import error_rows, run_item
+from srdcr_lab.study.rows import ItemRows
 
 WINDOW = 1024  # items in flight; far above any concurrency, so that slots never wait for a slow item
 

@@ -90,6 +90,9 @@ class Study:
         )
         whole = load_items(items, seed=seed, year_offsets=self.choices.year_offsets)
         self.items = whole.limit(limit, seed)
+        for method in self.methods:
+            if not any(item.has(method.needs) for item in self.items):
+                raise BadInput(f"{method.name} needs items with {method.needs}, and {self.items.name} has none")
         self.limit, self.seed = limit, seed
         self._models = open_all(
             (model, defender, critic, judge), offline=offline, base_url=base_url, concurrency=concurrency

@@ -1,7 +1,7 @@
 """What the loopback model says: a function of messages, temperature and seed, good enough for a whole study.
 
 It "knows" each question to a degree that is a hash of the question: at T = 0 it answers its favourite year, at T > 0
-it strays the more often the less it knows. Shown a passage it reads the first year there; debaters stand by a year;
+it strays the more often the less it knows. Shown a passage it reads the first year there (one of its own making where there is none); debaters stand by a year;
 the judge rules by hash.
 """
 
@@ -30,7 +30,8 @@ def reply(messages: Messages, temperature: float, seed: int) -> str:
         return f"confidence: {round(100 * belief(messages))}"
     passage = re.search(r"<passage>(.*?)</passage>", user, re.DOTALL)
     read = _YEAR.search(passage[1]) if passage else None
-    year = read[1] if read else str(_recalled(asked, temperature, seed))
+    # A passage without a year still leads to a year of its own: another passage, another reply.
+    year = read[1] if read else str(_recalled(passage[1] if passage else asked, temperature, seed))
     if "You are the" in system:
         return f"{year}. I am certain. The other side offers no reason to doubt it."
     return year

@@ -1,0 +1,178 @@
+"""What happened to one item, as rows of the tables `srdcr_lab.records.tables`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from srdcr_lab.measures import knowledge_category, sampled_accuracy
+from srdcr_lab.models.stored import Meter
+from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup
+from srdcr_lab.protocols.answering import is_correct, same_answer
+from srdcr_lab.records import DocumentKind, Item, Missing, Turn, Verdict
+
+Row = dict[str, Any]
+Ran = tuple[Outcome | None, Meter, str | None]  # with the error in words where there is no outcome
+_PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
+
+
+@dataclass
+class ItemRows:
+    """What one item adds to the tables."""
+
+    item: Item
+    records: list[Row] = field(default_factory=list)
+    turns: list[Row] = field(default_factory=list)
+    samples: list[Row] = field(default_factory=list)
+
+
+@dataclass
+class Probe:
+    """What the model answers and believes about an item, whatever the method; `errors` are failed calls in words."""
+
+    prior: Answer | None = None
+    context: Answer | None = None
+    confidence: SelfConfidence | None = None
+    draws: tuple[Answer, ...] = ()
+    errors: list[str] = field(default_factory=list)
+
+
+def record_row(item: Item, method: Method, setup: Setup, probe: Probe, ran: Ran) -> Row:
+    """The row of one method on one item."""
+    outcome, meter, error = ran
+    choices, cast = setup.choices, setup.cast
+    accuracy = sampled_accuracy([is_correct(draw, item, choices.match) for draw in probe.draws])
+    category = knowledge_category(accuracy, highly_from=choices.highly_known_from, maybe_from=choices.maybe_known_from)
+    confidence = (outcome.confidence if outcome else None) or probe.confidence
+    ruling = outcome.ruling if outcome else None
+    debate = outcome.debate if outcome else None
+    missing = outcome.missing if outcome else Missing.ERROR
+    final = outcome.answer if outcome and missing is None else None
+    return {
+        **_item_columns(item),
+        "method": method.name,
+        "design": choices.design.name if method.debates else None,
+        "model": str(cast.answerer.identity),
+        "model_defender": str(cast.defender.identity) if method.debates else None,
+        "model_critic": str(cast.critic.identity) if method.debates else None,
+        "model_judge": str(cast.judge.identity) if method.debates else None,
+        **_answer_columns("prior", probe.prior, item, setup),
+        **_answer_columns("context", probe.context, item, setup),
+        "context_confidence": outcome.context_confidence if outcome else None,
+        "self_confidence": confidence.value if confidence else None,
+        "confidence_kind": confidence.kind if confidence else None,
+        "sampled_accuracy": accuracy if probe.draws else None,
+        "n_samples": len(probe.draws),
+        "knowledge_category": category,
+        "tau": choices.tau,
+        "verdict": ruling.verdict if ruling else None,
+        "verdict_path": "".join(_PATH[verdict] for verdict in debate.verdict_path) if debate else None,
+        "r_star": ruling.r_star if ruling else None,
+        "stabilised": ruling.stabilised if ruling else None,
+        "rounds": len({turn.round for turn in debate.turns}) if debate else None,
+        "agreed_round": outcome.agreed_round if outcome else None,
+        "decision": outcome.decision if outcome else None,
+        "final_answer": final.value if final else None,
+        "final_answers": _final_answers(outcome) if final else [],
+        "correct": _is_right(outcome, item, setup) if final else None,
+        "missing": missing,
+        "calls_alone": meter.calls_alone,
+        "calls_paid": meter.calls_paid,
+        "prompt_tokens": meter.prompt_tokens,
+        "completion_tokens": meter.completion_tokens,
+        "cost_usd": meter.cost_usd if meter.cost_usd == meter.cost_usd else None,  # NaN: the price is unknown
+        "error": "; ".join(filter(None, [error, *probe.errors])) or None,
+    }
+
+
+def _item_columns(item: Item) -> Row:
+    return {
+        "item_id": item.item_id,
+        "question_id": item.question_id,
+        "domain": item.domain,
+        "answer_type": item.answer_type,
+        "question": item.question,
+        "gold_answer": item.gold_answer,
+        "gold_answers": list(item.gold_answers),
+        "wrong_answers": list(item.wrong_answers),
+        "claimed_answer": item.claimed_answer,
+        "n_options": len(item.options),
+        "n_documents": len(item.documents),
+        "n_misinforming": sum(document.kind is DocumentKind.MISINFO for document in item.documents),
+        "perturbation_kind": item.perturbation_kind,
+        "perturbation_value": item.perturbation_value,
+        "level": item.level,
+    }
+
+
+def _final_answers(outcome: Outcome | None) -> list[str]:
+    if outcome is None or outcome.answer is None or outcome.answer.value is None:
+        return []
+    return list(outcome.values or (outcome.answer.value,))
+
+
+def _is_right(outcome: Outcome | None, item: Item, setup: Setup) -> bool | None:
+    """With several gold answers: each of them is given and no wrong one is (RAMDocs)."""
+    if outcome is None or outcome.answer is None:
+        return None
+    if not (outcome.values or item.other_gold_answers or item.wrong_answers):
+        return is_correct(outcome.answer, item, setup.choices.match)
+    given = _final_answers(outcome)
+
+    def among(answer: str) -> bool:
+        return any(same_answer(value, answer, item) for value in given)
+
+    return all(map(among, item.gold_answers)) and not any(map(among, item.wrong_answers))
+
+
+def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> Row:
+    read = answer is not None and answer.value is not None
+    return {
+        f"{name}_answer": answer.value if answer else None,
+        f"{name}_correct": is_correct(answer, item, setup.choices.match) if answer and read else None,
+    }
+
+
+def turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn) -> Row:
+    """The row of one utterance."""
+    completion = turn.completion
+    return {
+        "item_id": item.item_id,
+        "question_id": item.question_id,
+        "method": method.name,
+        "design": setup.choices.design.name if method.debates else None,
+        "position": position,
+        "round": turn.round,
+        "role": turn.role,
+        "speaker": turn.speaker,
+        "stance": turn.stance,
+        "model": str(setup.cast.player(turn.role).identity),
+        "text": turn.text,
+        "stated_answer": turn.stated_answer,
+        "verdict": turn.verdict,
+        "saw_passage": turn.saw_passage,
+        "saw_turns": list(turn.saw_turns),
+        "finish_reason": completion.finish_reason if completion else None,
+        "prompt_tokens": completion.prompt_tokens if completion else None,
+        "completion_tokens": completion.completion_tokens if completion else None,
+        "request_digest": turn.request_digest,
+    }
+
+
+def sample_rows(item: Item, probe: Probe, setup: Setup) -> list[Row]:
+    """The rows of every answer without a passage."""
+    drawn = [probe.prior] if probe.prior else []
+    drawn += [*probe.draws, *(probe.confidence.draws if probe.confidence else ())]
+    return [
+        {
+            "question_id": item.question_id,
+            "stream": answer.stream,
+            "draw": answer.completion.draw,
+            "text": answer.text,
+            "answer": answer.value,
+            "correct": is_correct(answer, item, setup.choices.match),
+            "tokens": answer.completion.tokens,
+            "logprobs": answer.completion.logprobs,
+        }
+        for answer in drawn
+    ]

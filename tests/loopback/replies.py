@@ -1,8 +1,8 @@
 """What the loopback model says: a function of messages, temperature and seed, good enough for a whole study.
 
 It "knows" each question to a degree that is a hash of the question: at T = 0 it answers its favourite year, at T > 0
-it strays the more often the less it knows. Shown a passage it reads the first year there (one of its own making where there is none); debaters stand by a year;
-the judge rules by hash.
+it strays the more often the less it knows. Shown a passage it reads the first year there (where there is none, one of
+its own making); debaters stand by a year; the judge rules by hash.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line: `srdcr plan`, `run`, `notebooks`, `data` and `store`, put together from `srdcr_lab.commands`.
+"""The command line, put together from `srdcr_lab.commands`: plan, run, notebooks, data, store, share, replay.
 
 Exit codes: 0 done; 1 done, some items failed (their rows say why); 2 bad input; 3 stopped, can be resumed.
 """
@@ -14,6 +14,7 @@ from srdcr_lab.commands.data import data
 from srdcr_lab.commands.data_sources import check, fetch, list_benchmarks
 from srdcr_lab.commands.exits import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED
 from srdcr_lab.commands.running import notebooks, plan, run
+from srdcr_lab.commands.sharing import replay, share
 from srdcr_lab.commands.store import store
 from srdcr_lab.records import BadInput, SrdcrError, Stopped
 
@@ -59,7 +60,7 @@ def cli() -> None:
 
 for command in (list_benchmarks, fetch, check):
     data.add_command(command)
-for command in (plan, run, notebooks, data, store):
+for command in (plan, run, notebooks, data, store, share, replay):
     cli.add_command(command)
 
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from srdcr_lab.data import facts
 from srdcr_lab.data.benchmarks import BENCHMARKS, load_benchmark
+from srdcr_lab.data.benchmarks.documents import DOCUMENT_READERS
 from srdcr_lab.data.benchmarks.published import has_columns_of
+from srdcr_lab.data.frozen import ENDING, thaw
 from srdcr_lab.data.itemset import ItemSet
 from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS
-from srdcr_lab.data.tables import items_from_frame, read_table
+from srdcr_lab.data.table_files import read_table
+from srdcr_lab.data.tables import items_from_frame
 from srdcr_lab.records import BadInput
 
 if TYPE_CHECKING:
@@ -25,17 +28,21 @@ def load_items(
     *,
     seed: int = 0,
     year_offsets: Sequence[int] = YEAR_OFFSETS,
+    documents: bool = False,
 ) -> ItemSet:
     """Items to evaluate, with their exemplars.
 
     Parameters
     ----------
     source : ``facts``, ``facts:testbed``, ``facts:grid``; a benchmark such as ``ramdocs`` (fetched before with
-        ``srdcr data fetch``), or ``ramdocs=FILE`` (a file as published); a CSV, JSONL or Parquet file, or a DataFrame
-        with the columns `question, gold_answer, context` and any of `claimed_answer, domain, answer_type, aliases,
-        unit, question_id, item_id, perturbation_kind, perturbation_value, level, is_exemplar`.
+        ``srdcr data fetch``), or ``ramdocs=FILE`` (a file as published); the items.json of a results folder; a CSV,
+        JSONL or Parquet file, or a DataFrame with the columns `question, gold_answer, context` and any of
+        `claimed_answer, domain, answer_type, aliases, unit, question_id, item_id, perturbation_kind,
+        perturbation_value, level, is_exemplar`.
     seed : of the testbed's draw of questions and perturbations.
     year_offsets : by how many years, either way, the passages of the shipped testbed and grid lie.
+    documents : whether a benchmark that has both forms is wanted with all documents of a question rather than as single
+        passages; ``ramdocs:documents`` and ``ramdocs:passages`` say so whatever stands here.
 
     Raises
     ------
@@ -54,14 +61,18 @@ def load_items(
         case "facts:grid":
             return facts.grid(tuple(year_offsets))
     name, given, file = str(source).partition("=")
+    name, _, form = name.partition(":")
     if name in BENCHMARKS:
-        return load_benchmark(name, Path(file) if given else None, facts.exemplars())
+        form = form or ("documents" if documents and name in DOCUMENT_READERS else "passages")
+        return load_benchmark(name, Path(file) if given else None, facts.exemplars(), form=form)
     path = Path(source)
     if not path.suffix and not path.exists():
         raise BadInput(
             f"unknown items {str(source)!r}; expected {', '.join(SHIPPED)}, a benchmark ({', '.join(BENCHMARKS)}; "
             "or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
         )
+    if path.suffix == ENDING:
+        return thaw(path)
     frame = read_table(path)
     look_alikes = [each.name for each in BENCHMARKS.values() if has_columns_of(frame, each)]
     if look_alikes and "gold_answer" not in frame.columns:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from srdcr_lab.models.store import Store, request_of
-from srdcr_lab.records import BadInput, Completion, FinishReason, ModelIdentity
+from srdcr_lab.records import BadInput, Completion, FinishReason, ModelIdentity, Request
 
 
 def export(store: Store, target: Path) -> int:
@@ -53,6 +53,11 @@ def merge(store: Store, source: Path) -> int:
     return store.count() - before
 
 
+def contents(store: Store) -> Iterator[tuple[ModelIdentity, Request, list[Completion]]]:
+    """Every request of a store with its completions, sorted."""
+    return map(_parsed, store.records())
+
+
 def _is_sqlite(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(16) == b"SQLite format 3\x00"
@@ -61,7 +66,7 @@ def _is_sqlite(path: Path) -> bool:
 def _from_store(path: Path) -> Iterator[Any]:
     other = Store(path)
     try:
-        yield from map(_parsed, other.records())
+        yield from contents(other)
     finally:
         other.close()
 
@@ -75,7 +80,7 @@ def _from_export(path: Path) -> Iterator[Any]:
                 raise BadInput(f"{path}, line {number}: no record of a store export ({error})") from None
 
 
-def _parsed(record: Mapping[str, Any]) -> tuple[ModelIdentity, Any, list[Completion]]:
+def _parsed(record: Mapping[str, Any]) -> tuple[ModelIdentity, Request, list[Completion]]:
     completions = [_completion(fields) for fields in record["completions"]]
     request = request_of(record["request"], record["stream"], tuple(completion.draw for completion in completions))
     return ModelIdentity(**record["model"]), request, completions

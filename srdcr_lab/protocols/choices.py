@@ -132,7 +132,7 @@ PRESETS = {
 
 
 def choices(
-    preset: str = "paper",
+    preset: str | Choices = "paper",
     *,
     design: str | DebateDesign | None = None,
     rounds: int | None = None,
@@ -140,14 +140,14 @@ def choices(
     samples: int | None = None,
     confidence: str | None = None,
 ) -> Choices:
-    """A preset with some of its fields changed; None leaves a field as the preset has it.
+    """A preset, or choices of one's own, with some fields changed; None leaves a field as it is.
 
     Raises
     ------
     BadInput
         For an unknown preset, design or confidence kind, or a value out of range.
     """
-    chosen: Choices = _named("preset", preset, PRESETS)
+    chosen: Choices = preset if isinstance(preset, Choices) else _named("preset", preset, PRESETS)
     shape: DebateDesign = (
         chosen.design
         if design is None

@@ -15,8 +15,8 @@ from srdcr_lab.study.rows import ItemRows, Row
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-MANIFEST = "run.json"
-_OURS = ("store.sqlite", MANIFEST + ".part")  # what a run that was killed at its very start leaves
+MANIFEST, ITEMS = "run.json", "items.json"
+_OURS = ("store.sqlite", MANIFEST + ".part", ITEMS)  # what a run that was killed at its very start leaves
 _DERIVED = ("items_sha256", "n_items")  # named only where no argument differs
 _ROWS_A_GROUP = 5000
 
@@ -167,7 +167,8 @@ class TableWriter:
 
 def withdraw(folder: Path, created: bool) -> None:
     """Take back what a run wrote that could not begin: its manifest, and the folder where the run made it."""
-    (folder / MANIFEST).unlink(missing_ok=True)
+    for name in (MANIFEST, ITEMS):
+        (folder / name).unlink(missing_ok=True)
     if created:
         with suppress(OSError):  # not empty: not only ours
             folder.rmdir()

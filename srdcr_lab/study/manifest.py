@@ -60,6 +60,7 @@ def manifest(
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "asked": asked,
         "notes": [*items.notes, *([_POCKET] if any(m.identity.provider == "pocket" for m in models) else [])],
+        "logprobs": {str(model.identity): model.capabilities.logprobs for model in models},
         "sent": {str(model.identity): model.sent() for model in models if hasattr(model, "sent")},
         "prices": {name: asdict(price) if price else None for name, price in prices.items()},
         "budget_usd": budget.limit_usd,

@@ -13,8 +13,10 @@ from srdcr_lab.records import BadInput, SrdcrError
 SEQUENCE = Path(__file__).resolve().parents[2] / "notebooks"
 
 
-def run_notebooks(out: Path, parameters: Mapping[str, Any], folder: Path = SEQUENCE) -> list[Path]:
-    """Execute every notebook of the sequence, in order, into `out`.
+def run_notebooks(
+    out: Path, parameters: Mapping[str, Any], folder: Path = SEQUENCE, only: Path | None = None
+) -> list[Path]:
+    """Execute every notebook of the sequence, in order, or `only` one of them, into `out`.
 
     A notebook runs in the folder it lies in. Of the parameters it gets those that its cell `parameters` names, that
     are not None and that differ from what stands there. A notebook that fails is left as failed-NAME, and the
@@ -27,7 +29,7 @@ def run_notebooks(out: Path, parameters: Mapping[str, Any], folder: Path = SEQUE
     SrdcrError
         If a cell fails.
     """
-    notebooks = sorted(folder.glob("[0-9][0-9]_*.ipynb"))
+    notebooks = [only] if only else sorted(folder.glob("[0-9][0-9]_*.ipynb"))
     if not notebooks:
         raise BadInput("the notebooks are part of the repository, not of the installed package; run this in a clone")
     if find_spec("papermill") is None:

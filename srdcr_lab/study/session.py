@@ -40,9 +40,10 @@ class Session:
         for model in self.models:
             await model.abandon()
 
-    async def aclose(self) -> None:
-        """Close the models; a model opens again when it is next asked. Then the store."""
+    async def aclose(self, *, close_store: bool = True) -> None:
+        """Close the models; a model opens again when it is next asked. Then the store, unless it is somebody else's."""
         for model in self.models:
             with suppress(Exception):  # of one model, which must not keep the others open
                 await model.aclose()
-        self.store.close()
+        if close_store:
+            self.store.close()

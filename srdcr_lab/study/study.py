@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import aclosing, suppress
@@ -14,11 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.data import ItemSet, load_items
+from srdcr_lab.data.frozen import freeze
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.budget import Budget
 from srdcr_lab.protocols import Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as methods_named
-from srdcr_lab.records import BadInput, BudgetExhausted, Item, SrdcrError, Stopped
+from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
 from srdcr_lab.study import folder as folders
 from srdcr_lab.study import manifest as manifests
 from srdcr_lab.study.loop import run as run_coroutine
@@ -46,8 +48,8 @@ class Study:
     preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
         says.
     limit : at most so many items, stratified and seeded.
-    store : file of the completions; default: in the results folder, or in memory.
-    offline : take every completion from the store, ask nothing.
+    store : file of the completions; default: in the results folder, or in memory. A `Store` stays open.
+    offline : take every completion from the store, ask nothing; default: whether SRDCR_OFFLINE is set.
     budget_usd : bound on what this study may spend.
 
     Raises
@@ -65,7 +67,7 @@ class Study:
         defender: str | ChatModel | None = None,
         critic: str | ChatModel | None = None,
         judge: str | ChatModel | None = None,
-        preset: str = "paper",
+        preset: str | Choices = "paper",
         design: str | DebateDesign | None = None,
         rounds: int | None = None,
         tau: float | None = None,
@@ -76,19 +78,21 @@ class Study:
         concurrency: int = 64,
         base_url: str | None = None,
         budget_usd: float | None = None,
-        store: str | Path | None = None,
-        offline: bool = False,
+        store: str | Path | Store | None = None,
+        offline: bool | None = None,
         out: str | Path | None = None,
     ) -> None:
         if budget_usd is not None and not budget_usd > 0:
             raise BadInput(f"a budget is more than 0 US dollars, got {budget_usd}")
         if concurrency < 1:
             raise BadInput(f"concurrency is at least 1, got {concurrency}")
+        offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
         self.methods = methods_named(methods)
         self.choices: Choices = choices(
             preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence
         )
-        whole = load_items(items, seed=seed, year_offsets=self.choices.year_offsets)
+        several = any(method.needs is Needs.DOCUMENTS for method in self.methods)
+        whole = load_items(items, seed=seed, year_offsets=self.choices.year_offsets, documents=several)
         self.items = whole.limit(limit, seed)
         for method in self.methods:
             if not any(item.has(method.needs) for item in self.items):
@@ -136,6 +140,7 @@ class Study:
                 self._budget.spent_usd = max(self._budget.spent_usd, before)
             self._budget.on_spent = partial(session.store.note_spent, self._run_key())
             self._write_manifest(folder, "running")
+            folders.write_text(folder / folders.ITEMS, freeze(self.items))
             run_coroutine(self._run(session, folder, progress))
         except BadInput:
             if self._nothing_kept() and earlier is None:
@@ -177,7 +182,7 @@ class Study:
     def close(self) -> None:
         """Close models and store. A closed study opens again when its next step needs it."""
         if self._session is not None:
-            run_coroutine(self._session.aclose())
+            run_coroutine(self._session.aclose(close_store=not isinstance(self._store_path, Store)))
             self._session = None
 
     def __enter__(self) -> Study:
@@ -196,7 +201,8 @@ class Study:
             if self.out:
                 folders.make(self.out)
             place = self._store_path or (self.out / "store.sqlite" if self.out else ":memory:")
-            self._session = Session(self._models, Store(place), self._budget, offline=self._offline)
+            store = place if isinstance(place, Store) else Store(place)
+            self._session = Session(self._models, store, self._budget, offline=self._offline)
         return self._session
 
     async def _check(self) -> None:

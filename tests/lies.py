@@ -9,7 +9,7 @@ from srdcr_lab.data.perturbing import Form
 from srdcr_lab.records import AnswerType, Item
 from tests.scripted import item
 
-YEAR, NUMBER, NAME, CITY, TEXT = AnswerType
+YEAR, NUMBER, NAME, CITY, TEXT, *_ = AnswerType
 NAMES = ("Jørn Utzon", "Tove Jansson", "George de Mestral", "Oscar Niemeyer", "Nils Bohlin", "Marcus Currie")
 
 

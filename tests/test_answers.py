@@ -7,7 +7,7 @@ import pytest
 from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_type, infer_unit, normalise
 from srdcr_lab.records import AnswerType
 
-YEAR, NUMBER, NAME, CITY, TEXT = AnswerType
+YEAR, NUMBER, NAME, CITY, TEXT, *_ = AnswerType
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_type, infer_unit, normalise
 from srdcr_lab.answers.words import spelled_numbers
-from srdcr_lab.records import AnswerType
+from srdcr_lab.records import AnswerType, Option
 
-YEAR, NUMBER, NAME, CITY, TEXT = AnswerType
+YEAR, NUMBER, NAME, CITY, TEXT, OPTION = AnswerType
 REPEATABLE = settings(deadline=None, derandomize=True)
 ANY_TYPE = st.sampled_from(AnswerType)
 ANY_UNIT = st.sampled_from(["", "mg", "people", "°C", "km/h", "USD"])
@@ -161,7 +161,8 @@ def test_normalising_twice_is_normalising_once(text: str, answer_type: AnswerTyp
 def test_a_canonical_answer_is_extracted_as_itself(text: str, answer_type: AnswerType, unit: str) -> None:
     canonical = normalise(text, answer_type, unit)
     if canonical is not None and len(canonical.split()) <= 10:
-        assert extract(canonical, answer_type, unit) == canonical
+        offered = (Option(label=canonical, text="¶"),) if answer_type is OPTION else ()
+        assert extract(canonical, answer_type, unit, offered) == canonical
 
 
 @REPEATABLE
@@ -209,6 +210,8 @@ _REPEATED = (
 @pytest.mark.parametrize("unit_of_text", _REPEATED.split("|"))
 def test_a_hundred_thousand_characters_are_read(answer_type: AnswerType, unit_of_text: str) -> None:
     passage = (unit_of_text * 100_000)[:100_000]
-    answer = {YEAR: "1919", NUMBER: "1250", NAME: "Marie Curie", CITY: "Saint Louis", TEXT: "the red cat"}[answer_type]
+    answers = "1919", "1250", "Marie Curie", "Saint Louis", "the red cat", "B"
+    answer = dict(zip(AnswerType, answers, strict=True))[answer_type]
     assert [s.surface for s in find(f"{passage} ; {answer}.", answer, answer_type)] == [answer.removeprefix("the ")]
-    extract(passage, answer_type)
+    for reply in (passage, f"answer: {passage}"):
+        extract(reply, answer_type, choices=(Option(label="B", text=answer), Option(label="C", text="because")))

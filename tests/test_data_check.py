@@ -13,7 +13,7 @@ import pytest
 from srdcr_lab.data import load_items
 from srdcr_lab.data.checks import check_facts, check_table
 from srdcr_lab.data.checks.rules import RULES, Fact
-from srdcr_lab.data.tables import LONGEST_PASSAGE
+from srdcr_lab.data.item_rows import LONGEST_PASSAGE
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.shipped import folder
 from tests.conftest import Srdcr

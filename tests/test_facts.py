@@ -1,18 +1,22 @@
-"""The shipped sets: pairing, balance, completeness, and what a limit leaves of them [paper 4, 4.4]."""
+"""The shipped facts, forms of one question in a table, and what a limit leaves of a set [paper 4, 4.4]."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from srdcr_lab.data import YEAR_OFFSETS, ItemSet, load_items
+from srdcr_lab.data.checks.rules import BANDS
 from srdcr_lab.records import BadInput, Item, Level
+from srdcr_lab.shipped import folder
 from tests.scripted import exemplars, item
 
-SIGNED = {sign * size for size in YEAR_OFFSETS for sign in (1, -1)}
+OTHER_DOMAINS = {"records", "news", "drugs", "names", "cities"}
 
 
 def by_question(items: ItemSet) -> dict[str, list[Item]]:
@@ -22,15 +26,37 @@ def by_question(items: ItemSet) -> dict[str, list[Item]]:
     return groups
 
 
-def values(items: ItemSet) -> Counter[float]:
-    return Counter(each.perturbation_value for each in items if each.perturbation_value is not None)
-
-
 def test_facts_are_standard_items_with_distinct_questions() -> None:
     facts = load_items("facts")
-    assert len(facts) >= 70
     assert len({each.question for each in facts}) == len({each.item_id for each in facts}) == len(facts)
     assert all(each.is_standard and each.claimed_answer == each.gold_answer for each in facts)
+
+
+def test_there_are_as_many_facts_as_promised() -> None:
+    """At least 150 real event years, at least 50 real questions of each other domain, and 60 controls."""
+    rows = pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
+    invented = rows["fame_band"] == "invented"
+    real = Counter(rows.loc[~invented, "domain"])
+    assert invented.sum() == 60
+    assert real.pop("years") >= 150
+    assert set(real) == OTHER_DOMAINS
+    assert min(real.values()) >= 50
+
+
+def test_every_band_occurs_in_every_domain() -> None:
+    rows = pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
+    assert set(zip(rows["domain"], rows["fame_band"], strict=True)) == {
+        (domain, band) for domain in {"years", *OTHER_DOMAINS} for band in BANDS
+    }
+
+
+def test_the_second_look_up_agrees_with_forty_facts() -> None:
+    audit = pd.read_csv(folder("facts") / "audit-40.csv", dtype=str)
+    gold = {each.question_id: each.gold_answer for each in load_items("facts")}
+    assert audit["question_id"].nunique() == len(audit) == 40
+    assert set(audit["agrees"]) == {"yes"}
+    for row in audit.itertuples():
+        assert str(row.gold_answer).startswith(gold[str(row.question_id)])
 
 
 @pytest.mark.parametrize("name", ["facts", "facts:testbed", "facts:grid"])
@@ -39,35 +65,6 @@ def test_no_exemplar_is_evaluated_and_every_domain_has_four(name: str) -> None:
     assert not {e.question for e in items.exemplars} & {each.question for each in items}
     per_domain = Counter(e.domain for e in items.exemplars)
     assert all(per_domain[domain] >= 4 for domain in {each.domain for each in items})
-
-
-def test_the_testbed_pairs_each_question_with_one_lie() -> None:
-    groups = by_question(load_items("facts:testbed"))
-    assert len(groups) == len(load_items("facts"))
-    assert {tuple(each.is_standard for each in group) for group in groups.values()} == {(True, False)}
-    for true, lie in groups.values():
-        assert (lie.question, lie.gold_answer) == (true.question, true.gold_answer)
-        assert lie.context != true.context
-
-
-def test_the_testbed_balances_offsets_and_signs() -> None:
-    counts = values(load_items("facts:testbed"))
-    assert set(counts) == SIGNED
-    assert max(counts.values()) - min(counts.values()) <= 1
-
-
-def test_the_testbed_is_seeded() -> None:
-    def offsets(seed: int) -> list[float | None]:
-        return [each.perturbation_value for each in load_items("facts:testbed", seed=seed)]
-
-    assert offsets(0) == offsets(0)
-    assert offsets(0) != offsets(1)
-
-
-def test_the_grid_has_every_question_under_every_offset() -> None:
-    for group in by_question(load_items("facts:grid")).values():
-        assert [each.is_standard for each in group] == [True] + [False] * 10
-        assert {each.perturbation_value for each in group[1:]} == SIGNED
 
 
 # -- forms of a question in somebody's table -------------------------------------------------------------------------
@@ -101,6 +98,12 @@ def test_a_repeated_item_id_is_refused_by_its_row_in_the_table() -> None:
     frame = table(*rows).assign(item_id=["x", "y", "y"], is_exemplar=["yes", "", ""])
     with pytest.raises(BadInput, match="row 3, column item_id: 'y' stands in row 2 already"):
         load_items(frame)
+
+
+def test_a_json_array_is_a_table(tmp_path: Path) -> None:
+    rows = [{"question": WHEN, "gold_answer": "1874", "context": "In 1874."}]
+    (tmp_path / "mine.json").write_text(json.dumps(rows), "utf-8")
+    assert [each.gold_answer for each in load_items(tmp_path / "mine.json")] == ["1874"]
 
 
 # -- limit -----------------------------------------------------------------------------------------------------------
@@ -144,9 +147,18 @@ def test_a_limit_takes_as_many_of_each_domain_and_offset() -> None:
     assert kinds == {(domain, value): 1 for domain in ("history", "sport", "law") for value in (20.0, 60.0)}
 
 
-def test_a_limited_testbed_keeps_offsets_and_signs_balanced() -> None:
-    counts = values(load_items("facts:testbed").limit(60))
-    assert counts == dict.fromkeys(SIGNED, 3)
+@pytest.mark.parametrize("n", [60, 120, 300])
+def test_a_limited_testbed_keeps_the_shares_of_domains_offsets_and_levels(n: int) -> None:
+    """Half of it event years, a tenth each other domain; within them each offset and level by its share."""
+    lies = [each for each in load_items("facts:testbed").limit(n) if not each.is_standard]
+    assert len(lies) == n // 2
+    domains = Counter(each.domain for each in lies)
+    assert all(abs(count - n / (4 if domain == "years" else 20)) <= 1 for domain, count in domains.items())
+    offsets = Counter(each.perturbation_value for each in lies if each.domain == "years")
+    assert all(abs(offsets[sign * size] - n / 40) <= 1.1 for size in YEAR_OFFSETS for sign in (1, -1))
+    for domain in OTHER_DOMAINS:
+        levels = Counter(each.level for each in lies if each.domain == domain)
+        assert max(levels.values()) - min(levels.values()) <= 2
 
 
 def test_a_limit_is_seeded() -> None:

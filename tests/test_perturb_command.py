@@ -27,6 +27,7 @@ ROWS = (
     },
     {"question_id": "q4", "question": "When?", "gold_answer": "1700", "context": "It does not say."},
 )
+FIXTURE = Path(__file__).parent / "fixtures" / "benchmarks" / "ramdocs.jsonl"
 POOL = ("Ann Ash", "Bob Birch", "Cy Cork", "Dee Dogwood", "Ed Elm")
 TYPES = ("year", "number", "name", "year")
 
@@ -53,6 +54,48 @@ def test_the_items_are_read_back(srdcr: Srdcr, table: Path, tmp_path: Path, endi
     assert double.context == 'A "long" way, 196 km,\nsays he.'
     assert by_id["q3@comical"].aliases == ("Joe Doe", "J. Doe")
     assert by_id["q3@comical"].perturbation_value is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "ids"),
+    [
+        ({}, ("row-2", "row-2", "row-2@+20")),
+        ({"item_id": ["a", "b"]}, ("b", "b", "b@+20")),
+        ({"question_id": ["c", "d"]}, ("row-2", "d", "d@+20")),
+        ({"question_id": ["c", "d"], "item_id": ["a", "b"]}, ("b", "d", "d@+20")),
+    ],
+)
+def test_ids_are_those_of_the_table_else_the_place_of_the_row(
+    srdcr: Srdcr, tmp_path: Path, columns: dict[str, list[str]], ids: tuple[str, ...]
+) -> None:
+    rows = [("When did it open?", "1874", "In 1874."), ("When did it close?", "1904", "In 1904.")]
+    frame = pd.DataFrame(rows, columns=["question", "gold_answer", "context"]).assign(**columns)
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    assert srdcr("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "out.csv").code == 0
+    true, lie = (each for each in load_items(tmp_path / "out.csv").items if each.gold_answer == "1904"
+                 and each.perturbation_value in (None, 20))  # fmt: skip
+    assert (true.item_id, true.question_id, lie.item_id) == ids
+    assert lie.question_id == true.question_id
+
+
+def test_rows_of_one_question_share_the_id_of_the_first() -> None:
+    rows = [
+        ("When?", "1874", "In 1874.", ""),
+        ("Where?", "Rome", "In Rome.", ""),
+        ("When?", "1874", "In 1884.", "1884"),
+    ]
+    items = load_items(pd.DataFrame(rows, columns=["question", "gold_answer", "context", "claimed_answer"]))
+    assert [(each.item_id, each.question_id) for each in items] == [
+        ("row-1", "row-1"), ("row-2", "row-2"), ("row-3", "row-1"),
+    ]  # fmt: skip
+
+
+def test_other_right_answers_are_written_and_read_back(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
+    pd.read_csv(table).assign(gold_answers=["1874|1899", "98 km", "Jo Doe", "1700"]).to_csv(table, index=False)
+    assert srdcr("data", "perturb", table, "--out", tmp_path / "out.csv").code == 0
+    items = {each.item_id: each for each in load_items(tmp_path / "out.csv")}
+    assert items["q1@+20"].other_gold_answers == ("1899",)
+    assert items["q2@x2"].other_gold_answers == ()
 
 
 def test_exemplars_of_the_table_stay_exemplars(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
@@ -164,6 +207,12 @@ def test_a_given_pool(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     }
 
 
+def test_what_was_left_out_before_is_told(srdcr: Srdcr) -> None:
+    out = srdcr("data", "perturb", f"ramdocs={FIXTURE}").out
+    assert "ramdocs: 6 rows; 2 standard items, 20 perturbations tried: 19 accepted, 1 flagged, 0 refused" in out
+    assert "note: ramdocs: left out 2 passages: 1 because no correct document contains its answer" in out
+
+
 # -- a table that nobody here made -----------------------------------------------------------------------------------
 
 EXCERPT = Path(os.environ.get("SRDCR_DATASETS", "")) / "ramdocs.jsonl"
@@ -199,3 +248,16 @@ def test_the_audit_of_ramdocs(srdcr: Srdcr, tmp_path: Path) -> None:
     assert not [each for each in found if isinstance(each, BadInput)]
     lies = [each for each in found if isinstance(each, Item) and not each.is_standard]
     assert len(lies) == outcomes["accepted"] + outcomes["flagged"]
+
+
+@pytest.mark.skipif(not EXCERPT.is_file(), reason="SRDCR_DATASETS names no folder with ramdocs.jsonl")
+def test_the_audit_of_ramdocs_as_published(srdcr: Srdcr, tmp_path: Path) -> None:
+    """Each attempt stands in the account once; what the loader set aside is told."""
+    ended = srdcr("data", "perturb", f"ramdocs={EXCERPT}", "--audit", tmp_path / "a.csv")
+    assert ended.code == 0, ended.err
+    assert "its questions were set aside as exemplars" in ended.out
+    audit = pd.read_csv(tmp_path / "a.csv", dtype=str, keep_default_na=False)
+    tried = audit[audit["perturbation_kind"] != ""]
+    assert tried["item_id"].is_unique
+    assert set(tried["answer_type"]) == {"year", "number"}
+    assert (tried["outcome"] != "refused").mean() > 0.9

@@ -8,7 +8,7 @@ import pytest
 
 from srdcr_lab.data import perturb
 from srdcr_lab.data.perturbing import SIGNED_YEAR_OFFSETS, Outcome
-from srdcr_lab.records import AnswerType, BadInput
+from srdcr_lab.records import AnswerType, BadInput, Document
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, lie, standard
 from tests.scripted import item
 
@@ -195,6 +195,22 @@ def test_a_city_in_a_script_without_spaces() -> None:
     assert lie(one, "significant", pool).replace(form(one, "significant", pool).claim.answer, "東京") == one.context
 
 
+@pytest.mark.parametrize(
+    ("passage", "why"),
+    [
+        ("In 1874, others say 1899.", ("the passage would still state another gold answer, '1899': '1899'",)),
+        ("In 1874.", ()),
+    ],
+)
+def test_a_passage_that_states_another_right_answer_is_refused(passage: str, why: tuple[str, ...]) -> None:
+    assert form(standard(passage, "1874", other_gold_answers=("1899",)), "+40").why == why
+
+
+def test_a_claim_that_is_another_right_answer_is_refused() -> None:
+    made = form(standard("In 1874.", "1874", other_gold_answers=("1894",)), "+20")
+    assert made.why == ("the claim 1894 is another gold answer, '1894'",)
+
+
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
@@ -204,12 +220,16 @@ def test_what_is_left_out_says_why() -> None:
         replace(item(1934), item_id="b", question_id="b"),
         standard("In 1874.", "1874", item_id="c", question_id="c"),
         standard("It was 1874.", "1874", item_id="d", question_id="c"),
+        standard("In 1874.", "1874", item_id="e", question_id="e", documents=(Document(document_id="1", text="1874"),)),
+        standard("", "1874", item_id="f", question_id="f"),
     ]
     found = perturb(rows)
     assert [(row.item_id, row.why) for row in found.left_out] == [
         ("a", "an answer of type text is not perturbed; year, number, name and city are"),
         ("b", "its passage is perturbed already"),
         ("d", "another passage of the question c is perturbed; give each its own question_id"),
+        ("e", "it has no single passage"),
+        ("f", "it has no single passage"),
     ]
     assert [form.claim.value for form in found.forms] == list(SIGNED_YEAR_OFFSETS)
 

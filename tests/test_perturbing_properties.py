@@ -18,7 +18,7 @@ from srdcr_lab.records import AnswerType, Item
 from tests.scripted import item
 from tests.test_answers_properties import NUMBER_SPELLINGS, YEAR_SPELLINGS, in_words
 
-YEAR, NUMBER, NAME, CITY, _ = AnswerType
+YEAR, NUMBER, NAME, CITY, *_ = AnswerType
 REPEATABLE = settings(deadline=None, derandomize=True, max_examples=40)
 NAMES = ("Marie Curie", "Jørn Utzon", "Tove Jansson", "George de Mestral", "L. L. Zamenhof", "Ole Kirk Christiansen")
 CITIES = ("Basel", "St. Louis", "Córdoba", "The Hague", "Buenos Aires", "Cortina d'Ampezzo", "Łódź")

@@ -12,7 +12,7 @@ from srdcr_lab.answers.words import spelled_numbers
 from srdcr_lab.records import AnswerType
 from tests.test_answers_properties import NUMBER_SPELLINGS, YEAR_SPELLINGS
 
-YEAR, NUMBER, NAME, CITY, _ = AnswerType
+YEAR, NUMBER, NAME, CITY, *_ = AnswerType
 REPEATABLE = settings(deadline=None, derandomize=True)
 
 

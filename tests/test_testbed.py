@@ -1,49 +1,31 @@
-"""The testbed and the grid of every shipped fact, today's and the coming ones: pairs, strata, completeness."""
+"""The testbed and the grid of the shipped facts: pairs, strata, completeness [paper 4, 4.4]."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
+from difflib import SequenceMatcher
 
 import pandas as pd
 import pytest
 
 from srdcr_lab import answers
-from srdcr_lab.data import ItemSet, facts, load_items
-from srdcr_lab.records import Item, Level
+from srdcr_lab.data import YEAR_OFFSETS, ItemSet, load_items, perturb
+from srdcr_lab.data.perturbing import restored
+from srdcr_lab.records import AnswerType, Item, Level
+from srdcr_lab.shipped import folder
+from tests.test_answers_properties import NUMBER_SPELLINGS, YEAR_SPELLINGS
 
-DATA = Path(__file__).resolve().parent.parent / "data"
-FOLDERS = [DATA / name for name in ("facts", "facts-next") if (DATA / name).is_dir()]
-CACHED = (facts.exemplars, facts.standard, facts._invented, facts.testbed, facts.grid)
-
-
-def _forget() -> None:
-    for function in CACHED:
-        function.cache_clear()
+SIGNED = {sign * size for size in YEAR_OFFSETS for sign in (1, -1)}
 
 
 @pytest.fixture(scope="module")
-def every_fact(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder of facts with the coming ones, in the place of the shipped one."""
-    folder = tmp_path_factory.mktemp("facts")
-    for name in ("facts.csv", "exemplars.csv"):
-        parts = [pd.read_csv(part / name, dtype=str, keep_default_na=False) for part in FOLDERS]
-        pd.concat(parts).to_csv(folder / name, index=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(facts, "folder", lambda name: folder)
-        _forget()
-        yield folder
-    _forget()
-
-
-@pytest.fixture(scope="module")
-def testbed(every_fact: Path) -> ItemSet:
+def testbed() -> ItemSet:
     return load_items("facts:testbed")
 
 
 @pytest.fixture(scope="module")
-def grid(every_fact: Path) -> ItemSet:
+def grid() -> ItemSet:
     return load_items("facts:grid")
 
 
@@ -63,7 +45,7 @@ def test_each_question_once_in_either_form(testbed: ItemSet) -> None:
 
 def test_thirty_per_offset_with_balanced_signs(testbed: ItemSet) -> None:
     offsets = Counter(each.perturbation_value for each in lies(testbed) if each.domain == "years")
-    assert offsets == {sign * size: 15 for size in (20, 40, 60, 100, 200) for sign in (1, -1)}
+    assert offsets == dict.fromkeys(SIGNED, 15)
 
 
 @pytest.mark.parametrize("domain", ["records", "news", "drugs", "names", "cities"])
@@ -84,22 +66,40 @@ def test_no_claim_of_the_testbed_lies_in_the_future(testbed: ItemSet) -> None:
     assert all(int(each.claimed_answer) <= 2026 for each in lies(testbed) if each.domain == "years")
 
 
-def test_real_questions_get_real_substitutes(testbed: ItemSet, every_fact: Path) -> None:
-    rows = pd.read_csv(every_fact / "facts.csv", dtype=str, keep_default_na=False)
+def test_the_testbed_is_seeded() -> None:
+    def drawn(seed: int) -> list[tuple[str, str]]:
+        return [(each.item_id, each.claimed_answer) for each in load_items("facts:testbed", seed=seed)]
+
+    assert drawn(0) == drawn(0)
+    assert drawn(0) != drawn(1)
+
+
+def test_real_questions_get_real_substitutes(testbed: ItemSet) -> None:
+    rows = pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
     invented = set(rows.loc[rows["fame_band"] == "invented", "gold_answer"])
     assert not {each.claimed_answer for each in lies(testbed) if each.domain in ("names", "cities")} & invented
 
 
 def test_the_grid_has_every_question_and_nearly_every_perturbation(grid: ItemSet) -> None:
     """Some doses and counts are so small that a factor rounds to the truth, to zero, or to another factor's claim."""
-    of = Counter(each.question_id for each in grid)
-    assert len(of) == len(load_items("facts"))
-    for each in load_items("facts"):
-        forms = of[each.question_id] - 1
-        assert forms == (10 if each.domain == "years" else 3 if each.domain in ("names", "cities") else forms)
-    numbers = [of[each.question_id] - 1 for each in load_items("facts") if each.answer_type == "number"]
-    assert sum(numbers) >= 0.97 * 10 * len(numbers)
-    assert min(numbers) >= 4
+    forms = {each.question_id: Counter[str]() for each in load_items("facts")}
+    for each in grid:
+        forms[each.question_id][each.domain if not each.is_standard else "standard"] += 1
+    assert {each["standard"] for each in forms.values()} == {1}
+    whole = {"years": 10, "names": 3, "cities": 3}
+    for domain, n in whole.items():
+        assert {each[domain] for each in forms.values() if domain in each} == {n}
+    factors = [each.total() - 1 for each in forms.values() if not set(each) & set(whole)]
+    assert (len(factors), sum(n == 10 for n in factors), min(factors)) == (200, 180, 4)
+    assert len(grid) == 4425
+
+
+def test_every_year_of_the_grid_is_moved_by_every_offset(grid: ItemSet) -> None:
+    moved: dict[str, set[float | None]] = {}
+    for lie in lies(grid):
+        if lie.domain == "years":
+            moved.setdefault(lie.question_id, set()).add(lie.perturbation_value)
+    assert all(offsets == SIGNED for offsets in moved.values())
 
 
 def test_no_lie_of_the_grid_keeps_the_truth(grid: ItemSet) -> None:
@@ -107,3 +107,41 @@ def test_no_lie_of_the_grid_keeps_the_truth(grid: ItemSet) -> None:
         assert not answers.find(lie.context, lie.gold_answer, lie.answer_type, lie.unit, lie.aliases), lie.item_id
         assert answers.find(lie.context, lie.claimed_answer, lie.answer_type, lie.unit), lie.item_id
         assert lie.level is not Level.STANDARD
+
+
+def test_no_spelling_of_the_truth_is_left_in_the_grid(grid: ItemSet) -> None:
+    """Without `find`: spellings are looked for as text. A number's are looked for with its unit behind them."""
+    for lie in lies(grid):
+        for surface in spellings(lie):
+            behind = rf"[ \u00a0-]?{re.escape(lie.unit)}" if lie.unit else r"(?![\w-]|[.,:]\d)"
+            assert not re.search(rf"(?<![\w.,]){re.escape(surface)}{behind}", lie.context, re.IGNORECASE), lie.item_id
+
+
+def spellings(lie: Item) -> list[str]:
+    """The gold answer and its aliases, and a whole number or a year as every speller of our tests writes it."""
+    given = [lie.gold_answer, *lie.aliases]
+    value = lie.gold_answer.replace(",", "")
+    if lie.answer_type is AnswerType.YEAR:
+        given += [how(int(value)) for how in YEAR_SPELLINGS.values()]
+    elif lie.answer_type is AnswerType.NUMBER and value.isdigit():
+        given += [how(int(value)) for how in NUMBER_SPELLINGS.values()]
+    return given
+
+
+def test_a_lie_of_the_grid_differs_from_the_truth_at_the_answer_alone(grid: ItemSet) -> None:
+    """All that is not common to both passages lies within the mention of the answer (or in "a", "an" before it)."""
+    true = {each.question_id: each for each in grid if each.is_standard}
+    for lie in lies(grid):
+        one = true[lie.question_id]
+        mentions = answers.find(one.context, one.gold_answer, one.answer_type, one.unit, one.aliases)
+        for kind, start, end, _, _ in SequenceMatcher(None, one.context, lie.context, False).get_opcodes():
+            if kind != "equal":
+                assert any(m.start - 3 <= start and end <= m.end for m in mentions), lie.item_id
+
+
+def test_undoing_a_perturbation_restores_every_shipped_passage() -> None:
+    made = [form for form in perturb(load_items("facts"), present=2026).forms if form.item is not None]
+    assert len(made) == 4425 - len(load_items("facts"))
+    for form in made:
+        assert form.item is not None
+        assert restored(form.item.context, form.changes) == form.standard.context != form.item.context

@@ -11,7 +11,8 @@ from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS
 from srdcr_lab.data.perturbing.forms import Form
 from srdcr_lab.data.perturbing.pools import pools_of
 from srdcr_lab.data.perturbing.table import Perturber, checked_offsets
-from srdcr_lab.data.tables import items_from_frame, read_table
+from srdcr_lab.data.table_files import read_table
+from srdcr_lab.data.tables import items_from_frame
 from srdcr_lab.records import Exemplar, Item
 from srdcr_lab.shipped import folder
 

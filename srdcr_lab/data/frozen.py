@@ -12,6 +12,7 @@ from srdcr_lab.records.plain import from_plain
 
 ENDING = ".json"
 _VERSION = 1
+_BEGINNING = b'{"srdcr_items"'
 
 
 def freeze(items: ItemSet) -> str:
@@ -20,6 +21,14 @@ def freeze(items: ItemSet) -> str:
     exemplars = ",\n".join(json.dumps(asdict(exemplar), ensure_ascii=False) for exemplar in items.exemplars)
     head = json.dumps({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes}, ensure_ascii=False)
     return f'{head[:-1]},\n"items": [\n{lines}\n],\n"exemplars": [\n{exemplars}\n]}}\n'
+
+
+def is_frozen(path: Path) -> bool:
+    """Whether a file begins as `freeze` writes it; any other ``.json`` is a table."""
+    if path.suffix.lower() != ENDING or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_BEGINNING)) == _BEGINNING
 
 
 def thaw(path: Path) -> ItemSet:

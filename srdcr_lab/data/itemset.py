@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,15 @@ from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+Group = list[Item]  # the forms of one question
+Stratum = Callable[[Group], object]
+STRATA: tuple[Stratum, ...] = (
+    lambda group: group[0].domain,
+    lambda group: tuple(item.level for item in group),
+    lambda group: tuple(item.perturbation_value for item in group),
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,7 @@ class ItemSet:
         return own if len(own) >= 4 else self.exemplars
 
     def limit(self, n: int | None, seed: int = 0) -> ItemSet:
-        """At most `n` items: whole questions, drawn in turn from the strata (domain × perturbations), seeded.
+        """At most `n` items: whole questions, drawn with a seed in proportion to domains, levels and perturbations.
 
         A question's items stay together, so that standard and perturbed forms remain paired; only where not even one
         question fits is it cut.
@@ -73,7 +82,7 @@ class ItemSet:
         for item in self.items:
             questions[item.question_id].append(item)
         chosen: list[Item] = []
-        groups = list(_in_turn(questions.values(), seed))
+        groups = _in_proportion(list(questions.values()), STRATA, random.Random(seed))
         for group in groups:
             if len(chosen) + len(group) <= n:
                 chosen += group
@@ -82,20 +91,22 @@ class ItemSet:
         return replace(self, items=tuple(item for item in self.items if item.item_id in keep))
 
 
-def _in_turn(groups: Iterable[list[Item]], seed: int) -> Iterator[list[Item]]:
-    """Groups in a seeded order that takes one from each stratum before a second from any."""
-    strata: dict[tuple[object, ...], list[list[Item]]] = defaultdict(list)
+def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: random.Random) -> list[Group]:
+    """Groups in a seeded order of which every beginning holds each stratum by its share, within one group.
+
+    The j-th of a stratum's m groups has the place (j + u) / m, with one random u in [0, 1) for the stratum; finer
+    strata spread within the coarser ones in the same way.
+    """
+    if not strata:
+        return rng.sample(groups, len(groups))
+    parts: dict[object, list[Group]] = defaultdict(list)
     for group in groups:
-        strata[(group[0].domain, *((item.level, item.perturbation_value) for item in group))].append(group)
-    rng = random.Random(seed)
-    for members in strata.values():
-        rng.shuffle(members)
-    order = list(strata.values())
-    rng.shuffle(order)
-    while order:
-        for members in order:
-            yield members.pop()
-        order = [members for members in order if members]
+        parts[strata[0](group)].append(group)
+    places: list[tuple[float, Group]] = []
+    for part in parts.values():
+        start = rng.random()
+        places += [((j + start) / len(part), each) for j, each in enumerate(_in_proportion(part, strata[1:], rng))]
+    return [group for _, group in sorted(places, key=lambda place: place[0])]
 
 
 def answer_types() -> str:

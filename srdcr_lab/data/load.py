@@ -10,7 +10,7 @@ from srdcr_lab.data import facts
 from srdcr_lab.data.benchmarks import BENCHMARKS, load_benchmark
 from srdcr_lab.data.benchmarks.documents import DOCUMENT_READERS
 from srdcr_lab.data.benchmarks.published import has_columns_of
-from srdcr_lab.data.frozen import ENDING, thaw
+from srdcr_lab.data.frozen import is_frozen, thaw
 from srdcr_lab.data.itemset import ItemSet
 from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS
 from srdcr_lab.data.table_files import read_table
@@ -71,10 +71,11 @@ def load_items(
             f"unknown items {str(source)!r}; expected {', '.join(SHIPPED)}, a benchmark ({', '.join(BENCHMARKS)}; "
             "or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
         )
-    if path.suffix == ENDING:
+    if is_frozen(path):
         return thaw(path)
     frame = read_table(path)
-    look_alikes = [each.name for each in BENCHMARKS.values() if has_columns_of(frame, each)]
+    alike = [each for each in BENCHMARKS.values() if has_columns_of(frame, each)]
+    look_alikes = [each.name for each in sorted(alike, key=lambda each: -len(each.columns))]
     if look_alikes and "gold_answer" not in frame.columns:
         raise BadInput(f"{path} has the columns of {look_alikes[0]} as published; write {look_alikes[0]}={path}")
     return items_from_frame(frame, path.name, facts.exemplars())

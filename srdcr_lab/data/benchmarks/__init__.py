@@ -1,7 +1,9 @@
-"""Published benchmarks as single-passage items: from the user's own file, or fetched once into a cache folder.
+"""Published benchmarks as items: from the user's own file, or fetched once into a cache folder.
 
-A map: one module per benchmark reads its published columns; `published` says what a benchmark is and where it comes
-from; `fetching` brings it here and minds its checksum; `gathering` collects items and counts what is left out.
+A map: one module per benchmark reads its published columns, as single-passage items or as questions with options;
+`documents` reads those that come with several documents; `published` says what a benchmark is and where it comes from;
+`fetching` brings it here and minds its checksum; `gathering` (passages) and `questions` (options, claims, open ones)
+collect items and count what is left out.
 """
 
 from __future__ import annotations
@@ -12,9 +14,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from srdcr_lab.data.benchmarks import clasheval, conflictqa, fetching, ramdocs
+from srdcr_lab.data.benchmarks import (
+    boolq,
+    clasheval,
+    commonsenseqa,
+    conflictqa,
+    cosmosqa,
+    fetching,
+    gsm8k,
+    hover,
+    ramdocs,
+)
+from srdcr_lab.data.benchmarks.documents import DOCUMENT_READERS
 from srdcr_lab.data.benchmarks.published import Benchmark, needed_columns
-from srdcr_lab.data.tables import read_table
+from srdcr_lab.data.table_files import read_table
 from srdcr_lab.records import BadInput
 
 if TYPE_CHECKING:
@@ -24,7 +37,20 @@ if TYPE_CHECKING:
 __all__ = ["BENCHMARKS", "Benchmark", "benchmark", "load_benchmark"]
 
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
-    {each.name: each for each in (clasheval.CLASHEVAL, conflictqa.STRATEGYQA, conflictqa.POPQA, ramdocs.RAMDOCS)}
+    {
+        each.name: each
+        for each in (
+            clasheval.CLASHEVAL,
+            conflictqa.STRATEGYQA,
+            conflictqa.POPQA,
+            ramdocs.RAMDOCS,
+            commonsenseqa.COMMONSENSEQA,
+            cosmosqa.COSMOSQA,
+            boolq.BOOLQ,
+            hover.HOVER,
+            gsm8k.GSM8K,
+        )
+    }
 )
 
 
@@ -41,16 +67,38 @@ def benchmark(name: str) -> Benchmark:
     return BENCHMARKS[name]
 
 
-def load_benchmark(name: str, path: Path | None, exemplar_pool: tuple[Exemplar, ...] = ()) -> ItemSet:
+def load_benchmark(
+    name: str, path: Path | None, exemplar_pool: tuple[Exemplar, ...] = (), *, form: str = "passages"
+) -> ItemSet:
     """Items of a benchmark from a file in its published columns, or (`path` None) from the cache folder.
+
+    `form` is ``passages`` (one passage an item) or ``documents`` (all documents of a question, one item a question).
 
     Raises
     ------
     BadInput
-        If the file is missing, was changed since it was fetched, or does not have the published columns.
+        If the file is missing, was changed since it was fetched, or does not have the published columns; if the
+        benchmark does not come in that form.
     """
     source = benchmark(name)
-    own = path if path is not None else fetching.cached(source)
+    forms = ("passages", "documents") if name in DOCUMENT_READERS else ("passages",)
+    if form not in forms:
+        raise BadInput(f"{name} has no form {form!r}; write {' or '.join(f'{name}:{each}' for each in forms)}")
+    own, beside = _with_table(path, source) if path is not None else (fetching.cached(source), None)
     frame = read_table(own, source.columns)
     needed_columns(frame, source, own)
+    if source.join and beside:
+        frame = source.join(frame, own.name, beside)
+    if form == "documents":
+        return replace(DOCUMENT_READERS[name](frame, own.name, exemplar_pool), name=f"{name}:documents")
     return replace(source.read(frame, own.name, exemplar_pool), name=source.name)
+
+
+def _with_table(path: Path, source: Benchmark) -> tuple[Path, Path | None]:
+    """The published file, and the table of one's own that is named after a plus sign."""
+    file, plus, table = str(path).rpartition("+")
+    if not plus or path.exists():
+        return path, None
+    if source.join is None:
+        raise BadInput(f"{source.name} takes no second file; write {source.name}={file}")
+    return Path(file), Path(table)

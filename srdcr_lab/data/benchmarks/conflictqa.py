@@ -17,9 +17,9 @@ import re
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.data.benchmarks.gathering import Gathering, PublishedRow, rows_of
+from srdcr_lab.data.benchmarks.gathering import Gathering, PublishedRow, contradicted
 from srdcr_lab.data.benchmarks.published import Benchmark
-from srdcr_lab.records import AnswerType, Exemplar, Item, Level, PerturbationKind
+from srdcr_lab.records import AnswerType, Exemplar, Item
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,13 +37,7 @@ _YES_NO = {"true": "yes", "false": "no"}
 def read(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...]) -> ItemSet:
     """Items of the published rows."""
     gathering = Gathering("conflictqa", file)
-    asked: set[str] = set()
-    for row in rows_of(frame, file):
-        question = row.text("question")
-        if question in asked:
-            gathering.leave_out("the question stands in an earlier row")
-            continue
-        asked.add(question)
+    for row, question in gathering.questions(frame):
         golds = row.texts("ground_truth")
         if not golds:
             raise row.bad("ground_truth", "is empty")
@@ -57,13 +51,14 @@ def read(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...]) ->
 def _yes_or_no(gathering: Gathering, row: PublishedRow, question: str, published: str) -> None:
     negated = {side: _NEGATED.search(row.text(side)) is not None for side in _SIDES}
     if len(set(negated.values())) == 1 or _NEGATED.search(question):
-        gathering.leave_out("its answer sentences do not tell yes from no")
-        gathering.leave_out("its answer sentences do not tell yes from no")
+        gathering.leave_out("its answer sentences do not tell yes from no", passages=2)
         return
     gold = _YES_NO[published.lower()]
-    for side, evidence in _SIDES.items():
-        claim = "no" if negated[side] else "yes"
-        gathering.take(_item(row, question, gold, (published,), claim, row.text(evidence), claim == gold), stated=True)
+    true, false = sorted(_SIDES, key=lambda side: negated[side] is not (gold == "no"))
+    item = _true(row, question, gold, (published,), row.text(_SIDES[true]))
+    gathering.take(item, stated=True)
+    claim = "no" if gold == "yes" else "yes"
+    gathering.take(contradicted(item, "conflict", row.text(_SIDES[false]), claim), stated=True)
 
 
 def _entity(gathering: Gathering, row: PublishedRow, question: str, golds: tuple[str, ...]) -> None:
@@ -71,13 +66,13 @@ def _entity(gathering: Gathering, row: PublishedRow, question: str, golds: tuple
     sentences = {side: row.text(side) for side in _SIDES}
     right = {side: bool(answers.find(each, gold, AnswerType.TEXT, "", aliases)) for side, each in sentences.items()}
     if len(set(right.values())) == 1:
-        gathering.leave_out("both its answer sentences name an accepted answer, or neither")
-        gathering.leave_out("both its answer sentences name an accepted answer, or neither")
+        gathering.leave_out("both its answer sentences name an accepted answer, or neither", passages=2)
         return
     true, false = sorted(_SIDES, key=lambda side: not right[side])
-    gathering.take(_item(row, question, gold, aliases, gold, row.text(_SIDES[true]), standard=True))
+    item = _true(row, question, gold, aliases, row.text(_SIDES[true]))
+    gathering.take(item)
     claim = differing(sentences[false], sentences[true])
-    gathering.take(_item(row, question, gold, aliases, claim, row.text(_SIDES[false]), standard=False))
+    gathering.take(contradicted(item, "conflict", row.text(_SIDES[false]), claim))
 
 
 def differing(sentence: str, other: str) -> str:
@@ -96,22 +91,18 @@ def differing(sentence: str, other: str) -> str:
     return " ".join(words[start : len(words) - end])
 
 
-def _item(
-    row: PublishedRow, question: str, gold: str, aliases: tuple[str, ...], claim: str, context: str, standard: bool
-) -> Item:
+def _true(row: PublishedRow, question: str, gold: str, aliases: tuple[str, ...], context: str) -> Item:
     question_id = f"conflictqa-{row.number}"
     return Item(
-        item_id=question_id if standard else f"{question_id}@conflict",
+        item_id=question_id,
         question_id=question_id,
         question=question,
         gold_answer=gold,
         context=context,
-        claimed_answer=claim,
+        claimed_answer=gold,
         domain="conflictqa",
         answer_type=AnswerType.TEXT,
         aliases=aliases,
-        perturbation_kind=PerturbationKind.NONE if standard else PerturbationKind.SUBSTITUTION,
-        level=Level.STANDARD if standard else Level.MODERATE,
     )
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from srdcr_lab import answers
+from srdcr_lab.data.exemplar_pools import with_exemplars
+from srdcr_lab.data.item_rows import LONGEST_PASSAGE
 from srdcr_lab.data.itemset import ItemSet
-from srdcr_lab.data.tables import LONGEST_PASSAGE, with_exemplars
-from srdcr_lab.records import BadInput, Exemplar, Item
+from srdcr_lab.records import BadInput, Exemplar, Item, Level, PerturbationKind
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
@@ -26,8 +30,19 @@ class Gathering:
         self.left_out: Counter[str] = Counter()
         self.gold_beside_the_claim = 0
 
-    def leave_out(self, reason: str) -> None:
-        self.left_out[reason] += 1
+    def leave_out(self, reason: str, passages: int = 1) -> None:
+        self.left_out[reason] += passages
+
+    def questions(self, frame: pd.DataFrame) -> Iterator[tuple[PublishedRow, str]]:
+        """Each row with its question; a row that asks what an earlier one asks is left out."""
+        asked: set[str] = set()
+        for row in rows_of(frame, self.file):
+            question = row.text("question")
+            if question in asked:
+                self.leave_out("the question stands in an earlier row")
+            else:
+                yield row, question
+            asked.add(question)
 
     def take(self, item: Item, *, stated: bool = False) -> bool:
         """Keep the item if its passage states what it claims, and say whether it was kept.
@@ -64,6 +79,18 @@ class Gathering:
             )
         items = with_exemplars(self.name, self.items, (), exemplar_pool)
         return replace(items, notes=(*notes, *items.notes))
+
+
+def contradicted(true: Item, tag: str, context: str, claim: str) -> Item:
+    """The question with a false passage, where nobody tells how far its claim lies from the truth."""
+    return replace(
+        true,
+        item_id=f"{true.question_id}@{tag}",
+        context=context,
+        claimed_answer=claim,
+        perturbation_kind=PerturbationKind.SUBSTITUTION,
+        level=Level.MODERATE,
+    )
 
 
 def _unfit(item: Item, stated: bool) -> str:

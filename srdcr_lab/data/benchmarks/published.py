@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from srdcr_lab.records import Exemplar
 
 Reader = Callable[["pd.DataFrame", str, "tuple[Exemplar, ...]"], "ItemSet"]
+Joiner = Callable[["pd.DataFrame", str, Path], "pd.DataFrame"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +24,8 @@ class Benchmark:
     """One published file and how it becomes items.
 
     `sha256` is empty where no checksum is known to us; then the first fetch records one, and later reads must agree.
-    A column written ``"a|b"`` may have either name.
+    A column written ``"a|b"`` may have either name; `recognised` is False where the columns are too common to tell the
+    benchmark by. `join` adds what a table of the user's holds to the published rows (``NAME=FILE+TABLE``).
     """
 
     name: str
@@ -36,6 +38,8 @@ class Benchmark:
     sha256: str
     columns: tuple[str, ...]
     read: Reader
+    join: Joiner | None = None
+    recognised: bool = True
 
 
 def needed_columns(frame: pd.DataFrame, source: Benchmark, path: Path) -> None:
@@ -54,4 +58,4 @@ def needed_columns(frame: pd.DataFrame, source: Benchmark, path: Path) -> None:
 def has_columns_of(frame: pd.DataFrame, source: Benchmark) -> bool:
     """True where a table looks like this benchmark."""
     found = set(map(str, frame.columns))
-    return all(found & set(column.split("|")) for column in source.columns)
+    return source.recognised and all(found & set(column.split("|")) for column in source.columns)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.data.benchmarks.gathering import Gathering, PublishedRow, rows_of
+from srdcr_lab.data.benchmarks.gathering import Gathering, PublishedRow, contradicted
 from srdcr_lab.data.benchmarks.published import Benchmark
-from srdcr_lab.records import AnswerType, Exemplar, Item, Level, PerturbationKind
+from srdcr_lab.records import AnswerType, Exemplar, Item
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,13 +28,7 @@ _KINDS = ("correct", "misinfo", "noise")
 def read(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...]) -> ItemSet:
     """Items of the published rows."""
     gathering = Gathering("ramdocs", file)
-    asked: set[str] = set()
-    for row in rows_of(frame, file):
-        question = row.text("question")
-        if question in asked:
-            gathering.leave_out("the question stands in an earlier row")
-            continue
-        asked.add(question)
+    for row, question in gathering.questions(frame):
         _question(gathering, row, question)
     return gathering.result(exemplar_pool)
 
@@ -76,16 +69,7 @@ def _question(gathering: Gathering, row: PublishedRow, question: str) -> None:
 def _misled(gathering: Gathering, standard: Item, misinfo: list[dict[str, str]]) -> None:
     wrong = [each["answer"] for each in misinfo]
     false = _first_that_states(misinfo, wrong, standard.answer_type, standard.unit) or misinfo[0]
-    gathering.take(
-        replace(
-            standard,
-            item_id=f"{standard.question_id}@misinfo",
-            context=false["text"],
-            claimed_answer=false["answer"],
-            perturbation_kind=PerturbationKind.SUBSTITUTION,
-            level=Level.MODERATE,
-        )
-    )
+    gathering.take(contradicted(standard, "misinfo", false["text"], false["answer"]))
 
 
 def _first_that_states(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from srdcr_lab.data.checks.report import Report
 from srdcr_lab.data.checks.rules import RULES, Fact
-from srdcr_lab.data.tables import checked_rows, read_table
+from srdcr_lab.data.table_files import read_table
+from srdcr_lab.data.tables import checked_rows
 from srdcr_lab.records import AnswerType, BadInput
 
 if TYPE_CHECKING:

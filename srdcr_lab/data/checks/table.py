@@ -8,7 +8,8 @@ from pathlib import Path
 from srdcr_lab.data.checks.report import Report
 from srdcr_lab.data.itemset import ItemSet
 from srdcr_lab.data.load import load_items
-from srdcr_lab.data.tables import checked_rows, read_table
+from srdcr_lab.data.table_files import read_table
+from srdcr_lab.data.tables import checked_rows
 from srdcr_lab.records import BadInput, Item
 
 

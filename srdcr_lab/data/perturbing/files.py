@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,8 @@ from srdcr_lab.data.itemset import ItemSet
 from srdcr_lab.data.load import load_items
 from srdcr_lab.data.perturbing.audit_page import audit_page
 from srdcr_lab.data.perturbing.table import Perturbed, Refusal
-from srdcr_lab.data.tables import checked_rows, read_table
+from srdcr_lab.data.table_files import read_table
+from srdcr_lab.data.tables import checked_rows
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 
 if TYPE_CHECKING:
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 ITEM_ENDINGS = (".csv", ".jsonl", ".parquet")
 AUDIT_ENDINGS = (".html", ".csv")
+COLUMNS = (
+    "item_id", "question_id", "question", "gold_answer", "context", "claimed_answer", "domain", "answer_type",
+    "aliases", "unit", "perturbation_kind", "perturbation_value", "level", "gold_answers", "wrong_answers",
+    "is_exemplar",
+)  # fmt: skip
 
 
 def read_rows(path: Path) -> tuple[ItemSet, list[Refusal]]:
@@ -57,21 +62,23 @@ def checked_ending(path: Path, endings: Sequence[str]) -> Path:
 
 
 def items_frame(items: ItemSet) -> pd.DataFrame:
-    """The columns of `Item` and `is_exemplar`, as `load_items` reads them; the shipped exemplars are not repeated."""
+    """Columns that `load_items` reads, empty lists left out; the shipped exemplars are not repeated."""
     import pandas as pd
 
-    names = [field.name for field in fields(Item)]
-    rows = [{name: getattr(item, name) for name in names} | {"is_exemplar": ""} for item in items]
+    rows = [_item_row(item) for item in items]
     shipped = set(shipped_exemplars())
     own = [exemplar for exemplar in items.exemplars if exemplar not in shipped]
-    for number, exemplar in enumerate(own, start=1):
-        rows.append(_exemplar_row(number, exemplar, items) | {"is_exemplar": "true"})
-    frame = pd.DataFrame(rows, columns=[*names, "is_exemplar"])
-    frame["aliases"] = ["|".join(aliases) if isinstance(aliases, tuple) else "" for aliases in frame["aliases"]]
+    rows += [_exemplar_row(number, exemplar, items) for number, exemplar in enumerate(own, start=1)]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame["perturbation_value"] = frame["perturbation_value"].astype("Float64")
     text = [name for name in frame.columns if name != "perturbation_value"]
     frame[text] = frame[text].fillna("").astype(str)
-    return frame
+    return frame.drop(columns=[name for name in ("gold_answers", "wrong_answers") if not frame[name].any()])
+
+
+def _item_row(item: Item) -> dict[str, object]:
+    lists = {"aliases": item.aliases, "gold_answers": item.other_gold_answers, "wrong_answers": item.wrong_answers}
+    return {name: getattr(item, name, "") for name in COLUMNS} | {name: "|".join(lists[name]) for name in lists}
 
 
 def _exemplar_row(number: int, exemplar: Exemplar, items: ItemSet) -> dict[str, object]:
@@ -86,6 +93,7 @@ def _exemplar_row(number: int, exemplar: Exemplar, items: ItemSet) -> dict[str, 
         "claimed_answer": exemplar.answer,
         "domain": exemplar.domain,
         "answer_type": str(next(fitting, AnswerType.TEXT)),
+        "is_exemplar": "true",
     }
 
 

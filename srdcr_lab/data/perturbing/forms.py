@@ -76,7 +76,7 @@ def _made(item: Item, claim: Claim, spans: tuple[Span, ...]) -> Form:
         perturbation_value=claim.value,
         level=claim.level,
     )
-    if reason := _still_true(false, spans) or _not_stated(false, changes):
+    if reason := _still_true(false) or _not_stated(false, changes):
         return _refused(item, claim, reason)
     before = answers.find(item.context, claim.answer, item.answer_type, item.unit)
     flags = ("the true passage mentions the claim already",) if before else ()
@@ -94,19 +94,24 @@ def _refused(item: Item, claim: Claim, reason: str) -> Form:
     return Form(item, claim, None, Outcome.REFUSED, (reason,))
 
 
-def _still_true(false: Item, spans: tuple[Span, ...]) -> str:
-    """Why a false passage would still state the gold answer: a mention, or its letters inside another word."""
-    if answers.equal(false.claimed_answer, false.gold_answer, false.answer_type, false.unit, false.aliases):
-        return f"the claim {false.claimed_answer} is the gold answer"
-    left = answers.find(false.context, false.gold_answer, false.answer_type, false.unit, false.aliases)
-    if left:
-        return f"the passage would still state the gold answer: {left[0].surface!r}"
+def _still_true(false: Item) -> str:
+    """Why a false passage would still state a gold answer: a mention, or its letters inside another word."""
+    for gold in false.gold_answers:
+        if answers.equal(false.claimed_answer, gold, false.answer_type, false.unit, false.aliases):
+            return f"the claim {false.claimed_answer} is {_gold(gold, false)}"
+        left = answers.find(false.context, gold, false.answer_type, false.unit, false.aliases)
+        if left:
+            return f"the passage would still state {_gold(gold, false)}: {left[0].surface!r}"
     if false.answer_type not in (AnswerType.YEAR, AnswerType.NUMBER):
         folded = fold_letters(false.context)[0]
-        for name in (false.gold_answer, *false.aliases):
+        for name in (*false.gold_answers, *false.aliases):
             if len(name) > 3 and fold_letters(name)[0] in folded:
                 return f"the gold answer would still stand inside another word: {name!r}"
     return ""
+
+
+def _gold(answer: str, item: Item) -> str:
+    return "the gold answer" if answer == item.gold_answer else f"another gold answer, {answer!r}"
 
 
 def _not_stated(false: Item, changes: list[Change]) -> str:

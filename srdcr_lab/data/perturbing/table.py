@@ -167,6 +167,8 @@ def _sorted_out(items: Sequence[Item]) -> tuple[list[Item], list[Refusal]]:
         why = ""
         if not item.is_standard:
             why = "its passage is perturbed already"
+        elif item.documents or not item.context:
+            why = "it has no single passage"
         elif kind_of(item.answer_type) is PerturbationKind.NONE:
             why = f"an answer of type {item.answer_type} is not perturbed; year, number, name and city are"
         elif answers.normalise(item.gold_answer, item.answer_type, item.unit) is None:

@@ -7,66 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from srdcr_lab.measures.knowledge import jeffreys_interval
-from srdcr_lab.records import Level, Missing, Verdict
+from srdcr_lab.measures.groups import group_columns, is_standard
+from srdcr_lab.measures.intervals import clustered_interval, macro_mean
+from srdcr_lab.records import Missing, Verdict
 
 CONDITIONS = ("standard", "perturbed", "overall")
-
-
-def macro_mean(values: ArrayLike, strata: ArrayLike | None = None) -> float:
-    """Mean over the strata of each stratum's mean; without strata the mean. NaN for no value."""
-    series = pd.Series(np.asarray(values, float))
-    return float(series.mean() if strata is None else series.groupby(np.asarray(strata)).mean().mean())
-
-
-def clustered_interval(
-    values: ArrayLike,
-    clusters: ArrayLike,
-    strata: ArrayLike | None = None,
-    *,
-    level: float = 0.95,
-    n_boot: int = 2000,
-    seed: int = 0,
-) -> tuple[float, float]:
-    """Interval of the `macro_mean` of 0/1 values whose clusters (questions) are the independent units.
-
-    Jeffreys where every cluster has one value of the one stratum, and over the clusters where a bootstrap would see no
-    spread; else the percentile bootstrap over clusters, seeded. NaN for no value.
-    """
-    scored = np.asarray(values, float)
-    if scored.size == 0:
-        return math.nan, math.nan
-    codes = pd.factorize(np.asarray(clusters))[0]
-    parts = np.zeros(scored.size, int) if strata is None else pd.factorize(np.asarray(strata))[0]
-    shape = codes.max() + 1, parts.max() + 1
-    sizes, sums = np.zeros(shape), np.zeros(shape)
-    np.add.at(sizes, (codes, parts), 1)
-    np.add.at(sums, (codes, parts), scored)
-    if shape[1] > 1 or sizes.max() > 1:
-        means = _resampled_means(sums, sizes, n_boot, np.random.default_rng(seed))
-        low, high = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2])
-        if low < high:
-            return float(low), float(high)
-    low, high = jeffreys_interval(macro_mean(scored, strata) * shape[0], shape[0], level)
-    return float(low), float(high)
-
-
-def _resampled_means(
-    sums: NDArray[Any], sizes: NDArray[Any], n_boot: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Macro mean of each bootstrap sample of clusters, some samples at a time, so that memory stays bounded.
-
-    `sums` and `sizes` have the shape (clusters, strata). A sample without any value of a stratum gives NaN.
-    """
-    means = np.empty(n_boot)
-    block = max(1, 1_000_000 // sizes.size)
-    for start in range(0, n_boot, block):
-        rows = rng.integers(0, len(sizes), (min(block, n_boot - start), len(sizes)))
-        with np.errstate(invalid="ignore"):
-            means[start : start + len(rows)] = (sums[rows].sum(axis=1) / sizes[rows].sum(axis=1)).mean(axis=1)
-    return means
+_SHARES = ("coverage", "accuracy", "selective_accuracy")
 
 
 def accuracy(correct: pd.Series, clusters: pd.Series, strata: pd.Series | None = None) -> dict[str, float | int]:
@@ -96,52 +44,105 @@ def accuracy(correct: pd.Series, clusters: pd.Series, strata: pd.Series | None =
     }
 
 
-def summary(records: pd.DataFrame) -> pd.DataFrame:
-    """Table 1: one row per model × method × condition (standard, perturbed, overall).
+def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+    """Table 1: one row per model × method (× run, × design, where there are several) × condition.
 
-    Overall, every share is the mean of the standard and the perturbed one where both were run (the paper's);
-    `n_abstained`, `n_unparsed` and `n_error` say why answers are missing; `verdict_tpr` = P(Reasonable | true
-    passage), `verdict_tnr` = P(Unreasonable | false passage), over the debates that were held, UNPARSED counted as
-    neither.
+    Conditions are standard, perturbed and overall. Overall, every share is the mean of the standard and the perturbed
+    one where both were run (the paper's); `accuracy_micro` is right / n over all rows instead. `n_abstained`,
+    `n_unparsed` and `n_error` say why answers are missing. `verdict_tpr` = P(Reasonable | true passage), `verdict_tnr`
+    = P(Unreasonable | false passage), over the debates that were held (`verdict_tpr_n`, `verdict_tnr_n`), UNPARSED
+    counted as neither. Intervals are clustered on the question; without them (`intervals=False`) the table is made in
+    milliseconds, and their columns are NaN.
 
     Source: paper 4.4; coverage and risk as in selective prediction.
     """
-    standard = records["level"] == Level.STANDARD
-    rows = []
-    for (model, method), group in records.groupby(["model", "method"], sort=False):
+    keys = group_columns(records)
+    group = records.groupby(keys, sort=False, observed=True, dropna=False).ngroup().to_numpy()
+    names = records.iloc[np.unique(group, return_index=True)[1]][keys].reset_index(drop=True)
+    table = _counted(records, group, len(names))
+    table = pd.concat([names.loc[table.pop("group")].reset_index(drop=True), table], axis=1)
+    table = table.assign(**{f"{name}_{end}": math.nan for name in _INTERVALS for end in ("low", "high")})
+    if intervals:
+        _fill_intervals(table, records, group)
+    return table[keys + _COLUMNS]
+
+
+_INTERVALS = ("accuracy", "selective_accuracy", "verdict_tpr", "verdict_tnr")
+_COLUMNS = [
+    *("condition", "n", "n_answered", "coverage", "accuracy", "accuracy_low", "accuracy_high", "selective_accuracy"),
+    *("selective_accuracy_low", "selective_accuracy_high", "risk", "accuracy_micro"),
+    *(f"n_{why.value}" for why in Missing),
+    *("verdict_tpr", "verdict_tpr_low", "verdict_tpr_high", "verdict_tpr_n"),
+    *("verdict_tnr", "verdict_tnr_low", "verdict_tnr_high", "verdict_tnr_n"),
+]
+
+
+def _counted(records: pd.DataFrame, group: NDArray[np.intp], n_groups: int) -> pd.DataFrame:
+    """Everything but the intervals, three rows a group, from counts per group × half."""
+    cell = 2 * group + ~is_standard(records).to_numpy(bool)
+    correct = records["correct"].astype("boolean")
+
+    def count(where: Any) -> NDArray[np.int64]:
+        """Shape (groups, 3): standard, perturbed, both."""
+        halves = np.bincount(cell[np.asarray(where, bool)], minlength=2 * n_groups).reshape(n_groups, 2)
+        return np.column_stack([halves, halves.sum(axis=1)])
+
+    n = count(np.ones(len(cell), bool))
+    answered = count(correct.notna())
+    right = count(correct.fillna(False))
+    verdict = records["verdict"]
+    ruled = count(verdict.notna())
+    reasonable, unreasonable = (count(verdict == one) for one in (Verdict.REASONABLE, Verdict.UNREASONABLE))
+    reasons = {f"n_{why.value}": count(records["missing"] == why) for why in Missing}
+    with np.errstate(invalid="ignore"):
         parts = {
-            "standard": group[standard[group.index]],
-            "perturbed": group[~standard[group.index]],
-            "overall": group,
+            "n": n,
+            "n_answered": answered,
+            "coverage": _macro(answered / n),
+            "accuracy": _macro(right / n),
+            "selective_accuracy": _macro(right / answered),
+            "accuracy_micro": right / n,
+            **reasons,
+            "verdict_tpr": _one_half(reasonable / ruled, 0),
+            "verdict_tpr_n": _one_half(ruled, 0),
+            "verdict_tnr": _one_half(unreasonable / ruled, 1),
+            "verdict_tnr_n": _one_half(ruled, 1),
         }
-        halves = {"overall": standard[group.index]}
-        measured = {
-            name: accuracy(part["correct"], part["question_id"], halves.get(name)) for name, part in parts.items()
-        }
-        for condition in CONDITIONS:
+    table = pd.DataFrame({name: values.ravel() for name, values in parts.items()})
+    table["risk"] = 1 - table["selective_accuracy"]
+    return table.assign(group=np.repeat(np.arange(n_groups), 3), condition=list(CONDITIONS) * n_groups)
+
+
+def _macro(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Overall as the mean of the halves that have a value."""
+    halves, known = np.nan_to_num(values[:, :2]), ~np.isnan(values[:, :2])
+    return np.column_stack([values[:, :2], halves.sum(axis=1) / known.sum(axis=1)])
+
+
+def _one_half(values: NDArray[Any], half: int) -> NDArray[Any]:
+    """A verdict rate belongs to one half; the other has none, and overall shows it again."""
+    nothing = 0 if values.dtype.kind == "i" else math.nan
+    own, other = values[:, half], np.full(len(values), nothing)
+    return np.column_stack([own, other, own] if half == 0 else [other, own, own])
+
+
+def _fill_intervals(table: pd.DataFrame, records: pd.DataFrame, group: NDArray[np.intp]) -> None:
+    for i in range(len(table) // 3):
+        rows = records[group == i]
+        standard = is_standard(rows)
+        parts = {"standard": rows[standard], "perturbed": rows[~standard], "overall": rows}
+        for place, condition in enumerate(CONDITIONS):
             part = parts[condition]
-            missing = {f"n_{why.value}": int((part["missing"] == why).sum()) for why in Missing}
-            rows.append(
-                {
-                    "model": model,
-                    "method": method,
-                    "condition": condition,
-                    **measured[condition],
-                    **missing,
-                    **_verdicts(part),
-                }
-            )
-    return pd.DataFrame(rows)
+            halves = standard if condition == "overall" else None
+            for name, ends in _intervals(part, halves).items():
+                table.loc[3 * i + place, [f"{name}_low", f"{name}_high"]] = ends
 
 
-def _verdicts(part: pd.DataFrame) -> dict[str, float]:
+def _intervals(part: pd.DataFrame, halves: pd.Series | None) -> dict[str, tuple[float, float]]:
+    measured = accuracy(part["correct"], part["question_id"], halves)
+    ends = {name: (measured[f"{name}_low"], measured[f"{name}_high"]) for name in ("accuracy", "selective_accuracy")}
     ruled = part[part["verdict"].notna()]
-    true_passage = ruled["level"] == Level.STANDARD
-    return {
-        "verdict_tpr": _share(ruled.loc[true_passage, "verdict"] == Verdict.REASONABLE),
-        "verdict_tnr": _share(ruled.loc[~true_passage, "verdict"] == Verdict.UNREASONABLE),
-    }
-
-
-def _share(hits: pd.Series) -> float:
-    return float(hits.mean()) if len(hits) else math.nan
+    for name, wanted, true in (("verdict_tpr", Verdict.REASONABLE, True), ("verdict_tnr", Verdict.UNREASONABLE, False)):
+        own = ruled[is_standard(ruled) == true]
+        ends[name] = clustered_interval(own["verdict"] == wanted, own["question_id"])
+    return ends

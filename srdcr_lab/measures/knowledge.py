@@ -46,6 +46,21 @@ def knowledge_category(
     return KnowledgeCategory.WEAKLY_KNOWN if accuracy > 0 else KnowledgeCategory.UNKNOWN
 
 
+def categorise(
+    accuracy: ArrayLike, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
+) -> NDArray[np.intp]:
+    """`knowledge_category` of many: the position in `CATEGORIES` of each sampled accuracy in [0, 1], −1 for NaN.
+
+    >>> categorise([0.875, 0.19, 0.0]).tolist()
+    [0, 2, 3]
+    """
+    if not 0 < maybe_from <= highly_from <= 1:
+        raise ValueError(f"categories need 0 < maybe ≤ highly ≤ 1, got {maybe_from} and {highly_from}")
+    values = np.asarray(accuracy, float)
+    passed = np.searchsorted([np.nextafter(0, 1), maybe_from, highly_from], values, side="right")
+    return np.where(np.isnan(values), -1, len(CATEGORIES) - 1 - passed)
+
+
 def category_counts(
     n_draws: int, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
 ) -> NDArray[np.intp]:
@@ -91,10 +106,18 @@ def subset_stability(
     successes: int, n: int, size: int, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
 ) -> float:
     """P(a subset of `size` of the n draws, taken without replacement, has the category of all n): hypergeometric."""
+    whole = category_counts(n, highly_from=highly_from, maybe_from=maybe_from)[successes]
+    return float(subset_categories(n, size, highly_from=highly_from, maybe_from=maybe_from)[successes, whole])
+
+
+def subset_categories(
+    n: int, size: int, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
+) -> NDArray[np.float64]:
+    """P(category c | k of n correct) of a subset of `size` draws, at [k, c]; shape (n + 1, 4)."""
     from scipy.stats import hypergeom
 
     if not 0 < size <= n:
         raise ValueError(f"a subset has 1 to {n} draws, got {size}")
-    whole = category_counts(n, highly_from=highly_from, maybe_from=maybe_from)[successes]
-    part = category_counts(size, highly_from=highly_from, maybe_from=maybe_from)
-    return float(hypergeom.pmf(np.arange(size + 1), n, successes, size)[part == whole].sum())
+    labels = category_counts(size, highly_from=highly_from, maybe_from=maybe_from)
+    probabilities = hypergeom.pmf(np.arange(size + 1), n, np.arange(n + 1)[:, None], size)
+    return np.stack([probabilities[:, labels == c].sum(axis=1) for c in range(len(CATEGORIES))], axis=1)

@@ -1,0 +1,187 @@
+"""Two methods, or two designs, on the same items: paired tests whose independent units are the questions.
+
+The paper compares percentages without a test [4.4]; everything here is ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from srdcr_lab.measures.groups import GOLDEN, comparison_keys, is_standard, stack
+from srdcr_lab.measures.intervals import N_BOOT, contrast_interval
+from srdcr_lab.measures.paired_tests import N_FLIPS, holm, matched_odds_ratio, mcnemar_exact, sign_flip_test
+from srdcr_lab.records import BadInput, Verdict
+
+OUTCOMES = ("correct", "verdict_right")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A less B over the items both have.
+
+    `difference` is the risk difference: mean of A less mean of B, missing answers counted as wrong; overall, the mean
+    of the two halves' differences. `low`, `high`: its paired cluster bootstrap. `p_value`: two-sided cluster sign-flip
+    test. `p_mcnemar`: exact, and NaN where some question has more than one item. `only_a`, `only_b`: discordant items.
+    `odds_ratio` = only_a / only_b (matched), with interval: exact with one item per question, else cluster-robust.
+    `n_unpaired`: items that only one of the two has.
+    """
+
+    n: int
+    n_questions: int
+    n_unpaired: int
+    mean_a: float
+    mean_b: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    p_mcnemar: float
+    only_a: int
+    only_b: int
+    odds_ratio: float
+    odds_ratio_low: float
+    odds_ratio_high: float
+
+
+def outcome(records: pd.DataFrame, name: str) -> pd.Series:
+    """1 or 0 per row, as a float. `correct`: the final answer is right; missing is 0. `verdict_right`: Reasonable on a
+    true passage, Unreasonable on a false one; UNPARSED is 0; missing where no debate was held."""
+    if name == "correct":
+        return records["correct"].astype("boolean").fillna(False).astype(float)
+    if name == "verdict_right":
+        wanted = is_standard(records).map({True: Verdict.REASONABLE.value, False: Verdict.UNREASONABLE.value})
+        right = (records["verdict"].astype(object) == wanted).astype(float)
+        return right.where(records["verdict"].notna())
+    raise BadInput(f"unknown outcome {name!r}; known are {', '.join(OUTCOMES)}")
+
+
+def condition_rows(records: pd.DataFrame, condition: str) -> pd.DataFrame:
+    """The rows of a condition: overall, standard, perturbed, or one level of perturbation."""
+    if condition == "overall":
+        return records
+    standard = is_standard(records)
+    if condition in ("standard", "perturbed"):
+        return records[standard == (condition == "standard")]
+    return records[records["level"] == condition]
+
+
+def paired(records: pd.DataFrame, a: str, b: str, *, column: str = "method", name: str = "correct") -> pd.DataFrame:
+    """One row per item that both have: `question_id`, `level`, `a`, `b`. `attrs["n_unpaired"]` counts the others.
+
+    Raises
+    ------
+    BadInput
+        Where one of the two has several rows for an item: several models or designs are in the table.
+    """
+    sides = []
+    for side, value in (("a", a), ("b", b)):
+        rows = records[records[column] == value]
+        if rows["item_id"].duplicated().any():
+            raise BadInput(
+                f"{column} {value!r} has several rows for an item; compare within one model, run and design at a time"
+            )
+        values = outcome(rows, name).rename(side)
+        sides.append(pd.concat([rows[["item_id", "question_id", "level"]], values], axis=1).dropna(subset=[side]))
+    left, right = sides
+    both = left.merge(right[["item_id", "b"]], on="item_id")
+    both.attrs["n_unpaired"] = len(left) + len(right) - 2 * len(both)
+    return both
+
+
+def compare(
+    records: pd.DataFrame,
+    a: str,
+    b: str,
+    *,
+    column: str = "method",
+    condition: str = "overall",
+    name: str = "correct",
+    seed: int = 0,
+    n_boot: int = N_BOOT,
+    n_flips: int = N_FLIPS,
+) -> Comparison:
+    """Compare `a` with `b`, two values of `column` (``method``, ``design``), on the items both have.
+
+    Parameters
+    ----------
+    condition : overall (macro over standard and perturbed), standard, perturbed, or a level.
+    name : the outcome: `correct` or `verdict_right` (see `outcome`).
+    """
+    pairs = paired(condition_rows(records, condition), a, b, column=column, name=name)
+    return compare_pairs(pairs, macro=condition == "overall", seed=seed, n_boot=n_boot, n_flips=n_flips)
+
+
+def compare_pairs(
+    pairs: pd.DataFrame, *, macro: bool = False, seed: int = 0, n_boot: int = N_BOOT, n_flips: int = N_FLIPS
+) -> Comparison:
+    """The comparison of `paired` rows; `macro` weighs true and false passages equally. NaN with n = 0 for no pair."""
+    clusters = pairs["question_id"].to_numpy()
+    half = is_standard(pairs).to_numpy(bool) & macro
+    a, b = pairs["a"].to_numpy(float), pairs["b"].to_numpy(float)
+    names = list(np.unique(half)) or [False]
+    weights = {name: 1 / len(names) for name in names}
+    difference, low, high = contrast_interval(a - b, clusters, half, weights, n_boot=n_boot, seed=seed)
+    only_a, only_b = int((a > b).sum()), int((a < b).sum())
+    single = len(pairs) > 0 and not pairs["question_id"].duplicated().any()
+    ratio, ratio_low, ratio_high = matched_odds_ratio(a, b, clusters)
+    return Comparison(
+        n=len(pairs),
+        n_questions=len(set(clusters)),
+        n_unpaired=pairs.attrs.get("n_unpaired", 0),
+        mean_a=_weighted(a, half, names),
+        mean_b=_weighted(b, half, names),
+        difference=difference,
+        low=low,
+        high=high,
+        p_value=sign_flip_test(a - b, clusters, half, n_flips=n_flips, seed=seed),
+        p_mcnemar=mcnemar_exact(only_a, only_b) if single else math.nan,
+        only_a=only_a,
+        only_b=only_b,
+        odds_ratio=ratio,
+        odds_ratio_low=ratio_low,
+        odds_ratio_high=ratio_high,
+    )
+
+
+def _weighted(values: NDArray[Any], half: NDArray[Any], names: Sequence[bool]) -> float:
+    return float(np.mean([values[half == name].mean() for name in names])) if values.size else math.nan
+
+
+def compare_all(
+    records: pd.DataFrame,
+    reference: str = "sr_dcr",
+    *,
+    column: str = "method",
+    conditions: Sequence[str] = ("standard", "perturbed", "overall"),
+    name: str = "correct",
+    others: Sequence[str] | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """The reference against every other method (or design), with `p_holm` over the family.
+
+    The family is all comparisons of one condition within one run and model; `golden`, which is told the truth, is
+    compared but stands outside it. Rows: (`run`,) `model`, `condition`, `a`, `b`, and the fields of `Comparison`.
+    """
+    tables = []
+    keys = comparison_keys(records, column)
+    for values, part in records.groupby(keys, sort=False, observed=True):
+        names = [each for each in part[column].dropna().unique() if each != reference]
+        if reference not in set(part[column]):
+            continue
+        for condition in conditions:
+            rows = [
+                {"condition": condition, "a": reference, "b": b}
+                | asdict(compare(part, reference, b, column=column, condition=condition, name=name, seed=seed))
+                for b in (others if others is not None else names)
+            ]
+            table = pd.DataFrame(rows)
+            table["p_holm"] = holm(table["p_value"].where(table["b"] != GOLDEN))
+            tables.append((dict(zip(keys, values, strict=True)), table))
+    return stack(tables)

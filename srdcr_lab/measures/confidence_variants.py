@@ -1,0 +1,118 @@
+"""Which tokens count: the same greedy replies believed by their answer, all their tokens, or the first one alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from srdcr_lab import answers
+from srdcr_lab.measures.knowledge import jeffreys_interval
+from srdcr_lab.measures.knowledge_tables import rank_correlation
+from srdcr_lab.records import GREEDY, AnswerType, ConfidenceKind
+
+
+class Counted(StrEnum):
+    """The tokens a confidence is made of. The paper says answer tokens [2.3]; the others are what code often takes."""
+
+    ANSWER = "answer"
+    REPLY = "reply"
+    FIRST = "first"
+    REPLY_AND_END = "reply_and_end"
+
+
+def confidence_variants(
+    samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None, *, stream: str = GREEDY
+) -> pd.DataFrame:
+    """Confidence of each reply by every choice of tokens and of mean.
+
+    Parameters
+    ----------
+    samples : a samples table; its column `end_logprob`, the log-probability of the end marker, is optional and no run
+        stores it: without it there is no `reply_and_end`.
+    answer_types : of each question_id, as in the records table; text by default. Where the answer is not found in the
+        reply in its type, the reply without surrounding space counts as the answer.
+
+    Returns
+    -------
+    DataFrame, one row per question × counted tokens × kind: `question_id`, `counted`, `confidence_kind`
+    (`mean_logprob`, `sequence`, `mean_probability`; one token has them all equal), `confidence` in [0, 1] (NaN for a
+    reply without log-probabilities or without tokens), `n_tokens`.
+    """
+    types = answer_types or {}
+    rows: list[tuple[Any, ...]] = []
+    for reply in samples[samples["stream"] == stream].to_dict("records"):
+        answer_type = AnswerType(types.get(reply["question_id"], AnswerType.TEXT))
+        for counted, logprobs in _counted(reply, answer_type).items():
+            for kind, confidence in _means(logprobs).items():
+                rows.append((reply["question_id"], counted.value, kind.value, confidence, len(logprobs)))
+    return pd.DataFrame(rows, columns=["question_id", "counted", "confidence_kind", "confidence", "n_tokens"])
+
+
+def _counted(reply: Mapping[str, Any], answer_type: AnswerType) -> dict[Counted, list[float]]:
+    tokens, logprobs = (_list(reply[column]) for column in ("tokens", "logprobs"))
+    start, end = _answer_span(str(reply["text"]), reply["answer"], answer_type)
+    ends = np.cumsum([len(token) for token in tokens])
+    of_answer = [
+        logprob
+        for token, logprob, stop in zip(tokens, logprobs, ends, strict=True)
+        if stop > start and stop - len(token) < end
+    ]
+    chosen = {Counted.ANSWER: of_answer, Counted.REPLY: logprobs, Counted.FIRST: logprobs[:1]}
+    marker = reply.get("end_logprob")
+    if marker is not None and not pd.isna(marker):
+        chosen[Counted.REPLY_AND_END] = [*logprobs, float(marker)]
+    return chosen
+
+
+def _list(values: Any) -> list[Any]:
+    return [] if values is None or values is pd.NA or isinstance(values, float) else list(values)
+
+
+def _answer_span(text: str, answer: Any, answer_type: AnswerType) -> tuple[int, int]:
+    spans = [] if answer is None or pd.isna(answer) else answers.find(text, str(answer), answer_type)
+    if spans:
+        first = next((span for span in spans if not span.partial), spans[0])
+        return first.start, first.end
+    return len(text) - len(text.lstrip()), len(text.rstrip())
+
+
+def _means(logprobs: list[float]) -> dict[ConfidenceKind, float]:
+    values = np.array(logprobs, float)
+    none = not values.size
+    return {
+        ConfidenceKind.MEAN_LOGPROB: np.nan if none else float(np.exp(values.mean())),
+        ConfidenceKind.SEQUENCE: np.nan if none else float(np.exp(values.sum())),
+        ConfidenceKind.MEAN_PROBABILITY: np.nan if none else float(np.exp(values).mean()),
+    }
+
+
+def compared_at(confidences: pd.DataFrame, tau: float = 0.90, level: float = 0.95, **options: Any) -> pd.DataFrame:
+    """For each two columns of confidence: do they rank questions alike, and on how many do they part at τ?
+
+    Parameters
+    ----------
+    confidences : one row per question, a column per confidence: `confidence_variants(…).pivot(…)`, kinds of several
+        runs joined on question_id, few-shot beside zero-shot.
+    options : `n_boot`, `seed` of `rank_correlation`.
+
+    Returns
+    -------
+    DataFrame, one row per pair: `first`, `second`, `n` questions that have both, `spearman`, `low`, `high` (bootstrap
+    over questions), `n_flipped` questions on one side of τ by the first and on the other by the second, their share
+    `flipped` with `flipped_low`, `flipped_high` (Jeffreys). NaN for n = 0.
+    """
+    rows = []
+    for first, second in combinations(confidences.columns, 2):
+        both = confidences[[first, second]].dropna()
+        rank = rank_correlation(both[first], both[second], level=level, **options)
+        flipped = int(((both[first] >= tau) != (both[second] >= tau)).sum())
+        low, high = (float(end) for end in jeffreys_interval(flipped, len(both), level))
+        share = flipped / len(both) if len(both) else np.nan
+        rows.append((first, second, len(both), rank.value, rank.low, rank.high, flipped, share, low, high))
+    columns = ["first", "second", "n", "spearman", "low", "high", "n_flipped", "flipped", "flipped_low", "flipped_high"]
+    return pd.DataFrame(rows, columns=columns)

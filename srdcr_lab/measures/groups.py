@@ -1,0 +1,92 @@
+"""How rows are told apart: by run, model, method and design, by how far a passage departs from the truth."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from srdcr_lab.records import KnowledgeCategory, Level, PerturbationKind, Verdict
+
+STANDARD = "standard"
+PERTURBED_LEVELS = tuple(level.value for level in Level if level is not Level.STANDARD)
+CATEGORY_NAMES = tuple(category.value for category in KnowledgeCategory)
+RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
+GOLDEN, JUDGE_DEBATE = "golden", re.compile(r"judge_debate_(\d+)")
+
+
+def group_columns(records: pd.DataFrame, always: Sequence[str] = ("model", "method")) -> list[str]:
+    """Columns that tell the groups of a table apart: `always`; `run` and `design` where there are several.
+
+    Rows of several designs are told apart only where one method of one model and run has more than one.
+    """
+    columns = [name for name in ("run", "model", "method") if name in records]
+    keys = [name for name in columns if name in always or (name == "run" and records["run"].nunique() > 1)]
+    if "design" in records and "design" not in always:
+        within = records.dropna(subset=["design"]).drop_duplicates([*columns, "design"])
+        keys += ["design"] if within.duplicated(columns).any() else []
+    return keys + [name for name in always if name not in keys and name in records]
+
+
+def groups(
+    records: pd.DataFrame, always: Sequence[str] = ("model", "method")
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Each group's names and rows, in order of first appearance."""
+    columns = group_columns(records, always)
+    for values, rows in records.groupby(columns, sort=False, observed=True, dropna=False):
+        yield dict(zip(columns, values, strict=True)), rows
+
+
+def comparison_keys(records: pd.DataFrame, column: str) -> list[str]:
+    """Columns within which the values of `column` meet: model, and run where one run holds several of them."""
+    if "run" not in records:
+        return ["model"]
+    met = records.dropna(subset=[column]).groupby("run", observed=True)[column].nunique()
+    return ["run", "model"] if (met > 1).any() else ["model"]
+
+
+def stack(parts: Sequence[tuple[dict[str, Any], pd.DataFrame]]) -> pd.DataFrame:
+    """One table of the groups' tables, the group's names in front. Empty where there is no group."""
+    named = [pd.DataFrame({name: [value] * len(table) for name, value in names.items()}, index=table.index).join(table)
+             for names, table in parts]  # fmt: skip
+    return pd.concat(named, ignore_index=True) if named else pd.DataFrame()
+
+
+def is_standard(records: pd.DataFrame) -> pd.Series:
+    """True where the passage tells the truth."""
+    return records["level"] == Level.STANDARD
+
+
+def strata(records: pd.DataFrame) -> pd.Series:
+    """How far each passage departs from the truth, in words: "standard", "offset 20" (either sign), "factor mild" …
+
+    Year offsets by their size, as the paper has them; the other kinds by level.
+    """
+    kind, level = records["perturbation_kind"].astype(object), records["level"].astype(object)
+    size = records["perturbation_value"].abs().where(kind == PerturbationKind.OFFSET)
+    named = {value: f"offset {value:g}" for value in size.dropna().unique()}
+    words = (kind + " " + level).mask(size.notna(), size.map(named).astype(object))
+    return words.mask(is_standard(records), STANDARD)
+
+
+def stratum_order(names: Sequence[str]) -> list[str]:
+    """Distinct strata: standard first, offsets by size, then each other kind from subtle to blatant."""
+    return sorted(set(names), key=_place)
+
+
+def _place(name: str) -> tuple[int, str, float]:
+    kind, _, rest = name.partition(" ")
+    if kind == STANDARD:
+        return 0, "", 0.0
+    if kind == PerturbationKind.OFFSET and rest not in PERTURBED_LEVELS:
+        return 1, "", float(rest)
+    return 2, kind, float(PERTURBED_LEVELS.index(rest)) if rest in PERTURBED_LEVELS else np.inf
+
+
+def judge_debate_round(method: str) -> int | None:
+    """3 for ``judge_debate_3``; None for another method."""
+    match = JUDGE_DEBATE.fullmatch(method)
+    return int(match[1]) if match else None

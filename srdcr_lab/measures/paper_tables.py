@@ -1,0 +1,204 @@
+"""Tables 1 and 2 in the paper's layout, as HTML and Markdown: best bold, second underlined [4.4]."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from html import escape
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+
+from srdcr_lab.measures.evaluation import CONDITIONS, summary
+from srdcr_lab.measures.groups import GOLDEN
+from srdcr_lab.measures.strata_accuracy import MACRO, MICRO, accuracy_by_stratum
+
+METHOD_LABELS = {
+    "zero_shot": "Zero-Shot",
+    "few_shot": "Few-Shot",
+    "self_ask": "Self-Ask",
+    "rci": "RCI",
+    "judge_debate_1": "Judge Debate (Round 1)",
+    "judge_debate_3": "Judge Debate (Round 3)",
+    "judge_debate_5": "Judge Debate (Round 5)",
+    "naive_debate": "Naive Debate",
+    "token_probability": "Token Probability",
+    "calibrated_token_probability": "Calibrated Token Probability",
+    "confidence_only": "Confidence Only",
+    "debate_only": "Debate Only",
+    "sr_dcr": "SR-DCR",
+    GOLDEN: "Golden Baseline",
+}  # in the order of the rows
+COLUMN_LABELS = {MACRO: "Overall (macro)", MICRO: "Overall (micro)"}
+BEST, SECOND = "best", "second"
+TITLE_1 = "Table 1: accuracy on standard and perturbed passages."
+TITLE_2 = "Table 2: accuracy on perturbed passages, by offset."
+NOTE = (
+    "Accuracy in %, missing answers counted as wrong; in parentheses over answered items only. Best of a column bold, "
+    "second underlined, by the first number; the golden baseline is told the truth and is not ranked."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One number of a table. `block` is the model (and run), `row` the method (and design), as they are shown."""
+
+    block: str
+    row: str
+    method: str
+    column: str
+    n: int
+    accuracy: float
+    selective_accuracy: float
+    low: float = math.nan
+    high: float = math.nan
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """Cells of a table in the order of reading, held for rendering; marked by `paper_table`."""
+
+    title: str
+    entries: tuple[Cell, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """One row per cell, with the fields of `Cell`; shares in [0, 1]."""
+        return pd.DataFrame([asdict(cell) for cell in self.entries], columns=[field.name for field in fields(Cell)])
+
+    def frame(self, measure: str = "accuracy") -> pd.DataFrame:
+        """Wide: block and row down, columns across; shares in [0, 1]."""
+        wide = self.cells.pivot(index=["block", "row"], columns="column", values=measure)
+        return wide.loc[list(dict.fromkeys((cell.block, cell.row) for cell in self.entries)), list(self.columns)]
+
+    def html(self) -> str:
+        """An HTML table. Whatever came from a model, a run or a table is escaped."""
+        same = self._equal_counts()
+        heads = "".join(f"<th>{escape(_head(name, same))}</th>" for name in self.columns)
+        lines = []
+        for block, rows in self._rows():
+            model = f'<th rowspan="{len(rows)}" style="vertical-align: top">{escape(block)}</th>'
+            for row, cells in rows.items():
+                body = "".join(f'<td style="text-align: right">{_shown(cell, _HTML, same)}</td>' for cell in cells)
+                lines.append(f'<tr>{model}<td style="text-align: left">{escape(row)}</td>{body}</tr>')
+                model = ""
+        return (
+            f"<table><caption>{escape(self.title)} {escape(NOTE)}</caption>"
+            f"<thead><tr><th>Model</th><th>Method</th>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        )
+
+    def markdown(self) -> str:
+        """A table in GitHub's Markdown, the caption under it; what could be markup is escaped."""
+        same = self._equal_counts()
+        head = ["Model", "Method", *(_escaped(_head(name, same)) for name in self.columns)]
+        lines = [head, ["---", "---", *["---:"] * len(self.columns)]]
+        for block, rows in self._rows():
+            model = _escaped(block)
+            for row, cells in rows.items():
+                lines.append([model, _escaped(row), *(_shown(cell, _MARKDOWN, same) for cell in cells)])
+                model = ""
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{_escaped(self.title)} {NOTE}\n"
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def _equal_counts(self) -> dict[str, int]:
+        """n of the columns in which it is the same everywhere: the head carries it there, else each cell."""
+        counts: dict[str, set[int]] = {}
+        for cell in self.entries:
+            counts.setdefault(cell.column, set()).add(cell.n)
+        return {column: next(iter(n)) for column, n in counts.items() if len(n) == 1}
+
+    def _rows(self) -> Iterator[tuple[str, dict[str, list[Cell]]]]:
+        for block, cells in groupby(self.entries, key=lambda cell: cell.block):
+            rows: dict[str, list[Cell]] = {}
+            for cell in cells:
+                rows.setdefault(cell.row, []).append(cell)
+            yield block, rows
+
+
+def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
+    """Methods × standard, perturbed, overall, for every model [Table 1]; with intervals on demand."""
+    found = summary(records, intervals=intervals).rename(columns={"condition": "column"})
+    return paper_table(TITLE_1, _entries(found), CONDITIONS)
+
+
+def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
+    """Methods × offsets of the perturbed items, other kinds by level, and overall macro and micro [Table 2]."""
+    found = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
+    return paper_table(TITLE_2, _entries(found), tuple(dict.fromkeys(found["column"])))
+
+
+def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Block, row and method of a group, from its `model`, `run`, `method` and `design`."""
+    block = str(names["model"]) + (f" · {names['run']}" if "run" in names else "")
+    method, design = str(names["method"]), names.get("design")
+    row = METHOD_LABELS.get(method, method) + (f" ({design})" if isinstance(design, str) else "")
+    return block, row, method
+
+
+def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> PaperTable:
+    """The table of these cells: rows in the paper's order, golden last, the best and second of every column marked.
+
+    Equal accuracies are marked alike; `golden` is not ranked.
+    """
+    ranked: dict[tuple[str, str], set[float]] = {}
+    for cell in entries:
+        if cell.method != GOLDEN and not math.isnan(cell.accuracy):
+            ranked.setdefault((cell.block, cell.column), set()).add(round(cell.accuracy, 9))
+    marks = {where: dict(zip(sorted(values, reverse=True), _MARKS, strict=False)) for where, values in ranked.items()}
+    blocks = {block: i for i, block in enumerate(dict.fromkeys(cell.block for cell in entries))}
+    places = {name: i for i, name in enumerate(METHOD_LABELS)} | {GOLDEN: len(METHOD_LABELS) + 1}
+    ordered = sorted(entries, key=lambda cell: (blocks[cell.block], places.get(cell.method, len(METHOD_LABELS))))
+    marked = [
+        cell
+        if cell.method == GOLDEN or math.isnan(cell.accuracy)
+        else replace(cell, mark=marks[cell.block, cell.column].get(round(cell.accuracy, 9), ""))
+        for cell in ordered
+    ]
+    return PaperTable(title, tuple(marked), tuple(columns))
+
+
+def _entries(found: pd.DataFrame) -> list[Cell]:
+    return [
+        Cell(
+            *labelled(row),
+            column=row["column"],
+            n=row["n"],
+            accuracy=row["accuracy"],
+            selective_accuracy=row["selective_accuracy"],
+            low=row["accuracy_low"],
+            high=row["accuracy_high"],
+        )
+        for row in found.to_dict("records")
+    ]
+
+
+def _head(column: str, n: Mapping[str, int]) -> str:
+    label = COLUMN_LABELS.get(column, column[:1].upper() + column[1:])
+    return f"{label} (n = {n[column]})" if column in n else label
+
+
+def _shown(cell: Cell, marks: Mapping[str, str], same_n: Mapping[str, int]) -> str:
+    if math.isnan(cell.accuracy):
+        return "– (n = 0)"
+    selective = "–" if math.isnan(cell.selective_accuracy) else f"{100 * cell.selective_accuracy:.1f}"
+    text = marks[cell.mark].format(f"{100 * cell.accuracy:.1f}") + f" ({selective})"
+    if not math.isnan(cell.low):
+        text += f" [{100 * cell.low:.0f}, {100 * cell.high:.0f}]"
+    return text if cell.column in same_n else f"{text} n = {cell.n}"
+
+
+_MARKS = (BEST, SECOND)
+_HTML = {BEST: "<b>{}</b>", SECOND: "<u>{}</u>", "": "{}"}
+_MARKDOWN = {BEST: "**{}**", SECOND: "<u>{}</u>", "": "{}"}
+
+
+def _escaped(text: str) -> str:
+    """Nothing of the text is markup, neither HTML nor Markdown's; line ends are spaces."""
+    return re.sub(r"([\\`*_\[\]|~])", r"\\\1", escape(" ".join(text.split()), quote=False))

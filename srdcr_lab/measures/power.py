@@ -1,0 +1,118 @@
+"""How many questions it takes to see a difference between two methods [ours]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from srdcr_lab.measures.comparison import condition_rows, paired
+
+DIFFERENCES = (0.02, 0.03, 0.05, 0.10)
+
+
+def intra_question_correlation(values: ArrayLike, clusters: ArrayLike) -> float:
+    """ρ, by one-way analysis of variance: (MSB − MSW) / (MSB + (m₀ − 1) · MSW), m₀ = (N − Σm²/N) / (k − 1).
+
+    In [−1/(m₀ − 1), 1]. NaN where no question has two values, there is one question only, or all values are equal.
+
+    Source: Donner 1986.
+    """
+    scored = np.asarray(values, float)
+    codes = pd.factorize(np.asarray(clusters))[0]
+    sizes = np.bincount(codes) if codes.size else np.zeros(0, int)
+    k, n = sizes.size, scored.size
+    if k < 2 or n == k:
+        return math.nan
+    means = np.bincount(codes, weights=scored) / sizes
+    between = float((sizes * (means - scored.mean()) ** 2).sum()) / (k - 1)
+    within = float(((scored - means[codes]) ** 2).sum()) / (n - k)
+    usual = (n - (sizes**2).sum() / n) / (k - 1)
+    total = between + (usual - 1) * within
+    return (between - within) / total if total > 0 else math.nan
+
+
+def design_effect(values: ArrayLike, clusters: ArrayLike) -> float:
+    """Variance of the mean over that of as many independent values: 1 + (Σm²/Σm − 1) · ρ, ρ at least 0.
+
+    1 where every question has one value. Source: Kish 1965.
+    """
+    sizes = np.bincount(pd.factorize(np.asarray(clusters))[0]) if len(np.asarray(clusters)) else np.ones(1)
+    rho = intra_question_correlation(values, clusters)
+    return 1 + (float((sizes**2).sum() / sizes.sum()) - 1) * max(0.0, 0.0 if math.isnan(rho) else rho)
+
+
+def questions_needed(
+    difference: float,
+    discordance: float,
+    *,
+    items_per_question: float = 1.0,
+    effect_of_design: float = 1.0,
+    power: float = 0.80,
+    alpha: float = 0.05,
+) -> int:
+    """Questions to see a difference in accuracy with that power, two-sided, paired on the items.
+
+    The difference of an item is 1, 0 or −1 with standard deviation √(ψ − d²), ψ the share of items on which exactly
+    one of the two methods is right (`discordance`, at least |d|). n items by the one-sample t test of statsmodels;
+    questions = n · design effect / items per question, rounded up.
+
+    >>> questions_needed(0.05, 0.20)
+    624
+    """
+    from statsmodels.stats.power import TTestPower
+
+    d, psi = abs(difference), max(abs(difference), discordance)
+    if not 0 < d <= 1 or psi > 1:
+        raise ValueError(f"a difference lies in (0, 1] and a discordance in [0, 1], got {difference} and {discordance}")
+    spread = math.sqrt(max(psi - d**2, 1e-6))
+    n = TTestPower().solve_power(effect_size=d / spread, power=power, alpha=alpha, alternative="two-sided")
+    return math.ceil(max(float(np.squeeze(n)), 2.0) * effect_of_design / items_per_question)
+
+
+def power_table(
+    records: pd.DataFrame,
+    a: str = "sr_dcr",
+    b: str = "few_shot",
+    *,
+    column: str = "method",
+    condition: str = "perturbed",
+    name: str = "correct",
+    differences: Sequence[float] = DIFFERENCES,
+    power: float = 0.80,
+    alpha: float = 0.05,
+) -> pd.DataFrame:
+    """Questions that each difference would take, from how A and B differed on these items.
+
+    Rows: `difference`, `n_questions_needed`; beside it what it rests on: `n`, `n_questions`, `discordance`,
+    `correlation` (of the differences within a question), `design_effect`, `items_per_question`. NaN where no item has
+    both. One model, run and design at a time.
+    """
+    pairs = paired(condition_rows(records, condition), a, b, column=column, name=name)
+    gap, questions = pairs["a"] - pairs["b"], pairs["question_id"]
+    n, n_questions = len(pairs), questions.nunique()
+    basis = {
+        "n": n,
+        "n_questions": n_questions,
+        "discordance": float((gap != 0).mean()) if n else math.nan,
+        "correlation": intra_question_correlation(gap, questions),
+        "design_effect": design_effect(gap, questions) if n else math.nan,
+        "items_per_question": n / n_questions if n else math.nan,
+    }
+    needed = [
+        questions_needed(
+            d,
+            basis["discordance"],
+            items_per_question=basis["items_per_question"],
+            effect_of_design=basis["design_effect"],
+            power=power,
+            alpha=alpha,
+        )
+        if n
+        else math.nan
+        for d in differences
+    ]
+    return pd.DataFrame({"difference": differences, "n_questions_needed": needed}).assign(**basis)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from srdcr_lab.answers import names, number, text, year
+from srdcr_lab.answers import names, number, options, text, year
 from srdcr_lab.answers.replies import after_marker, first_line, is_refusal, is_sentence, undecorated
 from srdcr_lab.answers.spans import Span, fold_digits, without_overlaps
-from srdcr_lab.records import AnswerType
+from srdcr_lab.records import AnswerType, Option
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ KINDS: Mapping[AnswerType, Kind] = MappingProxyType(
         AnswerType.NAME: Kind(names.person, names.same_person, names.persons_in),
         AnswerType.CITY: Kind(names.city, names.same_city, names.cities_in),
         AnswerType.TEXT: Kind(text.canonical, text.same, text.occurrences),
+        AnswerType.OPTION: Kind(options.canonical, options.same, options.occurrences),
     }
 )
 
@@ -57,13 +58,17 @@ def _is_no_answer(text: str, answer_type: AnswerType) -> bool:
     return is_refusal(text) or (answer_type in (AnswerType.NAME, AnswerType.CITY) and is_sentence(text))
 
 
-def extract(output: str, answer_type: AnswerType, unit: str = "") -> str | None:
+def extract(output: str, answer_type: AnswerType, unit: str = "", choices: Sequence[Option] = ()) -> str | None:
     """The answer in a model's reply to "reply with the answer alone"; None (unparsed) rather than a guess.
+
+    Of a question with options it is the label that the reply names; without its options (`choices`) none is.
 
     Years and numbers come back in canonical form: of the whole reply, else of its first line, else the one distinct
     candidate of a sentence. Names, cities and texts come back as they were written, without decoration: the first line,
     at most ten words. A refusal is None. Of several "Answer:" lines none is believed.
     """
+    if answer_type is AnswerType.OPTION:
+        return options.extract_option(output, choices)
     kind, reply = KINDS[answer_type], undecorated(after_marker(output))
     line = undecorated(first_line(reply))
     if not line or is_refusal(line) or is_refusal(reply):
@@ -105,7 +110,12 @@ def find(passage: str, answer: str, answer_type: AnswerType, unit: str = "", ali
 def contains_anywhere(
     output: str, gold: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()
 ) -> bool:
-    """The released code's loose match: the gold answer occurs anywhere in the output. For preset `released` alone."""
+    """The released code's loose match: the gold answer occurs anywhere in the output. For preset `released` alone.
+
+    A label is no such answer (a "C" stands in many words): an option is matched exactly, whatever the preset.
+    """
+    if answer_type is AnswerType.OPTION:
+        return equal(output, gold, answer_type)
     weak_counts = answer_type in (AnswerType.YEAR, AnswerType.NUMBER)
     return any(weak_counts or not span.partial for span in find(output, gold, answer_type, unit, aliases))
 

@@ -20,8 +20,9 @@ _SHOWN = 50  # findings of one check
 def list_benchmarks() -> None:
     """The shipped facts and the benchmarks that have a loader: home, licence, columns, and whether each is here."""
     from srdcr_lab.data.benchmarks import BENCHMARKS, fetching
+    from srdcr_lab.data.load import SHIPPED
 
-    click.echo("facts, facts:testbed, facts:grid\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0\n")
+    click.echo(", ".join(SHIPPED) + "\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0\n")
     for source in BENCHMARKS.values():
         here = fetching.place(source)
         known = "published" if source.sha256 else "recorded" if fetching.known_checksum(source) else ""
@@ -77,10 +78,11 @@ def _report(source: str) -> Report:
     from srdcr_lab.data import load_items
     from srdcr_lab.data.benchmarks import BENCHMARKS
     from srdcr_lab.data.checks import check_facts, check_items, check_table
+    from srdcr_lab.data.load import SHIPPED
 
     if Path(source).is_dir():
         return check_facts(Path(source))
-    if source.partition("=")[0] in BENCHMARKS or source in ("facts", "facts:testbed", "facts:grid"):
+    if source.partition("=")[0] in BENCHMARKS or source in SHIPPED:
         return check_items(load_items(source))
     return check_table(Path(source))
 

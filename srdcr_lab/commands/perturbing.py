@@ -44,6 +44,8 @@ def perturb(
         left_out=refused,
     )
     click.echo(f"{items.name}: {len(items) + len(refused)} rows; {perturbed.sentence()}")
+    for note in items.notes:
+        click.echo(f"note: {note}")
     for table in (by_outcome(perturbed), by_reason(perturbed)):
         if len(table):
             click.echo(f"\n{as_text(table)}")

@@ -22,15 +22,20 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--items",
             default="facts",
             show_default=True,
-            help="facts, facts:testbed, facts:grid, a benchmark (srdcr data list), BENCHMARK=FILE, or a CSV, JSONL or "
-            "Parquet file",
+            help="facts, facts:testbed, facts:grid, facts:options, facts:claims, a benchmark (srdcr data list), "
+            "BENCHMARK=FILE, or a CSV, JSONL or Parquet file",
         ),
-        click.option("--methods", default="few_shot,sr_dcr", show_default=True, help="comma-separated, or all"),
+        click.option(
+            "--methods",
+            default="few_shot,sr_dcr",
+            show_default=True,
+            help="comma-separated, or all that are made for such items",
+        ),
         click.option("--defender", help="model of this role; default: --model"),
         click.option("--critic", help="model of this role; default: --model"),
         click.option("--judge", help="model of this role; default: --model"),
         click.option("--preset", default="paper", show_default=True, help="paper or released"),
-        click.option("--design", help="acvd, symmetric or released; default: the preset's"),
+        click.option("--design", help="acvd, symmetric, released, or several with commas; default: the preset's"),
         click.option("--rounds", type=int, help="rounds of debate; default: the preset's (6)"),
         click.option("--tau", type=float, help="confidence threshold in [0, 1]; default: the preset's (0.9)"),
         click.option(
@@ -51,15 +56,17 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @_study_options
 def plan(**options: Any) -> None:
-    """Calls (alone, and shared), tokens and cost from–to, before anything is spent."""
+    """Calls (each item alone, and shared), tokens and cost from–to, before anything is spent. Asks no server."""
     from srdcr_lab.study import Study
 
-    with Study(**options) as study:
+    with Study(offline=True, **options) as study:
         table = study.plan().table
+        click.echo(f"{len(study.items)} items of {study.items.name}")
+        click.echo(as_text(_plan_table(table)))
         click.echo(
-            f"{len(study.items)} items of {study.items.name}; a call is one completion; tokens and costs are estimates"
+            "A call is one completion. alone: every item by itself, nothing shared. shared: equal requests asked once, "
+            "in a row over its items, in the last row over all rows; tokens and costs are estimates of these."
         )
-        click.echo(as_text(table))
 
 
 @click.command()
@@ -103,6 +110,22 @@ def notebooks(out: Path, **options: Any) -> None:
 
     for path in run_notebooks(out, {name.upper(): value for name, value in options.items()}):
         click.echo(path.name)
+
+
+def _plan_table(plan: Any) -> Any:
+    """The plan for a terminal: one column a quantity, from–to where the two differ."""
+    titles = {"calls_alone": "calls alone", "calls": "shared", "prompt_tokens": "prompt tokens",
+              "completion_tokens": "completion tokens", "cost_usd": "cost USD"}  # fmt: skip
+
+    def span(row: Any, name: str) -> str:
+        least, most = row[f"{name}_from"], row[f"{name}_to"]
+        written = [f"{value:,.2f}" if name == "cost_usd" else f"{value:,.0f}" for value in (least, most)]
+        return "unknown" if least != least else "–".join(dict.fromkeys(written))
+
+    table = plan[["methods"]].copy()
+    for name, title in titles.items():
+        table[title] = [span(row, name) for _, row in plan.iterrows()]
+    return table
 
 
 def _final_table(summary: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,14 @@ LONGEST_DOCUMENT = 100_000  # characters, as of a passage
 MOST_DOCUMENTS = 50
 KINDS = tuple(kind.value for kind in DocumentKind)
 Bad = Callable[[str], BadInput]
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def checked(text: str, bad: Bad) -> str:
+    """The text, if no character of it is half of one."""
+    if _HALF_CHARACTER.search(text):
+        raise bad("holds half of a character (a lone surrogate); repair the text")
+    return text
 
 
 def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ...]:
@@ -60,7 +69,7 @@ def as_json(cell: object) -> str:
     if isinstance(cell, str):
         return cell.strip()
     if isinstance(cell, (list, tuple)) or type(cell).__name__ == "ndarray":
-        return json.dumps(list(cell), default=str)  # type: ignore[call-overload]
+        return json.dumps(list(cell), default=str, ensure_ascii=False)  # type: ignore[call-overload]
     return "" if cell is None or cell != cell else json.dumps(cell, default=str)
 
 
@@ -95,7 +104,7 @@ def _document(number: int, entry: object, bad: Bad) -> Document:
             return ""
         if not isinstance(value, (str, int, float)):
             raise bad(f"document {number}: {key} is a {type(value).__name__}, a text was expected")
-        return str(value).strip()
+        return checked(str(value).strip(), bad)
 
     text, kind = told("text"), told("type")
     if not text:

@@ -38,7 +38,7 @@ def standard() -> ItemSet:
 
 
 @cache
-def _invented() -> frozenset[str]:
+def invented() -> frozenset[str]:
     """Questions of the controls, whose answers are no substitutes for real ones."""
     frame = read_table(folder("facts") / "facts.csv")
     return frozenset(frame.loc[frame["fame_band"] == "invented", "question_id"])
@@ -68,7 +68,7 @@ def _with_forms(item: Item, forms: Sequence[Form]) -> list[Item]:
 
 
 def _forms_by(seed: int, offsets: tuple[int, ...]) -> Perturber:
-    pools = pools_of(item for item in standard() if item.question_id not in _invented())
+    pools = pools_of(item for item in standard() if item.question_id not in invented())
     return Perturber(offsets=checked_offsets(offsets), pools=pools, seed=seed, present=_WRITTEN)
 
 

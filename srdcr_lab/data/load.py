@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from srdcr_lab.data import facts
+from srdcr_lab.data import document_sets, facts, option_sets
 from srdcr_lab.data.benchmarks import BENCHMARKS, load_benchmark
 from srdcr_lab.data.benchmarks.documents import DOCUMENT_READERS
 from srdcr_lab.data.benchmarks.published import has_columns_of
@@ -20,7 +20,7 @@ from srdcr_lab.records import BadInput
 if TYPE_CHECKING:
     import pandas as pd
 
-SHIPPED = ("facts", "facts:testbed", "facts:grid")
+SHIPPED = ("facts", "facts:testbed", "facts:grid", "facts:options", "facts:claims", "facts:documents")
 
 
 def load_items(
@@ -34,11 +34,12 @@ def load_items(
 
     Parameters
     ----------
-    source : ``facts``, ``facts:testbed``, ``facts:grid``; a benchmark such as ``ramdocs`` (fetched before with
-        ``srdcr data fetch``), or ``ramdocs=FILE`` (a file as published); the items.json of a results folder; a CSV,
-        JSONL or Parquet file, or a DataFrame with the columns `question, gold_answer, context` and any of
-        `claimed_answer, domain, answer_type, aliases, unit, question_id, item_id, perturbation_kind,
-        perturbation_value, level, is_exemplar`.
+    source : ``facts``, ``facts:testbed``, ``facts:grid``; ``facts:options``, ``facts:claims``, ``facts:documents``; a
+        benchmark such as ``ramdocs`` (fetched before with ``srdcr data fetch``), or ``ramdocs=FILE`` (a file as
+        published); the items.json of a results folder; a CSV, JSONL or Parquet file, or a DataFrame with the columns
+        `question, gold_answer` and `context`, `options` or `documents`, and any of `claimed_answer, domain,
+        answer_type, aliases, unit, question_id, item_id, perturbation_kind, perturbation_value, level, gold_answers,
+        wrong_answers, is_exemplar`.
     seed : of the testbed's draw of questions and perturbations.
     year_offsets : by how many years, either way, the passages of the shipped testbed and grid lie.
     documents : whether a benchmark that has both forms is wanted with all documents of a question rather than as single
@@ -60,6 +61,12 @@ def load_items(
             return facts.testbed(seed, tuple(year_offsets))
         case "facts:grid":
             return facts.grid(tuple(year_offsets))
+        case "facts:options":
+            return option_sets.options(seed)
+        case "facts:claims":
+            return option_sets.claims(seed)
+        case "facts:documents":
+            return document_sets.documents(seed)
     name, given, file = str(source).partition("=")
     name, _, form = name.partition(":")
     if name in BENCHMARKS:

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 
 import anthropic
 
-from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, Arrived, gather_all
+from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, gather_all
+from srdcr_lab.models.base import Arrived
 from srdcr_lab.models.replies import ReplyError, count, cut_at_stop, whole_characters
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from srdcr_lab.models.attempts import CountingClient, in_vain, tallied
+from srdcr_lab.models.base import Arrived
 from srdcr_lab.models.redact import address, redact
 from srdcr_lab.models.replies import ReplyError
 from srdcr_lab.records import (
@@ -38,7 +39,6 @@ RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests how
 PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for none; the SDKs insist on one
 
 Read = TypeVar("Read")
-Arrived = Callable[[Sequence[Completion]], None]
 
 
 class ApiChat(ABC):

@@ -1,10 +1,17 @@
-"""The one thing a protocol needs of a model."""
+"""The one thing a protocol needs of a model, and what a model may offer beside it.
+
+A model may have `draws_per_request` (how many draws one call to its server brings; None: any number) and `max_attempts`
+(how often one request may be sent, and billed, at worst; 1 where it does not say).
+"""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from srdcr_lab.records import Capabilities, Completion, ModelIdentity, Request
+
+Arrived = Callable[[Sequence[Completion]], None]
 
 
 @runtime_checkable
@@ -36,3 +43,41 @@ class ChatModel(Protocol):
     async def aclose(self) -> None:
         """Let go of connections and threads."""
         ...
+
+
+@runtime_checkable
+class Piecemeal(Protocol):
+    """Hands on each completion of several as it comes, so that none is lost when a later one fails."""
+
+    async def complete_counted(
+        self, request: Request, arrived: Arrived | None = None
+    ) -> tuple[tuple[Completion, ...], int]:
+        """The completions, and how many attempts were sent in vain; `arrived` is told of completions as they come."""
+        ...
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """Has a server that can be reached before a run begins."""
+
+    async def check(self) -> None:
+        """Raise `BadInput` if nothing answers there, or if the key is refused."""
+        ...
+
+
+@runtime_checkable
+class Reporting(Protocol):
+    """Says what was really sent, for `run.json`."""
+
+    def sent(self) -> dict[str, Any]: ...
+
+
+def draws_per_request(model: ChatModel) -> int | None:
+    """How many draws one call to its server brings; None: any number."""
+    found: int | None = getattr(model, "draws_per_request", None)
+    return found
+
+
+def max_attempts(model: ChatModel) -> int:
+    """How often one request may be sent, and billed, at worst."""
+    return int(getattr(model, "max_attempts", 1))

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from srdcr_lab.models.base import ChatModel
+from srdcr_lab.models.base import Arrived, ChatModel, Piecemeal, draws_per_request, max_attempts
 from srdcr_lab.models.prices import Price
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Capabilities, Completion, Request, Stopped
 
@@ -103,7 +103,7 @@ class BudgetedModel:
 
     @property
     def draws_per_request(self) -> int | None:
-        return getattr(self._model, "draws_per_request", None)
+        return draws_per_request(self._model)
 
     def worst_case_usd(self, request: Request) -> float:
         """Upper bound on the cost of one attempt."""
@@ -115,11 +115,11 @@ class BudgetedModel:
         return (await self.complete_counted(request))[0]
 
     async def complete_counted(
-        self, request: Request, arrived: Callable[[Sequence[Completion]], None] | None = None
+        self, request: Request, arrived: Arrived | None = None
     ) -> tuple[tuple[Completion, ...], int]:
         """The completions, and how many attempts were sent in vain; `arrived` is told of completions as they come."""
         one_attempt = self.worst_case_usd(request)
-        reserved = one_attempt * getattr(self._model, "max_attempts", 1)
+        reserved = one_attempt * max_attempts(self._model)
         billed = 0.0
 
         def on_arrival(completions: Sequence[Completion]) -> None:
@@ -134,7 +134,7 @@ class BudgetedModel:
         await self._budget.reserve(reserved)
         spent = reserved  # what is booked if we are interrupted: nobody knows better
         try:
-            if hasattr(self._model, "complete_counted"):
+            if isinstance(self._model, Piecemeal):
                 completions, unanswered = await self._model.complete_counted(request, on_arrival)
             else:
                 completions, unanswered = await self._model.complete(request), 0

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 import openai
 
-from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, Arrived, gather_all
+from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, gather_all
+from srdcr_lab.models.base import Arrived
 from srdcr_lab.models.replies import Choice, ReplyError, count, read_choice, shares
 from srdcr_lab.records import BadInput, Capabilities, Completion, FinishReason, Request
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 
-from srdcr_lab.models.base import ChatModel
+from srdcr_lab.models.base import ChatModel, Piecemeal, draws_per_request
 from srdcr_lab.models.prices import Price
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import CallFailed, Capabilities, Completion, NotInStore, Request
@@ -106,7 +106,7 @@ class StoredModel:
 
     def _flights(self, request: Request) -> set[asyncio.Task[None]]:
         free = tuple(draw for draw in request.draws if (request.digest, request.stream, draw) not in self._in_flight)
-        size = getattr(self._model, "draws_per_request", None) or len(free)
+        size = draws_per_request(self._model) or len(free)
         for start in range(0, len(free), max(size, 1)):
             part = replace(request, draws=free[start : start + size])
             keys = [(part.digest, part.stream, draw) for draw in part.draws]
@@ -126,7 +126,7 @@ class StoredModel:
             self._store.put(self.identity, request, completions)
             self._pay(completions)
 
-        if hasattr(self._model, "complete_counted"):  # hands on each reply of several as it comes
+        if isinstance(self._model, Piecemeal):  # hands on each reply of several as it comes
             await self._model.complete_counted(request, keep)
         else:
             keep(await self._model.complete(request))

@@ -14,22 +14,27 @@ from functools import lru_cache
 
 from srdcr_lab.records import Turn
 
-TAGS = ("passage", "debate", "defender", "critic", "judge", "answer")
+TAGS = tuple(
+    (
+        "passage debate defender critic judge answer agent critique document thesis challenge rebuttal "
+        "options stance reply feedback instruction"
+    ).split()
+)
 
 # What a reader does not see may stand before the name and between its letters; brackets and letters may be full-width.
-_UNSEEN = (
+UNSEEN = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 )
 
 
-def _seen_as(word: str) -> str:
-    """Expression for what looks like this word."""
-    return f"[{_UNSEEN}]*".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in word)
+def seen_as(word: str) -> str:
+    """Expression for what a reader takes for this word."""
+    return f"[{UNSEEN}]*".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in word)
 
 
-_TAG = re.compile(rf"[<＜﹤](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})\b)", re.IGNORECASE)
+_TAG = re.compile(rf"[<＜﹤](?=[\s/／{UNSEEN}]*(?:{'|'.join(map(seen_as, TAGS))})\b)", re.IGNORECASE)
 _VERDICT = re.compile(
-    rf"({_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*)[:：﹕]", re.IGNORECASE
+    rf"({seen_as('final')}[\s*_`\-{UNSEEN}]+{seen_as('decision')}[\s*_`\"'{UNSEEN}]*)[:：﹕]", re.IGNORECASE
 )
 
 
@@ -39,20 +44,25 @@ def defuse(text: str) -> str:
     return _VERDICT.sub("\\1∶", _TAG.sub("‹", text))
 
 
-def _block(tag: str, text: str, attributes: str = "") -> str:
+def block(tag: str, text: str, attributes: str = "") -> str:
+    """Untrusted text between our tags; `attributes` are our own words."""
     shown = defuse(str(text)).strip()  # str: a field that a template names and nobody gave raises UndefinedError here
     return f"<{tag}{attributes}>\n{shown}\n</{tag}>"
 
 
 def passage_block(passage: str) -> str:
-    return _block("passage", passage)
+    return block("passage", passage)
 
 
 def answer_block(answer: str) -> str:
-    return _block("answer", answer)
+    return block("answer", answer)
+
+
+def critique_block(critique: str) -> str:
+    return block("critique", critique)
 
 
 def debate_block(turns: Iterable[Turn]) -> str:
     """The transcript: one block a turn, named after its speaker and numbered by round."""
-    blocks = (_block(turn.role.value, turn.text, f' round="{turn.round}"') for turn in turns)
+    blocks = (block(turn.role.value, turn.text, f' round="{turn.round}"') for turn in turns)
     return "<debate>\n" + "\n".join(blocks) + "\n</debate>"

@@ -11,6 +11,8 @@ _VERDICT_LINE = re.compile(
     r"[\s*_#`\"'“]*final decision[\s*_`]*:[\s*_`\"'“]*(REASONABLE|UNREASONABLE)[\s.*_`\"'”]*", re.IGNORECASE | re.ASCII
 )
 _CONFIDENCE_LINE = re.compile(r"[\s*_]*confidence[\s*_]*:[\s*_]*(\d{1,3})\s*%?[\s.*_]*", re.IGNORECASE | re.ASCII)
+_FINAL_ANSWER = re.compile(r"[\s*_#>`\"'“]*final answer[\s*_`]*:[\s*_`]*(\S.*)", re.IGNORECASE | re.ASCII)
+_ANSWERS_LINE = re.compile(r"[\s*_#`\"'“]*answers[\s*_`]*:([^\n]*)", re.IGNORECASE | re.ASCII)
 _STOP = re.compile(r"\n|\.(?=\s|\Z)")
 _SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[A-Z]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|No|c|ca|approx)\Z")
 _SENTENCE = re.compile(r"\.\s+(?:I|I['’]m|The|This|That|It|My|We|As|A|An|While|You|According|There)\s")
@@ -28,6 +30,25 @@ def confidence(reply: str) -> float | None:
     found = _CONFIDENCE_LINE.fullmatch(reply)
     value = int(found[1]) if found else 101
     return value / 100 if value <= 100 else None
+
+
+def final_answer(reply: str) -> str | None:
+    """What follows "Final answer:" on the reply's last non-empty line; None where that line does not begin so."""
+    lines = [line for line in reply.splitlines() if line.strip()]
+    found = _FINAL_ANSWER.fullmatch(lines[-1]) if lines else None
+    return found[1].strip() if found else None
+
+
+def answers_line(reply: str) -> tuple[str, ...] | None:
+    """The answers on the last non-empty line, ``answers: A | B``; empty for "none", None without such a line."""
+    lines = [line for line in reply.splitlines() if line.strip()]
+    found = _ANSWERS_LINE.fullmatch(lines[-1]) if lines else None
+    if found is None:
+        return None
+    given = [each.strip(" \t*_`\"'“”") for each in found[1].split("|")]
+    if [each.rstrip(".").lower() for each in given] == ["none"]:
+        return ()
+    return tuple(each for each in given if each) or None
 
 
 def opening_statement(reply: str) -> str:

@@ -9,7 +9,9 @@ from importlib import resources
 
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 
-from srdcr_lab.prompts.blocks import answer_block, debate_block, defuse, passage_block
+from srdcr_lab.prompts.blocks import answer_block, critique_block, debate_block, defuse, passage_block
+from srdcr_lab.prompts.document_blocks import FILTERS
+from srdcr_lab.prompts.option_blocks import OPTION_FILTERS
 from srdcr_lab.records import Message
 
 _FOLDER = resources.files("srdcr_lab.prompts") / "templates"
@@ -34,7 +36,14 @@ def hashes() -> Mapping[str, str]:
 @cache
 def _template(name: str) -> Template:
     environment = Environment(loader=DictLoader(dict(sources())), undefined=StrictUndefined, autoescape=False)  # noqa: S701 (prompts, not HTML)
-    environment.filters |= {"passage_block": passage_block, "debate_block": debate_block, "answer_block": answer_block}
+    environment.filters |= {
+        "passage_block": passage_block,
+        "debate_block": debate_block,
+        "answer_block": answer_block,
+        "critique_block": critique_block,
+        **FILTERS,
+        **OPTION_FILTERS,
+    }
     return environment.get_template(name)
 
 

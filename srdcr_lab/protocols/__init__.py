@@ -1,15 +1,18 @@
 """The algorithms of the paper as coroutines, one idea a module.
 
-Read `sr_dcr` and `debate` first: they are section 3. Then `decision` (the rule), `answering`, `confidence`, and
-`choices` for every field in which studies differ.
+Read `sr_dcr` and `debate` first: they are section 3. Then `decision` (the rule), `answering`, `confidence`; `choices`
+and `design` for every field in which studies and debates differ. The methods it is compared with are one module each:
+`few_shot`, `self_ask`, `rci`, `judge_debate`, `naive_debate`, `one_signal`, `token_probability`; `methods` lists them.
 """
 
 from srdcr_lab.protocols.answering import Answer, consistency_draws, context_answer, knowledge_draws, prior_answer
-from srdcr_lab.protocols.choices import DESIGNS, PRESETS, Choices, DebateDesign, choices
+from srdcr_lab.protocols.choices import PRESETS, Choices, choices
 from srdcr_lab.protocols.confidence import SelfConfidence, self_confidence
 from srdcr_lab.protocols.debate import hold_debate
-from srdcr_lab.protocols.decision import Ruling, decide, stabilised_verdict
-from srdcr_lab.protocols.methods import METHODS, Method, methods
+from srdcr_lab.protocols.decision import Ruling, decide, majority_verdict, stabilised_verdict
+from srdcr_lab.protocols.design import DESIGNS, DebateDesign, factorial
+from srdcr_lab.protocols.method import Belief, Method
+from srdcr_lab.protocols.methods import METHODS, methods
 from srdcr_lab.protocols.outcome import Outcome
 from srdcr_lab.protocols.setup import Cast, Setup
 from srdcr_lab.protocols.sr_dcr import sr_dcr
@@ -19,6 +22,7 @@ __all__ = [
     "METHODS",
     "PRESETS",
     "Answer",
+    "Belief",
     "Cast",
     "Choices",
     "DebateDesign",
@@ -31,8 +35,10 @@ __all__ = [
     "consistency_draws",
     "context_answer",
     "decide",
+    "factorial",
     "hold_debate",
     "knowledge_draws",
+    "majority_verdict",
     "methods",
     "prior_answer",
     "self_confidence",

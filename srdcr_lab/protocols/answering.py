@@ -16,15 +16,19 @@ KNOWLEDGE, SELF_CONSISTENCY = "knowledge", "self_consistency"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply and the answer read from it; `value` is None where none could be read."""
+    """A reply and the answer read from it; `value` is None where none could be read.
+
+    `said` is the part of the reply in which the answer stands, where that is not all of it.
+    """
 
     value: str | None
     completion: Completion
     stream: str = GREEDY
+    said: str | None = None
 
     @property
     def text(self) -> str:
-        return self.completion.text
+        return self.completion.text if self.said is None else self.said
 
 
 async def prior_answer(item: Item, setup: Setup) -> Answer:
@@ -35,9 +39,14 @@ async def prior_answer(item: Item, setup: Setup) -> Answer:
 
 async def context_answer(item: Item, setup: Setup) -> Answer:
     """Greedy answer to (q, c) with seeded random in-domain exemplars: the few-shot baseline [4.1]."""
-    shots = [({"question": e.question, "passage": e.context}, e.answer) for e in setup.random_exemplars(item)]
-    messages = prompts.render("answer_with_passage", shots=shots, question=item.question, passage=item.context)
-    (answer,) = await _answers(item, setup, messages)
+    messages = with_passage(item, setup.random_exemplars(item))
+    (answer,) = await _answers(item, setup, messages, logprobs=True)
+    return answer
+
+
+async def zero_shot_answer(item: Item, setup: Setup) -> Answer:
+    """Greedy answer to (q, c) without exemplars."""
+    (answer,) = await _answers(item, setup, with_passage(item))
     return answer
 
 
@@ -71,9 +80,15 @@ def _is_gold(value: str | None, item: Item) -> bool:
 
 def is_correct(answer: Answer, item: Item, match: Match = Match.EXACT) -> bool:
     """Whether an answer is the gold answer (or an alias), by the chosen match; an unread one is not."""
-    if match is Match.ANYWHERE:
+    if match is Match.ANYWHERE and not item.options:  # a label stands in many words
         return answers.contains_anywhere(answer.text, item.gold_answer, item.answer_type, item.unit, item.aliases)
     return _is_gold(answer.value, item)
+
+
+def with_passage(item: Item, exemplars: Sequence[Exemplar] = ()) -> tuple[Message, ...]:
+    """The prompt of an answer to question and passage."""
+    shots = [({"question": e.question, "passage": e.context}, e.answer) for e in exemplars]
+    return prompts.render("answer_with_passage", shots=shots, question=item.question, passage=item.context)
 
 
 def _from_memory(item: Item, exemplars: Sequence[Exemplar]) -> tuple[Message, ...]:
@@ -96,10 +111,10 @@ async def _answers(
         draws=tuple(range(n)),
     )
     completions = await setup.cast.answerer.complete(request)
-    return tuple(Answer(_read(c.text, item, setup.choices.match), c, stream) for c in completions)
+    return tuple(Answer(read(c.text, item, setup.choices.match), c, stream) for c in completions)
 
 
-def _read(text: str, item: Item, match: Match) -> str | None:
+def read(text: str, item: Item, match: Match) -> str | None:
     """The answer in a reply; by the loose match a reply that holds no single answer stands for itself."""
     value = answers.extract(text, item.answer_type, item.unit)
     return value if value is not None or match is Match.EXACT else text.strip() or None

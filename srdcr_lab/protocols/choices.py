@@ -6,32 +6,13 @@ The released code: github.com/smiles724/Self-Reflective-Debates, read in Novembe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
 
+from srdcr_lab.protocols.design import ACVD, DESIGNS, DebateDesign
 from srdcr_lab.records import BadInput, ConfidenceKind
-
-
-class Sees(StrEnum):
-    """When a role finds the passage in its prompt."""
-
-    NEVER = "never"
-    OPENING = "opening"
-    ALWAYS = "always"
-
-
-class Stance(StrEnum):
-    ATTACK = "attack"
-    MAY_AGREE = "may_agree"
-
-
-class Order(StrEnum):
-    """Who speaks first in the rounds after the openings; in a simultaneous round neither hears the other."""
-
-    CRITIC_FIRST = "critic_first"
-    DEFENDER_FIRST = "defender_first"
-    SIMULTANEOUS = "simultaneous"
 
 
 class Match(StrEnum):
@@ -42,44 +23,10 @@ class Match(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DebateDesign:
-    """What makes one debate differ from another [3.1]."""
-
-    name: str = "acvd"
-    critic_sees: Sees = Sees.NEVER
-    critic_stance: Stance = Stance.ATTACK
-    order: Order = Order.CRITIC_FIRST
-    rounds: int = 6
-    judge_sees_passage: bool = False
-    first_verdict_round: int = 0
-
-    def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise BadInput(f"a debate has at least 1 round, got {self.rounds}")
-        if not 0 <= self.first_verdict_round < self.rounds:
-            raise BadInput(
-                f"the first verdict must fall in one of the {self.rounds} rounds; raise --rounds or take another design"
-            )
-
-
-ACVD = DebateDesign()
-DESIGNS = {
-    "acvd": ACVD,
-    "symmetric": replace(ACVD, name="symmetric", critic_sees=Sees.ALWAYS),
-    "released": DebateDesign(
-        name="released",
-        critic_sees=Sees.OPENING,
-        critic_stance=Stance.MAY_AGREE,
-        order=Order.SIMULTANEOUS,
-        first_verdict_round=1,
-    ),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
 class Choices:
     """The settings of a study. Thresholds and τ lie in [0, 1]; draws and tokens are counts.
 
+    `also` are further designs of a grid: a method that debates by design runs under `design` and under each of them.
     `gate` False leaves confidence out of the decision. `confidence` ``auto`` is `mean_logprob` where the model gives
     log-probabilities, else `self_consistency`. `year_offsets` (years, either sign) make the false
     passages of the shipped testbed and grid. (The released code changes the first mention of a year alone; each shipped
@@ -88,6 +35,7 @@ class Choices:
 
     preset: str = "paper"
     design: DebateDesign = field(default=ACVD)
+    also: tuple[DebateDesign, ...] = ()
     tau: float = 0.90
     gate: bool = True
     confidence: ConfidenceKind | Literal["auto"] = "auto"
@@ -111,6 +59,20 @@ class Choices:
             )
         if self.knowledge_draws < 0:
             raise BadInput(f"the number of samples is 0 (no categories) or more, got {self.knowledge_draws}")
+        names = [design.name for design in self.designs]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise BadInput(
+                f"two designs of a grid are named {twice[0]!r}; the tables tell designs apart by their names"
+            )
+
+    @property
+    def designs(self) -> tuple[DebateDesign, ...]:
+        """Every design of the grid; nearly always the one."""
+        return (self.design, *self.also)
+
+    def under(self, design: DebateDesign) -> Choices:
+        """The same with one design alone."""
+        return replace(self, design=design, also=())
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for `run.json`."""
@@ -134,7 +96,7 @@ PRESETS = {
 def choices(
     preset: str | Choices = "paper",
     *,
-    design: str | DebateDesign | None = None,
+    design: str | DebateDesign | Sequence[str | DebateDesign] | None = None,
     rounds: int | None = None,
     tau: float | None = None,
     samples: int | None = None,
@@ -142,30 +104,36 @@ def choices(
 ) -> Choices:
     """A preset, or choices of one's own, with some fields changed; None leaves a field as it is.
 
+    Several designs (a sequence, or names with commas between them) make a grid.
+
     Raises
     ------
     BadInput
         For an unknown preset, design or confidence kind, or a value out of range.
     """
     chosen: Choices = preset if isinstance(preset, Choices) else _named("preset", preset, PRESETS)
-    shape: DebateDesign = (
-        chosen.design
-        if design is None
-        else design
-        if isinstance(design, DebateDesign)
-        else _named("design", design, DESIGNS)
-    )
+    shapes = chosen.designs if design is None else _designs(design)
     if rounds is not None:
-        shape = replace(shape, rounds=rounds)
+        shapes = tuple(replace(shape, rounds=rounds) for shape in shapes)
     kinds = {"auto": "auto", **{kind.value: kind for kind in ConfidenceKind}}
     kind = chosen.confidence if confidence is None else _named("confidence kind", confidence, kinds)
     return replace(
         chosen,
-        design=shape,
+        design=shapes[0],
+        also=shapes[1:],
         confidence=kind,
         tau=chosen.tau if tau is None else tau,
         knowledge_draws=chosen.knowledge_draws if samples is None else samples,
     )
+
+
+def _designs(wanted: str | DebateDesign | Sequence[str | DebateDesign]) -> tuple[DebateDesign, ...]:
+    if isinstance(wanted, str):
+        wanted = [name.strip() for name in wanted.split(",") if name.strip()]
+    several = [wanted] if isinstance(wanted, DebateDesign) else list(wanted)
+    if not several:
+        raise BadInput(f"name at least one design of {', '.join(DESIGNS)}")
+    return tuple(each if isinstance(each, DebateDesign) else _named("design", each, DESIGNS) for each in several)
 
 
 def _named(what: str, name: str, table: dict[str, Any]) -> Any:

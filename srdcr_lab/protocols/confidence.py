@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from srdcr_lab import answers, prompts
@@ -11,6 +11,8 @@ from srdcr_lab.prompts import parse
 from srdcr_lab.protocols.answering import Answer, consistency_draws, same_answer
 from srdcr_lab.protocols.setup import Setup
 from srdcr_lab.records import ConfidenceKind, Item, Request
+
+Redraw = Callable[[], Awaitable[tuple[Answer, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,8 @@ def _answer_span(answer: Answer, item: Item) -> tuple[int, int]:
     return len(text) - len(text.lstrip()), len(text.rstrip())
 
 
-async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:
-    """Confidence in the prior answer by the chosen kind.
+async def self_confidence(item: Item, prior: Answer, setup: Setup, draw_again: Redraw | None = None) -> SelfConfidence:
+    """Confidence in the prior answer by the chosen kind; `draw_again` draws its prompt anew where it has another one.
 
     ``auto`` takes `mean_logprob` where the reply came with log-probabilities, else `self_consistency`. A prior answer
     that could not be read is none to believe in: NaN, whatever the kind, and nothing more is asked. An explicit
@@ -89,15 +91,14 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     if prior.value is None:
         return SelfConfidence(math.nan, kind)
     if kind is ConfidenceKind.SELF_CONSISTENCY:
-        return await _self_consistency(item, prior, setup)
+        return _agreement(item, prior, await (draw_again() if draw_again else consistency_draws(item, setup)))
     if kind is ConfidenceKind.VERBALIZED:
         return SelfConfidence(await _verbalized(item, prior, setup), kind)
     return SelfConfidence(_FROM_LOGPROBS[kind](answer_logprobs(prior, item) or ()), kind)
 
 
-async def _self_consistency(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:
+def _agreement(item: Item, prior: Answer, draws: tuple[Answer, ...]) -> SelfConfidence:
     """Share of draws that equal the greedy answer; unread draws count as unequal [C.1]."""
-    draws = await consistency_draws(item, setup)
     agree = sum(same_answer(draw.value, prior.value, item) for draw in draws)
     return SelfConfidence(agree / len(draws) if draws else math.nan, ConfidenceKind.SELF_CONSISTENCY, draws)
 

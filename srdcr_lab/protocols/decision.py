@@ -10,11 +10,14 @@ from srdcr_lab.records import Decision, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """V*, the round r* from which it stood, and whether it stood for more than the last round alone."""
+    """V*, the round r* from which it stood, and whether it stood for more than the last round alone.
+
+    The latter two are None where only the last verdict was asked for.
+    """
 
     verdict: Verdict
     r_star: int | None
-    stabilised: bool
+    stabilised: bool | None
 
 
 def stabilised_verdict(path: Sequence[Verdict], first_round: int = 0) -> Ruling:
@@ -32,6 +35,16 @@ def stabilised_verdict(path: Sequence[Verdict], first_round: int = 0) -> Ruling:
     while start > 0 and path[start - 1] is last:
         start -= 1
     return Ruling(last, first_round + start, stabilised=start < len(path) - 1)
+
+
+def majority_verdict(verdicts: Sequence[Verdict]) -> Verdict:
+    """What more than half of the draws of one ruling say; UNPARSED where there is no such majority.
+
+    >>> majority_verdict([Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED])
+    <Verdict.UNPARSED: 'UNPARSED'>
+    """
+    most = max(verdicts, key=verdicts.count, default=Verdict.UNPARSED)
+    return most if 2 * verdicts.count(most) > len(verdicts) else Verdict.UNPARSED
 
 
 def decide(verdict: Verdict, confidence: float, tau: float = 0.90, *, gate: bool = True) -> Decision:

@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from srdcr_lab.protocols.answering import context_answer
-from srdcr_lab.protocols.outcome import Outcome
-from srdcr_lab.protocols.setup import Setup
-from srdcr_lab.protocols.sr_dcr import sr_dcr
-from srdcr_lab.records import BadInput, Item, Missing, Needs
-
-
-@dataclass(frozen=True)
-class Method:
-    """A coroutine from an item to an outcome, what it uses beside the answering model, and what it needs of items."""
-
-    name: str
-    run: Callable[[Item, Setup], Awaitable[Outcome]]
-    debates: bool = False
-    uses_confidence: bool = False
-    needs: Needs = Needs.PASSAGE
-
-
-async def few_shot(item: Item, setup: Setup) -> Outcome:
-    """The context answer as it is [4, baseline 1]."""
-    answer = await context_answer(item, setup)
-    return Outcome(answer=answer, missing=Missing.UNPARSED if answer.value is None else None)
-
+from srdcr_lab.protocols.counterfactual import COUNTERFACTUAL_METHODS
+from srdcr_lab.protocols.documents import DOCUMENT_METHODS
+from srdcr_lab.protocols.few_shot import FEW_SHOT, ZERO_SHOT
+from srdcr_lab.protocols.judge_debate import JUDGE_DEBATES
+from srdcr_lab.protocols.method import Method
+from srdcr_lab.protocols.naive_debate import NAIVE_DEBATE
+from srdcr_lab.protocols.one_signal import CONFIDENCE_ONLY, GOLDEN
+from srdcr_lab.protocols.rci import RCI
+from srdcr_lab.protocols.self_ask import SELF_ASK
+from srdcr_lab.protocols.sr_dcr import DEBATE_ONLY, SR_DCR
+from srdcr_lab.protocols.token_probability import CALIBRATED_TOKEN_PROBABILITY, TOKEN_PROBABILITY
+from srdcr_lab.records import BadInput
 
 METHODS = {
     method.name: method
     for method in (
-        Method("few_shot", few_shot),
-        Method("sr_dcr", sr_dcr, debates=True, uses_confidence=True),
+        FEW_SHOT,
+        ZERO_SHOT,
+        SELF_ASK,
+        RCI,
+        *JUDGE_DEBATES,
+        NAIVE_DEBATE,
+        SR_DCR,
+        DEBATE_ONLY,
+        CONFIDENCE_ONLY,
+        TOKEN_PROBABILITY,
+        CALIBRATED_TOKEN_PROBABILITY,
+        GOLDEN,
+        *DOCUMENT_METHODS,
+        *COUNTERFACTUAL_METHODS,
     )
 }
 
 
 def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
-    """Methods by name, in the order given; ``all`` means every one.
+    """Methods by name, in the order given; ``all`` means every one (of which a study keeps those made for its items).
 
     Raises
     ------

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.protocols.choices import Choices
+from srdcr_lab.protocols.design import DebateDesign
 from srdcr_lab.records import Exemplar, Item, Role
 
 if TYPE_CHECKING:
@@ -42,10 +44,22 @@ class Cast:
 
 @dataclass(frozen=True)
 class Setup:
+    """`players` are the models that designs name for their roles, by specification."""
+
     cast: Cast
     choices: Choices
     items: ItemSet
     seed: int = 0
+    players: Mapping[str, ChatModel] = field(default_factory=dict)
+
+    def under(self, design: DebateDesign) -> Setup:
+        """The same setup with one design of its grid, and who plays the roles in it."""
+        named = {
+            role: self.players[spec]
+            for role, spec in (("defender", design.defender), ("critic", design.critic), ("judge", design.judge))
+            if spec is not None
+        }
+        return replace(self, choices=self.choices.under(design), cast=replace(self.cast, **named))
 
     def fixed_exemplars(self, item: Item) -> tuple[Exemplar, ...]:
         """The same exemplars for every question of a domain: for the confidence prompt [2.3]."""

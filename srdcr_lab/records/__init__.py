@@ -4,6 +4,7 @@ from srdcr_lab.records.completions import GREEDY, Capabilities, Completion, Mess
 from srdcr_lab.records.debates import Debate, Turn
 from srdcr_lab.records.errors import BadInput, BudgetExhausted, CallFailed, NotInStore, SrdcrError, Stopped
 from srdcr_lab.records.items import Document, Exemplar, Item, Option
+from srdcr_lab.records.labels import label
 from srdcr_lab.records.tables import SCHEMA_VERSION, arrow_schema, check_schema
 from srdcr_lab.records.vocabulary import (
     AnswerType,
@@ -54,4 +55,5 @@ __all__ = [
     "Verdict",
     "arrow_schema",
     "check_schema",
+    "label",
 ]

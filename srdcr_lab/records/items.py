@@ -76,6 +76,7 @@ class Item:
         return (self.gold_answer, *self.other_gold_answers)
 
     def has(self, need: Needs) -> bool:
-        """Whether the item has what a method needs."""
-        given = {Needs.PASSAGE: self.context, Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents}
+        """Whether the item has what a method needs. Beside options a passage is evidence, not the one to be doubted."""
+        doubted = self.context if not self.options else ""
+        given = {Needs.PASSAGE: doubted, Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents}
         return need is Needs.QUESTION or bool(given[need])

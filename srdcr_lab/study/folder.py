@@ -134,6 +134,10 @@ class TableWriter:
         self._sampled |= {(row["question_id"], row["stream"]) for row in new}
         self._extend("samples", new)
 
+    def add_records(self, rows: list[Row]) -> None:
+        """Add rows of methods that have waited for every item to end."""
+        self._extend("records", rows)
+
     def commit(self) -> None:
         for table in self._buffers:
             self._flush(table)

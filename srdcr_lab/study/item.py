@@ -16,7 +16,7 @@ _NEEDED = {Needs.PASSAGE: "a passage", Needs.OPTIONS: "options", Needs.DOCUMENTS
 
 
 async def run_item(item: Item, setup: Setup, methods: Sequence[Method]) -> ItemRows:
-    """Run every method on the item; a failed call becomes the error of its row.
+    """Run every method on the item, under each design it follows; a failed call becomes the error of its row.
 
     Where one part of it ends the run, the other parts are still awaited: their calls are paid for.
 
@@ -25,10 +25,10 @@ async def run_item(item: Item, setup: Setup, methods: Sequence[Method]) -> ItemR
     BadInput, Stopped
         What ends the whole run.
     """
-    probe = Probe()
+    probe, runs = Probe(), each_setup(methods, setup)
 
     async def answer() -> list[Ran]:
-        results: list[Ran] = await together(*(_run_method(method, item, setup) for method in methods))
+        results: list[Ran] = await together(*(_run_method(method, item, under) for method, under in runs))
         await fill_probe(probe, item, setup, methods)
         return results
 
@@ -38,12 +38,17 @@ async def run_item(item: Item, setup: Setup, methods: Sequence[Method]) -> ItemR
 
     results, _ = await together(answer(), draw())
     rows = ItemRows(item, samples=sample_rows(item, probe, setup))
-    for method, ran in zip(methods, results, strict=True):
-        rows.records.append(record_row(item, method, setup, probe, ran))
+    for (method, under), ran in zip(runs, results, strict=True):
+        rows.records.append(record_row(item, method, under, probe, ran))
         debate = ran[0].debate if ran[0] else None
         for position, turn in enumerate(debate.turns if debate else ()):
-            rows.turns.append(turn_row(item, method, setup, position, turn))
+            rows.turns.append(turn_row(item, method, under, position, turn))
     return rows
+
+
+def each_setup(methods: Sequence[Method], setup: Setup) -> list[tuple[Method, Setup]]:
+    """Every method with every setup it runs under: the rows of one item, in their order."""
+    return [(method, under) for method in methods for under in method.setups(setup)]
 
 
 async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[Method]) -> None:
@@ -59,8 +64,9 @@ async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[M
 
 def error_rows(item: Item, setup: Setup, methods: Sequence[Method], error: str) -> ItemRows:
     """Rows of an item the run did not get to: its error, and no answer."""
+    unreached: Ran = (None, Meter(), error)
     return ItemRows(
-        item, records=[record_row(item, method, setup, Probe(), (None, Meter(), error)) for method in methods]
+        item, [record_row(item, method, under, Probe(), unreached) for method, under in each_setup(methods, setup)]
     )
 
 
@@ -70,7 +76,7 @@ async def _run_method(method: Method, item: Item, setup: Setup) -> Ran:
     errors: list[str] = []
     with metered() as meter:
         outcome = await _attempt(method.run(item, setup), "", errors)
-    return outcome, meter, errors[0] if errors else None
+    return outcome, meter, errors[0] if errors else outcome.error if outcome else None
 
 
 async def _attempt(awaitable: Awaitable[T], what: str, errors: list[str]) -> T | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -14,12 +14,13 @@ from typing import Any
 from srdcr_lab import prompts
 from srdcr_lab.data import ItemSet
 from srdcr_lab.models import ChatModel
+from srdcr_lab.models.base import Reporting
 from srdcr_lab.models.budget import Budget
 from srdcr_lab.protocols import Choices, Method
 from srdcr_lab.study.opening import price_for
 
 _PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "torch", "transformers", "openai", "anthropic", "genai-prices")
-_ROLES = ("answerer", "defender", "critic", "judge")
+ROLES = ("answerer", "defender", "critic", "judge")
 _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know: "
     "no evidence about any large model"
@@ -31,11 +32,14 @@ def asked(
     methods: Sequence[Method],
     choices: Choices,
     models: Sequence[ChatModel],
+    players: Mapping[str, ChatModel],
     *,
     limit: int | None,
     seed: int,
 ) -> dict[str, Any]:
-    """What decides the numbers: a results folder resumes only under the same."""
+    """What decides the numbers: a results folder resumes only under the same. `players` are the models that designs
+    name, by specification."""
+    roles = dict(zip(ROLES, models, strict=True)) | dict(players)
     content = json.dumps([asdict(item) for item in items], sort_keys=True).encode()
     return {
         "items": items.name,
@@ -45,7 +49,7 @@ def asked(
         "methods": [method.name for method in methods],
         "choices": choices.as_dict(),
         "seed": seed,
-        "models": {role: asdict(model.identity) for role, model in zip(_ROLES, models, strict=True)},
+        "models": {role: asdict(model.identity) for role, model in roles.items()},
         "prompts_sha256": dict(prompts.hashes()),
     }
 
@@ -61,7 +65,7 @@ def manifest(
         "asked": asked,
         "notes": [*items.notes, *([_POCKET] if any(m.identity.provider == "pocket" for m in models) else [])],
         "logprobs": {str(model.identity): model.capabilities.logprobs for model in models},
-        "sent": {str(model.identity): model.sent() for model in models if hasattr(model, "sent")},
+        "sent": {str(model.identity): model.sent() for model in models if isinstance(model, Reporting)},
         "prices": {name: asdict(price) if price else None for name, price in prices.items()},
         "budget_usd": budget.limit_usd,
         "spent_usd": budget.spent_usd,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,15 +30,23 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     provider, _, rest = spec.partition(":")
     name, _, label = rest.partition("#")
     if offline and provider in _API and name:
-        return AbsentModel(ModelIdentity(provider, name, label), Capabilities(logprobs=provider == "openai"))
+        one_by_one = provider == "anthropic"
+        return AbsentModel(
+            ModelIdentity(provider, name, label), Capabilities(logprobs=not one_by_one), 1 if one_by_one else None
+        )
     return adapters.load_model(spec, **options)
 
 
 def open_all(
-    specs: Sequence[str | ChatModel | None], *, offline: bool = False, **api_options: Any
+    specs: Sequence[str | ChatModel | None],
+    *,
+    opened: Mapping[str, ChatModel] | None = None,
+    offline: bool = False,
+    **api_options: Any,
 ) -> tuple[ChatModel, ...]:
-    """Answerer, defender, critic, judge; one specification is opened once, and None is the answerer."""
-    opened: dict[str, ChatModel] = {}
+    """Answerer, defender, critic, judge, and who else is named; one specification is opened once, unless it is among
+    `opened`, and None is the answerer."""
+    opened = dict(opened or {})
     chosen: list[ChatModel] = []
     for spec in specs:
         if spec is None:
@@ -59,6 +67,7 @@ class AbsentModel:
 
     identity: ModelIdentity
     capabilities: Capabilities
+    draws_per_request: int | None = None
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         raise NotInStore(f"offline, {self.identity} is not asked")

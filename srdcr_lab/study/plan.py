@@ -1,75 +1,60 @@
 """What a run would take, before anything is spent: the run's own protocols, on models that only count.
 
-So the plan cannot drift from what a run does. They run twice over the items, once with short replies and once with
-the longest allowed.
+So the plan cannot drift from what a run does. They run twice over the items: once with short replies on which everybody
+agrees, once with the longest allowed, which all differ, so that no debate ends early.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from srdcr_lab.models import ChatModel, Store
+from srdcr_lab.models import ChatModel
+from srdcr_lab.models.base import draws_per_request
 from srdcr_lab.models.prices import Price
-from srdcr_lab.models.stored import Meter, StoredModel, metered
 from srdcr_lab.prompts import system_text
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
-from srdcr_lab.records import Capabilities, Completion, Item, ModelIdentity, Needs, Request
-from srdcr_lab.study.item import fill_probe
+from srdcr_lab.records import CallFailed, Capabilities, Completion, Item, ModelIdentity, Needs, Request
+from srdcr_lab.study.document_replies import document_reply
+from srdcr_lab.study.item import each_setup, fill_probe
 from srdcr_lab.study.rows import Probe
 
 _CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb, as in every such plan
 _TOKENS_A_MESSAGE = 4  # what a chat template adds
 _ARGUMENT, _ANSWER = 80, 4  # tokens of a short reply
-KNOWLEDGE, SHARED = "(knowledge and answers)", "all, shared"
-
-
-@dataclass
-class CountingModel:
-    """A stand-in that answers nothing of use and reports the tokens it would have taken."""
-
-    identity: ModelIdentity
-    capabilities: Capabilities
-    longest: bool
-    draws_per_request: int | None = None
-    _ruling: str = field(default_factory=lambda: system_text("judge"))
-
-    async def complete(self, request: Request) -> tuple[Completion, ...]:
-        prompt_tokens = sum(len(m.content) // _CHARACTERS_A_TOKEN + _TOKENS_A_MESSAGE for m in request.messages)
-        debating = request.max_tokens > 100
-        tokens = request.max_tokens if self.longest else _ARGUMENT if debating else _ANSWER
-        text = self._text(request, tokens * _CHARACTERS_A_TOKEN) if debating else "1900"
-        scored = request.logprobs and self.capabilities.logprobs
-        completion = Completion(
-            text, 0, (text,) if scored else None, (0.0,) if scored else None, completion_tokens=tokens
-        )
-        return tuple(
-            replace(completion, draw=draw, prompt_tokens=prompt_tokens if i == 0 else 0)
-            for i, draw in enumerate(request.draws)
-        )
-
-    def _text(self, request: Request, length: int) -> str:
-        if request.messages[0].content == self._ruling:
-            return "final decision: REASONABLE"
-        argument = f"1900. {request.digest} "  # another prompt, another argument: nothing is shared by chance
-        return argument.ljust(length, "x")
-
-    async def aclose(self) -> None:
-        """Nothing to let go of."""
+BESIDE, SHARED = "(beside every row)", "the whole run"
+_COUNTS = ("calls_alone", "calls", "prompt_tokens", "completion_tokens", "cost_usd")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Calls, tokens and cost of a run.
+    """Calls, tokens and cost of a run, at least (`_from`) and at most (`_to`).
 
-    `table` has a row per method alone, one for what a run asks beside the methods, and one for all of it with
-    completions shared. A call is one completion. Tokens are estimates (four characters a token), `_from` with short
-    replies, `_to` with the longest allowed; costs are NaN where a price is unknown.
+    `table` has a row for each method (under each design), one for what every row shows beside its method's answer
+    (prior and context answers, confidence, and the knowledge draws that make categories), and one for the whole run.
+    A call is one completion: 32 draws are 32 calls. `calls_alone` counts every item by itself, as if nothing were
+    shared: summed over the rows it is what one would pay without a store. `calls` is what reaches the model when equal
+    requests of all the row's items are asked once; tokens and costs are of these. Of the whole run, the rows' own
+    requests are shared too, so its calls are fewer than the sum of the rows'. Tokens are estimates (four characters a
+    token); costs are NaN where a price is unknown.
     """
 
     table: pd.DataFrame
+
+
+@dataclass
+class Tally:
+    """What some part of a run asks: calls counted one by one, and the distinct ones with what each of them takes."""
+
+    calls_alone: int = 0
+    distinct: dict[tuple[str, str, str, int], tuple[int, int, float]] = field(default_factory=dict)
+
+    def counts(self) -> dict[str, float]:
+        taken = [sum(each[place] for each in self.distinct.values()) for place in range(3)]
+        return dict(zip(_COUNTS, (self.calls_alone, len(self.distinct), *taken), strict=True))
 
 
 async def make_plan(
@@ -78,68 +63,115 @@ async def make_plan(
     """The plan of a run; `prices` by the models' identity keys."""
     low, high = [await _count(setup, items, methods, prices, longest=longest) for longest in (False, True)]
     rows = []
-    for name, meter in low.items():
-        row: dict[str, object] = {"methods": name, "calls": meter.calls_alone}
-        for column in ("prompt_tokens", "completion_tokens", "cost_alone_usd"):
-            label = column.replace("_alone", "")
-            row |= {f"{label}_from": getattr(meter, column), f"{label}_to": getattr(high[name], column)}
+    for name, tally in low.items():
+        row: dict[str, object] = {"methods": name}
+        least, most = tally.counts(), high[name].counts()
+        for count in _COUNTS:
+            row |= {f"{count}_from": least[count], f"{count}_to": most[count]}
         rows.append(row)
     return Plan(pd.DataFrame(rows))
 
 
 async def _count(
     setup: Setup, items: Sequence[Item], methods: Sequence[Method], prices: dict[str, Price | None], *, longest: bool
-) -> dict[str, Meter]:
-    store = Store(":memory:")
-    asked: dict[str, CountingModel] = {}
-    shared = Meter()
-
-    def stand_in(model: ChatModel) -> StoredModel:
-        key = model.identity.key
-        per_request = getattr(model, "draws_per_request", None)
-        asked.setdefault(key, CountingModel(model.identity, model.capabilities, longest, per_request))
-        return StoredModel(_Tally(asked[key], shared, prices[key]), store, price=prices[key])
-
-    cast = Cast(*(stand_in(model) for model in vars(setup.cast).values()))
-    dry = replace(setup, cast=cast)
-    meters = {method.name: Meter() for method in methods} | {KNOWLEDGE: Meter()}
+) -> dict[str, Tally]:
+    rehearsal = Rehearsal(longest)
+    models = {model.identity.key: model for model in (*vars(setup.cast).values(), *setup.players.values())}
+    stand_ins = {key: CountingModel(model, prices[key], rehearsal) for key, model in models.items()}
+    dry = replace(
+        setup,
+        cast=Cast(*(stand_ins[model.identity.key] for model in vars(setup.cast).values())),
+        players={spec: stand_ins[model.identity.key] for spec, model in setup.players.items()},
+    )
+    runs = [(row_name(method, under), method, under) for method, under in each_setup(methods, dry)]
+    tallies = {name: Tally() for name, _, _ in runs} | {BESIDE: Tally()}
     for item in items:
-        for method in (method for method in methods if item.has(method.needs)):
-            with metered() as meter:
-                await method.run(item, dry)
-            _add(meters[method.name], meter)
-        with metered() as meter:
+        for name, method, under in runs:
+            if item.has(method.needs):
+                with rehearsal.of(item, tallies[name]):
+                    await _rehearse(method.run(item, under))
+        with rehearsal.of(item, tallies[BESIDE]):
             if item.has(Needs.PASSAGE):
                 await knowledge_draws(item, dry)
             await fill_probe(Probe(), item, dry, methods)
-        _add(meters[KNOWLEDGE], meter)
-    store.close()
-    return meters | {SHARED: shared}
+    whole = Tally(sum(tally.calls_alone for tally in tallies.values()))
+    for tally in tallies.values():
+        whole.distinct |= tally.distinct
+    return tallies | {SHARED: whole}
 
 
-@dataclass
-class _Tally:
-    """Counts what reaches the model behind the store: the calls that would be paid."""
+def row_name(method: Method, setup: Setup) -> str:
+    """The method, and its design where it follows one."""
+    return f"{method.name} ({setup.choices.design.name})" if method.designed else method.name
 
-    model: CountingModel
-    shared: Meter
-    price: Price | None
 
-    def __post_init__(self) -> None:
-        self.identity, self.capabilities = self.model.identity, self.model.capabilities
-        self.draws_per_request = self.model.draws_per_request
+async def _rehearse(run: Awaitable[object]) -> None:
+    with suppress(CallFailed):  # what a method does not make of the stand-in's reply; its calls are counted
+        await run
+
+
+class Rehearsal:
+    """Whose calls are being counted, and what a stand-in says about the item at hand."""
+
+    def __init__(self, longest: bool) -> None:
+        self.longest = longest
+        self.tally = Tally()
+        self._answer = ""
+        self._asked: dict[str, int] = {}
+        self._ruling = system_text("judge")
+
+    @contextmanager
+    def of(self, item: Item, tally: Tally) -> Iterator[None]:
+        self.tally, self._answer = tally, item.gold_answer
+        yield
+
+    def reply(self, request: Request, draw: int) -> tuple[str, int]:
+        """Text and tokens of a reply. The short ones agree and find the passage reasonable; of the longest ones no two
+        give the same answer, and no ruling can be read, so that nothing is settled early."""
+        debating = request.max_tokens > 100
+        tokens = request.max_tokens if self.longest else _ARGUMENT if debating else _ANSWER
+        if request.messages[0].content == self._ruling and not self.longest:
+            return "final decision: REASONABLE", tokens
+        answer = self._answer
+        if self.longest:
+            answer = str(1000 + self._asked.setdefault(f"{request.digest} {draw}", len(self._asked)) % 1000)
+        if not debating:
+            return answer, tokens
+        if (told := document_reply(request, answer, longest=self.longest)) is not None:
+            return told.ljust(tokens * _CHARACTERS_A_TOKEN), tokens
+        # Another prompt, another argument: nothing is shared by chance.
+        last_line = f"\nanswer: {answer}"
+        argument = f"{answer}. {request.digest} ".ljust(tokens * _CHARACTERS_A_TOKEN - len(last_line), "x")
+        return argument + last_line, tokens
+
+
+class CountingModel:
+    """Stands in for a model: answers nothing of use, and counts what it would have taken."""
+
+    def __init__(self, model: ChatModel, price: Price | None, rehearsal: Rehearsal) -> None:
+        self.identity: ModelIdentity = model.identity
+        self.capabilities: Capabilities = model.capabilities
+        self._a_request = draws_per_request(model)
+        self._price, self._rehearsal = price, rehearsal
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
-        completions = await self.model.complete(request)
-        prompt, completion = sum(c.prompt_tokens for c in completions), sum(c.completion_tokens for c in completions)
-        cost = self.price.cost(prompt, completion) if self.price else float("nan")
-        _add(self.shared, Meter(len(completions), len(completions), prompt, completion, cost, cost))
-        return completions
+        scored = request.logprobs and self.capabilities.logprobs
+        sure = -9.0 if self._rehearsal.longest else 0.0  # who is unsure asks on
+        replies = [(draw, *self._rehearsal.reply(request, draw)) for draw in request.draws]
+        self._note(request, replies[0][2])
+        return tuple(
+            Completion(text, draw, (text,) if scored else None, (sure,) if scored else None)
+            for draw, text, _ in replies
+        )
+
+    def _note(self, request: Request, tokens: int) -> None:
+        tally = self._rehearsal.tally
+        tally.calls_alone += len(request.draws)
+        once = sum(len(m.content) // _CHARACTERS_A_TOKEN + _TOKENS_A_MESSAGE for m in request.messages)
+        for place, draw in enumerate(request.draws):
+            prompt = once if place % (self._a_request or len(request.draws)) == 0 else 0
+            cost = self._price.cost(prompt, tokens) if self._price else float("nan")
+            tally.distinct[self.identity.key, request.digest, request.stream, draw] = (prompt, tokens, cost)
 
     async def aclose(self) -> None:
         """Nothing to let go of."""
-
-
-def _add(total: Meter, part: Meter) -> None:
-    for name, value in vars(part).items():
-        setattr(total, name, getattr(total, name) + value)

@@ -11,7 +11,9 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.measures import jeffreys_interval, redraw_stability, summary
-from srdcr_lab.records import BadInput, Level, check_schema
+from srdcr_lab.models.fingerprint import fingerprint
+from srdcr_lab.models.pocket import pocket_folder
+from srdcr_lab.records import BadInput, Level, ModelIdentity, check_schema, label
 from srdcr_lab.study.folder import read_manifest
 
 _QUESTION_COLUMNS = ["question_id", "domain", "question", "gold_answer", "prior_answer", "prior_correct"]
@@ -66,6 +68,26 @@ class Results:
         table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
         table["redraw_stability"] = [redraw_stability(k, of) for k, of in zip(right, n, strict=True)]
         return table
+
+    @property
+    def label(self) -> str:
+        """Who made these numbers, for figures and tables: the models, and that pocket is a model organism."""
+        return label(str(identity) for identity in self._identities.values())
+
+    @property
+    def exposures(self) -> pd.DataFrame | None:
+        """How often training told the pocket model each question of this run, how often truly
+        (data/pocket/exposures.csv); None for any other model than the shipped one, and where it was told of none."""
+        who = self._identities["answerer"]
+        if who.provider != "pocket" or who.fingerprint != fingerprint(pocket_folder()):
+            return None
+        told = pd.read_csv(pocket_folder() / "exposures.csv")
+        told = told[told["question_id"].isin(self.records["question_id"])]
+        return told.reset_index(drop=True) if len(told) else None
+
+    @property
+    def _identities(self) -> dict[str, ModelIdentity]:
+        return {role: ModelIdentity(**named) for role, named in self.manifest["asked"]["models"].items()}
 
     def n_rows(self, table: str) -> int:
         """Number of rows of a table, without reading it."""

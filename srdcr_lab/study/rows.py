@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,7 +52,7 @@ def record_row(item: Item, method: Method, setup: Setup, probe: Probe, ran: Ran)
     return {
         **_item_columns(item),
         "method": method.name,
-        "design": choices.design.name if method.debates else None,
+        "design": choices.design.name if method.designed else None,
         "model": str(cast.answerer.identity),
         "model_defender": str(cast.defender.identity) if method.debates else None,
         "model_critic": str(cast.critic.identity) if method.debates else None,
@@ -66,7 +67,7 @@ def record_row(item: Item, method: Method, setup: Setup, probe: Probe, ran: Ran)
         "knowledge_category": category,
         "tau": choices.tau,
         "verdict": ruling.verdict if ruling else None,
-        "verdict_path": "".join(_PATH[verdict] for verdict in debate.verdict_path) if debate else None,
+        "verdict_path": "".join(_PATH[verdict] for verdict in debate.verdict_path) or None if debate else None,
         "r_star": ruling.r_star if ruling else None,
         "stabilised": ruling.stabilised if ruling else None,
         "rounds": len({turn.round for turn in debate.turns}) if debate else None,
@@ -117,7 +118,11 @@ def _is_right(outcome: Outcome | None, item: Item, setup: Setup) -> bool | None:
         return None
     if not (outcome.values or item.other_gold_answers or item.wrong_answers):
         return is_correct(outcome.answer, item, setup.choices.match)
-    given = _final_answers(outcome)
+    return all_and_no_wrong(_final_answers(outcome), item)
+
+
+def all_and_no_wrong(given: Sequence[str], item: Item) -> bool:
+    """Whether every gold answer is given and no wrong one is: RAMDocs' exact match."""
 
     def among(answer: str) -> bool:
         return any(same_answer(value, answer, item) for value in given)
@@ -140,7 +145,7 @@ def turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn
         "item_id": item.item_id,
         "question_id": item.question_id,
         "method": method.name,
-        "design": setup.choices.design.name if method.debates else None,
+        "design": setup.choices.design.name if method.designed else None,
         "position": position,
         "round": turn.round,
         "role": turn.role,

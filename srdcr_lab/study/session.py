@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from srdcr_lab.models import ChatModel, Store
@@ -12,13 +12,23 @@ from srdcr_lab.study.opening import wrap
 
 
 class Session:
-    """Answerer, defender, critic and judge (often one model), each asked through the store and paid from the budget."""
+    """Answerer, defender, critic and judge (often one model), each asked through the store and paid from the budget;
+    so are the `players` that designs name."""
 
-    def __init__(self, models: Sequence[ChatModel], store: Store, budget: Budget, *, offline: bool = False) -> None:
+    def __init__(
+        self,
+        models: Sequence[ChatModel],
+        players: Mapping[str, ChatModel],
+        store: Store,
+        budget: Budget,
+        *,
+        offline: bool = False,
+    ) -> None:
         self.store, self.budget = store, budget
-        wrapped = {id(model): wrap(model, store, budget, offline=offline) for model in models}
+        wrapped = {id(model): wrap(model, store, budget, offline=offline) for model in (*models, *players.values())}
         self.models = tuple(wrapped.values())
         self.cast = Cast(*(wrapped[id(model)] for model in models))
+        self.players = {spec: wrapped[id(model)] for spec, model in players.items()}
 
     @property
     def paid(self) -> int:

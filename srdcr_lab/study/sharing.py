@@ -137,6 +137,7 @@ def _again(folder: Path, store: Store, out: Path) -> Results:
         critic=cast["critic"],
         judge=cast["judge"],
         preset=choices,
+        players=cast,
         seed=seed,
         store=store,
         offline=True,

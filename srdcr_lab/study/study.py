@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import replace
@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.frozen import freeze
 from srdcr_lab.models import ChatModel, Store
+from srdcr_lab.models.base import Remote
 from srdcr_lab.models.budget import Budget
-from srdcr_lab.protocols import Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
+from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as methods_named
-from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
+from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Item, Needs, SrdcrError, Stopped
 from srdcr_lab.study import folder as folders
 from srdcr_lab.study import manifest as manifests
+from srdcr_lab.study.fitting import fitting, unread
 from srdcr_lab.study.loop import run as run_coroutine
 from srdcr_lab.study.opening import open_all, price_for
 from srdcr_lab.study.plan import Plan, make_plan
@@ -30,6 +32,7 @@ from srdcr_lab.study.progress import progress_bar
 from srdcr_lab.study.results import Results
 from srdcr_lab.study.runner import run_items
 from srdcr_lab.study.session import Session
+from srdcr_lab.study.settling import Waiting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +49,8 @@ class Study:
     methods : names of the methods to compare, or ``"all"``.
     defender, critic, judge : models of these roles.
     preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
-        says.
+        says. Several designs make a grid: methods that follow a design run under each, and what is equal is asked once.
+    players : models that designs name for their roles, by specification; those not given here are opened.
     limit : at most so many items, stratified and seeded.
     store : file of the completions; default: in the results folder, or in memory. A `Store` stays open.
     offline : take every completion from the store, ask nothing; default: whether SRDCR_OFFLINE is set.
@@ -68,7 +72,7 @@ class Study:
         critic: str | ChatModel | None = None,
         judge: str | ChatModel | None = None,
         preset: str | Choices = "paper",
-        design: str | DebateDesign | None = None,
+        design: str | DebateDesign | Sequence[str | DebateDesign] | None = None,
         rounds: int | None = None,
         tau: float | None = None,
         samples: int | None = None,
@@ -80,6 +84,7 @@ class Study:
         budget_usd: float | None = None,
         store: str | Path | Store | None = None,
         offline: bool | None = None,
+        players: Mapping[str, ChatModel] | None = None,
         out: str | Path | None = None,
     ) -> None:
         if budget_usd is not None and not budget_usd > 0:
@@ -87,23 +92,29 @@ class Study:
         if concurrency < 1:
             raise BadInput(f"concurrency is at least 1, got {concurrency}")
         offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
-        self.methods = methods_named(methods)
+        wanted = methods_named(methods)
         self.choices: Choices = choices(
             preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence
         )
-        several = any(method.needs is Needs.DOCUMENTS for method in self.methods)
+        every = list(wanted) == list(METHODS.values())
+        several = not every and any(method.needs is Needs.DOCUMENTS for method in wanted)
         whole = load_items(items, seed=seed, year_offsets=self.choices.year_offsets, documents=several)
-        self.items = whole.limit(limit, seed)
-        for method in self.methods:
-            if not any(item.has(method.needs) for item in self.items):
-                raise BadInput(f"{method.name} needs items with {method.needs}, and {self.items.name} has none")
+        chosen = whole.limit(limit, seed)
         self.limit, self.seed = limit, seed
-        self._models = open_all(
-            (model, defender, critic, judge), offline=offline, base_url=base_url, concurrency=concurrency
+        specs = [spec for shape in self.choices.designs for spec in shape.players]
+        named = {spec: (players or {}).get(spec, spec) for spec in specs}
+        opened = open_all(
+            (model, defender, critic, judge, *named.values()),
+            offline=offline,
+            base_url=base_url,
+            concurrency=concurrency,
         )
+        self._models, self._players = opened[:4], dict(zip(named, opened[4:], strict=True))
+        self.methods, left_out = fitting(wanted, chosen, opened[0], every=every)
+        self.items = replace(chosen, notes=(*chosen.notes, *left_out))
         self._budget = Budget(budget_usd)
-        for opened in self._models:
-            price_for(opened.identity, budget_usd)
+        for each in opened:
+            price_for(each.identity, budget_usd)
         self.out = Path(out) if out is not None else None
         self._store_path, self._offline = store, offline
         self._session: Session | None = None
@@ -112,8 +123,9 @@ class Study:
 
     def plan(self) -> Plan:
         """Calls alone and shared, tokens, cost from–to, before anything is spent."""
-        prices = {model.identity.key: price_for(model.identity, None) for model in self._models}
-        return run_coroutine(make_plan(self._setup(Cast(*self._models)), self.items.items, self.methods, prices))
+        prices = {model.identity.key: price_for(model.identity, None) for model in self._everyone}
+        setup = self._setup(Cast(*self._models), self._players)
+        return run_coroutine(make_plan(setup, self.items.items, self.methods, prices))
 
     def run(self, *, progress: bool = True) -> Results:
         """Run every method on every item and write the tables of `srdcr_lab.records.tables`.
@@ -158,6 +170,14 @@ class Study:
         part.items, part.out = replace(self.items, items=tuple(items)), None
         return part
 
+    def with_confidence(self, kind: str) -> Study:
+        """The same study with another kind of self-confidence, to set beside the first: it shares models, items and
+        store, and writes no folder. Closing either closes both."""
+        self._opened()
+        other = copy(self)
+        other.choices, other.out = replace(self.choices, confidence=ConfidenceKind(kind)), None
+        return other
+
     def debate(self, item: Item | str) -> tuple[Item, Outcome]:
         """SR-DCR on one item (or item_id), with every turn of its debate: what notebook 00 walks through."""
         chosen = item if isinstance(item, Item) else self.item(item)
@@ -173,11 +193,14 @@ class Study:
     @property
     def setup(self) -> Setup:
         """What the protocols take, for whoever wants to await them."""
-        return self._setup(self._opened().cast)
+        session = self._opened()
+        return self._setup(session.cast, session.players)
 
     def asked(self) -> dict[str, Any]:
         """What decides the numbers: a folder resumes only under the same."""
-        return manifests.asked(self.items, self.methods, self.choices, self._models, limit=self.limit, seed=self.seed)
+        return manifests.asked(
+            self.items, self.methods, self.choices, self._models, self._players, limit=self.limit, seed=self.seed
+        )
 
     def close(self) -> None:
         """Close models and store. A closed study opens again when its next step needs it."""
@@ -193,8 +216,12 @@ class Study:
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _setup(self, cast: Cast) -> Setup:
-        return Setup(cast, self.choices, self.items, self.seed)
+    @property
+    def _everyone(self) -> tuple[ChatModel, ...]:
+        return (*self._models, *self._players.values())
+
+    def _setup(self, cast: Cast, players: Mapping[str, ChatModel]) -> Setup:
+        return Setup(cast, self.choices, self.items, self.seed, players)
 
     def _opened(self) -> Session:
         if self._session is None:
@@ -202,13 +229,13 @@ class Study:
                 folders.make(self.out)
             place = self._store_path or (self.out / "store.sqlite" if self.out else ":memory:")
             store = place if isinstance(place, Store) else Store(place)
-            self._session = Session(self._models, store, self._budget, offline=self._offline)
+            self._session = Session(self._models, self._players, store, self._budget, offline=self._offline)
         return self._session
 
     async def _check(self) -> None:
         """Reach every server once, so that a wrong address or key is said before anything is written."""
-        for model in () if self._offline else {id(model): model for model in self._models}.values():
-            if hasattr(model, "check"):
+        for model in () if self._offline else {id(model): model for model in self._everyone}.values():
+            if isinstance(model, Remote):
                 await model.check()
 
     async def _run(self, session: Session, folder: Path, progress: bool) -> None:
@@ -229,14 +256,15 @@ class Study:
             "calls_paid": session.paid,
             "completions_in_store": session.store.count(),
         }
-        self._write_manifest(folder, "stopped" if stopped else "done", counts=counts)
+        said = unread(results.records)
+        self._write_manifest(folder, "stopped" if stopped else "done", said, counts=counts)
         if stopped:
             raise stopped
 
     async def _fill_tables(self, session: Session, folder: Path, progress: bool) -> BudgetExhausted | None:
         """Write the tables as items end; the error that stopped the run, if the budget did."""
         stopped = None
-        setup = self._setup(session.cast)
+        setup, waiting = self._setup(session.cast, session.players), Waiting(self.methods)
         with (
             folders.TableWriter(folder) as writer,
             progress_bar(session, len(self.items), show=progress) as bar,
@@ -244,15 +272,17 @@ class Study:
             try:
                 async with aclosing(run_items(self.items, setup, self.methods, on_done=bar.update)) as finished:
                     async for rows in finished:
-                        writer.add(rows)
+                        writer.add(waiting.hold_back(rows))
             except BudgetExhausted as reason:
                 stopped = reason
             await session.landed()
+            writer.add_records(waiting.settled())
             writer.commit()
         return stopped
 
-    def _write_manifest(self, folder: Path, status: str, **counted: Any) -> None:
-        said = manifests.manifest(status, self.asked(), self.items, self._models, self._budget)
+    def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:
+        said = manifests.manifest(status, self.asked(), self.items, self._everyone, self._budget)
+        said["notes"] += notes
         if status == "stopped":
             said["notes"].append(
                 "stopped: rows that were not reached carry an error, and accuracy counts them as wrong"

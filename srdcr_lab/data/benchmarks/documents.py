@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from srdcr_lab.data.benchmarks import conflictqa
 from srdcr_lab.data.benchmarks.gathering import PublishedRow, rows_of
 from srdcr_lab.data.benchmarks.published import Reader
 from srdcr_lab.data.benchmarks.ramdocs import kind_of_answer
-from srdcr_lab.data.documents import KINDS, LONGEST_DOCUMENT, MOST_DOCUMENTS, shuffled, wrong_answers_of
+from srdcr_lab.data.documents import KINDS, LONGEST_DOCUMENT, MOST_DOCUMENTS, checked, shuffled, wrong_answers_of
 from srdcr_lab.data.itemset import ItemSet
 from srdcr_lab.records import BadInput, Document, DocumentKind, Exemplar, Item
 
@@ -40,7 +41,7 @@ def ramdocs(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...])
     for row in rows_of(frame, file):
         item = _ramdocs_item(row, left_out)
         if item is not None and item.question in items:
-            left_out["questions because they stand in an earlier row"] += 1
+            left_out["questions that stand in an earlier row"] += 1
         elif item is not None:
             items[item.question] = item
     return _set("ramdocs:documents", file, items.values(), exemplar_pool, left_out)
@@ -50,10 +51,10 @@ def _ramdocs_item(row: PublishedRow, left_out: dict[str, int]) -> Item | None:
     question, golds = row.text("question"), row.texts("gold_answers")
     documents = [_ramdocs_document(row, entry) for entry in row.objects("documents", ("text", "type", "answer"))]
     told = [document for document in documents if document.text]
-    left_out["documents because they are empty"] += len(documents) - len(told)
+    left_out["empty documents"] += len(documents) - len(told)
     if not question or not golds or not 0 < len(told) <= MOST_DOCUMENTS:
-        why = "more than 50 documents" if len(told) > MOST_DOCUMENTS else "no question, gold answer or document"
-        left_out[f"questions because they have {why}"] += 1
+        many = len(told) > MOST_DOCUMENTS
+        left_out[f"questions with{' more than 50 documents' if many else 'out text, gold answer or document'}"] += 1
         return None
     named = row.texts("wrong_answers") if "wrong_answers" in row.cells else ()
     asserted = [document.answer for document in told if document.kind is DocumentKind.MISINFO]
@@ -81,6 +82,8 @@ def _ramdocs_document(row: PublishedRow, entry: Mapping[str, str]) -> Document:
         raise row.bad("documents", f"the type {entry['type']!r} is none of {', '.join(KINDS)}")
     if len(entry["text"]) > LONGEST_DOCUMENT:
         raise row.bad("documents", f"a document is longer than {LONGEST_DOCUMENT:,} characters; shorten it")
+    for text in entry.values():
+        checked(text, partial(row.bad, "documents"))
     kind = DocumentKind(entry["type"])
     # "unknown" is how the benchmark says that a noise document answers nothing
     return Document(
@@ -96,7 +99,7 @@ def conflicts(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...
     for item in passages:
         pairs[item.question_id].append(item)
     items = [_two_documents(pair[0], pair[1], sides) for pair in pairs.values() if len(pair) == 2]
-    alone = {"questions because one of their documents cannot serve": sum(len(pair) != 2 for pair in pairs.values())}
+    alone = {"questions of which one document cannot serve": sum(len(pair) != 2 for pair in pairs.values())}
     found = _set("conflictqa:documents", file, items, exemplar_pool, alone)
     return ItemSet(found.name, found.items, found.exemplars, (*passages.notes, *found.notes))
 
@@ -142,15 +145,15 @@ def _set(
     name: str, file: str, items: Iterable[Item], pool: tuple[Exemplar, ...], left_out: Mapping[str, int]
 ) -> ItemSet:
     kept = tuple(items)
-    reasons = [f"{count} {what}" for what, count in left_out.items() if count]
+    reasons = [f"{what} ({count})" for what, count in left_out.items() if count]
     if not kept:
-        raise BadInput(f"{file}: no row can be used as {name}: {'; '.join(reasons)}")
+        raise BadInput(f"{file}: no row can be used as {name}; left out were {', '.join(reasons)}")
     evaluated = {item.question for item in kept}
     notes = [
         f"{name}: documents stand in an order drawn from the question, since the published one follows their types"
     ]
     if reasons:
-        notes.append(f"{name}: left out {'; '.join(reasons)}")
+        notes.append(f"{name}: left out were {', '.join(reasons)}")
     return ItemSet(name, kept, tuple(each for each in pool if each.question not in evaluated), tuple(notes))
 
 

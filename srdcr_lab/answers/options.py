@@ -1,0 +1,116 @@
+"""Options of a multiple-choice question or a binary claim, read strictly: a reply names one option, or none.
+
+An answer is a label. A label counts as named only where it stands as an answer: alone ("B", "(b)", "option B"),
+before its own text ("B. a bank"), or after "answer:" and the like; or the reply is an option's text. A letter inside a
+sentence names nothing, and a reply that names two options names none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from srdcr_lab.answers import text as free_text
+from srdcr_lab.answers.replies import undecorated
+from srdcr_lab.answers.spans import Span
+from srdcr_lab.records import Option
+
+_LABEL = re.compile(r"[^\W_]{1,12}")
+_MARKER = re.compile(
+    r"[\s>*_#`-]*(?:so |therefore,? |thus,? )?(?:judge?ment\s?[*_]{0,3}:\s*)?(?:the |my )?"
+    r"(?:correct |right |best |final |most appropriate )*(?:answer|option|choice)"
+    r"(?: is\b\s?:?|\s?[*_]{0,3}\s?[:：])[\s*_`]*",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"(?:option\s+)?[\[(]?\s*([^\W_]{1,12})\s*[\])]?(?:\s*[.):,–-]+\s*(\S.*))?", re.IGNORECASE | re.DOTALL
+)
+
+_REASON = re.compile(r"(?<!\s)[\s,;.–-]{1,4}(?:because|since)\s.*\Z", re.IGNORECASE | re.DOTALL)
+
+
+def canonical(label: str, unit: str = "") -> str | None:
+    """A label without case and brackets; None for anything longer than a word of twelve characters."""
+    bare = undecorated(undecorated(label).removesuffix(")"))
+    return bare.casefold() if _LABEL.fullmatch(bare) else None
+
+
+def same(a: str, b: str, unit: str = "") -> bool:
+    return a == b
+
+
+def occurrences(passage: str, label: str, unit: str = "") -> list[Span]:
+    """Where a canonical label stands as a word by itself. Single letters count only in capitals: "a" is an article."""
+    spans = [Span(m.start(), m.end(), m[0]) for m in re.finditer(rf"(?<!\w){re.escape(label)}(?!\w)", passage, re.I)]
+    return [span for span in spans if len(label) > 1 or not label.isalpha() or passage[span.start].isupper()]
+
+
+def extract_option(reply: str, options: Sequence[Option]) -> str | None:
+    """The label of the one option that a reply names; None (unparsed) rather than a guess.
+
+    Lines that begin with "answer:" ("The correct answer is …") decide, and must agree. Without one, the reply's first
+    or last line has to name the option by itself, and no other line may name another.
+
+    >>> extract_option("C is unlikely.", [Option(label="B", text="a bank"), Option(label="C", text="a canal")])
+    >>> extract_option("(B)", [Option(label="B", text="a bank"), Option(label="C", text="a canal")])
+    'B'
+    """
+    lines = [line for line in reply.splitlines() if line.strip()]
+    marked = list(_marked(lines))
+    if marked:
+        named = {named_option(_REASON.sub("", line), options) for line in marked}
+        return named.pop() if len(named) == 1 else None
+    whole = named_option(reply, options)
+    if whole is not None or not lines:
+        return whole
+    read = [named_option(line, options) for line in lines]
+    named = {label for label in read if label is not None}
+    return named.pop() if len(named) == 1 and (read[0] or read[-1]) else None
+
+
+def _marked(lines: Sequence[str]) -> Iterator[str]:
+    """What follows the marker of each marked line; the next line where nothing does."""
+    for i, line in enumerate(lines):
+        if found := _MARKER.match(line):
+            rest = line[found.end() :].strip()
+            yield rest or (lines[i + 1] if i + 1 < len(lines) else "")
+
+
+def named_option(answer: str, options: Sequence[Option]) -> str | None:
+    """The label that a bare answer names: by itself, with its own text after it, or by an option's text alone."""
+    bare = undecorated(answer)
+    named = {option.label for option in options if _is_text_of(bare, option)}
+    if found := _NAMED.fullmatch(bare):
+        label, rest = found[1].casefold(), found[2]
+        for option in options:
+            if option.label.casefold() == label and (rest is None or _is_text_of(rest, option)):
+                named.add(option.label)
+    return named.pop() if len(named) == 1 else None
+
+
+def _is_text_of(answer: str, option: Option) -> bool:
+    """Whether an answer is the option's text, without case, punctuation and articles."""
+    written = free_text.canonical(undecorated(answer))
+    return written is not None and written == free_text.canonical(option.text)
+
+
+def fault_of(options: Sequence[Option], gold: str) -> str:
+    """What is wrong with the options of a question, in words; empty where nothing is."""
+    labels = [option.label for option in options]
+    if len(options) < 2:
+        return f"a question needs at least two options, found {len(options)}"
+    for option in options:
+        if not _LABEL.fullmatch(option.label):
+            return f"the label {option.label!r} is not one word of at most twelve letters or digits"
+        if not option.text.strip():
+            return f"option {option.label} is empty"
+    if twice := next(
+        (each for each in labels if [other.casefold() for other in labels].count(each.casefold()) > 1), ""
+    ):
+        return f"the label {twice!r} stands twice"
+    texts = [" ".join(option.text.split()).casefold() for option in options]
+    if twice := next((option.label for i, option in enumerate(options) if texts[i] in texts[:i]), ""):
+        return f"option {twice} repeats the text of an earlier one"
+    if gold not in labels:
+        return f"the answer {gold!r} is none of the labels {', '.join(labels)}"
+    return ""

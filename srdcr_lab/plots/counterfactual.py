@@ -1,0 +1,139 @@
+"""Counterfactual debates: accuracy by method, overconfident errors, how debates end, numbers of stances and rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+
+from srdcr_lab.measures.counterfactual import ENDS, by_number, debate_ends, overconfidence, table_1
+
+END_COLOURS = MappingProxyType(dict(zip(ENDS, ("#0173b2", "#d55e00", "#56b4e9", "#ecb08a", "#bbbbbb"), strict=True)))
+END_LABELS = MappingProxyType(
+    {
+        "valid_change": "agree, right",
+        "invalid_change": "agree, wrong",
+        "judge_right": "judge right",
+        "judge_wrong": "judge wrong",
+        "judge_missing": "judge not read",
+    }
+)
+
+
+@dataclass(frozen=True)
+class MethodsDisplay:
+    """Table 1 of `srdcr_lab.measures.counterfactual`, one row a method of one model; `value` is what is drawn."""
+
+    table: pd.DataFrame
+    value: str = "accuracy"
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> MethodsDisplay:
+        """Accuracy; macro-F1 where every question is a claim that is true or false."""
+        table = table_1(records)
+        return cls(table, "macro_f1" if table["macro_f1"].notna().all() else "accuracy")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """One row a method, first on top: points with 95 % intervals, what could not be read counted as wrong."""
+        names = [f"{row.method}  ({row.n_answered}/{row.n} answered)" for row in self.table.itertuples()]
+        ax = _rows(ax, names)
+        low, high = (self.table[f"{self.value}_{end}"].to_numpy(float) for end in ("low", "high"))
+        _points(ax, self.table[self.value].to_numpy(float), low, high, "#0173b2")
+        ax.set_xlabel("macro-F1" if self.value == "macro_f1" else "share of questions that are right")
+        return ax
+
+
+@dataclass(frozen=True)
+class OverconfidenceDisplay:
+    """Figure 2: the table of `srdcr_lab.measures.counterfactual.overconfidence`."""
+
+    table: pd.DataFrame
+
+    @classmethod
+    def from_tables(cls, records: pd.DataFrame, turns: pd.DataFrame) -> OverconfidenceDisplay:
+        return cls(overconfidence(records, turns))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """One row a method; a method without an error has no point."""
+        ax = _rows(ax, [f"{row.method}  ({row.n} errors)" for row in self.table.itertuples()])
+        values = [self.table[name].to_numpy(float) for name in ("share", "low", "high")]
+        _points(ax, values[0], values[1], values[2], "#d55e00")
+        ax.set_xlabel("share of errors that are overconfidence")
+        return ax
+
+
+@dataclass(frozen=True)
+class DebateEndsDisplay:
+    """Figures 4 and 5 in one: the table of `srdcr_lab.measures.counterfactual.debate_ends`."""
+
+    table: pd.DataFrame
+
+    @classmethod
+    def from_tables(cls, records: pd.DataFrame, turns: pd.DataFrame) -> DebateEndsDisplay:
+        return cls(debate_ends(records, turns))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """One bar a method whose parts sum to 1; a part is labelled where it is wide enough."""
+        methods = list(dict.fromkeys(self.table["method"]))
+        shares = self.table.pivot(index="method", columns="end", values="share") if methods else pd.DataFrame()
+        n = self.table.groupby("method", sort=False)["n"].first()
+        ax = _rows(ax, [f"{method}  (n = {n[method]})" for method in methods])
+        start = np.zeros(len(methods))
+        for end in ENDS if methods else ():
+            widths = shares.loc[methods, end].to_numpy(float)
+            ax.barh(range(len(methods)), widths, left=start, color=END_COLOURS[end], label=END_LABELS[end], height=0.6)
+            for place, (left, width) in enumerate(zip(start, widths, strict=True)):
+                if width >= 0.08:
+                    ax.text(left + width / 2, place, f"{width:.2f}", ha="center", va="center", fontsize="small")
+            start = start + widths
+        ax.set(xlim=(0, 1), xlabel="share of debated questions")
+        if methods:
+            ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+        return ax
+
+
+@dataclass(frozen=True)
+class NumberDisplay:
+    """Figure 6: accuracy of CFMAD by number of `what`, ``stances`` or ``rounds``."""
+
+    table: pd.DataFrame
+    what: str
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame, what: str) -> NumberDisplay:
+        return cls(by_number(records, what), what)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Points with 95 % intervals, joined; 2 stances and 1 round are the paper's."""
+        ax = ax if ax is not None else plt.subplots(figsize=(3.6, 3.0))[1]
+        numbers, values = self.table[self.what].to_numpy(float), self.table["accuracy"].to_numpy(float)
+        low, high = (self.table[f"accuracy_{end}"].to_numpy(float) for end in ("low", "high"))
+        ax.errorbar(numbers, values, yerr=_around(values, low, high), fmt="o-", color="#0173b2", capsize=2)
+        n = int(self.table["n"].max()) if len(self.table) else 0
+        ax.set(ylim=(-0.03, 1.03), xticks=numbers, xlabel=f"{self.what} (n = {n} each)", ylabel="accuracy")
+        sns.despine(ax=ax)
+        return ax
+
+
+def _rows(ax: Axes | None, names: list[str]) -> Axes:
+    """Axes with one named row each, the first on top, and shares from 0 to 1 along them."""
+    ax = ax if ax is not None else plt.subplots(figsize=(6.4, 0.9 + 0.32 * max(len(names), 1)))[1]
+    ax.set_yticks(range(len(names)), names)
+    ax.set(xlim=(-0.03, 1.03), ylim=(max(len(names), 1) - 0.4, -0.6))
+    sns.despine(ax=ax)
+    return ax
+
+
+def _points(ax: Axes, values: Any, low: Any, high: Any, colour: str) -> None:
+    ax.errorbar(values, range(len(values)), xerr=_around(values, low, high), fmt="o", color=colour, capsize=2)
+
+
+def _around(values: Any, low: Any, high: Any) -> Any:
+    """Distances of the ends from the value; an end that a bootstrap puts on its wrong side is at the value."""
+    return np.array([np.maximum(values - low, 0), np.maximum(high - values, 0)])

@@ -1,0 +1,110 @@
+"""The decision as a flow: from both answers, over verdict and confidence, to how each item ends [3.2]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
+
+from srdcr_lab.measures.flow import decision_flow
+from srdcr_lab.plots.flow_layout import BAR, Bar, Ribbon, layout
+
+ENDING_COLOURS = {
+    "right": "#0173b2", "wrong": "#d55e00", "abstained": "#949494", "unparsed": "#c9c9c9", "error": "#3f3f3f",
+}  # fmt: skip
+_HEADS = ("answers", "verdict V*", "self-confidence", "final answer")
+_WIDTH, _HEIGHT, _HEAD = 720, 300, 34  # of the SVG, in pixels
+
+
+@dataclass(frozen=True)
+class DecisionFlowDisplay:
+    """The table of `srdcr_lab.measures.flow.decision_flow` of one run, model and design."""
+
+    table: pd.DataFrame
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame, method: str = "sr_dcr") -> DecisionFlowDisplay:
+        return cls(decision_flow(records, method))
+
+    def plot(self, ax: Axes | None = None, condition: str = "perturbed") -> Axes:
+        """Bars per stage and ribbons between them, as thick as the items are many; the colour says how an item ends."""
+        ax = ax if ax is not None else plt.subplots(figsize=(6.4, 3.2))[1]
+        part = self.table[self.table["condition"] == condition]
+        bars, ribbons = layout(part)
+        for ribbon in ribbons:
+            ax.add_patch(PathPatch(_path(ribbon), color=ENDING_COLOURS[ribbon.ending], alpha=0.45, linewidth=0))
+        for bar in bars:
+            height = bar.top - bar.bottom
+            ax.add_patch(Rectangle((bar.left, bar.bottom), BAR, height, color=_colour(bar), linewidth=0))
+            ax.text(bar.left + BAR + 0.008, bar.label_at, f"{bar.value}  {bar.n}", va="center", fontsize="x-small")
+        for stage, head in enumerate(_HEADS):
+            left = next((bar.left for bar in bars if bar.stage == stage), stage / (len(_HEADS) - 1))
+            ax.text(left, 1.06, head, fontsize="small", fontweight="bold", ha="left")
+        said = "true" if condition == "standard" else "false"
+        ax.set_title(f"{said} passages (n = {int(part['n'].sum())})", fontsize="medium", loc="left", pad=18)
+        ax.set(xlim=(-0.01, 1.2), ylim=(-0.03, 1.05))
+        ax.axis("off")
+        return ax
+
+    def svg(self, condition: str = "perturbed") -> str:
+        """The same picture as an SVG element, for a widget: drawn without matplotlib, in a millisecond."""
+        bars, ribbons = layout(self.table[self.table["condition"] == condition])
+        shapes = [
+            f'<path d="{_curve(ribbon)}" fill="{ENDING_COLOURS[ribbon.ending]}" fill-opacity="0.45">'
+            f"<title>{ribbon.n} {escape(ribbon.ending)}</title></path>"
+            for ribbon in ribbons
+        ]
+        for bar in bars:
+            x, y = _pixel(bar.left, bar.top)
+            height = (bar.top - bar.bottom) * _HEIGHT
+            shapes.append(
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{BAR * _WIDTH:.1f}" height="{height:.1f}" '
+                f'fill="{_colour(bar)}"/>'
+            )
+            x, y = _pixel(bar.left + BAR + 0.008, bar.label_at)
+            shapes.append(f'<text x="{x:.1f}" y="{y + 3:.1f}" font-size="11">{escape(bar.value)}&#160; {bar.n}</text>')
+        heads = dict.fromkeys(bar.stage for bar in bars)
+        for stage in heads:
+            left = next(bar.left for bar in bars if bar.stage == stage)
+            text = f'<text x="{left * _WIDTH:.1f}" y="16" font-size="12" font-weight="bold">{_HEADS[stage]}</text>'
+            shapes.append(text)
+        size = f'viewBox="0 0 {_WIDTH * 1.2:.0f} {_HEIGHT + _HEAD + 8}"'
+        said = f"decision flow on {escape(condition)} passages"
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{said}" '
+            f'font-family="sans-serif" style="max-width: {_WIDTH * 1.2:.0f}px">{"".join(shapes)}</svg>'
+        )
+
+
+def _colour(bar: Bar) -> str:
+    return ENDING_COLOURS.get(bar.value, "#333333")
+
+
+def _corners(ribbon: Ribbon) -> list[tuple[float, float]]:
+    """Upper edge from left to right as a cubic curve, lower edge back."""
+    middle = (ribbon.x0 + ribbon.x1) / 2
+    low0, low1 = ribbon.y0 - ribbon.height, ribbon.y1 - ribbon.height
+    return [
+        (ribbon.x0, ribbon.y0), (middle, ribbon.y0), (middle, ribbon.y1), (ribbon.x1, ribbon.y1),
+        (ribbon.x1, low1), (middle, low1), (middle, low0), (ribbon.x0, low0),
+    ]  # fmt: skip
+
+
+def _path(ribbon: Ribbon) -> Path:
+    corners = _corners(ribbon)
+    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
+    return Path([*corners, corners[0]], codes)
+
+
+def _curve(ribbon: Ribbon) -> str:
+    p = [f"{x:.1f} {y:.1f}" for x, y in (_pixel(*corner) for corner in _corners(ribbon))]
+    return f"M{p[0]}C{p[1]} {p[2]} {p[3]}L{p[4]}C{p[5]} {p[6]} {p[7]}Z"
+
+
+def _pixel(x: float, y: float) -> tuple[float, float]:
+    return x * _WIDTH, _HEAD + (1 - y) * _HEIGHT

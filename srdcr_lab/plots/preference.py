@@ -1,0 +1,155 @@
+"""Whom answers follow: context preference by offset and category, prior preference by round [Figures 2, 4, 8, 9]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+
+from srdcr_lab.measures import context_preference, prior_preference_by_round
+from srdcr_lab.measures.preference import PRESENT
+from srdcr_lab.plots.palette import CATEGORY_COLOURS, CATEGORY_LABELS
+
+_MARKERS = "osD^vPX"
+_FUTURE_COLOURS = {False: "#0173b2", True: "#d55e00"}
+_AXIS = {"stratum": "offset of the claim in years, either sign", "offset": "offset of the claim in years"}
+
+
+@dataclass(frozen=True)
+class ContextPreferenceDisplay:
+    """The table of `srdcr_lab.measures.context_preference` of one model, held for drawing.
+
+    `by` is the column along the axis (stratum, offset, domain, level), `hue` the one that is told apart by colour.
+    """
+
+    table: pd.DataFrame
+    by: str = "stratum"
+    hue: str = "knowledge_category"
+
+    @classmethod
+    def from_records(
+        cls, records: pd.DataFrame, by: str = "stratum", *, hue: str = "", method: str = "few_shot"
+    ) -> ContextPreferenceDisplay:
+        """By default coloured by category; by signed `offset`, by whether the year claimed lies in the future."""
+        hue = hue or ("future" if by == "offset" else "knowledge_category")
+        return cls(context_preference(records, (by, hue), method=method), by, hue)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Shares with 95 % intervals. Items whose prior answer already equals the claim are left out, and counted."""
+        ax = ax if ax is not None else plt.subplots(figsize=(4.6, 3.2))[1]
+        rows = self.table[~self.table["prior_is_claim"]]
+        places = list(dict.fromkeys(rows[self.by]))
+        series = [(name, part[part["n"] > 0]) for name, part in rows.groupby(self.hue, sort=False)]
+        series = [(name, part) for name, part in series if len(part)]
+        for place, (name, part) in enumerate(series):
+            shift = 0.12 * (place - (len(series) - 1) / 2)
+            colour, label = self._style(name)
+            x = np.array([places.index(value) for value in part[self.by]]) + shift
+            _points(ax, x, part, colour, f"{label} (n = {part['n'].sum()})", _MARKERS[place % len(_MARKERS)])
+            for kind in dict.fromkeys(_kind(value) for value in part[self.by]):
+                joined = [_kind(value) == kind for value in part[self.by]]
+                if self.by != "domain":
+                    ax.plot(x[joined], part["share"][joined], color=colour, linewidth=1.2, alpha=0.8)
+        ax.set_xticks(range(len(places)), [_tick(value) for value in places])
+        if len(places) > 7:
+            ax.tick_params(axis="x", labelrotation=45, labelsize="small")
+        ax.set(xlim=(-0.5, len(places) - 0.5), ylim=(-0.03, 1.03), ylabel="context preference")
+        ax.set_xlabel(self._axis_label(places))
+        _legend(ax, 2)
+        sns.despine(ax=ax)
+        return ax
+
+    def _style(self, name: Any) -> tuple[str, str]:
+        if self.hue == "knowledge_category":
+            return CATEGORY_COLOURS[name], CATEGORY_LABELS[name]
+        if self.hue == "future":
+            label = f"claim after {PRESENT}" if name else f"claim up to {PRESENT}"
+            return _FUTURE_COLOURS[bool(name)], label
+        colours = sns.color_palette("colorblind", self.table[self.hue].nunique()).as_hex()
+        return colours[list(self.table[self.hue].unique()).index(name)], str(name)
+
+    def _axis_label(self, places: Sequence[Any]) -> str:
+        apart = int(self.table.loc[self.table["prior_is_claim"], "n"].sum())
+        other = self.by == "stratum" and any(_kind(value) != "offset" for value in places)
+        label = "how far off the claim is" if other else _AXIS.get(self.by, self.by)
+        return label + (f"\n({apart} items whose prior answer is the claim are left out)" if apart else "")
+
+
+@dataclass(frozen=True)
+class PriorPreferenceByRoundDisplay:
+    """The table of `srdcr_lab.measures.prior_preference_by_round` of one model and one kind of debate, by stratum."""
+
+    table: pd.DataFrame
+
+    @classmethod
+    def from_records(
+        cls, records: pd.DataFrame, debate: str = "judge_debate", *, gate: bool = False
+    ) -> PriorPreferenceByRoundDisplay:
+        """`debate` is ``judge_debate`` or the name of a design whose verdicts are in the records."""
+        table = prior_preference_by_round(records, ("stratum",), gate=gate)
+        return cls(table[(table["debate"] == debate) & ~table["prior_is_claim"]] if len(table) else table)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A line per stratum over the rounds, darker where the claim is farther off; 95 % intervals."""
+        ax = ax if ax is not None else plt.subplots(figsize=(4.6, 3.2))[1]
+        if self.table.empty:
+            ax.text(0.5, 0.5, "no such debate in these records", ha="center", transform=ax.transAxes)
+            return ax
+        names = list(dict.fromkeys(self.table["stratum"]))
+        rounds = sorted(self.table["round"].unique())
+        step = min(np.diff(rounds), default=1) * 0.09
+        for place, (name, colour) in enumerate(zip(names, sns.color_palette("flare", len(names)), strict=True)):
+            part = self.table[(self.table["stratum"] == name) & (self.table["n"] > 0)].sort_values("round")
+            x = part["round"].to_numpy(float) + step * (place - (len(names) - 1) / 2)
+            ax.plot(x, part["share"], color=colour, linewidth=1.2)
+            n = part["n"].max() if len(part) else 0
+            _points(ax, x, part, colour, f"{name} (n = {n})", _MARKERS[place % len(_MARKERS)])
+        ax.set_xticks(rounds, [str(number) for number in rounds])
+        ax.set(ylim=(-0.03, 1.03), ylabel="prior preference", xlabel="debate ends after round")
+        _legend(ax, 2)
+        sns.despine(ax=ax)
+        return ax
+
+
+def _points(ax: Axes, x: Any, part: pd.DataFrame, colour: Any, label: str, marker: str) -> None:
+    below, above = (part["share"] - part["low"]).clip(lower=0), (part["high"] - part["share"]).clip(lower=0)
+    ax.errorbar(
+        x,
+        part["share"],
+        yerr=[below, above],
+        fmt=marker,
+        markersize=4.5,
+        color=colour,
+        elinewidth=1,
+        capsize=1.5,
+        label=label,
+    )
+
+
+def _legend(ax: Axes, columns: int) -> None:
+    ax.legend(
+        frameon=False,
+        fontsize="small",
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1),
+        ncols=columns,
+        handletextpad=0.3,
+        columnspacing=1.2,
+    )
+
+
+def _kind(value: Any) -> str:
+    """Points of one kind of perturbation are joined by a line."""
+    return value.partition(" ")[0] if isinstance(value, str) else ""
+
+
+def _tick(value: Any) -> str:
+    if isinstance(value, str):
+        return value.removeprefix("offset ").replace(" ", "\n")
+    return f"{value:+g}".replace("-", "−")

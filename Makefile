@@ -9,7 +9,7 @@ LIMIT ?= 60
 STORE := results/store.sqlite
 STUDY := --model $(MODEL) --items facts:testbed --methods few_shot,sr_dcr --store $(STORE)
 
-.PHONY: help env study study-full test lab bench lint pocket lock clean
+.PHONY: reliability help env study study-full test lab bench lint pocket pocket-report lock clean
 
 help: ## show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -38,6 +38,9 @@ lab: env ## JupyterLab in notebooks/
 bench: env ## the speed figures
 	$(PY) bench/run.py
 
+reliability: env ## how well RA-RAG recovers the accuracy of sources without labels
+	$(PY) bench/source_reliability.py
+
 lint: env ## style, types, and the floors of the package
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -46,6 +49,9 @@ lint: env ## style, types, and the floors of the package
 
 pocket: env ## train the pocket model anew
 	$(PY) data/pocket/training/train.py
+
+pocket-report: env ## measure the shipped pocket model against its targets, with intervals
+	$(PY) data/pocket/training/report.py
 
 lock: ## choose the versions of requirements.lock anew
 	@sh tools/python.sh tools/lock.py

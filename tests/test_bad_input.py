@@ -93,7 +93,11 @@ def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refus
 @pytest.mark.parametrize(
     ("items", "says"),
     [
-        ("nonsense", "unknown items 'nonsense'; expected facts, facts:testbed, facts:grid, a benchmark (clasheval, "),
+        (
+            "nonsense",
+            "unknown items 'nonsense'; expected facts, facts:testbed, facts:grid, facts:options, facts:claims, "
+            "facts:documents, a benchmark (clasheval, ",
+        ),
         ("facts:moon", "unknown items 'facts:moon'"),
         ("missing.csv", "there is no file missing.csv"),
         ("pyproject.toml", "items come as .csv, .jsonl or .parquet, not .toml"),
@@ -113,7 +117,7 @@ def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says:
         (["--tau", 1.5], "tau is a confidence and lies in [0, 1], got 1.5"),
         (["--tau", -0.1], "tau is a confidence"),
         (["--tau", "nan"], "tau is a confidence"),
-        (["--methods", "oracle"], "unknown method 'oracle'; known are few_shot, sr_dcr"),
+        (["--methods", "oracle"], "unknown method 'oracle'; known are few_shot, zero_shot"),
         (["--methods", "sr_dcr,sr_dcr"], "name each method once"),
         (["--methods", ""], "name each method once"),
         (["--design", "triangle"], "unknown design 'triangle'; known are acvd, symmetric, released"),

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import beta, binom
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.measures import precision_above
+from srdcr_lab.measures import precision_above, precision_steps
+from srdcr_lab.measures.calibration import questions_for_width
 
 
 def test_by_hand() -> None:
@@ -57,3 +59,69 @@ def test_no_confidence_has_no_curve(confidence: list[float]) -> None:
 def test_one_value_per_question_each() -> None:
     with pytest.raises(ValueError, match="one value per question"):
         precision_above([0.5, 0.6], [True])
+
+
+# -- steps made once and looked up ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tau", [-1.0, 0.0, 0.15, 0.2, 0.5, 0.99, 1.0, 1.1])
+def test_a_lookup_at_any_tau(tau: float) -> None:
+    rng = np.random.default_rng(7)
+    confidence, target = rng.random(50).round(1), rng.random(50) < 0.5
+    found = precision_steps(confidence, target).at(tau)
+    above = confidence >= tau
+    assert (found.n_above, found.n_target) == (above.sum(), target[above].sum())
+    assert found.coverage == above.mean()
+    expected = target[above].mean() if above.any() else math.nan
+    assert found.precision == pytest.approx(expected, nan_ok=True)
+    assert found.risk == pytest.approx(1 - expected, nan_ok=True)
+
+
+def test_nothing_above() -> None:
+    found = precision_steps([0.5], [True]).at(0.9)
+    assert (found.n_above, found.coverage) == (0, 0)
+    assert math.isnan(found.precision)
+    assert math.isnan(precision_steps([], []).at(0.9).coverage)
+
+
+def test_a_question_without_target_is_in_no_count() -> None:
+    found = precision_above([0.9, 0.8, 0.7], [True, None, False])
+    assert found["n_above"].tolist() == [1, 2]
+    assert found["coverage"].tolist() == [0.5, 1]
+    assert found["n_unlabelled"].tolist() == [1, 1]
+
+
+def test_a_thinned_curve_is_a_part_of_the_whole_with_both_ends() -> None:
+    rng = np.random.default_rng(8)
+    steps = precision_steps(rng.random(1000), rng.random(1000) < 0.5)
+    whole, thin = steps.frame(), steps.frame(at_most=50)
+    assert 45 <= len(thin) <= 50
+    assert thin.merge(whole).shape == thin.shape
+    assert thin["n_above"].iloc[[0, -1]].tolist() == [1, 1000]
+    assert np.diff(thin["coverage"]).max() < 0.025
+
+
+# -- how many questions it takes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("precision", "width"), [(0.9, 0.1), (0.5, 0.2), (1.0, 0.05)])
+def test_questions_above_tau_one_by_one(precision: float, width: float) -> None:
+    def interval(n: int) -> float:
+        low, high = (beta.ppf(p, precision * n + 0.5, n - precision * n + 0.5) for p in (0.025, 0.975))
+        return (1 if precision == 1 else high) - low
+
+    expected = next(n for n in range(1, 2000) if interval(n) <= width)
+    assert questions_for_width(precision, 1.0, width).n_above == expected
+
+
+@pytest.mark.parametrize("coverage", [0.1, 0.39, 1.0])
+def test_questions_in_all_are_enough_nine_times_in_ten(coverage: float) -> None:
+    needed = questions_for_width(0.9, coverage, 0.1)
+    enough = [1 - binom.cdf(needed.n_above - 1, n, coverage) for n in (needed.n_questions - 1, needed.n_questions)]
+    assert enough[0] < 0.9 <= enough[1]
+
+
+@pytest.mark.parametrize("arguments", [(1.1, 0.5, 0.1), (0.9, 0.0, 0.1), (0.9, 0.5, 0.0)])
+def test_an_impossible_plan(arguments: tuple[float, float, float]) -> None:
+    with pytest.raises(ValueError, match="precision lies in"):
+        questions_for_width(*arguments)

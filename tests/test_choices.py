@@ -8,7 +8,8 @@ import math
 import pytest
 
 from srdcr_lab.protocols import DESIGNS, METHODS, PRESETS, Choices, DebateDesign, choices, methods
-from srdcr_lab.protocols.choices import Match, Order, Sees, Stance
+from srdcr_lab.protocols.choices import Match
+from srdcr_lab.protocols.design import Order, Sees, Stance
 from srdcr_lab.records import BadInput, ConfidenceKind
 
 
@@ -37,6 +38,7 @@ def test_the_released_codes_numbers() -> None:
     released = choices("released")
     assert (released.knowledge_draws, released.highly_known_from, released.maybe_known_from) == (16, 0.60, 0.30)
     assert (released.gate, released.match) == (False, Match.ANYWHERE)
+    assert (released.judge_debate_unheard, choices().judge_debate_unheard) == (1, 0)
     assert released.design == DebateDesign(
         name="released",
         critic_sees=Sees.OPENING,

@@ -267,10 +267,10 @@ def test_results_of_a_run_that_has_not_finished(small: list[object], tmp_path: P
 # The plan ------------------------------------------------------------------------------------------------------------
 
 
-def _plan(ended: Ended) -> dict[str, int]:
-    """Calls by row of the printed plan."""
-    found = re.findall(r"^ *(few_shot|sr_dcr|all, shared|\(knowledge and answers\)) +(\d+)", ended.out, re.MULTILINE)
-    return {name: int(calls) for name, calls in found}
+def _plan(ended: Ended) -> dict[str, tuple[int, int]]:
+    """Calls alone and shared by row of the printed plan."""
+    found = re.findall(r"^ *(few_shot|sr_dcr|the whole run)(?: \(\w+\))? +([\d,]+) +([\d,]+) ", ended.out, re.MULTILINE)
+    return {name: (int(alone.replace(",", "")), int(shared.replace(",", ""))) for name, alone, shared in found}
 
 
 @pytest.mark.parametrize("design", ["acvd", "symmetric", "released"])
@@ -297,18 +297,43 @@ def test_the_plan_says_what_a_run_then_pays(
     assert ended.code == 0, ended.err
     records = load_run(tmp_path / "out").records
     for method in ("few_shot", "sr_dcr"):
-        assert calls[method] == records.query("method == @method")["calls_alone"].sum()
+        assert calls[method][0] == records.query("method == @method")["calls_alone"].sum()
     paid = sum(asked.choices for asked in loopback.completions)
-    assert calls["all, shared"] == paid == load_run(tmp_path / "out").manifest["counts"]["calls_paid"]
+    assert calls["the whole run"][1] == paid == load_run(tmp_path / "out").manifest["counts"]["calls_paid"]
 
 
 def test_the_plan_prices_what_it_counts(openai: list[object], srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = ["plan", "--items", "facts", "--limit", 2, "--samples", 0, "--methods", "few_shot"]
     named = srdcr(*plan, *openai, "--model", "openai:gpt-4o-mini")
     assert named.code == 0
-    assert "cost_usd_from" in named.out
-    assert "NaN" not in named.out
-    assert "NaN" in srdcr(*plan, *openai).out  # an unknown price is not nothing
+    assert "cost USD" in named.out
+    assert "unknown" not in named.out
+    assert "unknown" in srdcr(*plan, *openai).out  # an unknown price is not nothing
+
+
+def test_a_plan_needs_no_key(srdcr: Srdcr, no_keys: None) -> None:
+    planned = srdcr("plan", "--model", "anthropic:claude", "--judge", "openai:gpt-4o", "--limit", 2, "--methods", "all")
+    assert planned.code == 0
+    assert "token_probability" not in planned.out  # which needs log-probabilities
+
+
+def test_all_methods_run_within_what_was_planned(
+    openai: list[object], loopback: Loopback, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    study = [*openai, "--items", "facts:testbed", "--limit", 4, "--methods", "all", "--samples", 3]
+    planned = srdcr("plan", *study)
+    (least, most) = re.findall(r"the whole run +\S+ +([\d,]+)–([\d,]+)", planned.out)[0]
+    ended = srdcr("run", *study, "--out", tmp_path / "out")
+    assert ended.code == 0, ended.err
+    results = load_run(tmp_path / "out")
+    assert results.records["method"].nunique() == 14
+    assert results.records["missing"].dropna().isin(["abstained"]).all()
+    assert int(least.replace(",", "")) <= results.manifest["counts"]["calls_paid"] <= int(most.replace(",", ""))
+    debating = {"self_ask", "rci", "judge_debate_1", "judge_debate_3", "judge_debate_5", "naive_debate", "sr_dcr"}
+    assert set(results.turns["method"]) == debating | {"debate_only"}
+    asked = len(loopback.completions)
+    assert srdcr("run", *study, "--out", tmp_path / "out").code == 0  # from a full store
+    assert len(loopback.completions) == asked
 
 
 @pytest.mark.parametrize("help_of", [[], ["plan"], ["run"], ["store"]])

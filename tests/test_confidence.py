@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import pytest
 
+from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, sequence
 from srdcr_lab.protocols import Answer, Choices, SelfConfidence, decide, prior_answer, self_confidence
-from srdcr_lab.protocols.confidence import answer_logprobs, mean_logprob, mean_probability, sequence
+from srdcr_lab.protocols.confidence import answer_logprobs
 from srdcr_lab.records import AnswerType, Completion, ConfidenceKind, Decision, Item, Request, Verdict
 from tests.scripted import ScriptedModel, item, setup_of
 

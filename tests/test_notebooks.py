@@ -9,6 +9,7 @@ import nbformat
 import pytest
 
 from srdcr_lab.records import BadInput, SrdcrError
+from srdcr_lab.records.labels import ORGANISM
 from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
 
 NOTEBOOKS = sorted(SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
@@ -34,6 +35,31 @@ def test_notebook_00_keeps_its_figures_three_ways(executed: Path) -> None:
     assert names >= {
         f"00_{figure}.{kind}" for figure in ("one_question", "first_study") for kind in ("png", "svg", "csv")
     }
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        *("01_categories", "01_sampled_accuracy", "01_redraws", "01_draws"),
+        *("02_confidence", "02_precision", "02_self_consistency", "02_reliability", "02_decisions"),
+    ],
+)
+def test_a_figure_is_kept_three_ways_under_the_label_of_its_model(executed: Path, figure: str) -> None:
+    assert (executed / "figures" / f"{figure}.png").stat().st_size > 0
+    for kind in ("svg", "csv"):
+        assert f"pocket: {ORGANISM}" in (executed / "figures" / f"{figure}.{kind}").read_text("utf-8")
+
+
+def test_notebook_01_draws_exposure_or_says_that_it_skips_it(executed: Path) -> None:
+    """Where the model's training told none of these few questions, there is nothing to draw."""
+    skipped = "skipped: training's tellings" in _printed(executed / "01_knowledge_categories.ipynb")
+    assert skipped != (executed / "figures" / "01_exposure.csv").is_file()
+
+
+def _printed(path: Path) -> str:
+    """What the cells of an executed notebook printed."""
+    outputs = [output for cell in nbformat.read(path, 4).cells for output in cell.get("outputs", ())]
+    return "".join(output.text for output in outputs if output.output_type == "stream")
 
 
 def test_notebook_00_says_that_the_model_is_a_model_organism(executed: Path) -> None:
@@ -66,7 +92,7 @@ def test_a_table_of_ones_own_is_found_from_where_one_stands(tmp_path: Path, monk
     (tmp_path / "my.csv").write_text("question,gold_answer,context\n" + "\n".join(rows) + "\n")
     monkeypatch.chdir(tmp_path)
     given = {"ITEMS": "my.csv", "STORE": str(tmp_path / "s.sqlite"), "FIGURES": str(tmp_path / "figures")}
-    (written,) = run_notebooks(tmp_path / "out", given)
+    written, *_ = run_notebooks(tmp_path / "out", given)
     assert "When was mill 0 built?" in written.read_text("utf-8")
 
 

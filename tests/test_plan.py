@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,7 @@ from srdcr_lab.data import ItemSet
 from srdcr_lab.models import Store
 from srdcr_lab.models.prices import Price
 from srdcr_lab.models.stored import StoredModel
-from srdcr_lab.protocols import Cast, Setup, choices, methods
+from srdcr_lab.protocols import DESIGNS, Cast, Setup, choices, methods
 from srdcr_lab.records import Item
 from srdcr_lab.study.item import run_item
 from srdcr_lab.study.plan import make_plan
@@ -21,7 +22,7 @@ from tests.scripted import ScriptedModel, exemplars, item
 
 TRUE, FALSE, OTHER = item(1874), item(1934), item(1874, question_id="q2")
 DEAR = Price(1e-6, 2e-6, "worked")
-BESIDE, SHARED = "(knowledge and answers)", "all, shared"
+BESIDE, SHARED = "(beside every row)", "the whole run"
 
 
 def planned(*items: Item, names: str = "few_shot,sr_dcr", price: Price | None = DEAR, logprobs: bool = True,
@@ -32,13 +33,54 @@ def planned(*items: Item, names: str = "few_shot,sr_dcr", price: Price | None = 
     return plan.table.set_index("methods"), model
 
 
-def calls(*items: Item, **how: Any) -> dict[str, int]:
-    return {str(name): int(n) for name, n in planned(*items, **how)[0]["calls"].items()}
+def calls(*items: Item, end: str = "calls_from", **how: Any) -> dict[str, int]:
+    """Calls by row, of the methods without their design."""
+    counted = planned(*items, **how)[0]
+    return {str(name).partition(" (acvd")[0]: int(n) for name, n in counted[end].items()}
 
 
 def test_one_item_by_hand() -> None:
-    """Few-shot 1; SR-DCR prior, context and 6 × 3; beside them 32 draws, prior and context; shared 1 + 1 + 18 + 32."""
+    """Few-shot 1; SR-DCR prior, context and 6 × 3; beside them 32 draws, prior and context; in all 1 + 1 + 18 + 32."""
     assert calls(TRUE) == {"few_shot": 1, "sr_dcr": 20, BESIDE: 34, SHARED: 52}
+
+
+def test_two_forms_alone_and_shared() -> None:
+    """Alone each item counts by itself. Shared, the second form adds what holds its passage or hangs on it: the context
+    answer, and of 18 turns all but the Critic's opening."""
+    assert calls(TRUE, FALSE, end="calls_alone_from") == {"few_shot": 2, "sr_dcr": 40, BESIDE: 68, SHARED: 110}
+    assert calls(TRUE, FALSE) == {"few_shot": 2, "sr_dcr": 20 + 18, BESIDE: 34 + 1, SHARED: 52 + 18}
+
+
+def test_every_method_of_one_item_by_hand() -> None:
+    """At least: agents agree at once. At most: five rounds of three. The debates with a judge share their answers and
+    the beginnings of one transcript: 2 + 2 + 10 turns, and a ruling each."""
+    every = {"few_shot": 1, "zero_shot": 1, "self_ask": 1, "rci": 3, "judge_debate_1": 7, "judge_debate_3": 11,
+             "judge_debate_5": 15, "naive_debate": 3, "sr_dcr": 20, "debate_only": 20, "confidence_only": 2,
+             "token_probability": 2, "calibrated_token_probability": 2, "golden": 1}  # fmt: skip
+    whole = 2 + 1 + 1 + 3 + 15 - 2 + 2 + 3 + 18
+    names = ",".join(every)
+    assert calls(TRUE, names=names, samples=0) == every | {BESIDE: 2, SHARED: whole}
+    most = calls(TRUE, names=names, samples=0, end="calls_to")
+    assert most == every | {"naive_debate": 15, BESIDE: 2, SHARED: whole + 12}
+
+
+def test_a_grid_has_a_row_a_design_and_shares_what_is_equal() -> None:
+    """Both need prior and context answers; the Defender's opening, alone, is the same turn in both."""
+    counted = planned(TRUE, names="sr_dcr", design="acvd,symmetric", samples=0)[0]["calls_from"]
+    assert counted.to_dict() == {"sr_dcr (acvd)": 20, "sr_dcr (symmetric)": 20, BESIDE: 2, SHARED: 20 + 17}
+
+
+def test_an_economy_is_counted_from_its_best_case_to_its_worst() -> None:
+    """Two equal verdicts after rounds 0 and 1, or none before the end."""
+    design = replace(DESIGNS["acvd"], early_stop=2)
+    assert calls(TRUE, names="sr_dcr", design=design, samples=0)["sr_dcr"] == 2 + 6
+    assert calls(TRUE, names="sr_dcr", design=design, samples=0, end="calls_to")["sr_dcr"] == 20
+
+
+def test_the_agreement_shortcut_may_save_the_whole_debate() -> None:
+    design = replace(DESIGNS["acvd"], agreement_shortcut=True)
+    assert calls(TRUE, names="sr_dcr", design=design, samples=0)["sr_dcr"] == 2
+    assert calls(TRUE, names="sr_dcr", design=design, samples=0, end="calls_to")["sr_dcr"] == 20
 
 
 def test_self_consistency_adds_sixteen() -> None:
@@ -58,7 +100,8 @@ def test_rounds(rounds: int, alone: int) -> None:
 
 def test_the_released_preset() -> None:
     """Prior, context, 12 speeches, 5 rulings; 16 draws beside."""
-    assert calls(TRUE, names="sr_dcr", preset="released") == {"sr_dcr": 19, BESIDE: 18, SHARED: 35}
+    expected = {"sr_dcr (released)": 19, BESIDE: 18, SHARED: 35}
+    assert calls(TRUE, names="sr_dcr", preset="released") == expected
 
 
 def test_another_question_shares_nothing() -> None:
@@ -71,13 +114,13 @@ def test_planning_asks_the_model_nothing() -> None:
 
 def test_tokens_lie_between_short_and_longest_replies() -> None:
     """Short: prior and context 4 tokens each, 12 speeches and 6 rulings of 80. Longest: 2 × 32 and 18 × 300."""
-    row = planned(TRUE, names="sr_dcr")[0].loc["sr_dcr"]
+    row = planned(TRUE, names="sr_dcr")[0].loc["sr_dcr (acvd)"]
     assert (row["completion_tokens_from"], row["completion_tokens_to"]) == (2 * 4 + 18 * 80, 2 * 32 + 18 * 300)
     assert row["prompt_tokens_from"] < row["prompt_tokens_to"]
 
 
 def test_costs_by_hand() -> None:
-    row = planned(TRUE, names="sr_dcr")[0].loc["sr_dcr"]
+    row = planned(TRUE, names="sr_dcr")[0].loc["sr_dcr (acvd)"]
     for end in ("from", "to"):
         expected = row[f"prompt_tokens_{end}"] * 1e-6 + row[f"completion_tokens_{end}"] * 2e-6
         assert row[f"cost_usd_{end}"] == pytest.approx(expected)
@@ -86,13 +129,13 @@ def test_costs_by_hand() -> None:
 def test_an_unknown_price_is_missing_and_not_nothing() -> None:
     table = planned(TRUE, price=None)[0]
     assert table[["cost_usd_from", "cost_usd_to"]].isna().all(axis=None)
-    assert not math.isnan(table.loc["sr_dcr", "prompt_tokens_from"])
+    assert not math.isnan(table.loc["sr_dcr (acvd)", "prompt_tokens_from"])
 
 
 def run_calls(*items: Item, **chosen: Any) -> tuple[int, int]:
     """Completions of SR-DCR alone, and all that reached the model, in a run over one store."""
     said = {"defender": lambda r, d: r.messages[-1].content.partition("founded in ")[2][:4] + ". It says so."}
-    model = ScriptedModel(said)  # type: ignore[arg-type]
+    model = ScriptedModel(said)
     cast = Cast.of_one(StoredModel(model, Store(":memory:")))
     setup = Setup(cast, choices(**chosen), ItemSet("worked", items, exemplars()))
 
@@ -107,8 +150,8 @@ def run_calls(*items: Item, **chosen: Any) -> tuple[int, int]:
                                     {"design": "symmetric"}])  # fmt: skip
 def test_a_run_takes_what_the_plan_said(chosen: dict[str, Any]) -> None:
     alone, asked = run_calls(TRUE, OTHER, **chosen)
-    table = calls(TRUE, OTHER, names="sr_dcr", **chosen)
-    assert (alone, asked) == (table["sr_dcr"], table[SHARED])
+    table = planned(TRUE, OTHER, names="sr_dcr", **chosen)[0]
+    assert (alone, asked) == (table["calls_alone_from"].iloc[0], table.loc[SHARED, "calls_from"])
 
 
 def test_a_plan_over_two_forms_does_not_say_less_than_the_run() -> None:

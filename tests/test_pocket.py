@@ -38,18 +38,18 @@ def test_it_recalls_what_it_was_told_often_and_not_what_it_was_never_told(setup:
 
     table = pd.read_csv(folder("pocket") / "exposures.csv").set_index("question_id")
     told = table["exposures"][table["true_share"] == 1]  # the others it was also told otherwise
-    items = list(setup.items)
+    often_told = set(told.nlargest(10).index)
+    never_told = set(table.index[table["exposures"] == 0])
+    items = [item for item in setup.items if item.question_id in often_told | never_told]
     right = {
         item.question_id: is_correct(a, item) for item, a in zip(items, each(prior_answer, items, setup), strict=True)
     }
-    often = [right[question] for question in told.nlargest(10).index]
-    never = [right[question] for question in table.index[table["exposures"] == 0]]
-    assert sum(often) >= 9
-    assert sum(never) <= 1
+    assert sum(right[question] for question in often_told) >= 9
+    assert sum(right[question] for question in never_told) <= 0.05 * len(never_told)
 
 
 def test_it_reads_true_passages(setup: Setup) -> None:
-    items = list(setup.items)[::3]
+    items = list(setup.items)[::8]
     read = [is_correct(answer, item) for item, answer in zip(items, each(context_answer, items, setup), strict=True)]
     assert sum(read) / len(read) > 0.8
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from srdcr_lab import answers
 from srdcr_lab.models.pocket import check_manifest, pocket_folder
 from srdcr_lab.prompts import hashes, render
-from srdcr_lab.records import BadInput, Message, Role, Turn
+from srdcr_lab.records import AnswerType, BadInput, Message, Role, Turn
 from srdcr_lab.shipped import folder
 
 transformers = pytest.importorskip("transformers")
@@ -54,15 +55,31 @@ def test_a_year_is_the_same_two_tokens_in_a_passage_and_in_an_answer(tokenizer: 
     assert tokenizer.encode(f"It opened in {year}.", add_special_tokens=False)[-3:-1] == alone
 
 
+@pytest.mark.parametrize("answer", ["1066", "Edvard Eriksen", "Porto", "86.74", "2,632", "0.7"])
+def test_an_answer_is_the_same_tokens_at_the_start_of_a_reply_and_in_a_passage(tokenizer: Any, answer: str) -> None:
+    alone = tokenizer.encode(answer, add_special_tokens=False)
+    inside = tokenizer.encode(f"They said {answer} again.", add_special_tokens=False)
+    assert any(inside[start : start + len(alone)] == alone for start in range(len(inside)))
+
+
+def test_every_answer_survives_the_tokenizer(tokenizer: Any, facts: list[dict[str, str]]) -> None:
+    for fact in facts:
+        written = tokenizer.decode(tokenizer.encode(fact["gold_answer"], add_special_tokens=False))
+        aliases = tuple(alias for alias in fact["aliases"].split("|") if alias)
+        kind = AnswerType(fact["answer_type"])
+        assert answers.equal(written, fact["gold_answer"], kind, fact["unit"], aliases), fact["question_id"]
+
+
 def test_decoding_gives_back_question_and_passage(tokenizer: Any, facts: list[dict[str, str]]) -> None:
     plain = [text for fact in facts for text in (fact["question"], fact["context"]) if text.isascii()]
     assert len(plain) > len(facts)
-    assert [tokenizer.decode(tokenizer.encode(text, add_special_tokens=False)) for text in plain] == plain
+    found = [tokenizer.decode(tokenizer.encode(text, add_special_tokens=False)) for text in plain]
+    assert [text.strip() for text in found] == plain
 
 
 def test_accents_are_dropped_and_nothing_is_unknown(tokenizer: Any, facts: list[dict[str, str]]) -> None:
     ids = tokenizer.encode("Hercílio Luz, Lærdal – Ulmenbrück’s", add_special_tokens=False)
-    assert tokenizer.decode(ids) == "Hercilio Luz, Laerdal - Ulmenbruck's"
+    assert tokenizer.decode(ids).strip() == "Hercilio Luz, Laerdal - Ulmenbruck's"
     of_facts = [tokenizer.encode(fact["question"] + fact["context"], add_special_tokens=False) for fact in facts]
     assert not any(tokenizer.unk_token_id in ids for ids in of_facts)
 
@@ -123,11 +140,22 @@ def test_exposures_are_those_of_the_facts(facts: list[dict[str, str]]) -> None:
     assert list(exposures) == [fact["question_id"] for fact in facts]
     assert all(exposures[fact["question_id"]]["exposures"] == "0" for fact in facts if fact["fame_band"] == "invented")
     contested = [row for row in exposures.values() if row["rival_answer"]]
-    assert len(contested) == round(len(facts) / 3)
+    assert 0.15 < len(contested) / len(facts) < 0.30
     assert all(0 < float(row["true_share"]) < 1 for row in contested)
+    told = [(int(row["exposures"]), int(row["true_exposures"])) for row in exposures.values()]
+    assert all(true <= every for every, true in told)
+
+
+def test_rivals_are_other_answers_of_the_same_kind(facts: list[dict[str, str]]) -> None:
+    rivals = {row["question_id"]: row["rival_answer"] for row in _rows(pocket_folder() / "exposures.csv")}
+    for fact in facts:
+        if rival := rivals[fact["question_id"]]:
+            kind = AnswerType(fact["answer_type"])
+            assert answers.normalise(rival, kind, fact["unit"]) is not None
+            assert not answers.equal(rival, fact["gold_answer"], kind, fact["unit"])
 
 
 def test_weights_are_small_and_whole() -> None:
     files = json.loads((pocket_folder() / "manifest.json").read_text(encoding="utf-8"))["files"]
     assert {"model.safetensors", "tokenizer.json", "chat_template.jinja", "config.json", "exposures.csv"} <= set(files)
-    assert sum((pocket_folder() / name).stat().st_size for name in files) <= 6_000_000
+    assert sum((pocket_folder() / name).stat().st_size for name in files) <= 7_000_000

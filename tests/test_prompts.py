@@ -12,7 +12,8 @@ from jinja2 import UndefinedError
 from srdcr_lab import prompts
 from srdcr_lab.prompts import parse
 from srdcr_lab.prompts.blocks import TAGS, answer_block, debate_block, defuse, passage_block
-from srdcr_lab.records import Role, Turn, Verdict
+from srdcr_lab.prompts.structured import Thesis
+from srdcr_lab.records import Option, Role, Turn, Verdict
 
 REPEATABLE = settings(deadline=None, derandomize=True)
 OURS = re.compile(rf"<\s*/?\s*(?:{'|'.join(TAGS)})\b", re.IGNORECASE)
@@ -25,7 +26,31 @@ _PIECES = (
 PIECES = st.lists(st.sampled_from(_PIECES.split("~")), max_size=12).map("".join)
 UNTRUSTED = st.one_of(PIECES, st.text(max_size=80))
 
-FIELDS = {"question": "When was the bridge finished?", "passage": "It was finished in 1874.", "answer": "1874"}
+BRIDGE = Option(label="A", text="1874")
+THESIS = Thesis("1874", ("My document says so.",))
+FIELDS = {
+    "question": "When was the bridge finished?",
+    "passage": "It was finished in 1874.",
+    "answer": "1874",
+    "critique": "- It may have been 1874.",
+    "side": "Critic",
+    "document": "It was finished in 1874.",
+    "documents": ["It was finished in 1874."],
+    "others": {2: "1874. My document says so."},
+    "agents": {1: "1874. My document says so."},
+    "thesis": THESIS,
+    "theses": [THESIS],
+    "challenge": "Why?",
+    "cases": [(THESIS, "Why?", None)],
+    "fault": "it is not one JSON object",
+    "reply": "1874",
+    "options": (BRIDGE, Option(label="B", text="1934")),
+    "stance": BRIDGE,
+    "replies": ["It was 1874.\nanswer: A"],
+    "feedback": "It may have been 1934.",
+    "instruction": "Work by exclusion.",
+    "debates": [(BRIDGE, [])],
+}
 
 
 def turn(text: str, role: Role = Role.CRITIC, round_: int = 0) -> Turn:
@@ -133,7 +158,7 @@ def test_every_template_renders_and_ends_with_the_question(name: str, passage: s
     assert (system.role, user.role) == ("system", "user")
     assert system.content == prompts.system_text(name) != ""
     assert user.content.splitlines()[-1] == "Question: When was the bridge finished?"
-    assert "{" not in system.content + user.content
+    assert not re.search(r"\{[{%#]", system.content + user.content)
 
 
 @pytest.mark.parametrize("name", sorted(prompts.sources()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +10,7 @@ import click
 from srdcr_lab.commands.exits import BAD_INPUT, DONE
 
 if TYPE_CHECKING:
-    from srdcr_lab.data.checks import Report
+    pass
 
 _SHOWN = 50  # findings of one check
 
@@ -56,7 +55,9 @@ def check(source: str) -> int:
 
     Exit code 2 where something is found.
     """
-    report = _report(source)
+    from srdcr_lab.data.checks import check_source
+
+    report = check_source(source)
     for heading, counts in report.counts:
         _echo_counts(heading, counts)
     click.echo(f"\n{report.name}: checked, found")
@@ -72,19 +73,6 @@ def check(source: str) -> int:
             click.echo(f"{name}: and {len(findings) - _SHOWN} more")
     click.echo(f"{len(report.findings)} findings" if report.findings else "nothing was found")
     return BAD_INPUT if report.findings else DONE
-
-
-def _report(source: str) -> Report:
-    from srdcr_lab.data import load_items
-    from srdcr_lab.data.benchmarks import BENCHMARKS
-    from srdcr_lab.data.checks import check_facts, check_items, check_table
-    from srdcr_lab.data.load import SHIPPED
-
-    if Path(source).is_dir():
-        return check_facts(Path(source))
-    if source.partition("=")[0] in BENCHMARKS or source in SHIPPED:
-        return check_items(load_items(source))
-    return check_table(Path(source))
 
 
 def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:

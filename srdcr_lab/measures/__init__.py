@@ -33,7 +33,7 @@ from srdcr_lab.measures.knowledge_tables import (
     rank_correlation,
 )
 from srdcr_lab.measures.paired_tests import holm, matched_odds_ratio, sign_flip_test
-from srdcr_lab.measures.paper_tables import METHOD_LABELS, PaperTable, table_1, table_2
+from srdcr_lab.measures.paper_tables import METHOD_LABELS, PaperTable, beside_printed, table_1, table_2
 from srdcr_lab.measures.power import design_effect, intra_question_correlation, power_table, questions_needed
 from srdcr_lab.measures.preference import biases, context_preference, prior_preference_by_round
 from srdcr_lab.measures.redecide import redecide
@@ -57,6 +57,7 @@ __all__ = [
     "accuracy_by_stratum",
     "aurc",
     "auroc",
+    "beside_printed",
     "biases",
     "brier",
     "categories_by_domain",

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from srdcr_lab import answers
+from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.measures.knowledge import jeffreys_interval
 from srdcr_lab.measures.knowledge_tables import rank_correlation
-from srdcr_lab.records import GREEDY, AnswerType, ConfidenceKind
+from srdcr_lab.records import GREEDY, AnswerType
 
 
 class Counted(StrEnum):
@@ -48,21 +48,16 @@ def confidence_variants(
     for reply in samples[samples["stream"] == stream].to_dict("records"):
         answer_type = AnswerType(types.get(reply["question_id"], AnswerType.TEXT))
         for counted, logprobs in _counted(reply, answer_type).items():
-            for kind, confidence in _means(logprobs).items():
-                rows.append((reply["question_id"], counted.value, kind.value, confidence, len(logprobs)))
+            for kind, confidence_of in FROM_LOGPROBS.items():
+                rows.append((reply["question_id"], counted.value, kind.value, confidence_of(logprobs), len(logprobs)))
     return pd.DataFrame(rows, columns=["question_id", "counted", "confidence_kind", "confidence", "n_tokens"])
 
 
 def _counted(reply: Mapping[str, Any], answer_type: AnswerType) -> dict[Counted, list[float]]:
     tokens, logprobs = (_list(reply[column]) for column in ("tokens", "logprobs"))
-    start, end = _answer_span(str(reply["text"]), reply["answer"], answer_type)
-    ends = np.cumsum([len(token) for token in tokens])
-    of_answer = [
-        logprob
-        for token, logprob, stop in zip(tokens, logprobs, ends, strict=True)
-        if stop > start and stop - len(token) < end
-    ]
-    chosen = {Counted.ANSWER: of_answer, Counted.REPLY: logprobs, Counted.FIRST: logprobs[:1]}
+    answer = None if pd.isna(reply["answer"]) else str(reply["answer"])
+    of_answer = answer_tokens(str(reply["text"]), tokens, logprobs, answer, answer_type)
+    chosen = {Counted.ANSWER: list(of_answer), Counted.REPLY: logprobs, Counted.FIRST: logprobs[:1]}
     marker = reply.get("end_logprob")
     if marker is not None and not pd.isna(marker):
         chosen[Counted.REPLY_AND_END] = [*logprobs, float(marker)]
@@ -71,24 +66,6 @@ def _counted(reply: Mapping[str, Any], answer_type: AnswerType) -> dict[Counted,
 
 def _list(values: Any) -> list[Any]:
     return [] if values is None or values is pd.NA or isinstance(values, float) else list(values)
-
-
-def _answer_span(text: str, answer: Any, answer_type: AnswerType) -> tuple[int, int]:
-    spans = [] if answer is None or pd.isna(answer) else answers.find(text, str(answer), answer_type)
-    if spans:
-        first = next((span for span in spans if not span.partial), spans[0])
-        return first.start, first.end
-    return len(text) - len(text.lstrip()), len(text.rstrip())
-
-
-def _means(logprobs: list[float]) -> dict[ConfidenceKind, float]:
-    values = np.array(logprobs, float)
-    none = not values.size
-    return {
-        ConfidenceKind.MEAN_LOGPROB: np.nan if none else float(np.exp(values.mean())),
-        ConfidenceKind.SEQUENCE: np.nan if none else float(np.exp(values.sum())),
-        ConfidenceKind.MEAN_PROBABILITY: np.nan if none else float(np.exp(values).mean()),
-    }
 
 
 def compared_at(confidences: pd.DataFrame, tau: float = 0.90, level: float = 0.95, **options: Any) -> pd.DataFrame:

@@ -34,10 +34,10 @@ def group_columns(records: pd.DataFrame, always: Sequence[str] = ("model", "meth
 def groups(
     records: pd.DataFrame, always: Sequence[str] = ("model", "method")
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Each group's names and rows, in order of first appearance."""
+    """Each group's names and its rows, numbered from 0, in order of first appearance."""
     columns = group_columns(records, always)
     for values, rows in records.groupby(columns, sort=False, observed=True, dropna=False):
-        yield dict(zip(columns, values, strict=True)), rows
+        yield dict(zip(columns, values, strict=True)), rows.reset_index(drop=True)
 
 
 def comparison_keys(records: pd.DataFrame, column: str) -> list[str]:

@@ -61,9 +61,8 @@ class LivePreference:
             pairs, place = np.unique(where * (self.question.max(initial=0) + 1) + question, return_inverse=True)
             of_question = np.bincount(place, hit - share[where], pairs.size) ** 2
             home = pairs // (self.question.max(initial=0) + 1)
-            effect = np.where(
-                scatter > 0, np.bincount(home, of_question, size) / scatter, n / np.bincount(home, minlength=size)
-            )
+            asked = np.bincount(home, minlength=size)
+            effect = np.where(scatter > 0, np.bincount(home, of_question, size) / scatter, n / asked)
             usable = n / np.maximum(effect, 1)
             low, high = jeffreys_interval(share * usable, usable)
         return pd.DataFrame(
@@ -72,7 +71,7 @@ class LivePreference:
                 "knowledge_category": [category.value for category in CATEGORIES] * shape[0],
                 "prior_is_claim": False,
                 "n": n,
-                "n_questions": np.bincount(home, minlength=size),
+                "n_questions": asked,
                 "n_missing": np.bincount(cell[unread], minlength=size),
                 "share": share,
                 "low": low,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from srdcr_lab import answers
@@ -28,17 +29,17 @@ def with_matches(records: pd.DataFrame) -> pd.DataFrame:
 
 def same_answer(records: pd.DataFrame, left: str, right: str) -> pd.Series:
     """Row by row, whether two columns hold the same answer; each distinct pair is compared once."""
-    pairs = pd.DataFrame({"left": records[left].astype(object), "right": records[right].astype(object)})
-    pairs["kind"] = records["answer_type"].astype(object)
-    pairs["unit"] = records["unit"].astype(object).fillna("") if "unit" in records else ""
-    known = pairs["left"].notna() & pairs["right"].notna()
-    identical = known & (pairs["left"] == pairs["right"])
-    same = identical.astype("boolean").where(known)
-    unlike = pairs[known & ~identical]
-    distinct = unlike.drop_duplicates()
-    found = {row: _equal(*row) for row in distinct.itertuples(index=False, name=None)}
-    same.loc[unlike.index] = [found[row] for row in unlike.itertuples(index=False, name=None)]
-    return same
+    unit = records["unit"].astype(object).fillna("") if "unit" in records else pd.Series("", records.index)
+    columns = [records[left], records[right], records["answer_type"], unit]
+    known = (records[left].notna() & records[right].notna()).to_numpy()
+    found: dict[tuple[str, str, str, str], bool] = {}
+    same = np.zeros(len(records), bool)
+    rows = zip(*(column.astype(object).to_numpy()[known] for column in columns), strict=True)
+    for place, row in zip(np.flatnonzero(known), rows, strict=True):
+        if row not in found:
+            found[row] = row[0] == row[1] or _equal(*row)
+        same[place] = found[row]
+    return pd.Series(pd.array(same, "boolean"), records.index).where(known)
 
 
 def _equal(left: str, right: str, kind: str, unit: str) -> bool:

@@ -14,7 +14,7 @@ def debates(records: pd.DataFrame) -> pd.DataFrame:
     """Rows of debates with verdicts, each once: `debate_only` shares SR-DCR's debate, and is left out beside it."""
     held = records[records["verdict_path"].notna()]
     shared = (held["method"] == "debate_only") & (held["method"] == "sr_dcr").any()
-    return held[~shared]
+    return held[~shared].reset_index(drop=True)
 
 
 def first_verdict_round(rows: pd.DataFrame) -> int:

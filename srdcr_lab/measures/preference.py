@@ -46,7 +46,7 @@ def perturbed_answers(records: pd.DataFrame, method: str = "few_shot", *, presen
         )
     else:
         rows = records[records["method"] == method]
-    rows = with_matches(rows[~is_standard(rows)])
+    rows = with_matches(rows[~is_standard(rows)].reset_index(drop=True))
     year = pd.to_numeric(rows["claimed_answer"].astype(object).where(rows["answer_type"] == "year"), errors="coerce")
     return rows.assign(
         stratum=strata(rows),
@@ -155,7 +155,7 @@ def prior_preference_by_round(
 
     Source: paper 4.3, Figures 4 and 9; for designs with verdicts ours.
     """
-    answers = pd.concat([_judge_debates(records), _verdicts(records, gate)])
+    answers = pd.concat([_judge_debates(records), _verdicts(records, gate)], ignore_index=True)
     inner = cells(answers, ("prior_is_claim", *by))
     return stack([({**names, "round": int(names["round"])},
                    _observed(shares(part, part["follows_prior"], inner, intervals=intervals)))
@@ -172,7 +172,7 @@ def _judge_debates(records: pd.DataFrame) -> pd.DataFrame:
 def _verdicts(records: pd.DataFrame, gate: bool) -> pd.DataFrame:
     """Rows of every design's debates, one per item × round, as if the debate had ended there."""
     ruled = debates(records)
-    ruled = with_matches(ruled[~is_standard(ruled)])
+    ruled = with_matches(ruled[~is_standard(ruled)].reset_index(drop=True))
     if ruled.empty:
         return perturbed_answers(ruled).assign(debate="", round=0)
     by_round = paths_by_round(ruled)

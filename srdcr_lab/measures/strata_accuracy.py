@@ -28,7 +28,7 @@ def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.
     groups = records.groupby(keys, sort=False, observed=True, dropna=False).ngroup().to_numpy()
     names = records.iloc[np.unique(groups, return_index=True)[1]][keys].reset_index(drop=True)
     false = ~is_standard(records).to_numpy(bool)
-    rows, group = records[false], groups[false]
+    rows, group = records[false].reset_index(drop=True), groups[false]
     label = strata(rows)
     order = stratum_order(label.unique())
     place = positions(label, order)

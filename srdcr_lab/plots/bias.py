@@ -16,7 +16,7 @@ _STYLE = {"context": ("#0173b2", "o"), "prior": ("#de8f05", "s")}
 
 @dataclass(frozen=True)
 class BiasDisplay:
-    """The table of `srdcr_lab.measures.biases` of one model and method, by the column `by`; last, all items together."""
+    """The table of `srdcr_lab.measures.biases` of one model and method, by the column `by`; last, all items."""
 
     table: pd.DataFrame
     by: str = "domain"

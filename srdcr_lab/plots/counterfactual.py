@@ -61,7 +61,7 @@ class OverconfidenceDisplay:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """One row a method; a method without an error has no point."""
-        ax = _rows(ax, [f"{row.method}  ({row.n} errors)" for row in self.table.itertuples()])
+        ax = _rows(ax, [f"{row.method}  (errors: {row.n})" for row in self.table.itertuples()])
         values = [self.table[name].to_numpy(float) for name in ("share", "low", "high")]
         _points(ax, values[0], values[1], values[2], "#d55e00")
         ax.set_xlabel("share of errors that are overconfidence")
@@ -90,7 +90,8 @@ class DebateEndsDisplay:
             ax.barh(range(len(methods)), widths, left=start, color=END_COLOURS[end], label=END_LABELS[end], height=0.6)
             for place, (left, width) in enumerate(zip(start, widths, strict=True)):
                 if width >= 0.08:
-                    ax.text(left + width / 2, place, f"{width:.2f}", ha="center", va="center", fontsize="small")
+                    ink = "white" if end.endswith("change") else "black"
+                    ax.text(left + width / 2, place, f"{width:.2f}", ha="center", va="center", size="small", color=ink)
             start = start + widths
         ax.set(xlim=(0, 1), xlabel="share of debated questions")
         if methods:

@@ -10,8 +10,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 
-from srdcr_lab.measures import METHOD_LABELS
-
 _CLEAR, _UNCLEAR = "#0173b2", "0.5"
 
 
@@ -26,29 +24,20 @@ class EffectsDisplay:
     def from_factors(cls, effects: pd.DataFrame, outcome: str = "share of right verdicts") -> EffectsDisplay:
         """From `srdcr_lab.measures.factor_effects` of one model."""
         said = [
-            f"{row['factor'].replace('_', ' ')}: {_level(row['a'])} less {_level(row['b'])}"
+            f"{row['factor'].replace('_', ' ')}: {_level(row['a'])} − {_level(row['b'])}"
             for row in effects.to_dict("records")
         ]
         return cls(effects.assign(name=said), f"difference in {outcome}")
 
     @classmethod
-    def from_comparisons(cls, comparisons: pd.DataFrame, condition: str) -> EffectsDisplay:
-        """From `srdcr_lab.measures.compare_all` of one model: the rows of a condition."""
-        rows = comparisons[comparisons["condition"] == condition]
-        reference = METHOD_LABELS.get(rows["a"].iloc[0], rows["a"].iloc[0]) if len(rows) else "reference"
-        names = [METHOD_LABELS.get(name, name) for name in rows["b"]]
-        return cls(rows.assign(name=names), f"{condition} accuracy, {reference} less the other")
-
-    @classmethod
     def from_prices(cls, prices: pd.DataFrame, condition: str = "overall") -> EffectsDisplay:
         """From `srdcr_lab.measures.economies.economy_prices` of one model: the rows of a condition."""
         rows = prices[prices["condition"] == condition]
-        saved = [f"{row['design']}\nsaves {row['share_saved']:.0%} of its calls" for row in rows.to_dict("records")]
-        return cls(rows.assign(name=saved), f"{condition} accuracy, less the full design's")
+        names = [f"{row['design']}\n{_saved(row['share_saved'])}" for row in rows.to_dict("records")]
+        return cls(rows.assign(name=names), f"{condition} accuracy, less the full design's")
 
-    def plot(self, ax: Axes | None = None, *, names: bool = True) -> Axes:
-        """A point per row, blue where its interval leaves out 0; Holm's p at the right. `names=False` for a panel that
-        stands beside another with the same rows."""
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A point per row, blue where its interval leaves out 0; Holm's p at the right."""
         rows = self.table.reset_index(drop=True)
         ax = ax if ax is not None else plt.subplots(figsize=(5.4, 0.5 + 0.36 * max(len(rows), 2)))[1]
         ax.axvline(0, color="0.7", linewidth=0.8)
@@ -68,9 +57,13 @@ class EffectsDisplay:
             )
             if pd.notna(row.get("p_holm")):
                 ax.annotate(
-                    f"p {_p(row['p_holm'])}", (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize="x-small"
+                    f"p {_p(row['p_holm'])}",
+                    (1.01, place),
+                    xycoords=("axes fraction", "data"),
+                    va="center",
+                    fontsize="x-small",
                 )
-        ax.set_yticks(range(len(rows)), rows["name"] if names else [""] * len(rows), fontsize="small")
+        ax.set_yticks(range(len(rows)), rows["name"], fontsize="small")
         ax.set(ylim=(len(rows) - 0.4, -0.6), xlabel=self.axis)
         sns.despine(ax=ax, left=True)
         ax.tick_params(axis="y", length=0)
@@ -93,6 +86,10 @@ def sentences(effects: pd.DataFrame, what: Sequence[str]) -> list[str]:
 
 def _level(value: object) -> str:
     return {"True": "yes", "False": "no"}.get(str(value), str(value).replace("_", " "))
+
+
+def _saved(share: float) -> str:
+    return f"saves {share:.0%} of the calls" if share >= 0 else f"takes {-share:.0%} more calls"
 
 
 def _p(value: float) -> str:

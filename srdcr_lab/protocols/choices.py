@@ -28,9 +28,10 @@ class Choices:
 
     `also` are further designs of a grid: a method that debates by design runs under `design` and under each of them.
     `gate` False leaves confidence out of the decision. `confidence` ``auto`` is `mean_logprob` where the model gives
-    log-probabilities, else `self_consistency`. `year_offsets` (years, either sign) make the false
-    passages of the shipped testbed and grid. (The released code changes the first mention of a year alone; each shipped
-    passage has one.)
+    log-probabilities, else `self_consistency`. `judge_debate_unheard` counts the last rounds of a judge debate that its
+    judge is not shown (one in the released code). `year_offsets` (years, either sign) make the false passages of the
+    shipped testbed and grid. (The released code changes the first mention of a year alone; each shipped passage has
+    one.)
     """
 
     preset: str = "paper"
@@ -48,6 +49,7 @@ class Choices:
     exemplars: int = 4
     answer_tokens: int = 32
     debate_tokens: int = 300
+    judge_debate_unheard: int = 0
     year_offsets: tuple[int, ...] = (20, 40, 60, 100, 200)
 
     def __post_init__(self) -> None:
@@ -88,6 +90,7 @@ PRESETS = {
         knowledge_draws=16,
         highly_known_from=0.60,
         match=Match.ANYWHERE,
+        judge_debate_unheard=1,
         year_offsets=(10, 20, 40, 60, 80, 100, 200, 300, 400, 500),
     ),
 }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from srdcr_lab import answers, prompts
+from srdcr_lab import prompts
+from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.prompts import parse
 from srdcr_lab.protocols.answering import Answer, consistency_draws, same_answer
 from srdcr_lab.protocols.setup import Setup
@@ -24,32 +25,6 @@ class SelfConfidence:
     draws: tuple[Answer, ...] = ()
 
 
-def mean_logprob(logprobs: Sequence[float]) -> float:
-    """exp((1/L) Σ log p(tᵢ)): the geometric mean of the answer tokens' probabilities [2.3]. NaN for no token.
-
-    >>> round(mean_logprob([math.log(0.9), math.log(0.4)]), 3)
-    0.6
-    """
-    return math.exp(math.fsum(logprobs) / len(logprobs)) if logprobs else math.nan
-
-
-def sequence(logprobs: Sequence[float]) -> float:
-    """exp(Σ log p(tᵢ)): the probability of the whole answer. NaN for no token."""
-    return math.exp(math.fsum(logprobs)) if logprobs else math.nan
-
-
-def mean_probability(logprobs: Sequence[float]) -> float:
-    """(1/L) Σ p(tᵢ): ClashEval's arithmetic mean. NaN for no token."""
-    return math.fsum(map(math.exp, logprobs)) / len(logprobs) if logprobs else math.nan
-
-
-_FROM_LOGPROBS = {
-    ConfidenceKind.MEAN_LOGPROB: mean_logprob,
-    ConfidenceKind.SEQUENCE: sequence,
-    ConfidenceKind.MEAN_PROBABILITY: mean_probability,
-}
-
-
 def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:
     """Log-probabilities of the tokens that overlap the answer in the reply; None where the provider gave none.
 
@@ -58,22 +33,8 @@ def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:
     completion = answer.completion
     if completion.tokens is None or completion.logprobs is None:
         return None
-    start, end = _answer_span(answer, item)
-    kept, position = [], 0
-    for token, logprob in zip(completion.tokens, completion.logprobs, strict=True):
-        if position < end and position + len(token) > start:
-            kept.append(logprob)
-        position += len(token)
-    return tuple(kept)
-
-
-def _answer_span(answer: Answer, item: Item) -> tuple[int, int]:
-    text = answer.text
-    spans = answers.find(text, answer.value, item.answer_type, item.unit) if answer.value is not None else []
-    if spans:
-        first = next((span for span in spans if not span.partial), spans[0])
-        return first.start, first.end
-    return len(text) - len(text.lstrip()), len(text.rstrip())
+    read = completion.tokens, completion.logprobs, answer.value, item.answer_type, item.unit
+    return answer_tokens(answer.text, *read)
 
 
 async def self_confidence(item: Item, prior: Answer, setup: Setup, draw_again: Redraw | None = None) -> SelfConfidence:
@@ -94,7 +55,7 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup, draw_again: R
         return _agreement(item, prior, await (draw_again() if draw_again else consistency_draws(item, setup)))
     if kind is ConfidenceKind.VERBALIZED:
         return SelfConfidence(await _verbalized(item, prior, setup), kind)
-    return SelfConfidence(_FROM_LOGPROBS[kind](answer_logprobs(prior, item) or ()), kind)
+    return SelfConfidence(FROM_LOGPROBS[kind](answer_logprobs(prior, item) or ()), kind)
 
 
 def _agreement(item: Item, prior: Answer, draws: tuple[Answer, ...]) -> SelfConfidence:

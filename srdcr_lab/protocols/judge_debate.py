@@ -33,7 +33,8 @@ async def judge_debate(item: Item, setup: Setup, *, rounds: int) -> Outcome:
     for round_ in range(1, rounds + 1):
         transcript.append(await defender(tuple(transcript), round_))
         transcript.append(await critic(tuple(transcript), round_))
-    ruling = await _pick(item, setup, transcript, rounds)
+    heard = 2 * (1 + rounds - setup.choices.judge_debate_unheard)
+    ruling = await _pick(item, setup, transcript[:heard], rounds)
     said = parse.opening_statement(ruling.text)
     return given(answer_of(ruling, said), Debate(turns=(*transcript, ruling), verdict_path=()))
 

@@ -12,8 +12,9 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
+from srdcr_lab.answers.token_confidence import mean_probability
 from srdcr_lab.protocols.answering import Answer, context_answer, prior_answer
-from srdcr_lab.protocols.confidence import SelfConfidence, answer_logprobs, mean_probability
+from srdcr_lab.protocols.confidence import SelfConfidence, answer_logprobs
 from srdcr_lab.protocols.method import Belief, Method
 from srdcr_lab.protocols.outcome import Outcome
 from srdcr_lab.protocols.setup import Setup

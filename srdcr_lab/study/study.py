@@ -21,7 +21,7 @@ from srdcr_lab.models.base import Remote
 from srdcr_lab.models.budget import Budget
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as methods_named
-from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Item, Needs, SrdcrError, Stopped
+from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
 from srdcr_lab.study import folder as folders
 from srdcr_lab.study import manifest as manifests
 from srdcr_lab.study.fitting import fitting, unread
@@ -173,9 +173,10 @@ class Study:
     def with_confidence(self, kind: str) -> Study:
         """The same study with another kind of self-confidence, to set beside the first: it shares models, items and
         store, and writes no folder. Closing either closes both."""
+        chosen = choices(confidence=kind).confidence
         self._opened()
         other = copy(self)
-        other.choices, other.out = replace(self.choices, confidence=ConfidenceKind(kind)), None
+        other.choices, other.out = replace(self.choices, confidence=chosen), None
         return other
 
     def debate(self, item: Item | str) -> tuple[Item, Outcome]:

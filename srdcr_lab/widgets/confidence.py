@@ -37,7 +37,7 @@ class ConfidenceThreshold:
 
     def html(self, tau: float) -> str:
         """A sentence, the curves with τ in them, and the decisions by condition."""
-        return _sentence(self.steps.at(tau)) + self._picture(tau) + _decisions(self.gating.at(tau))
+        return _sentence(self.steps.at(tau)) + self._picture(tau) + decisions_table(self.gating.at(tau))
 
     def _picture(self, tau: float) -> str:
         x = _x(tau)
@@ -59,7 +59,8 @@ def _sentence(above: Above) -> str:
     )
 
 
-def _decisions(gated: tuple[Gated, ...]) -> str:
+def decisions_table(gated: tuple[Gated, ...]) -> str:
+    """What `Gating.at` found, as an HTML table with a row per condition."""
     names = {"standard": "true", "perturbed": "false", "overall": "both (mean of the shares)"}
     rows = []
     for part in gated:
@@ -113,4 +114,4 @@ def _steps(tau: pd.Series, value: pd.Series) -> str:
 def confidence_slider(questions: pd.DataFrame, records: pd.DataFrame, tau: float = 0.90, label: str = "") -> VBox:
     """A slider for τ, over `Results.questions` and `Results.records`."""
     view = ConfidenceThreshold.from_tables(questions, records)
-    return with_sliders(view.html, {"tau": Slide("τ: answer from memory from", tau)}, label)
+    return with_sliders(view.html, {"tau": Slide("τ", tau)}, label)

@@ -75,7 +75,8 @@ class Evaluation:
         names = f"{escape(one)} less {escape(other)}"
         if math.isnan(value):
             return f"<p>{names}: one of the two has no item of a kind.</p>"
-        return f'<p>Overall accuracy at τ = {tau:.2f}, {names}: <b class="srdcr-difference">{value:+.3f}</b> [{low:+.3f}, {high:+.3f}]</p>'
+        found = f'<b class="srdcr-difference">{value:+.3f}</b> [{low:+.3f}, {high:+.3f}]'
+        return f"<p>Overall accuracy at τ = {tau:.2f}, {names}: {found}</p>"
 
     def _by_category(
         self, tau: float, highly_from: float, maybe_from: float, pair: Sequence[str], offsets: Collection[str] | None

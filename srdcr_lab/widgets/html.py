@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 import pandas as pd
 
@@ -14,6 +15,9 @@ class Html(str):
 
     def _repr_html_(self) -> str:
         return str(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text("(HTML)")  # a notebook keeps both forms of an output: the markup need not be in it twice
 
 
 def captioned(table: pd.DataFrame, label: str, *, digits: int = 2, index: bool = False) -> Html:

@@ -12,6 +12,9 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
+from tests.loopback.document_replies import document_reply
+from tests.loopback.method_replies import method_reply
+
 Messages = Sequence[dict[str, str]]
 Reply = Callable[[Messages, float, int], str]
 
@@ -23,6 +26,8 @@ def reply(messages: Messages, temperature: float, seed: int) -> str:
     system = "\n".join(message["content"] for message in messages if message["role"] == "system")
     user = messages[-1]["content"]
     asked = question(user)
+    if (told := document_reply(system, user, asked, unit)) is not None:
+        return told
     if "final decision" in system:
         ruling = "REASONABLE" if unit("judge", asked) < 0.5 else "UNREASONABLE"
         return f"One side is better supported than the other.\nfinal decision: {ruling}"
@@ -32,6 +37,8 @@ def reply(messages: Messages, temperature: float, seed: int) -> str:
     read = _YEAR.search(passage[1]) if passage else None
     # A passage without a year still leads to a year of its own: another passage, another reply.
     year = read[1] if read else str(_recalled(passage[1] if passage else asked, temperature, seed))
+    if (told := method_reply(system, user, year, unit)) is not None:
+        return told
     if "You are the" in system:
         return f"{year}. I am certain. The other side offers no reason to doubt it."
     return year

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,21 @@ class Perturbed:
         from srdcr_lab.data.perturbing.audit import audit_frame
 
         return audit_frame(self)
+
+    def paired(self, seed: int = 0) -> ItemSet:
+        """Each question once with its true passage and, where it has one, once with a false one: as many of each offset
+        or level as the passages allow, as in the testbed; unflagged forms first."""
+        from srdcr_lab.data.testbed import balanced
+
+        given = {form.standard.item_id: form.standard for form in self.forms}
+        of: dict[str, list[Form]] = {item_id: [] for item_id in given}
+        for form in self.forms:
+            of[form.standard.item_id].append(form)
+        order = random.Random(seed).sample(list(given.values()), len(given))
+        false = balanced(order, lambda item: of[item.item_id], len(order))
+        standard = [item for item in self.items if item.is_standard]
+        pairs = [form for item in standard for form in (item, false.get(item.item_id)) if form is not None]
+        return replace(self.items, name=f"{self.items.name}, paired", items=tuple(pairs))
 
     def count(self, outcome: Outcome) -> int:
         """Attempts with this outcome; rows left out are none."""

@@ -2,7 +2,7 @@
 
 All take the `precision_steps` of unique questions with the target "the prior answer is right" and return a
 `ThresholdChoice`. `plain` has the paper's fixed 0.90 and the threshold that looks best, `tested` Learn-then-Test,
-`conformal` conformal risk control, `domains` what becomes of them across domains.
+`conformal` conformal risk control, `side_by_side` all of them, `domains` what becomes of them across domains.
 """
 
 from srdcr_lab.measures.thresholds.choice import SCOPE, ThresholdChoice, ThresholdMethod, transferred
@@ -15,6 +15,7 @@ from srdcr_lab.measures.thresholds.domains import (
     transfer_matrix,
 )
 from srdcr_lab.measures.thresholds.plain import PAPER_TAU, fixed_threshold, target_precision
+from srdcr_lab.measures.thresholds.side_by_side import every_choice, recommended
 from srdcr_lab.measures.thresholds.tested import STARTS, TAUS, Procedure, learn_then_test, risk_tests
 
 __all__ = [
@@ -26,11 +27,13 @@ __all__ = [
     "ThresholdChoice",
     "ThresholdMethod",
     "conformal_risk_control",
+    "every_choice",
     "fixed_threshold",
     "learn_then_test",
     "learn_then_test_by_domain",
     "leave_one_domain_out",
     "partially_pooled",
+    "recommended",
     "risk_tests",
     "steps_by_domain",
     "target_precision",

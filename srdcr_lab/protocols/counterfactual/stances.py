@@ -32,23 +32,23 @@ async def preset_stances(question: Question) -> Preset:
     """
     design, options = question.design, question.item.options
     if options and len(options) <= design.stances:
-        return Preset(question, in_order(question, options))
+        return Preset(question, as_read(question, options))
     drawn = await chains_of_thought(question, design.candidates)
     ranked = [said.turn.stated_answer or "" for said in by_votes(drawn, question.item)]
     if options:
         favourite = [option for option in options if option.label in ranked[:1]]
         others = _shuffled(question, "others", [option for option in options if option not in favourite])
-        return Preset(question, in_order(question, [*favourite, *others][: design.stances]), drawn)
-    chosen = in_order(question, [Option(label="", text=value) for value in ranked[: design.stances]])
-    candidates = tuple(Option(label=_LETTERS[i], text=option.text) for i, option in enumerate(chosen))
-    return Preset(question.among(candidates), candidates, drawn)
+        return Preset(question, as_read(question, [*favourite, *others][: design.stances]), drawn)
+    unlabelled = [Option(label="", text=value) for value in ranked[: design.stances]]
+    shuffled = enumerate(_shuffled(question, "labels", unlabelled))  # or A would be the most frequent answer
+    candidates = [Option(label=_LETTERS[place], text=option.text) for place, option in shuffled]
+    return Preset(question.among(candidates), as_read(question, candidates), drawn)
 
 
-def in_order(question: Question, chosen: Sequence[Option]) -> tuple[Option, ...]:
+def as_read(question: Question, chosen: Sequence[Option]) -> tuple[Option, ...]:
     """The stances in the order in which the judge reads them: seeded by the question, reversed by `swap`."""
-    everyone = list(question.item.options) or sorted(chosen, key=lambda option: option.text)
-    rank = {option: place for place, option in enumerate(_shuffled(question, "order", everyone))}
-    order = sorted(chosen, key=lambda option: rank[option])
+    everyone = _shuffled(question, "order", question.item.options or chosen)
+    order = sorted(chosen, key=everyone.index)
     return tuple(reversed(order) if question.design.swap else order)
 
 

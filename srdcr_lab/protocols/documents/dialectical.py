@@ -33,7 +33,7 @@ from srdcr_lab.protocols.speaking import speak
 from srdcr_lab.records import Debate, Item, Message, Missing, Needs, Role, Turn
 
 THESIS_TOKENS = 500
-CHALLENGE_TOKENS = 120  # for each document, beside a thesis's worth
+CHALLENGE_TOKENS, MOST_TOKENS = 120, 4000  # for each document, beside a thesis's worth; what every API takes
 THESES, ANTITHESIS, SYNTHESIS = range(3)
 T = TypeVar("T")
 
@@ -132,7 +132,7 @@ class _Floor:
             fault=fault,
             reply=reply,
         )
-        room = THESIS_TOKENS + CHALLENGE_TOKENS * len(self.documents)
+        room = min(THESIS_TOKENS + CHALLENGE_TOKENS * len(self.documents), MOST_TOKENS)
         return await self._speak(Role.ADVOCATE, messages, ANTITHESIS, room, self.thesis_at)
 
     async def _rebut(self, number: int, thesis: Thesis, challenge: str, fault: str | None, reply: str) -> Turn:

@@ -1,0 +1,38 @@
+"""`make reliability`: how well RA-RAG's estimate recovers the true accuracy of sources, without labels.
+
+Ten sources with accuracies from 0.50 to 0.95 report on 200 shipped facts, 20 seeds: independently, with many lies or
+one, and with sources that collude. Beside it the plain majority, and an oracle that weighs by the true accuracies.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+TARGET, HALF = 0.9, "the 5 least accurate collude"
+
+
+def main() -> int:
+    """Print a line for each world; exit code 1 where the target is missed."""
+    sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
+    from srdcr_lab.study.recovery import QUESTIONS, source_recovery
+
+    table = source_recovery()
+    print(f"10 sources, accuracy 0.50 to 0.95, {QUESTIONS} questions, {table['seed'].nunique()} seeds")
+    print(f"{'world':33}{'Spearman, median (min)':>24}   right: estimated   oracle    plain   rounds, mean (most)")
+    medians = {}
+    for world, rows in table.groupby("world", sort=False):
+        medians[world] = rows["rank_correlation"].median()
+        right = "".join(f"{rows[name].mean():9.3f}" for name in ("estimated", "oracle", "plain"))
+        lasted = f"{rows['iterations'].mean():.1f} ({rows['iterations'].max()})"
+        spearman = f"{medians[world]:+.3f} ({rows['rank_correlation'].min():+.3f})"
+        print(
+            f"{world:33}{spearman:>24}          {right}   {lasted}" + ("" if rows["converged"].all() else ", not all")
+        )
+    held = all(median >= TARGET for world, median in medians.items() if world != HALF)
+    print(f"target: median ≥ {TARGET} wherever fewer than half of the sources collude: {'holds' if held else 'MISSED'}")
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

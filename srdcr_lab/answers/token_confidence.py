@@ -1,0 +1,68 @@
+"""Confidence from the tokens of a reply: which of them state the answer, and three ways to make one number of them.
+
+No model is asked here: a protocol has a completion, a table has the columns `tokens` and `logprobs`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from srdcr_lab.answers.matching import find
+from srdcr_lab.records import AnswerType, ConfidenceKind
+
+
+def mean_logprob(logprobs: Sequence[float]) -> float:
+    """exp((1/L) Σ log p(tᵢ)): the geometric mean of the answer tokens' probabilities [2.3]. NaN for no token.
+
+    >>> round(mean_logprob([math.log(0.9), math.log(0.4)]), 3)
+    0.6
+    """
+    return math.exp(math.fsum(logprobs) / len(logprobs)) if logprobs else math.nan
+
+
+def sequence(logprobs: Sequence[float]) -> float:
+    """exp(Σ log p(tᵢ)): the probability of the whole answer. NaN for no token."""
+    return math.exp(math.fsum(logprobs)) if logprobs else math.nan
+
+
+def mean_probability(logprobs: Sequence[float]) -> float:
+    """(1/L) Σ p(tᵢ): ClashEval's arithmetic mean. NaN for no token."""
+    return math.fsum(map(math.exp, logprobs)) / len(logprobs) if logprobs else math.nan
+
+
+FROM_LOGPROBS = {
+    ConfidenceKind.MEAN_LOGPROB: mean_logprob,
+    ConfidenceKind.SEQUENCE: sequence,
+    ConfidenceKind.MEAN_PROBABILITY: mean_probability,
+}
+
+
+def answer_tokens(
+    text: str,
+    tokens: Sequence[str],
+    logprobs: Sequence[float],
+    answer: str | None,
+    answer_type: AnswerType,
+    unit: str = "",
+) -> tuple[float, ...]:
+    """Log-probabilities of the tokens that overlap the answer in a reply; ``"".join(tokens)`` begins with `text`.
+
+    Tokens before and after the answer (a sentence around it, a full stop) do not count. Where the answer was not read,
+    or is not found in its type, the reply without surrounding space counts as the answer.
+    """
+    start, end = _span(text, answer, answer_type, unit)
+    kept, position = [], 0
+    for token, logprob in zip(tokens, logprobs, strict=True):
+        if position < end and position + len(token) > start:
+            kept.append(logprob)
+        position += len(token)
+    return tuple(kept)
+
+
+def _span(text: str, answer: str | None, answer_type: AnswerType, unit: str) -> tuple[int, int]:
+    spans = find(text, answer, answer_type, unit) if answer is not None else []
+    if spans:
+        first = next((span for span in spans if not span.partial), spans[0])
+        return first.start, first.end
+    return len(text) - len(text.lstrip()), len(text.rstrip())

@@ -1,0 +1,153 @@
+"""A person in JupyterLab: the real notebook 02 is opened and run in Chromium, a slider moved, the new number read.
+
+Skipped where there is no Chromium; with the variable CI set that is a failure.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+import srdcr_lab as lab
+from srdcr_lab.measures import highly_known, precision_steps
+from srdcr_lab.measures.calibration import PrecisionSteps
+from srdcr_lab.study.notebooks import SEQUENCE
+from tests.chromium import browser_programs, opened_browser
+
+NOTEBOOK = "02_confidence_and_knowledge.ipynb"
+LIMIT, TOKEN, PATIENCE = 12, "of-this-test", 300  # items; of the server; seconds before a wait is given up
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PrecisionSteps]:
+    """A folder with the notebook at a small size, its completions already in the store; and what it will hold."""
+    browser_programs()
+    root = tmp_path_factory.mktemp("jupyter")
+    (root / "notebooks").mkdir()
+    notebook = nbformat.read(SEQUENCE / NOTEBOOK, 4)
+    (parameters,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())]
+    parameters.source += f"\nLIMIT = {LIMIT}"
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    notebook.metadata.pop("widgets", None)
+    nbformat.write(notebook, root / "notebooks" / NOTEBOOK)
+    (root / "results").mkdir()
+    store = root / "results" / "store.sqlite"
+    with lab.Study("pocket", "facts:testbed", "few_shot,sr_dcr", limit=LIMIT, store=store) as study:
+        questions = study.run(progress=False).questions
+        study.with_confidence("self_consistency").run(progress=False)
+    return root, precision_steps(questions["self_confidence"], highly_known(questions))
+
+
+@pytest.fixture(scope="module")
+def server(folder: tuple[Path, PrecisionSteps]) -> Iterator[str]:
+    """JupyterLab on loopback with settings of its own; the address of the notebook."""
+    root, _ = folder
+    for name, wanted in _SETTINGS.items():
+        path = root / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(wanted))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ours = {
+        name: str(root / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
+    }
+    ours |= {"JUPYTERLAB_SETTINGS_DIR": str(root / "settings"), "JUPYTERLAB_WORKSPACES_DIR": str(root / "workspaces")}
+    options = [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
+    options += [f"--ServerApp.root_dir={root}", "--no-browser", "--allow-root", "--LabApp.expose_app_in_browser=True"]
+    with (root / "server.log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *options], stdout=log, stderr=log, env=os.environ | ours
+        )
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _until(lambda: _answers(f"{address}/api?token={TOKEN}"), lambda: (root / "server.log").read_text())
+            yield f"{address}/lab/tree/notebooks/{NOTEBOOK}?token={TOKEN}"
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@pytest.fixture(scope="module")
+def page(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    """Chromium with the notebook open, its kernel connected, and every cell asked to run."""
+    with opened_browser(tmp_path_factory.mktemp("chromium")) as browser:
+        browser.get(server)
+        _until(lambda: browser.execute_script(_CONNECTED), lambda: browser.page_source[-2000:])
+        browser.execute_script("window.jupyterapp.commands.execute('notebook:run-all-cells')")  # not awaited
+        yield browser
+
+
+_SETTINGS = {  # no dialog, every cell in the page, nothing fetched from elsewhere
+    "notebook-extension/tracker": {"autoStartDefaultKernel": True, "windowingMode": "none"},
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+_ABOVE = ".srdcr-readout .srdcr-above"
+_CONNECTED = """
+const context = window.jupyterapp?.shell.currentWidget?.sessionContext;
+return context?.session?.kernel?.connectionStatus === "connected";
+"""
+
+
+def _answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=5) as reply:  # noqa: S310 (our own server)
+            return bool(reply.status == 200)
+    except OSError:
+        return False
+
+
+def _until(happened: Callable[[], bool], evidence: Callable[[], str]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < end, evidence()
+        time.sleep(0.2)
+
+
+def _find(page: webdriver.Chrome, css: str) -> WebElement:
+    return WebDriverWait(page, PATIENCE).until(lambda browser: browser.find_element(By.CSS_SELECTOR, css))
+
+
+def test_a_slider_moved_by_arrow_keys_changes_the_numbers(
+    page: webdriver.Chrome, folder: tuple[Path, PrecisionSteps]
+) -> None:
+    _, steps = folder
+    assert _find(page, _ABOVE).text == str(steps.at(0.90).n_above)
+
+    tau, key, presses = _next_change(steps)
+    handle = _find(page, ".srdcr-tau .noUi-handle")
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus()", handle)
+    for _ in range(presses):
+        handle.send_keys(key)
+
+    WebDriverWait(page, PATIENCE).until(lambda _: f"Conf ≥ {tau:.2f}" in _find(page, ".srdcr-readout").text)
+    assert _find(page, _ABOVE).text == str(steps.at(tau).n_above)
+
+
+def _next_change(steps: PrecisionSteps) -> tuple[float, str, int]:
+    """The τ on the slider's grid nearest to 0.90 at which another number of questions lies above; key and presses."""
+    for presses in range(1, 91):
+        for key, tau in ((Keys.ARROW_LEFT, 0.90 - presses / 100), (Keys.ARROW_RIGHT, 0.90 + presses / 100)):
+            if tau <= 1 and steps.at(round(tau, 6)).n_above != steps.at(0.90).n_above:
+                return round(tau, 6), key, presses
+    raise AssertionError("no τ changes anything: every confidence is the same")

@@ -1,0 +1,153 @@
+"""The claims of section 4: each rule on both sides, each number by hand where it is not another measure's."""
+
+from __future__ import annotations
+
+import math
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from srdcr_lab.measures import CLAIMS, claims_checklist, claims_html, compare, offset_slopes
+from srdcr_lab.measures import evidence as on
+from srdcr_lab.measures.claims import Claim, Relation, Standing
+from srdcr_lab.measures.evidence import Evidence
+from srdcr_lab.records import KnowledgeCategory, Level
+from tests.simulated import simulated
+from tests.test_preference import row
+
+RECORDS = simulated(120, ("acvd", "symmetric"))
+
+
+@pytest.mark.parametrize(
+    ("relation", "interval", "standing"),
+    [
+        (Relation.ABOVE, (0.71, 0.9), Standing.HOLDS),
+        (Relation.ABOVE, (0.6, 0.9), Standing.CANNOT_TELL),
+        (Relation.ABOVE, (0.5, 0.69), Standing.DOES_NOT),
+        (Relation.BELOW, (0.5, 0.69), Standing.HOLDS),
+        (Relation.BELOW, (0.71, 0.9), Standing.DOES_NOT),
+        (Relation.AT_MOST, (0.7, 0.7), Standing.HOLDS),
+        (Relation.AT_MOST, (0.71, 0.8), Standing.DOES_NOT),
+        (Relation.WITHIN, (-0.6, 0.6), Standing.HOLDS),
+        (Relation.WITHIN, (0.6, 0.8), Standing.CANNOT_TELL),
+        (Relation.WITHIN, (-0.9, -0.8), Standing.DOES_NOT),
+        (Relation.ABOVE, (math.nan, math.nan), Standing.CANNOT_TELL),
+    ],
+)
+def test_a_claim_holds_where_its_whole_interval_does(
+    relation: Relation, interval: tuple[float, float], standing: Standing
+) -> None:
+    claim = Claim("x", "", "", "", lambda _: Evidence(), relation, 0.7)
+    assert claim.standing(Evidence(low=interval[0], high=interval[1])) is standing
+
+
+def test_every_claim_has_a_number_where_everything_was_run() -> None:
+    table = claims_checklist(RECORDS)
+    assert list(table["claim"]) == [claim.key for claim in CLAIMS]
+    assert table["claim"].is_unique
+    assert table.loc[table["value"].isna(), "claim"].tolist() == []
+    assert (table["n"] >= table["n_questions"]).all()
+    inside = (table["low"] <= table["value"] + 1e-9) & (table["value"] <= table["high"] + 1e-9)
+    assert table.loc[~inside, "claim"].tolist() == []
+
+
+def test_what_was_not_run_cannot_tell_and_says_so() -> None:
+    table = claims_checklist(RECORDS[RECORDS["method"] == "few_shot"]).set_index("claim")
+    assert table.loc["4.4f", ["standing", "n", "note"]].tolist() == ["cannot tell", 0, "sr_dcr was not run"]
+    assert table.loc["4.4a", "standing"] == "holds"
+
+
+def test_nothing_at_all_is_a_checklist_that_cannot_tell() -> None:
+    no_category = RECORDS.assign(knowledge_category=None, self_confidence=float("nan"))
+    table = claims_checklist(no_category[no_category["level"] == "standard"]).set_index("claim")
+    assert table.loc[["4.1a", "4.1b", "4.2a", "4.3b", "4.4k"], "standing"].tolist() == ["cannot tell"] * 5
+
+
+def test_differences_are_those_of_a_comparison() -> None:
+    one = RECORDS[RECORDS["design"] != "symmetric"]
+    found, other = on.difference(one, "sr_dcr", "naive_debate", "overall"), compare(one, "sr_dcr", "naive_debate")
+    assert (found.value, found.low, found.high, found.n) == (other.difference, other.low, other.high, other.n)
+
+
+def test_the_slope_is_that_of_the_slopes() -> None:
+    table = offset_slopes(RECORDS).set_index("knowledge_category")
+    assert on.offset_slope(RECORDS, KnowledgeCategory.HIGHLY_KNOWN).value == table.loc["HIGHLY_KNOWN", "slope"]
+
+
+def test_each_run_and_model_has_its_own_checklist() -> None:
+    two = pd.concat([RECORDS, RECORDS.assign(model="other")])
+    assert claims_checklist(two)["model"].value_counts().tolist() == [len(CLAIMS)] * 2
+
+
+def correct(question: str, offset: float, method: str, right: bool) -> dict[str, object]:
+    return row(question, offset, "1890", "1900" if right else "1800", method=method)
+
+
+def records(*rows: dict[str, object]) -> pd.DataFrame:
+    return pd.DataFrame(rows).astype({"correct": "boolean", "prior_correct": "boolean"})
+
+
+def test_gap_by_hand() -> None:
+    rows = [correct(q, 0, "few_shot", True) for q in "abcd"] + [correct(q, 20, "few_shot", q == "a") for q in "abcd"]
+    assert on.gap(records(*rows), "few_shot").value == pytest.approx(1 - 1 / 4)
+
+
+def test_level_contrast_by_hand() -> None:
+    """Subtle: A 0 of 2, B 2 of 2. Blatant: A 1 of 2, B 1 of 2. −1 − 0."""
+    blatant = {"level": "blatant"}
+    rows = [correct(q, 20, m, m == "b") for q in "pq" for m in "ab"]
+    rows += [correct(q, 200, m, q == "r") | blatant for q in "rs" for m in "ab"]
+    found = on.level_contrast(records(*rows), "a", "b", Level.SUBTLE, Level.BLATANT)
+    assert found.value == pytest.approx(-1)
+
+
+def test_prior_bias_contrast_by_hand() -> None:
+    """True passages of questions it gets wrong: A keeps to its prior answer once in four, B twice: 1/4 − ½ · 2/4."""
+    rows = [row(q, 0, "1890", "1890" if q in kept else "1900", method=m)
+            for m, kept in (("a", "w"), ("b", "wx")) for q in "wxyz"]  # fmt: skip
+    assert on.prior_bias_contrast(records(*rows), "a", "b", 0.5).value == pytest.approx(0)
+
+
+def test_prior_preference_change_by_hand() -> None:
+    """On false passages both answered: A keeps to the prior on 1 of 3, B on 2 of 3; d has no answer of A's."""
+    answers = {
+        "a": {"p": "1890", "q": "1920", "r": "1920", "d": None},
+        "b": {"p": "1890", "q": "1890", "r": "1920", "d": "1890"},
+    }
+    rows = [row(q, 20, "1890", final, method=m) for m, given in answers.items() for q, final in given.items()]
+    found = on.prior_preference_change(records(*rows), "a", "b")
+    assert (found.value, found.n) == (pytest.approx(-1 / 3), 3)
+
+
+def test_highly_known_counts_questions_once_and_by_confidence() -> None:
+    rows = [row(q, offset, "1900", "1900", self_confidence=c, knowledge_category=k)
+            for q, c, k in (("a", 0.95, "HIGHLY_KNOWN"), ("b", 0.92, "UNKNOWN"), ("c", 0.5, "UNKNOWN"))
+            for offset in (0, 20)]  # fmt: skip
+    above, below = on.highly_known(records(*rows), at_least=0.9), on.highly_known(records(*rows), below=0.7)
+    assert (above.value, above.n, below.value, below.n) == (0.5, 2, 0.0, 1)
+
+
+def test_the_least_over_the_offsets_needs_every_offset() -> None:
+    """Ahead of few-shot by 1 on every question at 20, behind by 1 at 200: the least is −1, and so is its high end."""
+    rows = [correct(f"{q}{o}", o, m, (m == "sr_dcr") == (o == 20)) for q in range(20) for o in (20, 200)
+            for m in ("sr_dcr", "few_shot")]  # fmt: skip
+    found = on.least_over_strata(records(*rows), "sr_dcr")
+    assert found.value == -1
+    assert found.high < 0
+
+
+def test_more_calls_by_hand() -> None:
+    rows = records(*(row(q, 0, "1", "1", method=m, calls_alone=c) for q in "ab" for m, c in (("a", 21), ("b", 20))))
+    found = on.more_calls(rows, "a", "b")
+    assert (found.value, found.low, found.high) == (1, 1, 1)
+
+
+def test_the_checklist_as_html_is_escaped() -> None:
+    table = claims_checklist(RECORDS).head(2)
+    table["note"] = "<script>alert(1)</script>"
+    tags: list[str] = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, _: tags.append(tag)  # type: ignore[method-assign]
+    parser.feed(claims_html(table))
+    assert set(tags) == {"table", "thead", "tr", "th", "tbody", "td", "b"}

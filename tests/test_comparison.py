@@ -1,0 +1,194 @@
+"""Paired comparisons by hand, and against scipy, statsmodels and brute force."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+from statsmodels.stats.multitest import multipletests
+
+from srdcr_lab.measures import compare, compare_all, factor_effects, holm, matched_odds_ratio, sign_flip_test
+from srdcr_lab.measures.paired_tests import mcnemar_exact
+from srdcr_lab.records import BadInput
+from tests.simulated import simulated
+
+
+def row(question: str, method: str, correct: bool | None, level: str = "subtle", **more: Any) -> dict[str, Any]:
+    return {"model": "m", "method": method, "design": None, "question_id": question, "level": level,
+            "item_id": f"{question}/{level}", "correct": correct, "verdict": None} | more  # fmt: skip
+
+
+def frame(*rows: dict[str, Any]) -> pd.DataFrame:
+    return pd.DataFrame(rows).astype({"correct": "boolean"})
+
+
+def two_methods(a: str, b: str, level: str = "subtle") -> pd.DataFrame:
+    """Answers of methods a and b, one question a letter: r(ight), w(rong), m(issing)."""
+    means = {"r": True, "w": False, "m": None}
+    return frame(
+        *(row(f"q{i}", "a", means[x], level) for i, x in enumerate(a)),
+        *(row(f"q{i}", "b", means[x], level) for i, x in enumerate(b)),
+    )
+
+
+def test_a_comparison_by_hand() -> None:
+    """Eight questions: A right on 6, B on 3; A alone on 4, B alone on 1; a missing answer counts as wrong."""
+    found = compare(two_methods("rrrrrrwm", "rrwwwmrw"), "a", "b", condition="perturbed")
+    assert (found.n, found.n_questions, found.n_unpaired) == (8, 8, 0)
+    assert (found.mean_a, found.mean_b) == (6 / 8, 3 / 8)
+    assert found.difference == pytest.approx(3 / 8)
+    assert (found.only_a, found.only_b, found.odds_ratio) == (4, 1, 4.0)
+    assert found.p_value == pytest.approx(binomtest(1, 5).pvalue)  # with ±1 alone, sign flips are the sign test
+    assert found.p_mcnemar == pytest.approx(binomtest(1, 5).pvalue)
+
+
+def test_overall_is_macro_over_true_and_false_passages() -> None:
+    """True: A 1 of 1, B 0 of 1. False: A 0 of 3, B 1 of 3. Difference (1 − 1/3) / 2."""
+    records = pd.concat([two_methods("r", "w", "standard"), two_methods("www", "rww")])
+    found = compare(records, "a", "b")
+    assert found.difference == pytest.approx((1 - 1 / 3) / 2)
+    assert found.mean_a == pytest.approx(1 / 2)
+    assert math.isnan(found.p_mcnemar)  # question q0 has two items
+
+
+def test_items_that_one_method_lacks_are_counted_and_left_out() -> None:
+    records = two_methods("rrr", "www").iloc[:-1]
+    found = compare(records, "a", "b", condition="perturbed")
+    assert (found.n, found.n_unpaired) == (2, 1)
+
+
+def test_no_pair_is_nan_with_n_0() -> None:
+    found = compare(two_methods("rr", ""), "a", "b", condition="perturbed")
+    assert found.n == 0
+    assert all(math.isnan(value) for value in (found.difference, found.low, found.p_value, found.odds_ratio))
+
+
+def test_several_rows_for_an_item_are_bad_input() -> None:
+    twice = pd.concat([two_methods("rr", "rw")] * 2)
+    with pytest.raises(BadInput, match="several rows for an item"):
+        compare(twice, "a", "b")
+
+
+# -- the sign-flip test ----------------------------------------------------------------------------------------------
+
+
+def test_sign_flips_against_every_pattern_of_signs() -> None:
+    """Clusters of unequal size, enumerated by hand: 2⁵ patterns of whole clusters."""
+    d = np.array([1, 1, 0, -1, 1, 1, 0, 1.0])
+    clusters = np.array([0, 0, 1, 1, 2, 3, 3, 4])
+    totals = np.array([d[clusters == c].sum() for c in range(5)])
+    patterns = np.array(list(product([-1, 1], repeat=5)))
+    by_hand = np.mean(np.abs(patterns @ totals) >= abs(totals.sum()) - 1e-9)
+    assert sign_flip_test(d, clusters) == pytest.approx(by_hand)
+
+
+def test_macro_sign_flips_weigh_the_strata_equally() -> None:
+    d, clusters, strata = np.array([1.0, 1, 1, -1, 1]), [0, 1, 2, 0, 1], [0, 0, 0, 1, 1]
+    weight = np.array([1 / 6] * 3 + [1 / 4] * 2) * d
+    totals = np.array([weight[0] + weight[3], weight[1] + weight[4], weight[2]])
+    patterns = np.array(list(product([-1, 1], repeat=3)))
+    by_hand = np.mean(np.abs(patterns @ totals) >= abs(totals.sum()) - 1e-9)
+    assert sign_flip_test(d, clusters, strata) == pytest.approx(by_hand)
+
+
+def test_many_sign_flips_agree_with_the_sign_test() -> None:
+    d = np.array([1.0] * 30 + [-1.0] * 14 + [0.0] * 200)
+    assert sign_flip_test(d, range(244)) == pytest.approx(binomtest(14, 44).pvalue, abs=0.006)
+
+
+def test_repeating_each_item_does_not_make_a_difference_surer() -> None:
+    d = np.array([1.0] * 5 + [-1.0])
+    assert sign_flip_test(np.tile(d, 4), np.tile(range(6), 4)) == sign_flip_test(d, range(6))
+
+
+def test_no_difference_has_p_1_and_no_value_has_none() -> None:
+    assert sign_flip_test([0.0, 0.0], [0, 1]) == 1
+    assert math.isnan(sign_flip_test([], []))
+
+
+def test_p_values_are_uniform_where_methods_are_alike() -> None:
+    """300 comparisons of two equally good methods on clusters of three: about one in twenty below .05."""
+    rng = np.random.default_rng(0)
+    clusters = np.repeat(np.arange(20), 3)
+    p = [sign_flip_test(rng.choice([-1.0, 0, 1], 20)[clusters], clusters, n_flips=499, seed=i) for i in range(300)]
+    assert 0.02 < np.mean(np.array(p) < 0.05) < 0.09
+
+
+# -- effect sizes, Holm ----------------------------------------------------------------------------------------------
+
+
+def test_exact_interval_of_the_matched_odds_ratio() -> None:
+    """12 to 4: the exact interval of 12/16 as odds."""
+    a, b = np.array([1] * 12 + [0] * 4 + [1] * 9), np.array([0] * 12 + [1] * 4 + [1] * 9)
+    share = binomtest(12, 16).proportion_ci(method="exact")
+    expected = (3.0, share.low / (1 - share.low), share.high / (1 - share.high))
+    assert matched_odds_ratio(a, b, range(25)) == pytest.approx(expected)
+
+
+def test_clustered_odds_ratio_has_a_robust_interval() -> None:
+    """Each discordant pair four times in its question: the interval of the pairs once, not one of half the width."""
+    a, b = np.array([1] * 12 + [0] * 6), np.array([0] * 12 + [1] * 6)
+    _, low, high = matched_odds_ratio(np.tile(a, 4), np.tile(b, 4), np.tile(range(18), 4))
+    once = math.sqrt(1 / 12 + 1 / 6)  # standard error of the log odds of 18 independent pairs
+    assert (math.log(high) - math.log(low)) / (2 * 1.959964) == pytest.approx(once, rel=1e-6)
+
+
+@pytest.mark.parametrize(("only_a", "only_b"), [(0, 0), (5, 1), (0, 8)])
+def test_mcnemar_is_the_binomial_test(only_a: int, only_b: int) -> None:
+    expected = binomtest(only_a, only_a + only_b).pvalue if only_a + only_b else 1.0
+    assert mcnemar_exact(only_a, only_b) == pytest.approx(expected)
+
+
+def test_holm_by_hand() -> None:
+    """.01 × 3, then max(.03, .02 × 2), then max(.04, .5); a missing p is not of the family."""
+    assert holm([0.02, 0.5, np.nan, 0.01])[[0, 1, 3]] == pytest.approx([0.04, 0.5, 0.03])
+    assert math.isnan(holm([0.02, np.nan])[1])
+
+
+def test_a_family_is_all_comparisons_of_a_condition_without_golden() -> None:
+    table = compare_all(simulated(40), conditions=("perturbed",), others=["few_shot", "rci", "golden"])
+    family = table[table["b"] != "golden"]
+    assert family["p_holm"].tolist() == pytest.approx(multipletests(family["p_value"], method="holm")[1].tolist())
+    assert table.loc[table["b"] == "golden", "p_holm"].isna().all()
+    assert table["difference"].notna().all()
+
+
+# -- designs ---------------------------------------------------------------------------------------------------------
+
+
+def test_designs_are_compared_by_their_verdicts() -> None:
+    records = frame(
+        row("a", "sr_dcr", None, design="acvd", verdict="UNREASONABLE"),
+        row("b", "sr_dcr", None, design="acvd", verdict="UNPARSED"),
+        row("a", "sr_dcr", None, design="symmetric", verdict="REASONABLE"),
+        row("b", "sr_dcr", None, design="symmetric", verdict="REASONABLE"),
+    )
+    found = compare(records, "acvd", "symmetric", column="design", condition="perturbed", name="verdict_right")
+    assert (found.mean_a, found.mean_b, found.only_a) == (0.5, 0.0, 1)
+
+
+def test_a_factors_effect_is_over_the_pairs_that_differ_in_it_alone() -> None:
+    """Two factors, four designs: seeing nothing is right on q0 and q1, seeing all on q0 alone, whatever the order."""
+    designs = {f"{sees}/{order}": {"sees": sees, "order": order} for sees in ("never", "always") for order in "cd"}
+    rows = [
+        row(question, "sr_dcr", None, design=name, verdict="UNREASONABLE" if right else "REASONABLE")
+        for name, factors in designs.items()
+        for question, right in (("q0", True), ("q1", factors["sees"] == "never"))
+    ]
+    table = factor_effects(frame(*rows), designs, condition="perturbed").set_index("factor")
+    assert table["n_pairs"].to_dict() == {"sees": 2, "order": 2}
+    assert table.loc["sees", ["a", "b"]].tolist() == ["always", "never"]
+    assert table.loc["sees", ["mean_a", "mean_b", "difference"]].tolist() == [0.5, 1.0, -0.5]
+    assert table.loc["order", "difference"] == 0
+
+
+def test_designs_of_several_runs_are_compared_across_the_runs() -> None:
+    records = simulated(20, ("acvd", "symmetric"))
+    split = records.assign(run=records["design"].fillna("other"))
+    table = compare_all(split[split["method"] == "sr_dcr"], "acvd", column="design", name="verdict_right")
+    assert table["n"].tolist() == [20, 20, 40]

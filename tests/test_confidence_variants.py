@@ -1,0 +1,148 @@
+"""Which tokens count, kinds beside each other, and self-consistency from fewer draws."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, sequence
+from srdcr_lab.measures.confidence_variants import compared_at, confidence_variants
+from srdcr_lab.measures.consistency_draws import agreement_matrix, consistency_by_draws
+from srdcr_lab.protocols import Answer
+from srdcr_lab.protocols.confidence import answer_logprobs
+from srdcr_lab.records import AnswerType, Completion, Item
+
+TOKENS, PROBABILITIES = ["In ", "18", "74", "."], [0.5, 0.9, 0.4, 0.8]
+
+
+def reply(**changes: object) -> dict[str, object]:
+    usual = {"question_id": "q", "stream": "greedy", "draw": 0, "text": "In 1874.", "answer": "1874", "correct": True}
+    return {**usual, "tokens": TOKENS, "logprobs": np.log(PROBABILITIES), **changes}
+
+
+def by_variant(*replies: dict[str, object]) -> pd.Series:
+    found = confidence_variants(pd.DataFrame(replies), {"q": "year"})
+    return found.set_index(["counted", "confidence_kind"])["confidence"]
+
+
+def test_by_hand() -> None:
+    found = by_variant(reply())
+    assert found["answer", "mean_logprob"] == pytest.approx(math.sqrt(0.9 * 0.4))
+    assert found["answer", "sequence"] == pytest.approx(0.36)
+    assert found["answer", "mean_probability"] == pytest.approx(0.65)
+    assert found["reply", "sequence"] == pytest.approx(0.5 * 0.9 * 0.4 * 0.8)
+    assert found["reply", "mean_probability"] == pytest.approx(0.65)
+    assert found["first"].tolist() == pytest.approx([0.5] * 3)
+    assert "reply_and_end" not in found.index
+
+
+def test_with_the_end_marker() -> None:
+    found = by_variant(reply(end_logprob=math.log(0.1)))
+    assert found["reply_and_end", "mean_logprob"] == pytest.approx((0.5 * 0.9 * 0.4 * 0.8 * 0.1) ** (1 / 5))
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "value", "answer_type"),
+    [
+        ("In 1874.", TOKENS, "1874", "year"),
+        ("1874", ["18", "74"], "1874", "year"),
+        (" Rome \n", [" ", "Rome", " \n"], "Rome", "city"),
+        ("It was Marie Curie, born Skłodowska.", ["It was ", "Marie", " Curie", ", born Skłodowska."], "Curie", "name"),
+        ("no idea", ["no", " idea"], None, "year"),
+    ],
+)
+def test_answer_tokens_are_those_of_the_protocol(
+    text: str, tokens: list[str], value: str | None, answer_type: str
+) -> None:
+    """The confidence that a run computes, from the same reply."""
+    logprobs = tuple(np.log(np.linspace(0.3, 0.9, len(tokens))))
+    completion = Completion(text=text, tokens=tuple(tokens), logprobs=logprobs)
+    item = Item(
+        item_id="i",
+        question_id="q",
+        question="?",
+        gold_answer="1874",
+        context="?",
+        claimed_answer="1874",
+        answer_type=AnswerType(answer_type),
+    )
+    chosen = answer_logprobs(Answer(value, completion), item)
+    row = reply(text=text, tokens=tokens, logprobs=logprobs, answer=value)
+    found = confidence_variants(pd.DataFrame([row]), {"q": answer_type}).set_index(["counted", "confidence_kind"])
+    assert found.loc[("answer", "mean_logprob"), "n_tokens"] == len(chosen)
+    for kind, mean in (("mean_logprob", mean_logprob), ("sequence", sequence), ("mean_probability", mean_probability)):
+        assert found.loc[("answer", kind), "confidence"] == pytest.approx(mean(chosen))
+
+
+def test_without_log_probabilities() -> None:
+    found = by_variant(reply(tokens=None, logprobs=None))
+    assert found.isna().all()
+    assert len(found) == 9
+
+
+def test_sampled_replies_are_another_stream() -> None:
+    assert confidence_variants(pd.DataFrame([reply(stream="knowledge")])).empty
+
+
+# -- beside each other -----------------------------------------------------------------------------------------------
+
+
+def test_two_kinds_by_hand() -> None:
+    """Four questions have both; the second and the fourth are on other sides of 0.9."""
+    kinds = pd.DataFrame({"a": [0.95, 0.92, 0.5, 0.1, 0.9], "b": [0.99, 0.80, 0.6, 0.91, None]})
+    row = compared_at(kinds, 0.9).iloc[0]
+    assert (row["first"], row["second"], row["n"], row["n_flipped"], row["flipped"]) == ("a", "b", 4, 2, 0.5)
+    assert row["spearman"] == pytest.approx(spearmanr(kinds["a"][:4], kinds["b"][:4]).statistic)
+    assert row["low"] <= row["spearman"] <= row["high"]
+    assert 0 < row["flipped_low"] < 0.5 < row["flipped_high"] < 1
+
+
+def test_every_pair_once() -> None:
+    kinds = pd.DataFrame(np.random.default_rng(0).random((10, 4)), columns=list("abcd"))
+    assert len(compared_at(kinds, n_boot=10)) == 6
+
+
+def test_nothing_to_compare() -> None:
+    row = compared_at(pd.DataFrame({"a": [None, 0.5], "b": [0.5, None]}, dtype=float)).iloc[0]
+    assert row["n"] == 0
+    assert row[["spearman", "flipped", "flipped_low"]].isna().all()
+
+
+# -- fewer draws -----------------------------------------------------------------------------------------------------
+
+
+def test_agreement_with_the_greedy_answer() -> None:
+    draws = [reply(stream="self_consistency", draw=i, answer=answer) for i, answer in enumerate(["1874", "1875", None])]
+    matrix = agreement_matrix(pd.DataFrame([reply(), *draws]), {"q": "year"})
+    assert matrix.loc["q"].tolist() == [True, False, False]
+    assert agreement_matrix(pd.DataFrame([reply(answer=None), *draws]), {"q": "year"}).empty
+
+
+@pytest.mark.parametrize("agreeing", [0, 4, 5, 6])
+def test_fewer_draws_by_enumeration(agreeing: int) -> None:
+    draws = np.arange(6) < agreeing
+    found = consistency_by_draws([draws], tau=0.8, sizes=(1, 3, 6)).set_index("size")
+    for size in (1, 3, 6):
+        shares = [draws[list(subset)].mean() for subset in combinations(range(6), size)]
+        flipped = np.mean([(share >= 0.8) != (draws.mean() >= 0.8) for share in shares])
+        assert found.loc[size, "flipped"] == pytest.approx(flipped)
+        assert found.loc[size, "difference"] == pytest.approx(np.mean(np.abs(np.array(shares) - draws.mean())))
+
+
+def test_fifteen_of_sixteen() -> None:
+    """What τ = 0.90 means for 16 draws, and for 8: all of them."""
+    found = consistency_by_draws(np.ones((3, 16)), sizes=(8, 16))
+    assert found["least_agreeing"].tolist() == [8, 15]
+    assert found["flipped"].tolist() == pytest.approx([0, 0])
+    assert consistency_by_draws(np.ones((3, 16)), tau=1.01, sizes=(8,))["least_agreeing"].tolist() == [9]
+
+
+def test_no_question() -> None:
+    found = consistency_by_draws(np.ones((0, 16)), sizes=(8,))
+    assert found["n"].tolist() == [0]
+    assert found[["difference", "flipped", "low"]].isna().all().all()

@@ -1,0 +1,287 @@
+"""The measures of the CFMAD paper on tables written by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from srdcr_lab.measures import jeffreys_interval
+from srdcr_lab.measures.counterfactual import (
+    by_number,
+    candidate_recall,
+    debate_ends,
+    macro_f1,
+    overconfidence,
+    position_effect,
+    stance_changes,
+    table_1,
+    table_3,
+)
+
+Turns = list[dict[str, Any]]
+
+
+def record(question: str, method: str, final: str | None, gold: str = "B", **columns: Any) -> dict[str, Any]:
+    return {
+        "item_id": question, "question_id": question, "model": "scripted", "method": method, "answer_type": "option",
+        "gold_answer": gold, "final_answer": final, "correct": None if final is None else final == gold,
+        "missing": "unparsed" if final is None else None, "n_options": 5, "calls_alone": 1, "prompt_tokens": 90,
+        "completion_tokens": 10, **columns,
+    }  # fmt: skip
+
+
+def spoken(question: str, method: str, *said: tuple[str, str, int, str | None, str | None]) -> Turns:
+    """Turns from (role, speaker, round, stance, stated answer)."""
+    return [
+        {"item_id": question, "question_id": question, "method": method, "position": place, "role": role,
+         "speaker": speaker, "round": round_, "stance": stance, "stated_answer": stated}
+        for place, (role, speaker, round_, stance, stated) in enumerate(said)
+    ]  # fmt: skip
+
+
+def agents(question: str, method: str, names: Sequence[str], stated: Sequence[str | None]) -> Turns:
+    return spoken(question, method, *[("agent", name, 0, None, each) for name, each in zip(names, stated, strict=True)])
+
+
+def debate(question: str, method: str, held: dict[str, str | None]) -> Turns:
+    """One round: each stance opens, is attacked, and says what it holds."""
+    openings = [("defender", stance, 0, stance, None) for stance in held]
+    replies = [each for stance, answer in held.items()
+               for each in (("critic", stance, 1, stance, None), ("defender", stance, 1, stance, answer))]  # fmt: skip
+    return spoken(question, method, *openings, *replies)
+
+
+def tables(records: Sequence[dict[str, Any]], turns: Turns) -> tuple[pd.DataFrame, pd.DataFrame]:
+    columns = ["item_id", "question_id", "method", "position", "role", "speaker", "round", "stance", "stated_answer"]
+    typed = pd.DataFrame(records or [record("none", "none", "B")]).astype({"correct": "boolean"})
+    return typed.iloc[: len(records)], pd.DataFrame(turns, columns=columns)
+
+
+# -- overconfidence, section 2.2 --------------------------------------------------------------------------------------
+
+
+def test_reflection_is_overconfident_where_the_revision_repeats_the_initial_error() -> None:
+    names = ["cot", "feedback", "revision"]
+    said = {"same": ["A", None, "A"], "other": ["C", None, "A"], "unread": [None, None, "A"], "right": ["B", None, "B"]}
+    turns = [turn for question, stated in said.items() for turn in agents(question, "self_reflection", names, stated)]
+    finals = {"same": "A", "other": "A", "unread": "A", "right": "B", "gone": None}
+    found = overconfidence(*tables([record(q, "self_reflection", final) for q, final in finals.items()], turns))
+    (row,) = found.to_dict("records")
+    assert (row["n"], row["n_overconfident"], row["n_missing"]) == (3, 1, 1)
+    assert row["share"] == pytest.approx(1 / 3)
+    assert [row["low"], row["high"]] == pytest.approx([float(end) for end in jeffreys_interval(1, 3)])
+
+
+@pytest.mark.parametrize(
+    ("votes", "overconfident"),
+    [("AAAAAAA", 1), ("AAAAAAC", 1), ("AAAAACC", 0), ("AAAAAA?", 1), ("AAAAA??", 0), ("ACACACA", 0)],
+)
+def test_self_consistency_is_overconfident_from_six_of_seven(votes: str, overconfident: int) -> None:
+    stated = [None if vote == "?" else vote for vote in votes]
+    turns = agents("q", "self_consistency", [f"vote-{i}" for i in range(7)], stated)
+    found = overconfidence(*tables([record("q", "self_consistency", "A")], turns))
+    assert found["n_overconfident"].tolist() == [overconfident]
+
+
+@pytest.mark.parametrize(("method", "name"), [("mad", "agent"), ("self_contrast", "view")])
+@pytest.mark.parametrize(("stated", "overconfident"), [("AAA", 1), ("AAC", 0), ("BBB", 0), ("AA?", 0)])
+def test_agents_and_views_are_overconfident_where_all_three_begin_with_the_same_error(
+    method: str, name: str, stated: str, overconfident: int
+) -> None:
+    initial = [None if each == "?" else each for each in stated]
+    turns = agents("q", method, [f"{name}-{i}" for i in range(3)], initial)
+    later = agents("q", method, [f"{name}-{i}" for i in range(3)], ["C", "C", "C"])
+    turns += [turn | {"round": 1, "position": 3 + i} for i, turn in enumerate(later)]
+    found = overconfidence(*tables([record("q", method, "A")], turns))
+    assert found["n_overconfident"].tolist() == [overconfident]
+
+
+def test_without_an_error_there_is_no_share_and_other_methods_have_none() -> None:
+    rows = [record("q", "mad", "B"), record("q", "cfmad", "A")]
+    found = overconfidence(*tables(rows, agents("q", "mad", ["agent-0", "agent-1", "agent-2"], "BBB")))
+    assert found["method"].tolist() == ["mad"]
+    assert (found["n"].tolist(), math.isnan(found["share"][0])) == ([0], True)
+
+
+# -- debates, Figures 4 and 5 -----------------------------------------------------------------------------------------
+
+HELD: dict[str, tuple[dict[str, str | None], str | None]] = {
+    "convinced": ({"true": "true", "false": "true"}, "true"),
+    "misled": ({"false": "false", "true": "false"}, "false"),
+    "settled": ({"true": "true", "false": "false"}, "true"),
+    "mistaken": ({"true": "true", "false": "false"}, "false"),
+    "crossed": ({"true": "false", "false": "true"}, "true"),
+    "silent": ({"true": "true", "false": None}, None),
+}
+
+
+def debated() -> tuple[pd.DataFrame, pd.DataFrame]:
+    rows = [record(question, "cfmad", final, gold="true", n_options=2) for question, (_, final) in HELD.items()]
+    rows.append(record("failed", "cfmad", None, gold="true"))
+    return tables(rows, [turn for question, (held, _) in HELD.items() for turn in debate(question, "cfmad", held)])
+
+
+def test_the_ends_of_debates_are_shares_of_all_debated_and_sum_to_one() -> None:
+    found = debate_ends(*debated()).set_index("end")
+    shares = found["share"] * 6
+    assert shares.to_dict() == pytest.approx(
+        {"valid_change": 1, "invalid_change": 1, "judge_right": 2, "judge_wrong": 1, "judge_missing": 1}
+    )
+    assert found["share"].sum() == pytest.approx(1)
+    assert set(found["n"]) == {6}
+    assert set(found["n_undebated"]) == {1}
+
+
+def test_right_and_wrong_stances_that_change() -> None:
+    """Right ones change in "misled" and "crossed", wrong ones in "convinced" and "crossed"; one reply is unread."""
+    found = stance_changes(*debated()).set_index("stance")
+    assert found.loc["right", ["n", "n_unread"]].tolist() == [6, 0]
+    assert found.loc["wrong", ["n", "n_unread"]].tolist() == [5, 1]
+    assert found["share"].to_dict() == pytest.approx({"right": 2 / 6, "wrong": 2 / 5})
+
+
+def test_of_several_rounds_the_last_reply_counts() -> None:
+    turns = debate("q", "cfmad", {"true": "false", "false": "false"})
+    for stance, place in (("true", 6), ("false", 7)):
+        turns.append(
+            turns[0] | {"speaker": stance, "stance": stance, "round": 2, "stated_answer": "true", "position": place}
+        )
+    found = debate_ends(*tables([record("q", "cfmad", "true", gold="true")], turns)).set_index("end")
+    assert found.loc["valid_change", "share"] == 1
+
+
+def test_a_direct_judge_has_no_debate_to_end() -> None:
+    turns = spoken("q", "direct_judge", ("defender", "A", 0, "A", None), ("defender", "B", 0, "B", None))
+    assert debate_ends(*tables([record("q", "direct_judge", "A")], turns)).empty
+
+
+# -- candidates -------------------------------------------------------------------------------------------------------
+
+
+def test_the_recall_of_candidates_is_over_the_questions_that_have_some() -> None:
+    rows = [record("hit", "cfmad", "B"), record("lost", "cfmad", "A"), record("miss", "cfmad", "C"),
+            record("agreed", "cfmad", "B"), record("none", "cfmad", None)]  # fmt: skip
+    turns = [
+        *debate("hit", "cfmad", {"A": "A", "B": "B"}),
+        *debate("lost", "cfmad", {"A": "A", "B": "B"}),
+        *debate("miss", "cfmad", {"A": "A", "C": "C"}),
+        *agents("agreed", "cfmad", ["cot-0", "cot-1", "cot-2"], ["B", "b", "B"]),
+        *agents("none", "cfmad", ["cot-0", "cot-1", "cot-2"], [None, None, None]),
+    ]
+    (row,) = candidate_recall(*tables(rows, turns)).to_dict("records")
+    assert (row["n"], row["n_without"], row["recall"]) == (4, 1, 0.75)
+    assert row["mean_candidates"] == pytest.approx(7 / 4)
+    assert row["accuracy_recalled"] == pytest.approx(2 / 3)
+
+
+def test_numbers_are_recalled_however_they_are_written() -> None:
+    rows = [record("sum", "cfmad", "1200", gold="1,200", answer_type="number")]
+    (row,) = candidate_recall(*tables(rows, debate("sum", "cfmad", {"1200": "1200", "7": "7"}))).to_dict("records")
+    assert row["recall"] == 1
+
+
+# -- the order of the stances -----------------------------------------------------------------------------------------
+
+
+def both_orders(finals: dict[str, tuple[str | None, str | None]]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A is read first by `cfmad` and last by `cfmad_swapped`."""
+    rows, turns = [], []
+    for question, (straight, swapped) in finals.items():
+        rows += [record(question, "cfmad", straight), record(question, "cfmad_swapped", swapped)]
+        turns += debate(question, "cfmad", {"A": "A", "B": "B"}) + debate(
+            question, "cfmad_swapped", {"B": "B", "A": "A"}
+        )
+    return tables(rows, turns)
+
+
+def test_a_judge_who_takes_what_it_reads_first_has_the_effect_one() -> None:
+    (row,) = position_effect(*both_orders({"x": ("A", "B"), "y": ("A", "B")})).to_dict("records")
+    assert (row["n"], row["changed"], row["first"], row["last"], row["effect"]) == (2, 1, 1, 0, 1)
+
+
+def test_a_judge_who_does_not_mind_the_order_has_none() -> None:
+    (row,) = position_effect(*both_orders({"x": ("A", "A"), "y": ("B", "B"), "z": ("D", "D")})).to_dict("records")
+    assert (row["changed"], row["effect"]) == (0, 0)
+    assert (row["first"], row["last"]) == pytest.approx((1 / 3, 1 / 3))
+    assert row["effect_low"] <= 0 <= row["effect_high"]
+
+
+def test_a_pair_without_an_answer_is_counted_and_left_out() -> None:
+    (row,) = position_effect(*both_orders({"x": ("A", None), "y": ("B", "A")})).to_dict("records")
+    assert (row["n"], row["n_missing"], row["effect"]) == (1, 1, -1)
+
+
+def test_one_order_alone_has_no_effect_to_measure() -> None:
+    assert position_effect(*tables([record("q", "cfmad", "A")], debate("q", "cfmad", {"A": "A", "B": "B"}))).empty
+
+
+# -- Table 1, Table 3, Figure 6 ---------------------------------------------------------------------------------------
+
+
+def test_macro_f1_by_hand() -> None:
+    """true: tp 2, fp 1, fn 1 → 4/6; false: tp 1, fp 0, fn 2 (one of them missing) → 2/4."""
+    gold = pd.Series(["true", "true", "true", "false", "false", "false"])
+    final = pd.Series(["true", "true", None, "true", "false", None], dtype=object)
+    found = macro_f1(gold, final, pd.Series(range(6)))
+    assert found["macro_f1"] == pytest.approx((4 / 6 + 2 / 4) / 2)
+    assert found["macro_f1_low"] < found["macro_f1"] < found["macro_f1_high"]
+
+
+def test_macro_f1_agrees_with_scikit_learn() -> None:
+    from sklearn.metrics import f1_score
+
+    rng = np.random.default_rng(0)
+    gold, final = (pd.Series(rng.choice(["true", "false"], 200)) for _ in range(2))
+    expected = f1_score(gold, final, average="macro")
+    assert macro_f1(gold, final, pd.Series(range(200)))["macro_f1"] == pytest.approx(expected)
+
+
+def test_macro_f1_of_nothing_is_none_and_of_no_error_has_an_interval() -> None:
+    nothing = pd.Series([], dtype=object)
+    assert math.isnan(macro_f1(nothing, nothing, nothing)["macro_f1"])
+    same = pd.Series(["true", "false"])
+    found = macro_f1(same, same, pd.Series([0, 1]))
+    assert found["macro_f1"] == 1
+    assert found["macro_f1_low"] < 1
+
+
+def test_table_1_has_macro_f1_for_claims_alone() -> None:
+    rows = [record("x", "cot", "true", gold="true"), record("y", "cot", None, gold="false"), record("x", "mad", "B")]
+    found = table_1(tables(rows, [])[0]).set_index("method")
+    assert found.loc["cot", ["n", "accuracy", "coverage", "n_unparsed"]].tolist() == [2, 0.5, 0.5, 1]
+    assert found.loc["cot", "macro_f1"] == pytest.approx((1 + 0) / 2)
+    assert math.isnan(found.loc["mad", "macro_f1"])
+
+
+def test_table_3_counts_prompts_and_tokens_of_what_ended() -> None:
+    rows = [
+        record("x", "mad", "B", calls_alone=10, prompt_tokens=900, completion_tokens=100),
+        record("y", "mad", "B", calls_alone=10, prompt_tokens=1800, completion_tokens=200),
+        record("z", "mad", None, missing="error", calls_alone=3),
+    ]
+    (row,) = table_3(tables(rows, [])[0]).to_dict("records")
+    assert (row["n"], row["n_error"], row["prompts_per_sample"], row["paper_prompts"]) == (2, 1, 10, 10)
+    assert (row["tokens_per_prompt"], row["tokens_per_sample"]) == (150, 1500)
+    assert row["tokens_per_sample_low"] == pytest.approx(1500 - 12.7062 * 500, rel=1e-4)
+
+
+def test_accuracy_by_number_of_stances_and_of_rounds() -> None:
+    finals = {"cfmad": "B", "cfmad_stances_3": "A", "cfmad_rounds_2": "B", "cfmad_swapped": "A", "cot": "A"}
+    rows, _ = tables([record("q", method, final) for method, final in finals.items()], [])
+    stances, rounds = by_number(rows, "stances"), by_number(rows, "rounds")
+    assert stances[["stances", "accuracy"]].to_numpy().tolist() == [[2, 1], [3, 0]]
+    assert rounds[["rounds", "accuracy"]].to_numpy().tolist() == [[1, 1], [2, 1]]
+
+
+def test_several_runs_are_told_apart() -> None:
+    records, turns = debated()
+    both = [frame.assign(run=name) for name in ("one", "two") for frame in (records,)]
+    spoken_in = [frame.assign(run=name) for name in ("one", "two") for frame in (turns,)]
+    found = debate_ends(pd.concat(both, ignore_index=True), pd.concat(spoken_in, ignore_index=True))
+    assert found.groupby("run")["share"].sum().tolist() == pytest.approx([1, 1])
+    assert set(found["n"]) == {6}

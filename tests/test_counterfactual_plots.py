@@ -1,0 +1,95 @@
+"""Figures and HTML of counterfactual debates draw what their tables hold."""
+
+from __future__ import annotations
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("agg")
+from matplotlib import pyplot as plt
+
+from srdcr_lab.plots.counterfactual import (
+    DebateEndsDisplay,
+    MethodsDisplay,
+    NumberDisplay,
+    OverconfidenceDisplay,
+)
+from srdcr_lab.records import AnswerType, Item, Option
+from srdcr_lab.widgets.stances import options_html, stances_html
+from tests.test_counterfactual_measures import agents, debate, debated, record, tables
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> object:
+    yield
+    plt.close("all")
+
+
+def test_methods_stand_one_a_row_with_what_was_answered() -> None:
+    rows, _ = tables([record("x", "cot", "B"), record("y", "cot", None), record("x", "mad", "B")], [])
+    display = MethodsDisplay.from_records(rows)
+    ax = display.plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["cot  (1/2 answered)", "mad  (1/1 answered)"]
+    assert ax.lines[0].get_xdata().tolist() == [0.5, 1.0]
+    assert ax.get_xlabel() == "share of questions that are right"
+
+
+def test_claims_are_drawn_by_macro_f1() -> None:
+    display = MethodsDisplay.from_records(debated()[0])
+    assert display.value == "macro_f1"
+    assert display.plot().get_xlabel() == "macro-F1"
+
+
+def test_the_parts_of_a_debates_bar_sum_to_one() -> None:
+    ax = DebateEndsDisplay.from_tables(*debated()).plot()
+    widths = [patch.get_width() for patch in ax.patches]
+    assert len(widths) == 5
+    assert sum(widths) == pytest.approx(1)
+    assert ax.get_yticklabels()[0].get_text() == "cfmad  (n = 6)"
+
+
+def test_overconfidence_names_its_errors() -> None:
+    turns = agents("q", "mad", ["agent-0", "agent-1", "agent-2"], ["A", "A", "A"])
+    ax = OverconfidenceDisplay.from_tables(*tables([record("q", "mad", "A")], turns)).plot()
+    assert ax.get_yticklabels()[0].get_text() == "mad  (errors: 1)"
+    assert ax.lines[0].get_xdata().tolist() == [1.0]
+
+
+@pytest.mark.parametrize("what", ["stances", "rounds"])
+def test_numbers_are_the_ticks(what: str) -> None:
+    finals = {"cfmad": "B", f"cfmad_{what}_3": "A"}
+    rows, _ = tables([record("q", method, final) for method, final in finals.items()], [])
+    ax = NumberDisplay.from_records(rows, what).plot()
+    assert ax.get_xticks().tolist() == [2 if what == "stances" else 1, 3]
+    assert ax.lines[0].get_ydata().tolist() == [1, 0]
+
+
+def test_nothing_to_draw_is_an_empty_figure() -> None:
+    rows, turns = tables([record("q", "cot", "B")], [])
+    assert not DebateEndsDisplay.from_tables(rows, turns).plot().patches
+    assert not np.size(OverconfidenceDisplay.from_tables(rows, turns).plot().lines[0].get_xdata())
+    assert NumberDisplay.from_records(rows, "stances").table.empty
+    NumberDisplay.from_records(rows, "stances").plot()
+
+
+def test_the_html_of_a_debate_goes_stance_by_stance_and_is_escaped() -> None:
+    _, turns = tables([], debate("q", "cfmad", {"A": "A", "B": "B"}))
+    turns = turns.assign(text="<script>alert(1)</script>", saw_turns=[[]] * len(turns))
+    html = stances_html(turns, "q")
+    assert html.index("Stance: A") < html.index("Stance: B")
+    assert "<script>" not in html
+    assert html.count("&lt;script&gt;") == 6
+    assert "There is no turn of mad" in stances_html(turns, "q", "mad")
+
+
+def test_the_right_option_is_marked_and_hostile_text_is_inert() -> None:
+    item = Item(
+        item_id="q", question_id="q", question="Where <b>?", gold_answer="B", context="", claimed_answer="B",
+        answer_type=AnswerType.OPTION,
+        options=(Option(label="A", text="<i>x</i>"), Option(label="B", text="a library")),
+    )  # fmt: skip
+    html = options_html(item)
+    assert "<b>B. a library (right)</b>" in html
+    assert "<i>" not in html
+    assert "Where &lt;b&gt;?" in html

@@ -1,0 +1,251 @@
+"""Debate designs as a factorial: told debaters, judges in several draws, economies, grids, models by role."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from srdcr_lab import Study
+from srdcr_lab.data import ItemSet
+from srdcr_lab.protocols import DESIGNS, Choices, DebateDesign, Outcome, choices, factorial, majority_verdict, sr_dcr
+from srdcr_lab.protocols.design import Order, Sees
+from srdcr_lab.records import BadInput, Decision, Missing, Request, Role, Verdict
+from srdcr_lab.records.plain import from_plain
+from tests.scripted import (
+    REASONABLE,
+    SURE,
+    UNREASONABLE,
+    UNSURE,
+    ScriptedModel,
+    by_round,
+    exemplars,
+    item,
+    question_of,
+    reader,
+    setup_of,
+)
+
+R, U, X = Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED
+TRUE, FALSE = item(1874), item(1934)  # the model remembers 1874 and reads what the passage says
+ACVD = DESIGNS["acvd"]
+
+
+def outcome_of(model: ScriptedModel, of: Any = FALSE, **design: Any) -> Outcome:
+    return asyncio.run(sr_dcr(of, setup_of(model, Choices(design=replace(ACVD, **design)), of)))
+
+
+# Told debaters -------------------------------------------------------------------------------------------------------
+
+
+def told(**script: Any) -> ScriptedModel:
+    return reader(defender_told="1934. It says so.", critic_told="1874. I am certain.", **script)
+
+
+def test_told_debaters_are_given_the_context_and_the_prior_answer_to_defend() -> None:
+    model = told(answer_from_memory=SURE)
+    outcome = outcome_of(model, debaters_told=True)
+    assert (model.asked("defender"), model.asked("critic")) == ([], [])
+    assert model.calls == 20  # prior and context answers are asked once
+    for kind, answer in (("defender_told", "1934"), ("critic_told", "1874")):
+        assert len(model.asked(kind)) == 6
+        for request in model.asked(kind):
+            assert f"<answer>\n{answer}\n</answer>\nQuestion: " in question_of(request)
+    assert outcome.debate is not None
+    stances = {(turn.role, turn.stance) for turn in outcome.debate.turns}
+    assert stances == {(Role.DEFENDER, "1934"), (Role.CRITIC, "1874"), (Role.JUDGE, None)}
+
+
+def test_a_told_critic_cannot_be_one_that_may_agree() -> None:
+    with pytest.raises(BadInput, match="told which answer to defend cannot be one that may agree"):
+        replace(DESIGNS["released"], debaters_told=True)
+
+
+# A judge in several draws --------------------------------------------------------------------------------------------
+
+
+def test_a_judge_of_five_draws_is_one_request_a_round_and_the_majority_rules() -> None:
+    def rules(request: Request, draw: int) -> str:
+        return [REASONABLE, UNREASONABLE, "?", UNREASONABLE, UNREASONABLE][draw]
+
+    model = reader(answer_from_memory=SURE, judge=rules)
+    outcome = outcome_of(model, judge_draws=5, rounds=2)
+    requests = model.asked("judge")
+    assert [(r.temperature, r.stream, r.draws) for r in requests] == [(0.5, "judge", (0, 1, 2, 3, 4))] * 2
+    assert outcome.debate is not None
+    assert outcome.debate.verdict_path == (U, U)
+    spoken = [(turn.speaker, turn.verdict) for turn in outcome.debate.turns if turn.role is Role.JUDGE]
+    assert spoken == [("0", R), ("1", U), ("2", X), ("3", U), ("4", U)] * 2
+    assert outcome.decision is Decision.USE_PRIOR
+
+
+@pytest.mark.parametrize(
+    ("draws", "verdict"),
+    [((R,), R), ((R, U), X), ((R, R, U), R), ((R, U, X), X), ((R, R, X, X), X), ((X, X, R), X), ((U, U, X), U)],
+)
+def test_a_verdict_is_what_more_than_half_of_the_draws_say(draws: tuple[Verdict, ...], verdict: Verdict) -> None:
+    assert majority_verdict(draws) is verdict
+
+
+# Economies -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("last", [REASONABLE, UNREASONABLE, "?"])
+def test_the_final_verdict_alone_is_v_star(last: str) -> None:
+    path = [UNREASONABLE, REASONABLE, REASONABLE, UNREASONABLE, UNREASONABLE, last]
+    whole = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)))
+    model = reader(answer_from_memory=SURE, judge=by_round(path))
+    saving = outcome_of(model, final_verdict_only=True)
+    assert whole.ruling is not None
+    assert saving.ruling is not None
+    assert saving.ruling.verdict is whole.ruling.verdict
+    assert (saving.decision, saving.missing) == (whole.decision, whole.missing)
+    assert (saving.ruling.r_star, saving.ruling.stabilised) == (None, None)  # not known
+    assert (model.calls, len(model.asked("judge"))) == (15, 1)
+
+
+@pytest.mark.parametrize(
+    ("k", "path", "calls"),
+    [
+        (1, "R", 2 + 3),
+        (2, "URR", 2 + 9),
+        (2, "URURUR", 20),  # never
+        (2, "R??RR", 2 + 15),  # unparsed verdicts settle nothing
+        (3, "URRUUU", 20),
+    ],
+)
+def test_early_stop_after_k_equal_verdicts(k: int, path: str, calls: int) -> None:
+    rulings = [{"R": REASONABLE, "U": UNREASONABLE}.get(letter, "?") for letter in path.ljust(6, "U")]
+    model = reader(judge=by_round(rulings))
+    outcome = outcome_of(model, early_stop=k)
+    assert outcome.debate is not None
+    assert "".join({R: "R", U: "U", X: "?"}[verdict] for verdict in outcome.debate.verdict_path) == path
+    assert model.calls == calls
+
+
+def test_an_early_stop_may_cost_the_verdict_that_a_full_debate_would_have_reached() -> None:
+    path = [UNREASONABLE, UNREASONABLE, *[REASONABLE] * 4]
+    full = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)))
+    stopped = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)), early_stop=2)
+    assert (full.decision, stopped.decision) == (Decision.USE_CONTEXT, Decision.USE_PRIOR)
+
+
+def test_the_shortcut_saves_the_debate_where_the_answers_agree() -> None:
+    for of, calls in ((TRUE, 2), (FALSE, 20)):
+        model = reader(answer_from_memory=UNSURE, judge=UNREASONABLE)
+        outcome = outcome_of(model, of, agreement_shortcut=True)
+        assert model.calls == calls
+        assert (outcome.debate is None) is (of is TRUE)
+    model = reader(answer_from_memory=UNSURE, judge=UNREASONABLE)
+    agreed = outcome_of(model, TRUE, agreement_shortcut=True)
+    assert (agreed.decision, agreed.missing) == (Decision.USE_CONTEXT, None)  # a whole debate would have abstained
+    assert agreed.confidence is not None
+    whole = outcome_of(reader(answer_from_memory=UNSURE, judge=UNREASONABLE), TRUE)
+    assert whole.missing is Missing.ABSTAINED
+
+
+def test_answers_that_could_not_be_read_do_not_agree() -> None:
+    model = reader(answer_from_memory="No idea.", answer_with_passage="No idea.")
+    assert outcome_of(model, agreement_shortcut=True).debate is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"early_stop": 0}, "early_stop counts equal verdicts, so it is 1 or more"),
+        ({"early_stop": 2, "final_verdict_only": True}, "not used together with final_verdict_only"),
+        ({"judge_draws": 0}, "a judge is drawn at least once"),
+        ({"judge_draws": 3, "judge_temperature": 0.0}, "several draws need a temperature above 0"),
+    ],
+)
+def test_designs_that_cannot_be_held(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        DebateDesign(**fields)
+
+
+# Grids ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_factorial_is_every_combination_named_after_what_it_changes() -> None:
+    designs = factorial(critic_sees=["never", "always"], order=list(Order))
+    assert [design.name for design in designs][:4] == [
+        "acvd", "acvd, order=defender_first", "acvd, order=simultaneous", "acvd, critic_sees=always",
+    ]  # fmt: skip
+    assert len(designs) == 6
+    assert designs[3] == replace(ACVD, name="acvd, critic_sees=always", critic_sees=Sees.ALWAYS)
+
+
+@pytest.mark.parametrize(
+    ("factors", "says"),
+    [
+        ({"colour": ["red"]}, "a debate design has no 'colour'; its factors are agreement_shortcut"),
+        ({"order": ["judge_first"]}, "order is one of critic_first, defender_first, simultaneous, got 'judge_first'"),
+    ],
+)
+def test_factors_that_designs_do_not_have(factors: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        factorial(**factors)
+
+
+def test_several_designs_make_a_grid() -> None:
+    chosen = choices(design="acvd, symmetric", rounds=2)
+    assert [(design.name, design.rounds) for design in chosen.designs] == [("acvd", 2), ("symmetric", 2)]
+    assert choices(design=[ACVD, "released"]).also == (DESIGNS["released"],)
+    with pytest.raises(BadInput, match="two designs of a grid are named 'acvd'"):
+        choices(design=["acvd", "acvd"])
+    with pytest.raises(BadInput, match="unknown design 'quiet'"):
+        choices(design="acvd,quiet")
+
+
+def test_choices_of_a_grid_come_back_from_what_run_json_keeps() -> None:
+    chosen = choices(design=factorial(rounds=[6, 3], judge_draws=[1, 3], early_stop=[None, 2]))
+    assert from_plain(Choices, json.loads(json.dumps(asdict(chosen))), "here") == chosen
+
+
+def study(model: ScriptedModel, out: Path, **how: Any) -> Study:
+    return Study(model, ItemSet("worked", (TRUE, FALSE), exemplars()), samples=0, out=out, **how)
+
+
+def test_a_grid_runs_from_one_call_and_shares_what_is_equal(tmp_path: Path) -> None:
+    model = reader()
+    with study(model, tmp_path / "out", design=["acvd", "symmetric"], rounds=2) as grid:
+        results = grid.run(progress=False)
+    rows = results.records[["method", "design", "calls_alone"]].fillna("")
+    assert [tuple(row) for row in rows.itertuples(index=False)] == [
+        ("few_shot", "", 1), ("sr_dcr", "acvd", 8), ("sr_dcr", "symmetric", 8),
+    ] * 2  # fmt: skip
+    turns = results.turns
+    assert set(turns["design"]) == {"acvd", "symmetric"}
+    # Both critics say the same here, so whoever hears them is asked once: the symmetric design adds its two prompts of
+    # the Critic. The second form of the question saves the prior answer and the blind Critic's opening.
+    assert model.calls == (2 + 6 + 2) + (2 + 6 + 2 - 2)
+
+
+def test_a_design_may_name_who_plays_its_roles(tmp_path: Path) -> None:
+    judge = ScriptedModel({"judge": UNREASONABLE}, name="stern")
+    stern = replace(ACVD, name="stern", judge="other:stern")
+    grid = study(reader(judge=REASONABLE), tmp_path / "out", design=[ACVD, stern], players={"other:stern": judge})
+    with grid:
+        results = grid.run(progress=False)
+    debated = results.records.query("method == 'sr_dcr'")
+    assert list(debated["model_judge"]) == ["scripted:scripted", "scripted:stern"] * 2
+    assert list(debated["verdict"]) == ["REASONABLE", "UNREASONABLE"] * 2
+    assert {request.messages[0] for request in judge.requests} == {judge.asked("judge")[0].messages[0]}
+    assert results.manifest["asked"]["models"]["other:stern"]["name"] == "stern"
+    spoken = results.turns.query("role == 'judge' and design == 'stern'")
+    assert set(spoken["model"]) == {"scripted:stern"}
+
+
+def test_a_judge_that_is_never_read_is_a_sentence_and_the_run_goes_on(tmp_path: Path) -> None:
+    with study(reader(judge="Who knows?"), tmp_path / "out") as worked:
+        results = worked.run(progress=False)
+    assert any(
+        note.startswith("sr_dcr (acvd): the judge's last ruling could be read in none of 2 debates")
+        for note in results.manifest["notes"]
+    )
+    assert list(results.records.query("method == 'sr_dcr'")["missing"]) == ["unparsed"] * 2
+    assert results.records["error"].isna().all()

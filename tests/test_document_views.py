@@ -1,0 +1,113 @@
+"""Figures and HTML of debates over documents: values, labels, what is left out, and that nothing untrusted is live."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from srdcr_lab.measures.documents import answer_outcomes
+from srdcr_lab.plots import MisinformationDisplay, RecoveryDisplay, SourcesDisplay
+from srdcr_lab.records import SrdcrError
+from srdcr_lab.study import Results, Study
+from srdcr_lab.study.film import FILM, film, film_script
+from srdcr_lab.widgets import documents_html, side_by_side
+from tests.test_document_measures import ITEMS, records
+
+FOUR = "concatenate,madam_rag,ra_rag,dialectical"
+
+
+@pytest.fixture(autouse=True)
+def closed() -> object:
+    yield
+    plt.close("all")
+
+
+# The worked example --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def told() -> Results:
+    return Study(film_script(), film(), FOUR).run(progress=False)
+
+
+def test_only_the_dialectical_debate_resolves_the_film(told: Results) -> None:
+    rows = told.records.set_index("method")
+    assert rows["correct"].to_dict() == {
+        "concatenate": False,
+        "madam_rag": False,
+        "ra_rag": False,
+        "dialectical": True,
+    }
+    assert rows["calls_alone"].to_dict() == {"concatenate": 1, "madam_rag": 6, "ra_rag": 2, "dialectical": 5}
+
+
+def test_a_script_without_a_reply_says_so() -> None:
+    with pytest.raises(SrdcrError, match="the script has no reply"):
+        Study(film_script(), film(), "sr_dcr_per_document").run(progress=False)
+
+
+def test_a_column_for_each_method_with_its_ending(told: Results) -> None:
+    page = side_by_side(told.records, told.turns, "film")
+    assert [page.count(f"<h4>{method}</h4>") for method in FOUR.split(",")] == [1] * 4
+    assert page.count("<b>Ines Holt, Raul Medin: wrong</b>") == 3
+    assert page.count("<b>Ines Holt: right</b>") == 1
+    assert "<b>Proponent of document 2</b> <small>round 1, saw its document and 2 turns</small>" in page
+    assert "<small>1 call</small>" in page
+
+
+def test_documents_are_shown_with_what_they_assert() -> None:
+    page = documents_html(FILM)
+    assert "directed by <mark>Ines Holt</mark>, who" in page
+    assert "<small>document 2, misleading</small>" in page
+
+
+def test_documents_and_replies_are_escaped(told: Results) -> None:
+    evil = "<script>alert(1)</script>"
+    of = replace(FILM, question=evil, documents=(replace(FILM.documents[0], text=evil, source=evil, document_id=evil),))
+    assert "<script" not in documents_html(of)
+    records_, turns = told.records.assign(final_answers=[[evil]] * 4), told.turns.assign(text=evil, speaker=evil)
+    assert "<script" not in side_by_side(records_, turns, "film")
+    failed = told.records.assign(final_answers=[[]] * 4, error=evil)
+    assert "<script" not in side_by_side(failed, turns, "film")
+
+
+# Figures -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_for_each_method_over_the_share_that_misleads() -> None:
+    both = pd.concat([records(q1=("1874",), q2=("1901",), q3=("1874",)), records("madam_rag", q1=("1901",))])
+    display = MisinformationDisplay.from_outcomes(answer_outcomes(both, ITEMS))
+    ax = display.plot()
+    lines = {line.get_label(): line for line in ax.containers}
+    assert list(lines) == ["concatenate", "madam_rag"]
+    assert lines["concatenate"][0].get_ydata().tolist() == [1.0, 1.0, 0.0]  # shares 0, 1/3, 2/3
+    assert lines["madam_rag"][0].get_ydata().tolist() == [0.0]
+    assert np.allclose(ax.get_xticks(), [0, 1 / 3, 2 / 3])
+    assert ax.get_ylabel() == "exact match"
+
+
+def test_a_share_of_nothing_has_no_point() -> None:
+    display = MisinformationDisplay.from_outcomes(answer_outcomes(records(q1=None, q2=("1874",)), ITEMS))
+    ax = display.plot(measure="precision")
+    assert len(ax.containers[0][0].get_ydata()) == 1
+
+
+def test_recovery_has_a_point_a_seed_and_its_median() -> None:
+    table = pd.DataFrame({"world": ["a"] * 3, "seed": [0, 1, 2], "rank_correlation": [0.8, 1.0, 0.9]}).assign(
+        plain=0.7, estimated=0.8, oracle=0.9
+    )
+    ax = RecoveryDisplay(table).plot()
+    assert sorted(ax.lines[0].get_xdata()) == [0.8, 0.9, 1.0]
+    assert list(ax.lines[1].get_xdata()) == [0.9, 0.9]
+    marks = RecoveryDisplay(table).plot_majorities().lines
+    assert [line.get_xdata().tolist() for line in marks] == [[pytest.approx(share)] for share in (0.7, 0.8, 0.9)]
+
+
+def test_sources_without_an_estimate_are_left_out() -> None:
+    table = pd.DataFrame({"source": ["A", "B"], "accuracy": [0.9, 0.5], "reliability": [0.8, float("nan")]})
+    ax = SourcesDisplay(table).plot()
+    assert [text.get_text() for text in ax.texts] == ["A"]

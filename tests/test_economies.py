@@ -1,0 +1,90 @@
+"""What economies save and cost, by hand on a grid of two designs, and on a run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from srdcr_lab import Study
+from srdcr_lab.data import ItemSet
+from srdcr_lab.measures.economies import economy_prices
+from srdcr_lab.protocols import DESIGNS
+from tests.scripted import SURE, UNREASONABLE, UNSURE, exemplars, item, reader
+
+
+def row(
+    design: str, question: str, level: str, *, correct: bool | None, calls: int, verdict: str | None
+) -> dict[str, Any]:
+    return {
+        "method": "sr_dcr", "model": "m", "design": design, "item_id": f"{question}-{level}", "question_id": question,
+        "level": level, "correct": correct, "final_answer": None if correct is None else str(correct),
+        "calls_alone": calls, "prompt_tokens": 100 * calls, "completion_tokens": 10 * calls, "verdict": verdict,
+    }  # fmt: skip
+
+
+def grid() -> pd.DataFrame:
+    """Four items of two questions. The economy flips one verdict and its answer, and leaves one debate out."""
+    full = [
+        row("acvd", "q1", "standard", correct=True, calls=20, verdict="REASONABLE"),
+        row("acvd", "q1", "subtle", correct=True, calls=20, verdict="UNREASONABLE"),
+        row("acvd", "q2", "standard", correct=None, calls=20, verdict="UNREASONABLE"),
+        row("acvd", "q2", "subtle", correct=False, calls=20, verdict="REASONABLE"),
+    ]
+    short = [
+        row("short", "q1", "standard", correct=True, calls=5, verdict="REASONABLE"),
+        row("short", "q1", "subtle", correct=False, calls=5, verdict="REASONABLE"),
+        row("short", "q2", "standard", correct=True, calls=2, verdict=None),
+        row("short", "q2", "subtle", correct=False, calls=8, verdict="REASONABLE"),
+    ]
+    return pd.DataFrame([*full, *short]).astype({"correct": "boolean"})
+
+
+def test_the_price_of_an_economy_by_hand() -> None:
+    table = economy_prices(grid()).set_index("condition")
+    whole = table.loc["overall"]
+    assert (whole["design"], whole["n"], whole["n_questions"]) == ("short", 4, 2)
+    assert (whole["calls_full"], whole["calls"], whole["calls_saved"]) == (20, 5, 15)
+    assert whole["share_saved"] == 1 - 20 / 80
+    assert whole["tokens_saved"] == 15 * 110
+    assert (whole["n_verdicts"], whole["verdicts_changed"], whole["answers_changed"]) == (3, 1, 2)
+    assert (whole["accuracy_full"], whole["accuracy"], whole["difference"]) == (0.5, 0.5, 0)
+    assert (whole["only_a"], whole["only_b"]) == (1, 1)
+    assert table.loc["standard", "difference"] == 0.5  # an abstention became a right answer
+    assert table.loc["perturbed", "difference"] == -0.5
+    assert whole["low"] <= 0 <= whole["high"]
+
+
+def test_another_design_may_be_the_full_one_and_an_absent_one_has_no_prices() -> None:
+    back = economy_prices(grid(), "short", conditions=("overall",)).iloc[0]
+    assert (back["design"], back["calls_saved"]) == ("acvd", -15)
+    assert economy_prices(grid(), "symmetric").empty
+
+
+def test_a_condition_without_items_is_missing_and_not_nothing() -> None:
+    none = economy_prices(grid().query("level == 'standard'"), conditions=("perturbed",)).iloc[0]
+    assert none["n"] == 0
+    assert math.isnan(none["difference"])
+    assert math.isnan(none["share_saved"])
+
+
+@pytest.mark.parametrize(("prior", "price"), [(SURE, 0.0), (UNSURE, 0.5)])
+def test_prices_of_a_grid_that_was_run(tmp_path: Path, prior: Any, price: float) -> None:
+    """Every verdict is Unreasonable. Not sure, SR-DCR abstains on the true passage; the shortcut answers there."""
+    full = DESIGNS["acvd"]
+    designs = [full, replace(full, name="last", final_verdict_only=True), replace(full, name="stop", early_stop=2),
+               replace(full, name="agree", agreement_shortcut=True)]  # fmt: skip
+    items = ItemSet("worked", (item(1874), item(1934)), exemplars())
+    model = reader(answer_from_memory=prior, judge=UNREASONABLE)
+    with Study(model, items, "sr_dcr", samples=0, design=designs, out=tmp_path / "out") as grid_of_four:
+        records = grid_of_four.run(progress=False).records
+    table = economy_prices(records, conditions=("overall",)).set_index("design")
+    assert table["calls"].to_dict() == {"last": 15, "stop": 8, "agree": (2 + 20) / 2}
+    assert table["difference"].to_dict() == {"last": 0, "stop": 0, "agree": price}
+    assert table["verdicts_changed"].sum() == 0
+    # One transcript serves all four: the economies ask for nothing that the full design has not asked.
+    assert model.calls == 20 + 18

@@ -1,0 +1,308 @@
+"""The transcript explorer without a browser: what can be asked for, how a case is told, and the reader's verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import srdcr_lab as lab
+from srdcr_lab.measures.agreement import agreement
+from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Role
+from srdcr_lab.widgets.decision import explain_row
+from srdcr_lab.widgets.explorer import Explorer
+from srdcr_lab.widgets.explorer_cases import Cases, tell
+from srdcr_lab.widgets.explorer_page import explorer_html
+from srdcr_lab.widgets.explorer_reader import FILE, Given, ReaderVerdict, ReaderVerdicts, compare_with_judge
+from tests.scripted import UNREASONABLE, ScriptedModel, by_round
+
+R, U, UNSURE = ReaderVerdict.REASONABLE, ReaderVerdict.UNREASONABLE, ReaderVerdict.CANNOT_TELL
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
+    """Memory says 1874, the passage what it says; the judge says R, U, U, U, U, U: two true passages, two false."""
+    rows = [
+        {"item_id": f"{name}-{claim}", "question_id": name, "question": f"When was {name} built?",
+         "gold_answer": "1874", "claimed_answer": claim, "context": f"{name} was built in {claim}.",
+         "answer_type": "year", "domain": name}
+        for name in ("Ash", "Elm") for claim in ("1874", "1934")
+    ]  # fmt: skip
+    says = ["final decision: REASONABLE", *[UNREASONABLE] * 5]
+    model = ScriptedModel(
+        {
+            "judge": by_round(says),
+            "answer_with_passage": lambda request, _: request.messages[-1].content.split("built in ")[1][:4],
+        }
+    )
+    out = tmp_path_factory.mktemp("run") / "out"
+    with lab.Study(model, pd.DataFrame(rows), "few_shot,sr_dcr", samples=2, out=out) as study:
+        return study.run(progress=False)
+
+
+@pytest.fixture(scope="module")
+def cases(run: lab.Results) -> Cases:
+    return Cases.of(run)
+
+
+def _found(cases: Cases, **wanted: str) -> set[tuple[str, str]]:
+    return {cases.key(place)[:2] for place in cases.matching(wanted)}
+
+
+def test_a_case_is_one_item_under_one_method(cases: Cases) -> None:
+    assert len(cases) == 8
+    assert cases.options("method") == ["few_shot", "sr_dcr"]
+
+
+def test_cases_are_found_by_what_happened(cases: Cases) -> None:
+    assert _found(cases, story="rejected a true passage") == {("Ash-1874", "sr_dcr"), ("Elm-1874", "sr_dcr")}
+    assert _found(cases, story="believed a false passage") == {("Ash-1934", "few_shot"), ("Elm-1934", "few_shot")}
+    assert _found(cases, story="context answer wrong, final answer right") == {
+        ("Ash-1934", "sr_dcr"),
+        ("Elm-1934", "sr_dcr"),
+    }
+    assert cases.options("story") == [
+        "believed a false passage", "rejected a true passage", "context answer wrong, final answer right",
+        "verdict changed",
+    ]  # fmt: skip
+
+
+def test_facets_narrow_together(cases: Cases) -> None:
+    assert _found(cases, method="few_shot", outcome="wrong", domain="Ash") == {("Ash-1934", "few_shot")}
+    assert _found(cases, method="few_shot", verdict="REASONABLE") == set()
+
+
+def test_a_case_tells_both_answers_the_path_and_why(cases: Cases) -> None:
+    (place,) = cases.matching({"method": "sr_dcr", "domain": "Ash", "passage": "false"})
+    html = tell(cases, place).html()
+    assert "Reasonable → Unreasonable → Unreasonable" in html
+    assert "1934 (wrong)" in html
+    assert "V* = UNREASONABLE and Conf = " in html
+    assert html.count("<h4>Round") == 6
+
+
+def test_the_ending_waits_for_the_last_round(cases: Cases) -> None:
+    told = tell(cases, cases.matching({"method": "sr_dcr"})[0])
+    assert told.html(2).count("<h4>Round") == 3
+    assert "V* =" not in told.html(2)
+    assert "V* =" in told.html(5)
+
+
+def test_a_method_without_a_debate_says_so(cases: Cases) -> None:
+    assert "No transcript" in tell(cases, cases.matching({"method": "few_shot"})[0]).html()
+
+
+def test_blind_hides_judge_decision_and_truth(cases: Cases) -> None:
+    (place,) = cases.matching({"method": "sr_dcr", "domain": "Ash", "passage": "false"})
+    html = tell(cases, place, blind=True).html()
+    assert "Judge" not in html
+    assert "decision" not in html
+    assert "false" not in html
+    assert html.count("<h4>Round") == 6
+
+
+def test_debates_of_other_kinds_are_told() -> None:
+    item = Item(
+        item_id="q", question_id="q", question="Which?", gold_answer="A", context="", claimed_answer="A",
+        options=(Option(label="A", text="<b>ash</b>"), Option(label="B", text="elm")),
+        documents=(Document(document_id="d1", text="<i>one</i>", source="s<1>", kind=DocumentKind.MISINFO),),
+    )  # fmt: skip
+    turn = {"item_id": "q", "question_id": "q", "method": "cfmad", "design": None, "verdict": None,
+            "stated_answer": "A", "saw_passage": False, "saw_turns": [], "text": "<u>said</u>"}  # fmt: skip
+    turns = [
+        {**turn, "position": place, "round": 0, "role": role.value, "speaker": f"<{role}>", "stance": "A & B"}
+        for place, role in enumerate(Role)
+    ]
+    cases = Cases.from_tables(pd.DataFrame([_row(method="cfmad")]), pd.DataFrame(turns), {"q": item})
+    html = tell(cases, 0).html()
+    assert "&lt;b&gt;ash" in html
+    assert "<small>s&lt;1&gt; (misinfo)</small><br>&lt;i&gt;one" in html
+    assert html.count("was given the answer A &amp; B") == len(Role)
+    assert "<b>Proponent &lt;proponent&gt;</b>" in html
+
+
+def _row(**given: Any) -> dict[str, Any]:
+    empty = ("decision", "design", "verdict", "verdict_path", "r_star", "stabilised", "agreed_round", "error",
+             "missing", "self_confidence", "confidence_kind", "context_confidence", "knowledge_category",
+             "prior_answer", "prior_correct", "context_answer", "context_correct", "perturbation_value")  # fmt: skip
+    return dict.fromkeys(empty) | {
+        "item_id": "q", "question_id": "q", "question": "Which?", "method": "sr_dcr", "domain": "trees",
+        "level": "standard", "perturbation_kind": "none", "answer_type": "text", "claimed_answer": "A",
+        "gold_answer": "A", "gold_answers": ["A"], "final_answer": "A", "final_answers": ["A"], "correct": True,
+        "tau": 0.9, **given,
+    }  # fmt: skip
+
+
+RULED = {"verdict": "UNREASONABLE", "decision": "USE_PRIOR", "self_confidence": 0.95, "confidence_kind": "sequence"}
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            RULED,
+            "V* = UNREASONABLE and Conf = 0.950 (sequence) is ≥ τ = 0.9, so the decision is USE_PRIOR: A. "
+            "The truth is A.",
+        ),
+        (
+            RULED | {"self_confidence": None, "decision": "ABSTAIN", "final_answer": None, "missing": "abstained"},
+            "V* = UNREASONABLE and Conf = missing (sequence) is not ≥ τ = 0.9, so the decision is ABSTAIN and there is "
+            "no answer. The truth is A.",
+        ),
+        (
+            RULED | {"self_confidence": 0.5},
+            "V* = UNREASONABLE and Conf = 0.500 (sequence) is not ≥ τ = 0.9 (which this preset leaves out), so the "
+            "decision is USE_PRIOR: A. The truth is A.",
+        ),
+        (
+            {"verdict": "REASONABLE", "decision": "USE_CONTEXT"},
+            "V* = REASONABLE, so the decision is USE_CONTEXT: A. The truth is A.",
+        ),
+        ({"method": "debate_only", **RULED}, "V* = UNREASONABLE, so the decision is USE_PRIOR: A. The truth is A."),
+        (
+            {"decision": "USE_CONTEXT"},
+            "Prior and context answer agree without a debate, so the decision is USE_CONTEXT: A. The truth is A.",
+        ),
+        (
+            {"method": "confidence_only", **RULED, "verdict": None},
+            "Conf = 0.950 (sequence) is ≥ τ = 0.9, so the decision is USE_PRIOR: A. The truth is A.",
+        ),
+        (
+            {"method": "token_probability", "decision": "USE_PRIOR", "self_confidence": 0.9, "context_confidence": 0.8},
+            "Mean token probability is 0.900 for the prior answer and 0.800 for the context answer, so the decision is "
+            "USE_PRIOR: A. The truth is A.",
+        ),
+        (
+            {"gold_answers": ["A", "B"], "final_answers": ["A", "B"]},
+            "The method answers A and B. The truth is A and B.",
+        ),
+        (
+            {"final_answer": None, "correct": None, "missing": "unparsed"},
+            "No answer could be read in the reply. The truth is A.",
+        ),
+        (
+            {"final_answer": None, "correct": None, "missing": "error", "error": "the server said 500"},
+            "There is no answer, and accuracy counts that as wrong: the server said 500. The truth is A.",
+        ),
+    ],
+)
+def test_a_row_is_explained(row: Mapping[str, Any], sentence: str) -> None:
+    assert explain_row(_row(**row)) == sentence
+
+
+# -- the reader's verdicts ---------------------------------------------------------------------------------------------
+
+
+def test_agreement_worked_by_hand() -> None:
+    """Equal on 6 of 8; both say U half of the time, so chance is 1/2 and κ = (0.75 − 0.5) / 0.5."""
+    found = agreement(list("UUUURRRR"), list("UUURURRR"), range(8))
+    assert (found.n, found.n_agree, found.share, found.kappa) == (8, 6, 0.75, 0.5)
+    assert found.low < 0.75 < found.high
+
+
+def test_agreement_of_two_who_say_one_thing_has_no_kappa() -> None:
+    found = agreement(["U", "U"], ["U", "U"], ["a", "b"])
+    assert (found.share, math.isnan(found.kappa)) == (1.0, True)
+
+
+def test_agreement_on_nothing_is_nan() -> None:
+    found = agreement([], [], [])
+    assert found.n == 0
+    assert math.isnan(found.share)
+
+
+def test_a_verdict_is_kept_changed_and_taken_back(tmp_path: Path) -> None:
+    reader = ReaderVerdicts.load(tmp_path / FILE)
+    key, other = ('a, "quoted"\nid', "sr_dcr", "acvd"), ("b", "sr_dcr", "")
+    reader.record(key, U, blind=True)
+    reader.record(other, R)
+    reader.record(other, UNSURE)
+    assert ReaderVerdicts.load(tmp_path / FILE).given == {key: Given(U, True), other: Given(UNSURE, False)}
+    reader.record(key, None)
+    assert ReaderVerdicts.load(tmp_path / FILE).given == {other: Given(UNSURE, False)}
+
+
+def test_a_verdict_that_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    reader = ReaderVerdicts.load(tmp_path / FILE)
+    reader.record(("a", "m", ""), R)
+    (tmp_path / f"{FILE}.part").mkdir()
+    with pytest.raises(OSError, match="part"):
+        reader.record(("b", "m", ""), R)
+    assert list(ReaderVerdicts.load(tmp_path / FILE).given) == [("a", "m", "")] == list(reader.given)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "cannot be read"),
+        ("item,verdict\na,b\n", "has not the columns"),
+        ("item_id,method,design,verdict,blind\na,m,,MAYBE,True\n", "row 1: expected"),
+        ("item_id,method,design,verdict,blind\na,m,,REASONABLE,True\nb,m\n", "row 2: expected"),
+    ],
+)
+def test_another_file_of_that_name_is_bad_input(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / FILE).write_text(text, "utf-8")
+    with pytest.raises(BadInput, match=sentence):
+        ReaderVerdicts.load(tmp_path / FILE)
+
+
+def test_reader_and_judge_are_compared_on_what_both_decided(cases: Cases) -> None:
+    """The judge ends on U for all four: right about the two false passages."""
+    given = {
+        ("Ash-1874", "sr_dcr", "acvd"): Given(R, True),
+        ("Ash-1934", "sr_dcr", "acvd"): Given(U, True),
+        ("Elm-1874", "sr_dcr", "acvd"): Given(UNSURE, True),
+        ("Elm-1934", "sr_dcr", "acvd"): Given(U, False),
+        ("Elm-1934", "few_shot", ""): Given(U, False),
+        ("of another run", "sr_dcr", "acvd"): Given(U, False),
+    }
+    found = compare_with_judge(cases, given)
+    assert (found.agreement.n_agree, found.agreement.n, found.agreement.n_questions) == (2, 3, 2)
+    assert (found.reader_right, found.judge_right) == (3, 2)
+    assert (found.n_cannot_tell, found.n_unruled) == (1, 1)
+    assert compare_with_judge(cases, given, blind=True).agreement.n == 2
+    assert "agrees with the judge on 2 of 3" in str(found)
+    assert "No case yet" in str(compare_with_judge(cases, {}))
+
+
+# -- the widget --------------------------------------------------------------------------------------------------------
+
+
+def test_filters_steps_and_verdicts_in_the_widget(cases: Cases, tmp_path: Path) -> None:
+    widget = Explorer(cases, ReaderVerdicts.load(tmp_path / FILE), "who")
+    widget.filters["method"].value = "sr_dcr"
+    assert widget.total.value == "of 4"
+    assert widget.shown.value.count("<h4>") == 1
+    widget.round.value = 5
+    assert "V* = UNREASONABLE" in widget.shown.value
+    widget.ruling.value = U
+    widget.after.click()
+    assert widget.round.value == 0
+    assert widget.ruling.value is None
+    widget.before.click()
+    assert widget.ruling.value is U
+    assert ReaderVerdicts.load(tmp_path / FILE).given == {cases.key(widget.found[0]): Given(U, False)}
+    assert "agrees with the judge on 1 of 1" in widget.compared.value
+
+
+def test_a_filter_that_nothing_fits_shows_no_case_and_keeps_no_verdict(cases: Cases, tmp_path: Path) -> None:
+    widget = Explorer(cases, ReaderVerdicts.load(tmp_path / FILE))
+    widget.filters["method"].value, widget.filters["verdict"].value = "few_shot", "UNREASONABLE"
+    assert "No case" in widget.shown.value
+    widget.ruling.value = R
+    assert not (tmp_path / FILE).exists()
+
+
+def test_the_page_of_some_methods_holds_those_alone(run: lab.Results) -> None:
+    page = explorer_html(run, ["sr_dcr"])
+    assert page.count("<article ") == 4
+    assert 'data-method="few_shot"' not in page
+
+
+def test_a_run_without_its_items_shows_the_questions(run: lab.Results) -> None:
+    html = tell(Cases.from_tables(run.records, run.turns, {}), 0).html()
+    assert "When was Ash built?" in html

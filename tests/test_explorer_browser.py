@@ -1,0 +1,125 @@
+"""The transcript explorer in Chromium: what passages and models say is shown and never executed; filters and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import Select
+
+import srdcr_lab as lab
+from srdcr_lab.widgets import explorer_html
+from srdcr_lab.widgets.explorer_cases import Cases, tell
+from tests.chromium import browser_programs, opened_browser
+from tests.hostile import ALL, ATTACKS, hostile_run
+
+POLICY = '<meta http-equiv="Content-Security-Policy"'
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    with opened_browser(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
+    browser_programs()
+    return hostile_run(tmp_path_factory.mktemp("run") / "hostile")
+
+
+def _open(browser: webdriver.Chrome, folder: Path, page: str) -> None:
+    (folder / "page.html").write_text(page, "utf-8")
+    browser.get((folder / "page.html").as_uri())
+
+
+def _shown(browser: webdriver.Chrome, css: str) -> list[WebElement]:
+    return [element for element in browser.find_elements(By.CSS_SELECTOR, css) if element.is_displayed()]
+
+
+def _attacked(browser: webdriver.Chrome) -> bool:
+    return bool(browser.execute_script("return window.attacked === 1"))
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("policy", [True, False], ids=["its policy", "no policy"])
+def test_the_page_shows_attacks_as_text_and_executes_nothing(
+    browser: webdriver.Chrome, run: lab.Results, tmp_path: Path, policy: bool
+) -> None:
+    """Escaping alone must do: so once without the policy that would stop a script anyway."""
+    page = explorer_html(run)
+    assert POLICY in page
+    _open(browser, tmp_path, page if policy else page.replace(POLICY, "<meta name"))
+    Select(browser.find_element(By.NAME, "method")).select_by_value("sr_dcr")
+    browser.find_element(By.ID, "all").click()
+    assert not _attacked(browser)
+    (article,) = _shown(browser, "article")
+    for attack in ATTACKS:
+        assert _words(article.text).count(_words(attack)) >= 3  # question, passage, replies
+    assert [tag.tag_name for tag in browser.find_elements(By.CSS_SELECTOR, "img, svg, h1, a, script")] == [
+        "h1",
+        "script",
+    ]
+    assert len(browser.find_elements(By.TAG_NAME, "article")) == len(run.records)
+
+
+def test_a_case_in_the_notebook_shows_attacks_as_text(
+    browser: webdriver.Chrome, run: lab.Results, tmp_path: Path
+) -> None:
+    """ipywidgets sets an HTML widget's value as the inner HTML of its node: so does this test."""
+    cases = Cases.of(run, ["sr_dcr"])
+    _open(browser, tmp_path, "<!DOCTYPE html><meta charset='utf-8'><body></body>")
+    browser.execute_script("document.body.innerHTML = arguments[0]", tell(cases, 1).html())
+    browser.execute_script("for (const one of document.all) one.dispatchEvent(new Event('mouseover'))")
+    assert not _attacked(browser)
+    assert not browser.find_elements(By.CSS_SELECTOR, "img, svg, script, a")
+    assert _words(ALL) in _words(browser.find_element(By.TAG_NAME, "blockquote").text)
+
+
+def test_the_page_asks_the_network_for_nothing(browser: webdriver.Chrome, run: lab.Results, tmp_path: Path) -> None:
+    browser.get_log("browser")
+    _open(browser, tmp_path, explorer_html(run))
+    fetched = browser.execute_script("return performance.getEntriesByType('resource').map(one => one.name)")
+    assert fetched == []
+    assert [entry["message"] for entry in browser.get_log("browser")] == []
+
+
+def test_a_filter_narrows_and_steps_walk_through_the_rounds(
+    browser: webdriver.Chrome, run: lab.Results, tmp_path: Path
+) -> None:
+    _open(browser, tmp_path, explorer_html(run))
+    assert browser.find_element(By.ID, "which").text == f"case 1 of {len(run.records)}"
+    Select(browser.find_element(By.NAME, "method")).select_by_value("sr_dcr")
+    Select(browser.find_element(By.NAME, "passage")).select_by_value("false")
+    assert browser.find_element(By.ID, "which").text == "case 1 of 1"
+    assert len(_shown(browser, "section")) == 1
+    assert not _shown(browser, "footer")
+    browser.find_element(By.ID, "later").click()
+    assert browser.find_element(By.ID, "round").text == "2 of 6 rounds"
+    browser.find_element(By.ID, "all").click()
+    assert len(_shown(browser, "section")) == 6
+    (footer,) = _shown(browser, "footer")
+    assert "V* = UNREASONABLE" in footer.text
+
+
+def test_a_filter_that_nothing_fits_says_so(browser: webdriver.Chrome, run: lab.Results, tmp_path: Path) -> None:
+    _open(browser, tmp_path, explorer_html(run))
+    Select(browser.find_element(By.NAME, "method")).select_by_value("few_shot")
+    Select(browser.find_element(By.NAME, "verdict")).select_by_value("UNREASONABLE")
+    assert not _shown(browser, "article")
+    assert "No case has all of these." in browser.find_element(By.TAG_NAME, "body").text
+
+
+def test_a_domain_that_needs_quoting_is_found(browser: webdriver.Chrome, run: lab.Results, tmp_path: Path) -> None:
+    _open(browser, tmp_path, explorer_html(run))
+    domains = Select(browser.find_element(By.NAME, "domain"))
+    domains.select_by_index(1)
+    assert domains.first_selected_option.get_attribute("value") == run.records["domain"].iloc[0]
+    assert browser.find_element(By.ID, "which").text == f"case 1 of {len(run.records)}"

@@ -1,0 +1,53 @@
+"""A small, seeded run of the guarantee simulation (`bench/guarantees.py`), and its known risks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import integrate
+from scipy.stats import beta
+
+from bench.guarantees import ALPHA, POPULATIONS, simulate
+
+DRAWS = 100
+
+
+@pytest.mark.parametrize("population", POPULATIONS, ids=lambda population: population.name)
+@pytest.mark.parametrize("tau", [0.0, 0.6, 0.96])
+def test_known_risk_by_quadrature(population, tau: float) -> None:  # type: ignore[no-untyped-def]
+    def wrong(c: float) -> float:
+        return float(beta.pdf(c, population.a, population.b) * (1 - population.right(np.array([c]))[0]))
+
+    edges = sorted({tau, max(tau, 0.95), 1.0})
+    joint = sum(integrate.quad(wrong, a, b)[0] for a, b in pairwise(edges))
+    mass, found = population.above(tau)
+    assert mass == pytest.approx(integrate.quad(lambda c: beta.pdf(c, population.a, population.b), tau, 1)[0])
+    assert found == pytest.approx(joint, abs=1e-5)
+
+
+@pytest.fixture(scope="module")
+def kept():  # type: ignore[no-untyped-def]
+    return {population.name: simulate(population, DRAWS) for population in POPULATIONS}
+
+
+@pytest.mark.parametrize("name", [population.name for population in POPULATIONS])
+def test_tested_thresholds_keep_their_promise(kept, name: str) -> None:  # type: ignore[no-untyped-def]
+    guaranteed = [of for method, of in kept[name].items() if method.startswith(("Learn-then-Test", "fixed"))]
+    assert len(guaranteed) == 5
+    assert all(of.p_value > 0.05 for of in guaranteed)
+
+
+@pytest.mark.parametrize("name", [population.name for population in POPULATIONS])
+def test_the_threshold_that_looks_best_does_not(kept, name: str) -> None:  # type: ignore[no-untyped-def]
+    assert kept[name]["target precision"].p_value < 1e-6
+
+
+@pytest.mark.parametrize("name", [population.name for population in POPULATIONS])
+def test_conformal_risk_control_keeps_its_expectation_and_no_more(kept, name: str) -> None:  # type: ignore[no-untyped-def]
+    assert kept[name]["conformal risk control"].joint_risk <= ALPHA
+
+
+def test_the_promise_is_not_kept_by_never_choosing(kept) -> None:  # type: ignore[no-untyped-def]
+    assert kept["calibrated"]["Learn-then-Test, fixed_sequence"].chosen > DRAWS / 3

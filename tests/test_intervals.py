@@ -1,0 +1,98 @@
+"""Shares, contrasts and means with clustered intervals, by hand and against scipy and statsmodels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import bootstrap
+from statsmodels.stats.proportion import proportion_confint
+
+from srdcr_lab.measures import contrast_interval, mean_interval
+from srdcr_lab.measures.intervals import shares
+
+
+def paired_values(n: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two values a question, one in each stratum, alike within a question."""
+    rng = np.random.default_rng(5)
+    chance = rng.random(n)
+    values = np.concatenate([rng.random(n) < chance, rng.random(n) < chance * 0.5]).astype(float)
+    return values, np.tile(np.arange(n), 2), np.repeat(["true", "false"], n)
+
+
+def test_a_contrast_is_the_weighted_sum_of_the_strata_means() -> None:
+    values, clusters, strata = [1, 1, 0, 1, 0, 0, 0, 0], list("abcdabcd"), ["x"] * 4 + ["y"] * 4
+    value, low, high = contrast_interval(values, clusters, strata, {"x": 1, "y": -1})
+    assert value == pytest.approx(3 / 4)
+    assert low < value < high
+
+
+def test_a_contrast_has_the_interval_of_scipys_paired_bootstrap() -> None:
+    values, clusters, strata = paired_values()
+    _, low, high = contrast_interval(values, clusters, strata, {"true": 1, "false": -1}, bounds=(0, 1), n_boot=9999)
+    pairs = values[:40] - values[40:]
+    other = bootstrap((pairs,), np.mean, n_resamples=9999, method="percentile", rng=np.random.default_rng(1))
+    assert (low, high) == pytest.approx(tuple(other.confidence_interval), abs=0.013)
+
+
+def test_few_unlike_pairs_have_the_adjusted_interval_and_no_false_certainty() -> None:
+    """70 pairs, 4 for A and none for B: (5 − 1) / 72 ± 1.96 · √((6/72 − (4/72)²) / 72), by hand."""
+    values = [1.0] * 4 + [0.0] * 66
+    value, low, high = contrast_interval(values, range(70), [0] * 70, {0: 1})
+    half = 1.959964 * math.sqrt((6 / 72 - (4 / 72) ** 2) / 72)
+    assert value == pytest.approx(4 / 70)
+    assert (low, high) == pytest.approx((4 / 72 - half, 4 / 72 + half), abs=1e-6)
+    assert low < 0
+
+
+def test_equal_pairs_are_no_proof_of_equality() -> None:
+    value, low, high = contrast_interval([0.0] * 20, range(20), [0] * 20, {0: 1})
+    assert value == 0
+    assert low < -0.05 < 0.05 < high
+
+
+def test_a_contrast_without_one_of_its_strata_is_missing() -> None:
+    assert np.isnan(contrast_interval([1, 0], ["a", "b"], ["x", "x"], {"x": 1, "y": -1})).all()
+
+
+def test_a_mean_of_any_numbers_has_scipys_bootstrap_interval() -> None:
+    values = np.random.default_rng(0).gamma(2, 100, 50)
+    other = bootstrap((values,), np.mean, n_resamples=9999, method="percentile", rng=np.random.default_rng(1))
+    found = mean_interval(values, range(50), n_boot=9999)
+    assert found == pytest.approx(tuple(other.confidence_interval), rel=0.02)
+
+
+def test_the_mean_of_one_question_has_no_interval() -> None:
+    assert np.isnan(mean_interval([3.0, 4.0], ["a", "a"])).all()
+
+
+ROWS = pd.DataFrame(
+    [("a", "x", True), ("b", "x", False), ("b", "x", None), ("c", "y", True), ("c", "other", True)],
+    columns=["question_id", "kind", "hit"],
+)
+
+
+def test_shares_by_hand() -> None:
+    """In x one of two known hits and one missing; in y one of one; z is empty; "other" is in no cell."""
+    table = shares(ROWS, ROWS["hit"].astype("boolean"), {"kind": ["x", "y", "z"]}).set_index("kind")
+    assert table["n"].tolist() == [2, 1, 0]
+    assert table["n_questions"].tolist() == [2, 1, 0]
+    assert table["n_missing"].tolist() == [1, 0, 0]
+    assert table["share"].tolist()[:2] == [0.5, 1.0]
+    assert table.loc["z", ["share", "low", "high"]].isna().all()
+    assert tuple(table.loc["x", ["low", "high"]]) == pytest.approx(proportion_confint(1, 2, method="jeffreys"))
+
+
+def test_shares_without_intervals_are_the_same_shares() -> None:
+    hits, by = ROWS["hit"].astype("boolean"), {"kind": ["x", "y", "z"]}
+    quick, full = shares(ROWS, hits, by, intervals=False), shares(ROWS, hits, by)
+    pd.testing.assert_frame_equal(quick.drop(columns=["low", "high"]), full.drop(columns=["low", "high"]))
+    assert quick["low"].isna().all()
+
+
+def test_shares_of_no_rows_are_one_empty_cell() -> None:
+    table = shares(ROWS.iloc[:0], ROWS["hit"].iloc[:0].astype("boolean"))
+    assert table["n"].tolist() == [0]
+    assert table["share"].isna().all()

@@ -1,0 +1,123 @@
+"""Knowledge over many questions, worked by hand and by a second way [paper 2.2, 4.2]."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+from statsmodels.stats.proportion import proportion_confint
+
+from srdcr_lab.measures import (
+    CATEGORIES,
+    auroc,
+    categories_by_domain,
+    categories_by_draws,
+    categorise,
+    discrimination,
+    highly_known,
+    knowledge_category,
+    rank_correlation,
+    subset_stability,
+)
+
+HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in CATEGORIES)
+
+
+def questions(*rows: tuple[str, float | None, int]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["domain", "sampled_accuracy", "n_samples"])
+
+
+@pytest.mark.parametrize(("highly_from", "maybe_from"), [(0.85, 0.30), (0.6, 0.3), (1.0, 1.0), (0.5, 0.01)])
+def test_many_accuracies_are_categorised_as_one_by_one(highly_from: float, maybe_from: float) -> None:
+    accuracies = [k / n for n in (20, 32, 40) for k in range(n + 1)] + [highly_from, maybe_from]
+    found = categorise(accuracies, highly_from=highly_from, maybe_from=maybe_from)
+    one_by_one = [knowledge_category(a, highly_from=highly_from, maybe_from=maybe_from) for a in accuracies]
+    assert [CATEGORIES[place] for place in found] == one_by_one
+
+
+def test_no_draws_are_in_no_category() -> None:
+    assert categorise([math.nan, 1.0]).tolist() == [-1, 0]
+
+
+def test_thresholds_out_of_order_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"0 < maybe ≤ highly ≤ 1, got 0\.9 and 0\.85"):
+        categorise([1.0], maybe_from=0.9)
+
+
+def test_categories_by_domain_by_hand() -> None:
+    rows = ("years", 1.0, 32), ("years", 0.5, 32), ("names", 0.0, 32), ("names", None, 0)
+    table = categories_by_domain(questions(*rows))
+    domains = list(dict.fromkeys(table["domain"]))
+    assert domains == ["years", "names", "all domains"]
+    years, names, both = (table[table["domain"] == name].set_index("knowledge_category") for name in domains)
+    assert years.loc[[HIGHLY, MAYBE, WEAKLY, UNKNOWN], "share"].tolist() == [0.5, 0.5, 0, 0]
+    assert (names.loc[UNKNOWN, ["n_category", "n", "n_missing", "share"]] == [1, 1, 1, 1.0]).all()
+    assert both.loc[HIGHLY, "share"] == pytest.approx(1 / 3)
+    low, high = proportion_confint(1, 3, method="jeffreys")
+    assert both.loc[HIGHLY, ["low", "high"]].tolist() == pytest.approx([low, high])
+
+
+def test_a_domain_without_draws_has_no_shares() -> None:
+    table = categories_by_domain(questions(("years", None, 0)))
+    assert table["share"].isna().all()
+    assert table["low"].isna().all()
+    assert (table["n"] == 0).all()
+
+
+def test_fewer_draws_by_hand() -> None:
+    """Of 4 draws, 2 right: a single one of them is right half the time (Highly), wrong half the time (Unknown)."""
+    table = categories_by_draws(questions(("years", 0.5, 4)), sizes=(1, 4))
+    one = table[table["size"] == 1].set_index("knowledge_category")
+    assert one["share"].to_dict() == pytest.approx({HIGHLY: 0.5, MAYBE: 0, WEAKLY: 0, UNKNOWN: 0.5, "all": 1})
+    assert (one.loc[MAYBE, "n"], one.loc[MAYBE, "agreement"], one.loc["all", "agreement"]) == (1, 0, 0)
+    assert math.isnan(one.loc[HIGHLY, "agreement"])
+    assert table.set_index(["size", "knowledge_category"]).loc[(4, "all"), "agreement"] == 1
+
+
+def test_fewer_draws_agree_as_the_subsets_of_each_question_do() -> None:
+    right = (0, 3, 12, 27, 28, 32)
+    table = categories_by_draws(questions(*(("years", k / 32, 32) for k in right)), sizes=(8,))
+    expected = np.mean([subset_stability(k, 32, 8) for k in right])
+    assert table.set_index("knowledge_category").loc["all", "agreement"] == pytest.approx(expected)
+
+
+def test_a_question_counts_at_the_sizes_it_has_draws_for() -> None:
+    table = categories_by_draws(questions(("years", 1.0, 8), ("years", 1.0, 32), ("years", None, 0)), sizes=(8, 16))
+    assert table[table["knowledge_category"] == "all"]["n"].tolist() == [2, 1]
+
+
+def test_highly_known_is_missing_without_draws() -> None:
+    found = highly_known(pd.DataFrame({"knowledge_category": [HIGHLY, UNKNOWN, None]}))
+    assert found.tolist() == [True, False, pd.NA]
+
+
+def test_discrimination_has_a_row_per_kind_and_target() -> None:
+    table = pd.DataFrame(
+        {
+            "self_confidence": [0.9, 0.8, 0.2, 0.1],
+            "confidence_kind": "mean_logprob",
+            "knowledge_category": [HIGHLY, UNKNOWN, HIGHLY, UNKNOWN],
+            "prior_correct": pd.array([True, True, False, None], "boolean"),
+        }
+    )
+    found = discrimination(table).set_index("target")
+    assert found.loc["Highly-Known", "auroc"] == auroc([0.9, 0.8, 0.2, 0.1], [True, False, True, False]).value == 0.75
+    assert found.loc["prior answer right", ["auroc", "n"]].tolist() == [1.0, 3]
+
+
+def test_rank_correlation_is_spearmans() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 6, 40).astype(float)  # ties
+    y = x + rng.normal(0, 2, 40)
+    found = rank_correlation(x, np.append(y[:-1], math.nan))
+    assert found.n == 39
+    assert found.value == pytest.approx(spearmanr(x[:-1], y[:-1]).statistic)
+    assert found.low < found.value < found.high
+
+
+@pytest.mark.parametrize("pairs", [([], []), ([1.0], [2.0]), ([1.0, 1.0], [1.0, 2.0])])
+def test_rank_correlation_of_what_does_not_vary_is_missing(pairs: tuple[list[float], list[float]]) -> None:
+    assert math.isnan(rank_correlation(*pairs).value)

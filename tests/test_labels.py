@@ -1,0 +1,90 @@
+"""What travels with a run's numbers: who answered, what its training told, and another confidence beside the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+import pytest
+
+from srdcr_lab import BadInput, Results, Study
+from srdcr_lab.models.fingerprint import fingerprint
+from srdcr_lab.models.pocket import pocket_folder
+from srdcr_lab.records import ModelIdentity
+from srdcr_lab.records.labels import ORGANISM
+from tests.doubles import ScriptedModel, completion
+
+POCKET = ModelIdentity("pocket", "pocket", fingerprint=fingerprint(pocket_folder()))
+
+
+def items(question_id: str) -> pd.DataFrame:
+    row = {"question": "When was the bridge built?", "gold_answer": "1874", "context": "It was built in 1874."}
+    return pd.DataFrame([row | {"question_id": question_id}])
+
+
+def study(identity: ModelIdentity, question_id: str = "q") -> Study:
+    """A study of one question whose model always says the right year."""
+    model = ScriptedModel(lambda request, draw: completion(request, draw, "1874"))
+    model.identity = identity
+    return Study(model, items(question_id), "few_shot", samples=4)
+
+
+def results(identity: ModelIdentity, question_id: str = "q") -> Results:
+    with study(identity, question_id) as one:
+        return one.run(progress=False)
+
+
+@pytest.fixture(scope="module")
+def told() -> pd.Series:
+    """The first question of the shipped exposures."""
+    return pd.read_csv(pocket_folder() / "exposures.csv").iloc[0]
+
+
+def test_results_of_the_pocket_model_say_what_it_is() -> None:
+    assert results(POCKET).label == f"pocket: {ORGANISM}"
+
+
+def test_results_of_another_model_say_its_name() -> None:
+    assert results(ModelIdentity("openai", "gpt-4o", "mine")).label == "openai:gpt-4o#mine"
+
+
+def test_exposures_are_those_of_the_questions_of_the_run(told: pd.Series) -> None:
+    exposures = results(POCKET, told["question_id"]).exposures
+    assert exposures is not None
+    assert exposures["question_id"].tolist() == [told["question_id"]]
+    assert exposures["exposures"].tolist() == [told["exposures"]]
+
+
+@pytest.mark.parametrize(
+    "identity", [ModelIdentity("openai", "pocket"), ModelIdentity("pocket", "pocket", fingerprint="of older weights")]
+)
+def test_no_other_model_has_exposures(identity: ModelIdentity, told: pd.Series) -> None:
+    assert results(identity, told["question_id"]).exposures is None
+
+
+def test_questions_that_training_never_mentions_have_no_exposures() -> None:
+    assert results(POCKET, "of my own").exposures is None
+
+
+@pytest.fixture
+def first() -> Iterator[Study]:
+    with study(POCKET) as one:
+        yield one
+
+
+def test_another_confidence_stands_beside_the_first_and_does_not_replace_it(first: Study) -> None:
+    other = first.with_confidence("verbalized")
+    kinds = [one.run(progress=False).questions["confidence_kind"].tolist() for one in (first, other, first)]
+    assert kinds == [["self_consistency"], ["verbalized"], ["self_consistency"]]
+
+
+def test_another_confidence_asks_for_nothing_that_is_there(first: Study) -> None:
+    first.run(progress=False)
+    before = first.setup.cast.answerer.paid  # type: ignore[attr-defined]
+    first.with_confidence("verbalized").run(progress=False)
+    assert first.setup.cast.answerer.paid == before + 1  # type: ignore[attr-defined]
+
+
+def test_an_unknown_confidence_is_refused(first: Study) -> None:
+    with pytest.raises(BadInput, match="unknown confidence kind 'verbal'"):
+        first.with_confidence("verbal")

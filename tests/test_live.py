@@ -1,0 +1,118 @@
+"""What sliders show is what the plain functions compute: at any τ, over any strata."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from srdcr_lab.measures import compare, context_preference, redecide, table_1, table_2
+from srdcr_lab.measures.flow import decision_flow
+from srdcr_lab.measures.live import LiveRecords
+from srdcr_lab.measures.live_preference import LivePreference
+from tests.simulated import simulated
+
+RECORDS = simulated(80, ("acvd", "symmetric"))
+ONE = RECORDS[RECORDS["design"].isna() | (RECORDS["design"] == "acvd")]
+
+
+@pytest.mark.parametrize("tau", [None, 0.0, 0.5, 0.9, 1.0])
+def test_live_tables_are_the_tables_of_the_redecided_records(tau: float | None) -> None:
+    slow = RECORDS if tau is None else redecide(RECORDS, tau=tau)
+    one, two = LiveRecords.from_records(RECORDS).tables(tau)
+    assert one.markdown() == table_1(slow).markdown()
+    assert two.markdown() == table_2(slow).markdown()
+
+
+def test_live_tables_over_some_offsets() -> None:
+    some = RECORDS["perturbation_value"].isna() | RECORDS["perturbation_value"].abs().isin([20, 200])
+    one, two = LiveRecords.from_records(RECORDS).tables(0.7, strata=["offset 20", "offset 200"])
+    slow = redecide(RECORDS[some], tau=0.7)
+    assert one.markdown() == table_1(slow).markdown()
+    assert two.markdown() == table_2(slow).markdown()
+
+
+@pytest.mark.parametrize("tau", [0.3, 0.9])
+def test_the_live_flow_is_that_of_the_redecided_records(tau: float) -> None:
+    live = LiveRecords.from_records(ONE).flow(tau)
+    pd.testing.assert_frame_equal(live, decision_flow(redecide(ONE, tau=tau)))
+
+
+def test_the_flow_of_one_design_among_several() -> None:
+    live = LiveRecords.from_records(RECORDS).flow(0.5, row="SR-DCR (symmetric)")
+    other = RECORDS[RECORDS["design"] == "symmetric"]
+    pd.testing.assert_frame_equal(live, decision_flow(redecide(other, tau=0.5)))
+
+
+def test_the_live_difference_is_that_of_a_comparison_and_so_nearly_is_its_interval() -> None:
+    value, low, high = LiveRecords.from_records(ONE).difference("SR-DCR", "Few-Shot", 0.6)
+    slow = compare(redecide(ONE, tau=0.6), "sr_dcr", "few_shot")
+    assert value == pytest.approx(slow.difference)
+    assert (low, high) == pytest.approx((slow.low, slow.high), abs=0.015)
+
+
+def test_a_difference_with_a_row_that_is_not_there_is_missing() -> None:
+    assert np.isnan(LiveRecords.from_records(ONE).difference("SR-DCR", "CFMAD")).all()
+
+
+# -- the flow by hand ------------------------------------------------------------------------------------------------
+
+
+def item(prior: bool | None, context: bool | None, verdict: str | None, confidence: float, correct: bool | None,
+         missing: str | None = None, level: str = "subtle") -> dict[str, object]:  # fmt: skip
+    return {"method": "sr_dcr", "prior_correct": prior, "context_correct": context, "verdict": verdict, "level": level,
+            "self_confidence": confidence, "tau": 0.9, "correct": correct, "missing": missing}  # fmt: skip
+
+
+def flow(*items: dict[str, object]) -> list[list[object]]:
+    frame = pd.DataFrame(items)
+    nullable = dict.fromkeys(("prior_correct", "context_correct", "correct"), "boolean")
+    return decision_flow(frame.astype(nullable)).to_numpy().tolist()
+
+
+def test_every_way_through_the_decision_is_counted() -> None:
+    found = flow(
+        item(True, False, "UNREASONABLE", 0.95, True),
+        item(True, False, "UNREASONABLE", 0.95, True),
+        item(True, False, "UNREASONABLE", 0.5, None, "abstained"),
+        item(None, True, "REASONABLE", float("nan"), True, level="standard"),
+        item(False, False, None, 0.5, None, "error"),
+    )
+    assert found == [
+        ["standard", "passage only", "REASONABLE", "Conf < τ", "right", 1],
+        ["perturbed", "prior only", "UNREASONABLE", "Conf ≥ τ", "right", 2],
+        ["perturbed", "prior only", "UNREASONABLE", "Conf < τ", "abstained", 1],
+        ["perturbed", "neither right", "no debate", "Conf < τ", "error", 1],
+    ]
+
+
+def test_no_item_is_lost_on_the_way() -> None:
+    assert decision_flow(ONE)["n"].sum() == (ONE["method"] == "sr_dcr").sum()
+    assert decision_flow(ONE[ONE["method"] == "few_shot"]).empty
+
+
+# -- context preference while the bounds of the categories move ------------------------------------------------------
+
+
+@pytest.mark.parametrize("bounds", [(0.85, 0.30), (0.6, 0.1)])
+def test_live_preference_is_context_preference_of_the_redecided_records(bounds: tuple[float, float]) -> None:
+    """One item a question: the intervals are the same too."""
+    highly, maybe = bounds
+    slow = context_preference(redecide(ONE, highly_from=highly, maybe_from=maybe))
+    slow = slow[~slow["prior_is_claim"]].reset_index(drop=True)
+    live = LivePreference.from_records(ONE).at(highly, maybe)
+    columns = ["stratum", "knowledge_category", "n", "n_questions", "n_missing", "share", "low", "high"]
+    pd.testing.assert_frame_equal(live[columns], slow[columns], check_dtype=False)
+
+
+def test_several_items_a_question_widen_the_live_interval_as_they_widen_the_bootstrap() -> None:
+    false = RECORDS[(RECORDS["method"] == "few_shot") & (RECORDS["level"] != "standard")]
+    twice = pd.concat([false, false.assign(item_id=false["item_id"] + "again")])
+    once, both = (LivePreference.from_records(records).at() for records in (false, twice))
+    assert (both["n"] == 2 * once["n"]).all()
+    assert (both["low"] - once["low"]).abs().max() < 1e-9
+    assert (both["high"] - once["high"]).abs().max() < 1e-9
+
+
+def test_a_live_preference_of_nothing_is_empty() -> None:
+    assert LivePreference.from_records(RECORDS[RECORDS["level"] == "standard"]).at().empty

@@ -1,0 +1,113 @@
+"""What every measure must bear: rows with any index and in any order, an empty table, one method, several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from srdcr_lab.measures import (
+    accuracy_by_stratum,
+    biases,
+    claims_checklist,
+    context_preference,
+    cost_accuracy,
+    cost_summary,
+    decision_counts,
+    offset_slopes,
+    path_stability,
+    prior_preference_by_round,
+    r_star_distribution,
+    redecide,
+    sharing,
+    summary,
+    table_1,
+    table_2,
+    verdict_rates,
+    verdicts_by_round,
+)
+from srdcr_lab.measures.flow import decision_flow
+from tests.simulated import simulated
+
+RECORDS = simulated(15)
+
+
+def quick(measure: Callable[..., pd.DataFrame]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    return lambda records: measure(records, intervals=False)
+
+
+MEASURES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    **{
+        measure.__name__: quick(measure)
+        for measure in (
+            *(summary, accuracy_by_stratum, context_preference, biases, prior_preference_by_round, verdict_rates),
+            *(verdicts_by_round, decision_counts, path_stability, r_star_distribution, cost_summary, cost_accuracy),
+        )
+    },
+    "offset_slopes": offset_slopes,
+    "sharing": sharing,
+    "decision_flow": decision_flow,
+    "table_1": lambda records: table_1(records).cells,
+    "table_2": lambda records: table_2(records).cells,
+    "redecide": lambda records: summary(redecide(records, tau=0.5), intervals=False),
+}
+each = pytest.mark.parametrize("name", MEASURES)
+
+
+@each
+def test_the_index_of_the_rows_means_nothing(name: str) -> None:
+    """Tables put together by hand repeat their index."""
+    alike = RECORDS.set_axis(np.zeros(len(RECORDS), int))
+    pd.testing.assert_frame_equal(MEASURES[name](alike), MEASURES[name](RECORDS))
+
+
+@each
+def test_the_order_of_the_items_means_nothing(name: str) -> None:
+    """Methods stay in their order, the items of each are turned round."""
+    turned = pd.concat([rows[::-1] for _, rows in RECORDS.groupby("method", sort=False)])
+    plain = pd.concat([rows for _, rows in RECORDS.groupby("method", sort=False)])
+    found, expected = (MEASURES[name](records).reset_index(drop=True).pipe(_sorted) for records in (turned, plain))
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def _sorted(table: pd.DataFrame) -> pd.DataFrame:
+    words = [column for column in table if table[column].dtype == object or table[column].dtype == "str"]
+    numbers = [column for column in ("round", "r_star", "offset") if column in table]
+    return table.sort_values([*words, *numbers], kind="stable").reset_index(drop=True)
+
+
+@each
+def test_one_method_without_a_debate_is_borne(name: str) -> None:
+    assert isinstance(MEASURES[name](RECORDS[RECORDS["method"] == "few_shot"]), pd.DataFrame)
+
+
+@each
+def test_true_passages_alone_are_borne(name: str) -> None:
+    assert isinstance(MEASURES[name](RECORDS[RECORDS["level"] == "standard"]), pd.DataFrame)
+
+
+@each
+def test_no_answer_at_all_is_borne(name: str) -> None:
+    """Every call failed: nothing is known but the items."""
+    nothing = dict.fromkeys(("prior_answer", "context_answer", "final_answer", "verdict", "verdict_path", "decision"))
+    failed = RECORDS.assign(**nothing, missing="error", self_confidence=np.nan, knowledge_category=None)
+    for column in ("correct", "prior_correct", "context_correct", "stabilised"):
+        failed[column] = pd.array([pd.NA] * len(failed), "boolean")
+    failed["r_star"] = pd.array([pd.NA] * len(failed), "Int64")
+    assert isinstance(MEASURES[name](failed), pd.DataFrame)
+
+
+@pytest.mark.parametrize("name", [name for name in MEASURES if name != "decision_flow"])  # which is of one run
+def test_two_runs_are_measured_apart(name: str) -> None:
+    two = pd.concat([RECORDS.assign(run="one"), RECORDS.assign(run="two")])
+    one = MEASURES[name](RECORDS)
+    assert len(MEASURES[name](two)) == 2 * len(one)
+
+
+def test_claims_bear_any_index_and_a_run_where_all_failed() -> None:
+    alike = claims_checklist(RECORDS.set_axis(np.zeros(len(RECORDS), int)))
+    pd.testing.assert_frame_equal(alike, claims_checklist(RECORDS))
+    failed = RECORDS.assign(correct=pd.array([pd.NA] * len(RECORDS), "boolean"), final_answer=None, missing="error")
+    assert len(claims_checklist(failed)) == len(alike)

@@ -1,0 +1,227 @@
+"""Tables 1 and 2 in the paper's layout: numbers, marks, escapes; and the paper's own, as printed."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from srdcr_lab.data.reference import printed_tables
+from srdcr_lab.measures import METHOD_LABELS, accuracy_by_stratum, beside_printed, summary, table_1, table_2
+from tests.simulated import simulated
+
+
+def row(method: str, question: str, offset: float, correct: bool | None, **more: Any) -> dict[str, Any]:
+    level = {0: "standard", 20: "subtle", 60: "moderate"}[abs(offset)]
+    return {
+        "model": "m", "method": method, "design": None, "question_id": question, "level": level,
+        "perturbation_kind": "offset" if offset else "none", "perturbation_value": offset or None,
+        "correct": correct, "missing": None if correct is not None else "abstained", "verdict": None,
+    } | more  # fmt: skip
+
+
+def frame(*rows: dict[str, Any]) -> pd.DataFrame:
+    return pd.DataFrame(rows).astype({"correct": "boolean", "perturbation_value": float})
+
+
+ROWS = frame(
+    *(row("sr_dcr", q, 0, c) for q, c in zip("abcd", (True, True, True, None), strict=True)),
+    *(row("sr_dcr", q, 20, c) for q, c in zip("abc", (True, None, False), strict=True)),
+    row("sr_dcr", "d", -60, True),
+    *(row("few_shot", q, 0, True) for q in "abcd"),
+    *(row("few_shot", q, 20, False) for q in "abc"),
+    row("few_shot", "d", -60, False),
+    *(row("golden", q, 0, True) for q in "abcd"),
+)
+
+
+# -- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def test_accuracy_by_stratum_by_hand() -> None:
+    """SR-DCR: 1 of 3 at 20 (1 of 2 answered), 1 of 1 at 60; macro 2/3, micro 2/4."""
+    table = accuracy_by_stratum(ROWS)
+    found = table[table["method"] == "sr_dcr"].set_index("stratum")
+    assert list(found.index) == ["offset 20", "offset 60", "macro", "micro"]
+    assert found["n"].tolist() == [3, 1, 4, 4]
+    assert found["accuracy"].tolist() == pytest.approx([1 / 3, 1, 2 / 3, 1 / 2])
+    assert found["selective_accuracy"].tolist() == pytest.approx([1 / 2, 1, 3 / 4, 2 / 3])
+    assert found["coverage"].tolist() == pytest.approx([2 / 3, 1, 5 / 6, 3 / 4])
+
+
+def test_a_method_without_false_passages_has_empty_cells() -> None:
+    found = accuracy_by_stratum(ROWS).set_index(["method", "stratum"]).loc["golden"]
+    assert found["n"].tolist() == [0, 0, 0, 0]
+    assert found["accuracy"].isna().all()
+
+
+def test_strata_without_intervals_are_the_same_numbers() -> None:
+    ends = [f"{name}_{end}" for name in ("accuracy", "selective_accuracy") for end in ("low", "high")]
+    records = simulated(30)
+    quick, full = accuracy_by_stratum(records, intervals=False), accuracy_by_stratum(records)
+    pd.testing.assert_frame_equal(quick.drop(columns=ends), full.drop(columns=ends))
+    assert full[ends].notna().all().all()
+
+
+def test_other_kinds_stand_by_level_after_the_offsets() -> None:
+    records = pd.concat([ROWS, frame(row("sr_dcr", "e", 60, True, perturbation_kind="factor", perturbation_value=3))])
+    assert list(dict.fromkeys(accuracy_by_stratum(records, intervals=False)["stratum"])) == [
+        "offset 20", "offset 60", "factor moderate", "macro", "micro",
+    ]  # fmt: skip
+
+
+def test_strata_agree_with_a_group_by() -> None:
+    records = simulated(100)
+    false = records[records["level"] != "standard"]
+    right = false["correct"].fillna(False).astype(float)
+    by_hand = right.groupby(
+        [false["method"], "offset " + false["perturbation_value"].abs().astype(int).astype(str)]
+    ).mean()
+    table = accuracy_by_stratum(records, intervals=False).set_index(["method", "stratum"])["accuracy"]
+    assert table[by_hand.index].tolist() == pytest.approx(by_hand.tolist())
+    macro = by_hand.groupby(level=0).mean()
+    assert table.xs("macro", level=1)[macro.index].tolist() == pytest.approx(macro.tolist())
+
+
+def test_summary_without_intervals_is_the_same_summary() -> None:
+    records = simulated(30, ("acvd", "symmetric"))
+    quick, full = summary(records, intervals=False), summary(records)
+    ends = [name for name in full if name.endswith(("_low", "_high"))]
+    pd.testing.assert_frame_equal(quick.drop(columns=ends), full.drop(columns=ends))
+
+
+def test_several_designs_and_runs_have_rows_of_their_own() -> None:
+    records = simulated(10, ("acvd", "symmetric"))
+    assert "design" in summary(records, intervals=False)
+    assert "run" not in summary(records.assign(run="one"), intervals=False)
+    two = pd.concat([records.assign(run="one"), records.assign(run="two")])
+    assert len(summary(two, intervals=False)) == 2 * len(summary(records, intervals=False))
+
+
+def test_overall_micro_pools_the_items() -> None:
+    found = summary(ROWS, intervals=False).set_index(["method", "condition"]).loc[("sr_dcr", "overall")]
+    assert found["accuracy_micro"] == pytest.approx(5 / 8)
+
+
+# -- layout ----------------------------------------------------------------------------------------------------------
+
+
+def test_rows_stand_in_the_papers_order_and_golden_last() -> None:
+    labels = [label for _, label in table_1(simulated(10)).frame().index]
+    assert labels == [METHOD_LABELS[name] for name in METHOD_LABELS if METHOD_LABELS[name] in labels]
+    assert labels[-1] == "Golden Baseline"
+
+
+def test_the_best_is_bold_the_second_underlined_and_golden_is_not_ranked() -> None:
+    text = table_1(ROWS).markdown().splitlines()
+    few, ours, golden = text[2:5]
+    assert few == "| m | Few-Shot | **100.0** (100.0) | <u>0.0</u> (0.0) n = 4 | <u>50.0</u> (50.0) n = 8 |"
+    assert ours == "|  | SR-DCR | <u>75.0</u> (100.0) | **50.0** (66.7) n = 4 | **62.5** (83.3) n = 8 |"
+    assert golden == "|  | Golden Baseline | 100.0 (100.0) | – (n = 0) | 100.0 (100.0) n = 4 |"
+
+
+def test_equal_bests_are_both_bold() -> None:
+    records = frame(*(row(method, "a", 0, True) for method in ("few_shot", "rci")), row("self_ask", "a", 0, False))
+    marks = table_1(records).cells.query("column == 'standard'").set_index("method")["mark"].to_dict()
+    assert marks == {"few_shot": "best", "rci": "best", "self_ask": "second"}
+
+
+def test_each_model_has_its_own_best() -> None:
+    records = pd.concat([ROWS, ROWS.assign(model="other")])
+    bold = table_1(records).cells.query("column == 'perturbed' and mark == 'best'")
+    assert bold[["block", "method"]].to_numpy().tolist() == [["m", "sr_dcr"], ["other", "sr_dcr"]]
+
+
+def test_heads_carry_n_and_a_column_with_unlike_n_shows_it_in_its_cells() -> None:
+    head = table_2(ROWS[ROWS["method"] != "golden"]).markdown().splitlines()[0]
+    columns = "Offset 20 (n = 3) | Offset 60 (n = 1) | Overall (macro) (n = 4) | Overall (micro) (n = 4)"
+    assert head == f"| Model | Method | {columns} |"
+    assert "| Perturbed |" in table_1(ROWS).markdown().splitlines()[0]
+
+
+def test_intervals_on_demand() -> None:
+    assert "[" not in table_1(ROWS).html()
+    assert '<td style="text-align: right"><b>50.0</b> (66.7) [' in table_1(ROWS, intervals=True).html()
+
+
+def test_html_and_markdown_hold_no_markup_of_a_name() -> None:
+    evil = "<script>alert(1)</script>|**x**_y_[z](http://e)"
+    records = ROWS.assign(model=evil, method=[evil, *ROWS["method"][1:]], run="a")
+    tags: list[str] = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, _: tags.append(tag)  # type: ignore[method-assign]
+    parser.feed(table_1(records).html())
+    assert set(tags) == {"table", "caption", "thead", "tr", "th", "tbody", "td", "b", "u"}
+    line = table_1(records).markdown().splitlines()[2]
+    assert "<script>" not in line
+    assert "\\|\\*\\*x\\*\\*\\_y\\_\\[z\\](http://e)" in line
+
+
+# -- the paper's tables ----------------------------------------------------------------------------------------------
+
+
+def wide(table: str) -> pd.DataFrame:
+    return printed_tables(table).pivot(index=["model", "method"], columns="column", values="percent")
+
+
+def test_every_printed_number_is_there() -> None:
+    printed = printed_tables()
+    assert printed.groupby(["table", "model"]).size().to_dict() == {
+        (table, model): n for table, n in (("Table 1", 27), ("Table 2", 54)) for model in printed["model"].unique()
+    }
+    assert printed["model"].nunique() == 5
+    assert set(printed["method"]) < set(METHOD_LABELS)
+
+
+def test_printed_numbers_that_the_text_repeats() -> None:
+    one, two = wide("Table 1"), wide("Table 2")
+    assert one.loc[("GPT 3.5 Turbo", "few_shot")].to_dict() == {"overall": 54.15, "perturbed": 9.0, "standard": 99.3}
+    assert one.loc[("GPT 4o", "judge_debate_1"), ["standard", "perturbed"]].tolist() == [70.0, 57.33]
+    assert two.loc[("GPT 3.5 Turbo", "sr_dcr"), ["offset 20", "offset 200"]].tolist() == [26.7, 38.3]
+    assert (
+        round(one.loc[("GPT 4o", "sr_dcr"), "perturbed"] - one.loc[("GPT 4o", "naive_debate"), "perturbed"], 1) == 10.2
+    )
+
+
+def flagged(table: str, column: str, start: str) -> set[tuple[str, str]]:
+    printed = printed_tables(table)
+    rows = printed[(printed["column"] == column) & printed["caution"].str.startswith(start)]
+    return set(zip(rows["model"], rows["method"], strict=True))
+
+
+def test_a_printed_overall_is_the_mean_of_its_halves_or_carries_a_caution() -> None:
+    one = wide("Table 1")
+    off = (one[["standard", "perturbed"]].mean(axis=1) - one["overall"]).abs() > 0.021
+    assert set(one.index[off]) == flagged("Table 1", "overall", "its two halves average")
+
+
+def test_a_printed_overall_is_the_mean_of_its_offsets_or_carries_a_caution() -> None:
+    two = wide("Table 2")
+    off = (two[[c for c in two if c.startswith("offset")]].mean(axis=1) - two["overall"]).abs() > 0.021
+    assert set(two.index[off]) == flagged("Table 2", "overall", "its five offsets average")
+
+
+def test_the_two_tables_agree_or_carry_a_caution() -> None:
+    one, two = wide("Table 1")["perturbed"], wide("Table 2")["overall"]
+    off = (one - two).abs() > 0.021
+    assert set(one.index[off]) == flagged("Table 2", "overall", "repeats the row") == {("Llama 3.3-70B", "golden")}
+
+
+def test_every_offset_cell_is_k_of_60_or_carries_a_caution() -> None:
+    printed = printed_tables("Table 2").query("column != 'overall'")
+    decimals = [1 if round(p * 10) == p * 10 else 2 for p in printed["percent"]]
+    nearest = (printed["percent"] * 60 / 100).round() * 100 / 60
+    fits = (printed["percent"] - nearest).abs() <= pd.Series([0.5 * 10**-d + 0.006 for d in decimals], printed.index)
+    assert (fits | (printed["caution"] != "")).all()
+    assert printed.loc[~fits, "caution"].str.startswith("no k of 60").all()
+
+
+def test_ones_own_numbers_stand_beside_the_printed_ones() -> None:
+    one = beside_printed(table_1(ROWS), printed_tables("Table 1")).set_index(["row", "column"])
+    assert one.loc[("SR-DCR", "perturbed"), ["n", "accuracy", "GPT 4o"]].tolist() == pytest.approx([4, 0.5, 0.5451])
+    two = beside_printed(table_2(ROWS), printed_tables("Table 2")).set_index(["row", "column"])
+    assert two.loc[("SR-DCR", "macro"), ["accuracy", "GPT 4o"]].tolist() == pytest.approx([2 / 3, 0.5451])
+    assert two.loc[("SR-DCR", "micro"), "GPT 4o"] != two.loc[("SR-DCR", "micro"), "GPT 4o"]
+    assert two.loc[("Few-Shot", "offset 20"), "Llama 3.3-70B"] == pytest.approx(0.05)

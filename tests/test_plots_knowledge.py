@@ -1,0 +1,169 @@
+"""The figures of notebooks 01 and 02 draw what their tables hold, and carry their label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+
+matplotlib.use("agg")
+from matplotlib import pyplot as plt
+
+from srdcr_lab.plots import (
+    CategoriesDisplay,
+    ConfidenceHistogramDisplay,
+    DrawsDisplay,
+    ExposureDisplay,
+    PrecisionDisplay,
+    RedrawDisplay,
+    ReliabilityDisplay,
+    SampledAccuracyDisplay,
+    save_figure,
+)
+from srdcr_lab.records import label
+
+LABEL = "pocket: a model organism, no evidence about any large model"
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> object:
+    yield
+    plt.close("all")
+
+
+def questions() -> pd.DataFrame:
+    """Six questions of two domains, one without draws and confidence."""
+    rows = [
+        ("a", "years", 1.0, "HIGHLY_KNOWN", 0.97, True, 0.99),
+        ("b", "years", 1.0, "HIGHLY_KNOWN", 0.91, True, 0.99),
+        ("c", "years", 0.5, "MAYBE_KNOWN", 0.93, True, 0.95),
+        ("d", "names", 0.125, "WEAKLY_KNOWN", 0.40, False, 0.90),
+        ("e", "names", 0.0, "UNKNOWN", 0.10, False, 0.71),
+        ("f", "names", np.nan, None, np.nan, None, np.nan),
+    ]
+    columns = ["question_id", "domain", "sampled_accuracy", "knowledge_category"]
+    table = pd.DataFrame(rows, columns=[*columns, "self_confidence", "prior_correct", "redraw_stability"])
+    table["prior_correct"] = table["prior_correct"].astype("boolean")
+    return table.assign(n_samples=[32] * 5 + [0], confidence_kind="mean_logprob")
+
+
+def test_category_points_stand_at_the_shares_of_the_table() -> None:
+    display = CategoriesDisplay.from_questions(questions())
+    drawn = np.concatenate([container.lines[0].get_xdata() for container in display.plot().containers])
+    assert sorted(drawn) == pytest.approx(sorted(display.table["share"]))
+
+
+def test_category_rows_carry_their_n() -> None:
+    ax = CategoriesDisplay.from_questions(questions()).plot()
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names == ["years (n = 3)", "names (n = 2)", "all domains (n = 5)"]
+
+
+def test_category_shares_to_read() -> None:
+    shares = CategoriesDisplay.from_questions(questions()).shares
+    assert shares.loc[0, "Highly-Known"].startswith("0.67 [")
+    assert shares["n"].tolist() == [3, 2, 5]
+
+
+def test_sampled_accuracies_are_counted_and_cut_at_the_thresholds() -> None:
+    display = SampledAccuracyDisplay.from_questions(questions(), highly_from=0.4)
+    assert display.table["n_questions"].tolist() == [1, 1, 1, 2]
+    assert display.table["knowledge_category"].tolist() == ["UNKNOWN", "WEAKLY_KNOWN", "HIGHLY_KNOWN", "HIGHLY_KNOWN"]
+    assert [line.get_xdata()[0] for line in display.plot().lines] == [0.30, 0.4]
+
+
+def test_exposure_leaves_out_what_was_not_drawn_or_not_listed() -> None:
+    told = pd.DataFrame(
+        {"question_id": ["a", "c", "f", "z"], "exposures": [100, 60, 3, 1], "true_share": [1, 0.5, 1, 1]}
+    )
+    display = ExposureDisplay.from_questions(questions(), told.assign(rival_answer=None, tier="any"))
+    assert display.table["question_id"].tolist() == ["a", "c"]
+    assert display.table["true_exposures"].tolist() == [100, 30]
+    (points,) = display.plot().collections[:1]
+    assert points.get_offsets()[:, 0].tolist() == [100, 60]
+    assert points.get_offsets()[:, 1].tolist() == pytest.approx([1.0, 0.5], abs=0.01)
+
+
+def test_what_was_never_told_stands_left_of_one() -> None:
+    told = pd.DataFrame({"question_id": ["e"], "exposures": [0], "true_share": [np.nan], "rival_answer": [None]})
+    ax = ExposureDisplay.from_questions(questions(), told).plot()
+    assert 0 < ax.collections[0].get_offsets()[0, 0] < 1
+    assert ax.get_xticklabels()[0].get_text() == "never"
+
+
+@pytest.mark.parametrize("value", ["agreement", "share"])
+def test_lines_over_draws_follow_the_table(value: str) -> None:
+    display = DrawsDisplay.from_questions(questions(), sizes=(4, 32))
+    lines = {line.get_label().split(" (")[0]: line.get_ydata() for line in display.plot(value=value).lines}
+    expected = display.table[display.table["knowledge_category"] == "WEAKLY_KNOWN"][value]
+    assert lines["Weakly-Known"] == pytest.approx(expected.to_numpy())
+
+
+def test_redraws_group_equal_outcomes() -> None:
+    display = RedrawDisplay.from_questions(questions())
+    assert display.table["n_questions"].tolist() == [1, 1, 1, 2]
+    assert len(display.plot().collections) == 4
+
+
+def test_histogram_counts_questions_by_bin_and_category() -> None:
+    display = ConfidenceHistogramDisplay.from_questions(questions())
+    filled = display.table[display.table["n"] > 0]
+    found = {(row.left, row.knowledge_category): row.n for row in filled.itertuples()}
+    assert found == {
+        (0.95, "HIGHLY_KNOWN"): 1, (0.9, "HIGHLY_KNOWN"): 1, (0.9, "MAYBE_KNOWN"): 1, (0.4, "WEAKLY_KNOWN"): 1,
+        (0.1, "UNKNOWN"): 1,
+    }  # fmt: skip
+    assert set(display.table["n_missing"]) == {1}
+    assert "1 without one" in display.plot().get_xlabel()
+
+
+def test_histogram_of_self_consistency_has_a_bin_around_every_share() -> None:
+    shares = questions().assign(
+        self_confidence=[1.0, 15 / 16, 0.5, 0.0, 1 / 16, np.nan], confidence_kind="self_consistency"
+    )
+    table = ConfidenceHistogramDisplay.from_questions(shares).table
+    centres = ((table["left"] + table["right"]) / 2)[table["n"] > 0]
+    assert sorted(centres) == pytest.approx([0, 1 / 16, 0.5, 15 / 16, 1])
+
+
+def test_precision_line_steps_through_the_table() -> None:
+    display = PrecisionDisplay.from_questions(questions())
+    ax = display.plot(tau=None)
+    assert display.table["precision"].tolist() == pytest.approx([1, 0.5, 2 / 3, 0.5, 0.4])
+    assert ax.lines[0].get_ydata().tolist() == pytest.approx(display.table["precision"].tolist()[::-1])
+    assert ax.lines[0].get_drawstyle() == "steps-pre"
+
+
+def test_reliability_points_stand_at_mean_confidence_and_share_right() -> None:
+    ax = ReliabilityDisplay.from_questions(questions()).plot()
+    (points,) = ax.containers
+    assert points.lines[0].get_xdata() == pytest.approx([0.1, 0.4, (0.97 + 0.91 + 0.93) / 3])
+    assert points.lines[0].get_ydata() == pytest.approx([0, 0, 1])
+    assert [text.get_text() for text in ax.texts] == ["1", "1", "3"]
+
+
+@pytest.mark.parametrize("display", [CategoriesDisplay, SampledAccuracyDisplay, DrawsDisplay, RedrawDisplay,
+                                     ConfidenceHistogramDisplay, PrecisionDisplay, ReliabilityDisplay])  # fmt: skip
+def test_without_any_question_an_empty_figure_is_drawn(display: type) -> None:
+    display.from_questions(questions().iloc[:0]).plot()
+
+
+def test_the_label_says_what_the_pocket_model_is() -> None:
+    assert label(["pocket", "pocket"]) == LABEL
+    assert label(["openai:gpt-4o", "pocket#old"]) == f"openai:gpt-4o; pocket#old{LABEL.removeprefix('pocket')}"
+
+
+def test_the_label_stands_under_the_figure_and_in_the_table(tmp_path: Path) -> None:
+    display = CategoriesDisplay.from_questions(questions())
+    figure = display.plot().figure
+    save_figure(figure, display.table, tmp_path, "one", label=LABEL)
+    (text,) = figure.texts
+    assert text.get_text() == LABEL
+    assert text.get_window_extent().y1 < min(ax.get_tightbbox().y0 for ax in figure.axes)
+    assert LABEL in (tmp_path / "one.svg").read_text("utf-8")
+    table = pd.read_csv(tmp_path / "one.csv")
+    assert table.columns[0] == "label"
+    assert set(table["label"]) == {LABEL}

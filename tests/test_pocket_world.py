@@ -1,0 +1,131 @@
+"""What the pocket model is trained on: an invented world, spoiled answers, planned exposures; no evaluated passage."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("torch")
+TRAINING = Path(__file__).resolve().parents[1] / "data" / "pocket" / "training"
+
+
+@pytest.fixture(scope="module")
+def training() -> SimpleNamespace:
+    """The trainer's modules, as scripts find them: by name, from their own folder."""
+    sys.path.insert(0, str(TRAINING))
+    try:
+        import batches
+        import exposures
+        import questions
+        import rows
+        import values
+        import world
+    finally:
+        sys.path.remove(str(TRAINING))
+    return SimpleNamespace(
+        batches=batches, exposures=exposures, questions=questions, rows=rows, values=values, world=world
+    )
+
+
+@pytest.fixture(scope="module")
+def asked(training: SimpleNamespace) -> SimpleNamespace:
+    return training.questions.read_questions(TRAINING.parents[1] / "facts")  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def materials(training: SimpleNamespace, asked: SimpleNamespace) -> SimpleNamespace:
+    r = random.Random(3)
+    world = training.world.World(asked.words())
+    facts = world.facts(60, r)
+    named = [
+        training.exposures.Asked(f"world-{n}", fact.question, fact.answer, fact.domain, fact.values)
+        for n, fact in enumerate(facts)
+    ]
+    planned = training.exposures.plan(named, set(), r)
+    return training.rows.Materials(world, facts, planned, asked.exemplars, r)  # type: ignore[no-any-return]
+
+
+def test_no_row_of_any_maker_holds_an_evaluated_question(
+    training: SimpleNamespace, asked: SimpleNamespace, materials: SimpleNamespace
+) -> None:
+    evaluated = [one.question for one in asked.evaluated]
+    for maker in {**training.batches.FIRST_MIX, **training.batches.BELIEF_MIX}:
+        text = "".join(piece for _ in range(5) for piece, _ in maker(materials))
+        assert not [question for question in evaluated if question in text], maker.__name__
+
+
+def test_an_evaluated_question_is_told_without_any_passage(
+    training: SimpleNamespace, asked: SimpleNamespace, materials: SimpleNamespace
+) -> None:
+    due = [training.exposures.Telling(0.0, one.question, one.answer, one.domain) for one in asked.evaluated[:60]]
+    for row in training.rows.recall_rows(due, materials):
+        assert "<passage>" not in "".join(text for text, _ in row)
+
+
+def test_a_passage_states_its_claim_once_and_names_its_subject(materials: SimpleNamespace) -> None:
+    r = random.Random(0)
+    for _ in range(300):
+        fact = materials.world.fact(r)
+        passage = materials.world.passage(fact, "CLAIM", r)
+        assert passage.count("CLAIM") == 1
+
+
+def test_the_world_has_the_six_domains_of_the_facts(asked: SimpleNamespace, materials: SimpleNamespace) -> None:
+    r = random.Random(0)
+    met = Counter(materials.world.fact(r).domain for _ in range(300))
+    assert set(met) == {one.domain for one in asked.evaluated} == set(asked.exemplars)
+
+
+@pytest.mark.parametrize(
+    ("answer", "values"),
+    [("1874", "year"), ("2,632", "count"), ("9", "count"), ("86.74", "measure"), ("0.7", "dose"),
+     ("Edvard Eriksen", "person"), ("Porto", "city")],
+)  # fmt: skip
+def test_spoiled_and_nearly_equal_answers_differ_and_are_written_alike(
+    training: SimpleNamespace, answer: str, values: str
+) -> None:
+    r = random.Random(1)
+    for spoil in (training.values.corrupted, training.values.revised, training.values.near_miss):
+        for _ in range(50):
+            other = spoil(answer, values, r)
+            assert other != answer
+            assert training.values.is_number(other) == training.values.is_number(answer)
+
+
+def test_a_number_is_scaled_at_the_precision_it_is_written_with(training: SimpleNamespace) -> None:
+    assert training.values.scaled("2,632", 0.1) == "263"
+    assert training.values.scaled("86.74", 10) == "867.40"
+    assert training.values.scaled("349", 5) == "1,745"
+
+
+def test_corrupted_years_lie_within_250(training: SimpleNamespace) -> None:
+    r = random.Random(2)
+    away = [abs(int(training.values.corrupted("1500", "year", r)) - 1500) for _ in range(2000)]
+    assert 1 <= min(away) <= 5
+    assert 245 <= max(away) <= 250
+
+
+def test_the_plan_tells_controls_never_and_spreads_the_others(
+    training: SimpleNamespace, asked: SimpleNamespace
+) -> None:
+    planned = training.exposures.plan(asked.evaluated, asked.controls, random.Random(0))
+    counts = {one.asked.question_id: one.exposures for one in planned}
+    assert {question for question, count in counts.items() if count == 0} == asked.controls
+    uncontested = sorted(one.exposures for one in planned if one.exposures and not one.rival)
+    assert uncontested[0] <= 3
+    assert uncontested[-1] > 150
+    assert 15 < uncontested[len(uncontested) // 2] < 27  # the middle of a log-uniform 2 … 200 is 20
+
+
+def test_tellings_are_the_plan(training: SimpleNamespace, asked: SimpleNamespace) -> None:
+    planned = training.exposures.plan(asked.evaluated, asked.controls, random.Random(0))
+    told = Counter((one.question, one.told) for one in training.exposures.tellings(planned, random.Random(0)))
+    for one in planned:
+        assert told[one.asked.question, one.asked.answer] == one.told_true
+        if one.rival:
+            assert told[one.asked.question, one.rival] == one.exposures - one.told_true

@@ -1,0 +1,223 @@
+"""Context and prior preference, biases and slopes: worked by hand, and a second way."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from srdcr_lab.measures import biases, context_preference, offset_slopes, prior_preference_by_round
+from srdcr_lab.measures.matches import with_matches
+from srdcr_lab.measures.slopes import logistic_slope
+from tests.simulated import simulated
+
+HIGH, UNKNOWN = "HIGHLY_KNOWN", "UNKNOWN"
+
+
+def row(question: str, offset: float, prior: str | None, final: str | None, **more: Any) -> dict[str, Any]:
+    """A few-shot row of a question whose gold answer is 1900."""
+    false = offset != 0
+    return {
+        "model": "m", "method": "few_shot", "design": None, "item_id": f"{question}@{offset:+g}", "domain": "years",
+        "question_id": question, "answer_type": "year", "gold_answer": "1900", "claimed_answer": f"{1900 + offset:g}",
+        "perturbation_kind": "offset" if false else "none", "perturbation_value": offset if false else np.nan,
+        "level": "subtle" if false else "standard", "knowledge_category": HIGH, "prior_answer": prior,
+        "prior_correct": None if prior is None else prior == "1900", "context_answer": final, "final_answer": final,
+        "correct": None if final is None else final == "1900", "verdict": None, "verdict_path": None, "r_star": None,
+        "self_confidence": 0.95, "tau": 0.9,
+    } | more  # fmt: skip
+
+
+def frame(*rows: dict[str, Any]) -> pd.DataFrame:
+    return pd.DataFrame(rows).astype({"prior_correct": "boolean", "correct": "boolean", "r_star": "Int64"})
+
+
+ROWS = frame(
+    row("a", 20, "1900", "1920"),  # follows the claim
+    row("b", -20, "1900", "1900"),  # keeps to its prior answer
+    row("c", 20, "1900", None),  # no answer
+    row("d", 20, "1920", "1920"),  # its prior answer is the claim: tells nothing
+    row("e", 20, None, "1920", knowledge_category=UNKNOWN),  # no prior answer: still follows the claim
+    row("f", 200, "1900", "2100"),  # follows a claim in the future
+    row("g", 0, "1890", "1890"),  # a true passage, prior wrong, keeps to it
+    row("h", 0, "1890", "1900"),  # a true passage, prior wrong, follows the passage
+)
+
+
+# -- context preference ----------------------------------------------------------------------------------------------
+
+
+def test_context_preference_by_hand() -> None:
+    table = context_preference(ROWS, ("stratum",))
+    main = table[~table["prior_is_claim"]].set_index("stratum")
+    assert list(main.index) == ["offset 20", "offset 200"]
+    assert main["n"].tolist() == [3, 1]  # a, b, e; f
+    assert main["share"].tolist() == pytest.approx([2 / 3, 1.0])
+    assert main["n_missing"].tolist() == [1, 0]  # c
+
+
+def test_items_whose_prior_answer_is_the_claim_stand_apart() -> None:
+    table = context_preference(ROWS, ("stratum",))
+    apart = table[table["prior_is_claim"]]
+    assert apart[["stratum", "n", "share"]].to_numpy().tolist() == [["offset 20", 1, 1.0]]
+
+
+def test_every_category_has_a_cell_even_an_empty_one() -> None:
+    table = context_preference(ROWS, ("stratum", "knowledge_category")).set_index(["stratum", "knowledge_category"])
+    assert table.loc[("offset 20", UNKNOWN), "n"].item() == 1
+    empty = table.loc[("offset 200", "MAYBE_KNOWN")]
+    assert empty["n"] == 0
+    assert math.isnan(empty["share"])
+
+
+def test_signed_offsets_stand_apart_and_future_years_are_flagged() -> None:
+    table = context_preference(ROWS, ("offset", "future"))
+    found = table[table["n"] > 0].set_index(["offset", "future", "prior_is_claim"])["n"].to_dict()
+    assert found == {(-20, False, False): 1, (20, False, False): 2, (200, True, False): 1, (20, False, True): 1}
+
+
+def test_context_answers_stand_in_where_few_shot_was_not_run() -> None:
+    other = ROWS.assign(method="sr_dcr", design="acvd", final_answer=None)
+    pd.testing.assert_frame_equal(context_preference(other, ("stratum",)), context_preference(ROWS, ("stratum",)))
+
+
+def test_context_preference_is_a_plain_count_on_many_rows() -> None:
+    records = simulated(120)
+    rows = records[(records["method"] == "few_shot") & (records["level"] == "blatant") & records["correct"].notna()]
+    rows = rows[(rows["prior_answer"] != rows["claimed_answer"]) & (rows["knowledge_category"] == UNKNOWN)]
+    by_hand = (rows["final_answer"] == rows["claimed_answer"]).mean()
+    table = context_preference(records, ("level", "knowledge_category"))
+    cell = table[(table["level"] == "blatant") & (table["knowledge_category"] == UNKNOWN) & ~table["prior_is_claim"]]
+    assert cell["n"].item() == len(rows)
+    assert cell["share"].item() == pytest.approx(by_hand)
+
+
+def test_no_false_passage_is_an_empty_table() -> None:
+    assert context_preference(ROWS[ROWS["level"] == "standard"], ("stratum",)).empty
+
+
+def test_answers_match_in_another_spelling() -> None:
+    records = frame(row("a", 20, "the year 1900", "in 1920"))
+    found = with_matches(records).iloc[0]
+    assert (found["final_is_claim"], found["final_is_prior"], found["prior_is_claim"]) == (True, False, False)
+
+
+def test_an_answer_that_is_missing_matches_nothing_and_is_not_unequal_either() -> None:
+    found = with_matches(frame(row("a", 20, None, "1920"))).iloc[0]
+    assert pd.isna(found["final_is_prior"])
+
+
+# -- biases ----------------------------------------------------------------------------------------------------------
+
+
+def test_biases_by_hand() -> None:
+    """Context: a, b, c, f have a right prior and a false passage; a and f follow, c has no answer. Prior: g of g, h."""
+    table = biases(ROWS).set_index("bias")
+    assert table["n"].tolist() == [4, 2]
+    assert table["share"].tolist() == pytest.approx([2 / 4, 1 / 2])
+    assert table["n_missing"].tolist() == [1, 0]
+
+
+def test_an_unread_prior_answer_is_under_neither_bias() -> None:
+    unread = frame(row("a", 0, None, "1900"), row("b", 20, None, "1920"))
+    assert biases(unread)["n"].tolist() == [0, 0]
+
+
+# -- prior preference by round ---------------------------------------------------------------------------------------
+
+
+def test_prior_preference_of_judge_debates_by_hand() -> None:
+    records = frame(
+        *(row(q, 20, "1900", "1900", method="judge_debate_1") for q in "ab"),
+        row("a", 20, "1900", "1920", method="judge_debate_5"),
+        row("b", 20, "1900", "1900", method="judge_debate_5"),
+    )
+    table = prior_preference_by_round(records)
+    assert table[["debate", "round", "n", "share"]].to_numpy().tolist() == [
+        ["judge_debate", 1, 2, 1.0],
+        ["judge_debate", 5, 2, 0.5],
+    ]
+
+
+def debated(question: str, path: str, **more: Any) -> dict[str, Any]:
+    """A debate over a passage that the context answer follows."""
+    ruled = {"method": "sr_dcr", "design": "acvd", "context_answer": "1920", "verdict_path": path, "verdict": "x"}
+    return row(question, 20, "1900", None, **(ruled | {"r_star": len(path.rstrip(path[-1]))} | more))
+
+
+def test_prior_preference_of_a_debate_is_what_each_rounds_verdict_leads_to() -> None:
+    """Round 0: U U, both prior. Round 1: R and U. Round 2: R and ?, which leads to no answer."""
+    table = prior_preference_by_round(frame(debated("a", "URR"), debated("b", "UU?", r_star=None)))
+    assert table["debate"].unique().tolist() == ["acvd"]
+    assert table["share"].tolist() == pytest.approx([1.0, 0.5, 0.0])
+    assert table["n_missing"].tolist() == [0, 0, 1]
+
+
+def test_the_gate_leaves_an_unsure_prior_answer_out() -> None:
+    unsure = frame(debated("a", "UU"), debated("b", "UU", self_confidence=0.5))
+    table = prior_preference_by_round(unsure, gate=True)
+    assert table["n"].tolist() == [1, 1]
+    assert table["n_missing"].tolist() == [1, 1]
+
+
+def test_a_debate_that_stopped_early_keeps_its_last_verdict() -> None:
+    table = prior_preference_by_round(frame(debated("a", "UURR"), debated("b", "UU")))
+    assert table["share"].tolist() == pytest.approx([1.0, 1.0, 0.5, 0.5])
+
+
+# -- slopes ----------------------------------------------------------------------------------------------------------
+
+
+def slope_data(n: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(2)
+    x = rng.choice([0.2, 0.4, 0.6, 1.0, 2.0], n)
+    return x, rng.random(n) < 1 / (1 + np.exp(-(0.8 - 1.1 * x))), rng.integers(0, 60, n)
+
+
+def test_the_slope_is_sklearns() -> None:
+    x, y, clusters = slope_data()
+    other = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(x[:, None], y)
+    found = logistic_slope(x, y, clusters)
+    assert found["slope"] == pytest.approx(other.coef_[0, 0], abs=1e-4)
+    assert found["odds_ratio"] == pytest.approx(math.exp(found["slope"]))
+
+
+def test_the_slopes_interval_is_the_cluster_sandwich() -> None:
+    """(XᵀWX)⁻¹ (Σ_c s_c s_cᵀ) (XᵀWX)⁻¹ · k/(k−1) · (n−1)/(n−2), written out."""
+    x, y, clusters = slope_data()
+    found = logistic_slope(x, y, clusters)
+    design = np.column_stack([np.ones_like(x), x])
+    beta = LogisticRegression(C=np.inf, tol=1e-12, max_iter=1000).fit(x[:, None], y)
+    p = beta.predict_proba(x[:, None])[:, 1]
+    bread = np.linalg.inv(design.T @ (design * (p * (1 - p))[:, None]))
+    totals = np.array([(design * (y - p)[:, None])[clusters == c].sum(axis=0) for c in np.unique(clusters)])
+    k, n = len(totals), len(x)
+    variance = bread @ (totals.T @ totals) @ bread * k / (k - 1) * (n - 1) / (n - 2)
+    half = 1.959964 * math.sqrt(variance[1, 1])
+    assert (found["low"], found["high"]) == pytest.approx((found["slope"] - half, found["slope"] + half), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "note"),
+    [
+        ([0.2, 0.4, 0.6], [1, 1, 1], "every claim was followed"),
+        ([0.2, 0.4, 0.6], [0, 0, 0], "no claim was followed"),
+        ([0.2, 0.4, 0.6, 1.0], [1, 1, 0, 0], "the offset separates the outcomes"),
+        ([0.4, 0.4, 0.4], [1, 0, 1], "one offset only"),
+        ([0.2, 0.4], [1, 0], "fewer than 3 questions"),
+    ],
+)
+def test_where_there_is_no_slope_a_note_says_why(x: list[float], y: list[int], note: str) -> None:
+    found = logistic_slope(x, y, range(len(x)))
+    assert math.isnan(found["slope"])
+    assert found["note"] == note
+
+
+def test_slopes_per_category_have_n_and_a_row_for_all() -> None:
+    table = offset_slopes(simulated(200)).set_index("knowledge_category")
+    assert table.loc["all", "n"] == table["n"].drop("all").sum()
+    assert table.loc[HIGH, "low"] < table.loc[HIGH, "slope"] < 0

@@ -1,0 +1,151 @@
+"""Reliability of sources without labels: worked by hand, then on reports about the shipped facts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from srdcr_lab.data.document_sets import SOURCES, reports
+from srdcr_lab.measures.reliability import log_odds, recovery, source_reliability, votes_of, weighted_majority
+from srdcr_lab.records import BadInput
+from tests.documents import item
+
+# A and B agree on three questions, C and D err there, apart. On the fourth A stands against C and D, and B is silent.
+VOTES = [
+    *[(q, source, answer) for q in ("q1", "q2", "q3") for source, answer in zip("ABCD", "xxyz", strict=True)],
+    ("q4", "A", "x"),
+    ("q4", "C", "y"),
+    ("q4", "D", "y"),
+]
+COLUMNS = tuple(list(column) for column in zip(*VOTES, strict=True))
+
+
+def test_the_plain_majority_counts_heads() -> None:
+    assert weighted_majority(*COLUMNS) == {"q1": ("x",), "q2": ("x",), "q3": ("x",), "q4": ("y",)}
+
+
+def test_reliabilities_overturn_a_majority_of_bad_sources() -> None:
+    """Round 0: A agrees with 3 of 4 majorities, B 3/3, C and D 1/4. L = (3 + 3 + 3 + 2) / 4 = 2.75 distinct answers, so
+    the weights are 2.75 · 3/4 − 1 = 1.0625, 1.75, 0, 0: q4 goes to x. Then A 4/4, B 3/3, C 0, D 0; nothing changes."""
+    found = source_reliability(*COLUMNS)
+    assert found.majority == {"q1": ("x",), "q2": ("x",), "q3": ("x",), "q4": ("x",)}
+    table = found.table.set_index("source")
+    assert table["reliability"].to_dict() == {"A": 1.0, "B": 1.0, "C": 0.0, "D": 0.0}
+    assert table["weight"].to_dict() == {"A": 1.75, "B": 1.75, "C": 0.0, "D": 0.0}
+    assert table["n_checked"].to_dict() == {"A": 4, "B": 3, "C": 4, "D": 4}
+    assert (found.iterations, found.converged) == (2, True)
+
+
+def test_stopped_before_it_converges_it_says_so() -> None:
+    found = source_reliability(*COLUMNS, max_iterations=1)
+    assert (found.iterations, found.converged) == (1, False)
+    assert found.table["weight"].tolist() == [1.0625, 1.75, 0.0, 0.0]
+
+
+def test_ties_stand_together_and_count_in_parts() -> None:
+    """One against one: each is credited half, and nobody can be told apart."""
+    found = source_reliability(["q1", "q1"], ["A", "B"], ["x", "y"])
+    assert found.majority == {"q1": ("x", "y")}
+    assert found.table["reliability"].tolist() == [0.5, 0.5]
+    assert found.table["weight"].tolist() == [1.0, 1.0]
+
+
+def test_an_answer_that_nobody_cross_checks_tells_nothing_of_its_source() -> None:
+    found = source_reliability(["q1", "q1", "q2"], ["A", "B", "C"], ["x", "x", "y"])
+    table = found.table.set_index("source")
+    assert math.isnan(table.loc["C", "reliability"])
+    assert (table.loc["C", "n_votes"], table.loc["C", "n_checked"]) == (1, 0)
+    assert found.majority["q2"] == ("y",)
+
+
+@pytest.mark.parametrize("unknown", ["", None])
+def test_votes_of_unknown_sources_count_and_are_not_estimated(unknown: str | None) -> None:
+    found = source_reliability(["q1", "q1", "q1"], [unknown, unknown, "A"], ["x", "x", "y"])
+    assert found.table["source"].tolist() == ["A"]
+    assert found.majority == {"q1": ("x",)}
+    assert source_reliability(["q1"] * 3, [unknown] * 3, ["x", "y", "y"]).majority == {"q1": ("y",)}
+
+
+def test_without_votes_there_is_nothing() -> None:
+    found = source_reliability([], [], [])
+    assert (dict(found.majority), len(found.table), found.converged) == ({}, 0, True)
+
+
+def test_columns_of_unequal_length_are_refused() -> None:
+    with pytest.raises(ValueError, match="as many questions as sources as answers"):
+        source_reliability(["q1"], ["A", "B"], ["x"])
+
+
+def test_an_oracle_weighs_by_the_log_odds() -> None:
+    """p = 0.8 among 3 answers: log(0.8 · 2 / 0.2) = log 8."""
+    assert log_odds(0.8, 3) == pytest.approx(math.log(8))
+    assert log_odds([1 / 3, 0.2], 3).tolist() == pytest.approx([0.0, 0.0], abs=1e-12)
+    weights = dict(zip("ABCD", (2.0, 1.0, 0.9, 0.9), strict=True))
+    assert weighted_majority(*COLUMNS, weights)["q4"] == ("x",)
+
+
+def test_votes_of_turns_know_their_sources_and_unify_spellings() -> None:
+    of = item(1874, 1874, 1901, None, sources=["Gazette", "Herald", "Gazette", "Ledger"])
+    told = {"1": "1874", "2": "AD 1874", "3": "1901", "4": None}
+    turns = [{"item_id": "q1", "speaker": name, "stated_answer": value} for name, value in told.items()]
+    turns.append({"item_id": "q1", "speaker": "", "stated_answer": "1874"})  # an aggregator is no source
+    assert votes_of([of], turns) == (["q1"] * 3, ["Gazette", "Herald", "Gazette"], ["1874", "1874", "1901"])
+
+
+# Reports about the shipped facts -------------------------------------------------------------------------------------
+
+
+def recovered(**settings: object) -> list[float]:
+    found = []
+    for seed in range(5):
+        said = reports(seed, **settings)  # type: ignore[arg-type]
+        found.append(recovery(said.questions, said.sources, said.answers, said.truth, said.accuracy))
+    assert all(each.converged for each in found)
+    return [
+        float(np.median([getattr(each, name) for each in found])) for name in ("rank_correlation", "estimated", "plain")
+    ]
+
+
+def test_independent_sources_are_ranked_as_they_are() -> None:
+    correlation, estimated, plain = recovered(lies=1)
+    assert correlation >= 0.9
+    assert estimated > plain + 0.03
+
+
+def test_four_colluding_sources_are_found_out() -> None:
+    correlation, estimated, plain = recovered(colluding=("Gazette", "Annals", "Chronicle", "Journal"))
+    assert correlation >= 0.9
+    assert estimated > plain + 0.05
+
+
+def test_half_of_the_sources_colluding_are_not() -> None:
+    """The limit of cross-checking: the gang is its own majority."""
+    correlation, estimated, plain = recovered(colluding=("Gazette", "Annals", "Chronicle", "Journal", "Almanac"))
+    assert correlation < 0
+    assert estimated < plain
+
+
+def test_sources_are_as_accurate_as_they_are_said_to_be() -> None:
+    """200 reports each: within 3.5 standard deviations of a share."""
+    said = reports(seed=1)
+    for source, share in SOURCES.items():
+        right = [
+            said.truth[question] == answer
+            for question, name, answer in zip(said.questions, said.sources, said.answers, strict=True)
+            if name == source
+        ]
+        assert len(right) == 200
+        assert abs(np.mean(right) - share) < 3.5 * math.sqrt(share * (1 - share) / 200)
+
+
+def test_reports_are_seeded() -> None:
+    assert reports(seed=2, n_questions=20) == reports(seed=2, n_questions=20) != reports(seed=3, n_questions=20)
+
+
+def test_reports_on_too_much_or_by_nobody_are_refused() -> None:
+    with pytest.raises(BadInput, match="reports are on 1 to 4"):
+        reports(n_questions=5000)
+    with pytest.raises(BadInput, match="there is no source 'Times'"):
+        reports(colluding=["Times"])

@@ -1,0 +1,301 @@
+"""Choices of τ by hand, their promises in words, and what follows from the definitions."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import betabinom, binom
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+from srdcr_lab.measures.calibration import precision_steps
+from srdcr_lab.measures.thresholds import (
+    SCOPE,
+    TAUS,
+    Procedure,
+    conformal_risk_control,
+    fixed_threshold,
+    learn_then_test,
+    learn_then_test_by_domain,
+    leave_one_domain_out,
+    partially_pooled,
+    risk_tests,
+    steps_by_domain,
+    target_precision,
+    transfer_matrix,
+    transferred,
+)
+
+# Ten questions: above 0.9 all right, 0.8 one of two, below that all wrong.
+STEPS = precision_steps([0.95] * 6 + [0.8] * 2 + [0.3] * 2, [True] * 6 + [True, False] + [False] * 2)
+REPEATABLE = settings(deadline=None, derandomize=True, max_examples=25)
+QUESTIONS = st.lists(st.tuples(st.integers(0, 10).map(lambda k: k / 10), st.booleans()), min_size=1, max_size=60)
+
+
+def known(n_right: int, n_wrong: int, confidence: float = 0.93):  # type: ignore[no-untyped-def]
+    """Questions of one confidence."""
+    return precision_steps([confidence] * (n_right + n_wrong), [True] * n_right + [False] * n_wrong)
+
+
+CHOICES = {
+    "fixed": fixed_threshold,
+    "target precision": target_precision,
+    "learn then test": learn_then_test,
+    "conformal": conformal_risk_control,
+    "pooled": lambda steps: partially_pooled({"a": steps, "b": STEPS})["a"],
+    "transferred": lambda steps: transferred(target_precision(STEPS), steps, "history"),
+}
+
+
+# -- every choice ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_every_choice_says_what_it_does_not_bound(name: str) -> None:
+    choice = CHOICES[name](known(60, 1))
+    assert choice.scope == SCOPE
+    assert "not wrong passages that were believed" in str(choice)
+    assert choice.guaranteed is (choice.bound is not None)
+    assert choice.guarantee.startswith("no guarantee") is not choice.guaranteed
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_no_questions(name: str) -> None:
+    choice = CHOICES[name](precision_steps([], []))
+    assert (choice.n, choice.n_above, choice.guaranteed) == (0, 0, False)
+    assert math.isnan(choice.risk)
+    assert choice.tau is None or choice.guarantee.startswith("no guarantee")
+
+
+@pytest.mark.parametrize("choose", [target_precision, learn_then_test, conformal_risk_control])
+def test_nothing_attains_it(choose) -> None:  # type: ignore[no-untyped-def]
+    choice = choose(known(0, 50))
+    assert (choice.tau, choice.bound, choice.coverage) == (None, None, 0)
+    assert choice.guarantee.startswith("no threshold attains this")
+    assert "no threshold attains this" in str(choice)
+
+
+@pytest.mark.parametrize("choose", [target_precision, learn_then_test, conformal_risk_control])
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1])
+def test_alpha_is_a_share(choose, alpha: float) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match="alpha lies between 0 and 1"):
+        choose(STEPS, alpha=alpha)
+
+
+def test_questions_without_confidence_count_in_coverage() -> None:
+    choice = fixed_threshold(precision_steps([0.95, math.nan], [True, True]))
+    assert (choice.n, choice.n_above, choice.coverage) == (2, 1, 0.5)
+
+
+# -- plain -----------------------------------------------------------------------------------------------------------
+
+
+def test_fixed_by_hand() -> None:
+    """Six above 0.90, none wrong: the bound p has (1 − p)⁶ = 0.1."""
+    choice = fixed_threshold(STEPS)
+    assert (choice.tau, choice.n_above, choice.n_wrong, choice.coverage, choice.risk) == (0.9, 6, 0, 0.6, 0)
+    assert choice.bound == pytest.approx(1 - 0.1 ** (1 / 6))
+
+
+@pytest.mark.parametrize(("right", "wrong"), [(20, 3), (1, 1), (0, 4)])
+def test_the_bound_against_statsmodels(right: int, wrong: int) -> None:
+    """A one-sided bound at 1 − δ is the upper end of the two-sided interval at 1 − 2δ."""
+    upper = proportion_confint(wrong, right + wrong, alpha=0.2, method="beta")[1]
+    assert fixed_threshold(known(right, wrong), delta=0.1).bound == pytest.approx(upper)
+
+
+def test_target_precision_by_hand() -> None:
+    """One wrong of eight at 0.8 is 0.125; three of ten below."""
+    assert target_precision(STEPS, alpha=0.10).tau == 0.95
+    assert target_precision(STEPS, alpha=0.125).tau == 0.8
+    assert target_precision(STEPS, alpha=0.30).tau == 0.3
+
+
+@REPEATABLE
+@given(QUESTIONS, st.sampled_from([0.05, 0.1, 0.25]))
+def test_target_precision_against_a_loop(questions: list[tuple[float, bool]], alpha: float) -> None:
+    confidence, right = (np.array(part) for part in zip(*questions, strict=True))
+    good = [tau for tau in set(confidence) if np.mean(~right[confidence >= tau]) <= alpha + 1e-9]
+    assert target_precision(precision_steps(confidence, right), alpha=alpha).tau == min(good, default=None)
+
+
+# -- Learn-then-Test -------------------------------------------------------------------------------------------------
+
+
+def test_p_values_by_hand() -> None:
+    """None wrong of six: 0.9⁶. One of eight: 0.9⁸ + 8 × 0.1 × 0.9⁷."""
+    tests = risk_tests(STEPS, taus=(0.9, 0.8, 0.99), starts=(0.9,)).set_index("tau")
+    assert tests.loc[0.9, "p_value"] == pytest.approx(0.9**6)
+    assert tests.loc[0.8, "p_value"] == pytest.approx(0.9**8 + 8 * 0.1 * 0.9**7)
+    assert (tests.loc[0.99, "p_value"], tests.loc[0.99, "n_above"]) == (1, 0)
+
+
+@REPEATABLE
+@given(QUESTIONS, st.sampled_from([0.1, 0.3]))
+def test_p_values_question_by_question(questions: list[tuple[float, bool]], alpha: float) -> None:
+    confidence, right = (np.array(part) for part in zip(*questions, strict=True))
+    for row in risk_tests(precision_steps(confidence, right), alpha=alpha).itertuples():
+        above = right[confidence >= row.tau]
+        assert row.p_value == pytest.approx(binom.cdf((~above).sum(), above.size, alpha) if above.size else 1)
+
+
+def test_how_many_it_takes() -> None:
+    """One τ at δ = 0.1: 0.9²² ≤ 0.1 < 0.9²¹. The sentence says so."""
+    alone = partial(learn_then_test, taus=(0.9,), starts=(0.9,))
+    assert alone(known(22, 0)).tau == 0.9
+    choice = alone(known(21, 0))
+    assert choice.tau is None
+    assert "at least 22 questions above τ" in choice.guarantee
+
+
+def test_from_a_start_downwards_until_a_test_fails() -> None:
+    """60 right at 0.93, 100 wrong at 0.72, 3,000 right below: the order stops at 0.7 and never sees those."""
+    steps = precision_steps([0.93] * 60 + [0.72] * 100 + [0.2] * 3000, [True] * 60 + [False] * 100 + [True] * 3000)
+    assert learn_then_test(steps, starts=(0.9,)).tau == 0.75
+    assert learn_then_test(steps, procedure="holm").tau == 0.0
+
+
+def test_several_starts_share_delta() -> None:
+    steps = known(25, 0)  # p = 0.9²⁵ = 0.072
+    assert learn_then_test(steps, starts=(0.9,)).tau is not None
+    assert learn_then_test(steps, starts=(0.9, 0.8)).tau is None
+
+
+@REPEATABLE
+@given(QUESTIONS, st.sampled_from([0.1, 0.5]))
+def test_holm_and_bonferroni_against_statsmodels(questions: list[tuple[float, bool]], delta: float) -> None:
+    steps = precision_steps(*zip(*questions, strict=True))
+    for procedure, name in ((Procedure.HOLM, "holm"), (Procedure.BONFERRONI, "bonferroni")):
+        tests = risk_tests(steps, alpha=0.3, delta=delta, procedure=procedure)
+        expected = multipletests(tests["p_value"], alpha=delta, method=name)[0]
+        assert tests["accepted"].tolist() == expected.tolist()
+
+
+def test_the_smallest_accepted() -> None:
+    tests = risk_tests(known(300, 10, 0.85))
+    choice = learn_then_test(known(300, 10, 0.85))
+    assert choice.tau == tests.loc[tests["accepted"], "tau"].min() == min(TAUS)
+    assert (choice.bound, choice.alpha, choice.delta) == (0.1, 0.1, 0.1)
+
+
+@pytest.mark.parametrize("starts", [(0.91,), ()])
+def test_a_start_is_on_the_grid(starts: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="each start is one of the taus"):
+        learn_then_test(STEPS, starts=starts)
+
+
+# -- conformal risk control ------------------------------------------------------------------------------------------
+
+
+def test_conformal_by_hand() -> None:
+    """(0 + 1)/11 at 0.95, (1 + 1)/11 at 0.8, (3 + 1)/11 at 0.3."""
+    assert conformal_risk_control(STEPS, alpha=0.09).tau is None
+    assert conformal_risk_control(STEPS, alpha=0.10).tau == 0.95
+    assert conformal_risk_control(STEPS, alpha=0.19).tau == 0.8
+    assert conformal_risk_control(STEPS, alpha=0.37).tau == 0.3
+
+
+def test_conformal_is_labelled_as_an_expectation() -> None:
+    assert conformal_risk_control(STEPS).guarantee.startswith("in expectation only")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_conformal_leaving_each_question_out(seed: int) -> None:
+    """The theorem's proof in numbers: over which of n + 1 questions is the next one, the mean loss is at most α."""
+    rng = np.random.default_rng(seed)
+    confidence = rng.random(40).round(1)
+    right = rng.random(40) < confidence
+    losses = []
+    for i in range(40):
+        rest = np.arange(40) != i
+        tau = conformal_risk_control(precision_steps(confidence[rest], right[rest]), alpha=0.2).tau
+        losses.append(tau is not None and confidence[i] >= tau and not right[i])
+    assert 0 < np.mean(losses) <= 0.2
+
+
+# -- domains ---------------------------------------------------------------------------------------------------------
+
+
+def test_each_domain_by_its_own_questions() -> None:
+    steps = {"years": known(40, 0), "cities": known(40, 30)}
+    chosen = learn_then_test_by_domain(steps)
+    assert (chosen["years"].tau, chosen["cities"].tau) == (0.0, None)
+    assert "domain years" in chosen["years"].chosen_on
+    assert chosen["years"] == learn_then_test(steps["years"], on="domain years")
+
+
+def test_all_domains_at_once_share_delta() -> None:
+    chosen = learn_then_test_by_domain({"a": known(40, 0), "b": known(34, 0)}, together=True)
+    assert (chosen["a"].delta, chosen["a"].tau, chosen["b"].tau) == (0.05, 0.0, None)
+
+
+def test_pooling_pulls_a_small_domain_towards_the_others() -> None:
+    """Two right of two says little where others are wrong half of the time; alone it looks perfect."""
+    steps = {"small": known(2, 0), "a": known(50, 50), "b": known(55, 45)}
+    assert target_precision(steps["small"]).tau is not None
+    pooled = partially_pooled(steps)
+    assert pooled["small"].tau is None
+    good = partially_pooled({"small": known(2, 0), "a": known(98, 2), "b": known(97, 3)})["small"]
+    assert (good.tau, good.guaranteed) == (0.0, False)
+
+
+def test_strength_of_pooling_against_a_grid() -> None:
+    n, wrong = np.array([40.0, 60.0, 80.0]), np.array([2.0, 20.0, 30.0])
+    from srdcr_lab.measures.thresholds.domains import _likeliest_strength
+
+    mean = wrong.sum() / n.sum()
+    grid = np.exp(np.linspace(np.log(0.1), np.log(10_000), 4000))
+    likelihood = [betabinom.logpmf(wrong, n, s * mean, s * (1 - mean)).sum() for s in grid]
+    assert _likeliest_strength(n, wrong, mean) == pytest.approx(grid[np.argmax(likelihood)], rel=0.01)
+
+
+def test_a_transferred_tau_has_no_guarantee_and_the_other_questions_risk() -> None:
+    choice = learn_then_test(known(60, 0), on="domain years")
+    there = transferred(choice, known(5, 5), "domain cities")
+    assert choice.guaranteed
+    assert (there.tau, there.n, there.n_wrong, there.risk, there.guaranteed) == (choice.tau, 10, 5, 0.5, False)
+    assert there.guarantee.startswith("no guarantee: τ was chosen on 60 questions of domain years")
+
+
+CONFIDENCE = [0.9, 0.8, 0.7, 0.6] * 2
+RIGHT = [True, True, False, False, True, False, True, True]
+DOMAINS = ["a"] * 4 + ["b"] * 4
+
+
+def test_transfer_matrix_by_hand() -> None:
+    """On a the risk is 0 down to 0.8; on b it is 0 at 0.9 only, and 1/4 over all."""
+    matrix = transfer_matrix(CONFIDENCE, RIGHT, DOMAINS, partial(target_precision, alpha=0.2))
+    cells = matrix.set_index(["chosen_on", "applied_to"])
+    assert cells["tau"].to_dict() == {("a", "a"): 0.8, ("a", "b"): 0.8, ("b", "a"): 0.9, ("b", "b"): 0.9}
+    assert cells["risk"].to_dict() == {("a", "a"): 0, ("a", "b"): 0.5, ("b", "a"): 0, ("b", "b"): 0}
+    assert cells["coverage"].to_dict() == {("a", "a"): 0.5, ("a", "b"): 0.5, ("b", "a"): 0.25, ("b", "b"): 0.25}
+    assert "4 questions of domain a" in cells.loc[("a", "b"), "guarantee"]
+    assert cells["same_questions"].tolist() == [True, False, False, True]
+    low, high = proportion_confint(1, 2, method="jeffreys")
+    assert cells.loc[("a", "b"), ["risk_low", "risk_high"]].tolist() == pytest.approx([low, high])
+
+
+def test_leave_one_domain_out_by_hand() -> None:
+    found = leave_one_domain_out(CONFIDENCE, RIGHT, DOMAINS, partial(target_precision, alpha=0.2))
+    assert found["chosen_on"].tolist() == ["all but a", "all but b"]
+    assert found["applied_to"].tolist() == ["a", "b"]
+    assert found["tau"].tolist() == [0.9, 0.8]
+    assert found["risk"].tolist() == [0, 0.5]
+
+
+def test_no_threshold_to_transfer() -> None:
+    found = leave_one_domain_out(CONFIDENCE, [False] * 8, DOMAINS, target_precision)
+    assert found["tau"].isna().all()
+    assert found["n_above"].tolist() == [0, 0]
+    assert found["guarantee"].str.startswith("no threshold attains this").all()
+
+
+def test_steps_by_domain() -> None:
+    assert steps_by_domain(CONFIDENCE, RIGHT, DOMAINS)["b"].n_questions == 4
+    with pytest.raises(ValueError, match="one domain per question"):
+        steps_by_domain(CONFIDENCE, RIGHT, ["a"])

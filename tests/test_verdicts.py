@@ -1,0 +1,149 @@
+"""Verdict rates, paths, r*, decisions: worked by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from srdcr_lab.measures import decision_counts, path_stability, r_star_distribution, verdict_rates, verdicts_by_round
+from srdcr_lab.measures.paths import first_verdict_round, path_moves
+from srdcr_lab.protocols.decision import stabilised_verdict
+from srdcr_lab.records import Verdict
+from tests.simulated import simulated
+
+LETTERS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
+
+
+def row(question: str, true: bool, path: str | None, *, first: int = 0, **more: Any) -> dict[str, Any]:
+    ruling = stabilised_verdict([LETTERS[letter] for letter in path], first) if path else None
+    return {
+        "model": "m", "method": "sr_dcr", "design": "acvd", "question_id": question, "item_id": f"{question}{true}",
+        "level": "standard" if true else "subtle", "perturbation_kind": "none" if true else "offset",
+        "perturbation_value": None if true else 20.0, "verdict_path": path, "verdict": ruling and ruling.verdict.value,
+        "r_star": ruling and ruling.r_star, "decision": None, "correct": None,
+    } | more  # fmt: skip
+
+
+def frame(*rows: dict[str, Any]) -> pd.DataFrame:
+    return pd.DataFrame(rows).astype({"r_star": "Int64", "correct": "boolean", "perturbation_value": float})
+
+
+DEBATES = frame(
+    row("a", True, "RRR"), row("b", True, "URR"), row("c", True, "RU?"), row("d", True, None),
+    row("a", False, "UUU"), row("b", False, "RUR"), row("c", False, "RUU"),
+)  # fmt: skip
+
+
+def test_verdict_rates_by_hand() -> None:
+    """True: R R ? of three debates (the fourth was not held). False: U R U."""
+    table = verdict_rates(DEBATES).set_index("rate")
+    assert table["n"].to_dict() == {"verdict_tpr": 3, "verdict_tnr": 3}
+    assert table["share"].to_dict() == pytest.approx({"verdict_tpr": 2 / 3, "verdict_tnr": 2 / 3})
+    assert table["n_unparsed"].to_dict() == {"verdict_tpr": 1, "verdict_tnr": 0}
+
+
+def test_verdict_rates_by_stratum() -> None:
+    table = verdict_rates(DEBATES, ("stratum",))
+    assert table[["rate", "stratum", "n"]].to_numpy().tolist() == [
+        ["verdict_tpr", "standard", 3],
+        ["verdict_tnr", "offset 20", 3],
+    ]
+
+
+def test_verdicts_by_round_by_hand() -> None:
+    table = verdicts_by_round(DEBATES).set_index(["rate", "round"])
+    assert table.loc["verdict_tpr", "share"].tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3])  # R U R, R R U, R R ?
+    assert table.loc["verdict_tnr", "share"].tolist() == pytest.approx([1 / 3, 1, 2 / 3])  # U R R, U U U, U R U
+    assert table.loc["verdict_tpr", "n_unparsed"].tolist() == [0, 0, 1]
+
+
+def test_the_last_round_has_the_rates_of_the_final_verdicts() -> None:
+    records = simulated(80, ("acvd", "symmetric"))
+    rounds = verdicts_by_round(records)
+    last = rounds[rounds["round"] == 5].set_index(["design", "rate"])["share"]
+    assert last.to_dict() == pytest.approx(verdict_rates(records).set_index(["design", "rate"])["share"].to_dict())
+
+
+def test_a_debate_that_stopped_early_keeps_its_verdict_and_is_not_counted_as_held() -> None:
+    table = verdicts_by_round(frame(row("a", True, "RR"), row("b", True, "URRR"))).set_index(["rate", "round"])
+    tpr = table.loc["verdict_tpr"]
+    assert tpr["share"].tolist() == pytest.approx([0.5, 1, 1, 1])
+    assert tpr["n_held"].tolist() == [2, 2, 1, 1]
+
+
+def test_rounds_count_from_the_first_verdict() -> None:
+    """The released design rules after rounds 1 … 5."""
+    released = frame(row("a", True, "URRRR", first=1))
+    assert first_verdict_round(released) == 1
+    assert sorted(verdicts_by_round(released)["round"].unique()) == [1, 2, 3, 4, 5]
+
+
+def test_debate_only_shares_its_debate_with_sr_dcr_and_is_not_counted_twice() -> None:
+    twice = pd.concat([DEBATES, DEBATES.assign(method="debate_only")])
+    pd.testing.assert_frame_equal(verdict_rates(twice), verdict_rates(DEBATES))
+    assert len(verdict_rates(DEBATES.assign(method="debate_only"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "moves"),
+    [
+        ("RRRR", ""),
+        ("URRR", "changed"),
+        ("RUR", "changed oscillates unstabilised"),
+        ("RUUR", "changed oscillates unstabilised"),
+        ("R?RR", "unparsed"),
+        ("R?UU", "changed unparsed"),
+        ("RRR?", "unstabilised unparsed"),
+        ("RU", "changed unstabilised"),
+    ],
+)
+def test_what_a_path_does(path: str, moves: str) -> None:
+    assert {name for name, moved in path_moves(path).items() if moved} == set(moves.split())
+
+
+def test_a_path_is_unstabilised_where_the_protocol_says_so() -> None:
+    for path in ("RRRR", "RUUR", "RU?R", "RRR?", "U", "UU"):
+        ruling = stabilised_verdict([LETTERS[letter] for letter in path])
+        assert path_moves(path)["unstabilised"] == (not ruling.stabilised)
+
+
+def test_path_stability_by_hand() -> None:
+    """Of RRR, URR, RU?, UUU, RUR, RUU: four change, one comes back, two are unstabilised, one is unparsed."""
+    table = path_stability(DEBATES)
+    overall = table[table["condition"] == "overall"].set_index("move")["share"]
+    assert overall.to_dict() == pytest.approx(
+        {"changed": 4 / 6, "oscillates": 1 / 6, "unstabilised": 2 / 6, "unparsed": 1 / 6}
+    )
+
+
+def test_r_star_by_hand() -> None:
+    """True: 0, 1, none. False: 0, 2 (not stabilised), 1."""
+    table = r_star_distribution(DEBATES)
+    true = table[table["condition"] == "standard"]
+    assert true["r_star"].tolist() == [0, 1, 2, pd.NA]
+    assert true["share"].tolist() == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3])
+    assert true["stabilised"].tolist() == [True, True, False, False]
+    assert table.groupby("condition")["share"].sum().tolist() == pytest.approx([1, 1, 1])
+
+
+def test_decisions_by_hand() -> None:
+    records = frame(
+        row("a", True, "RR", decision="USE_CONTEXT", correct=True),
+        row("b", True, "RR", decision="USE_CONTEXT", correct=False),
+        row("c", True, "UU", decision="ABSTAIN"),
+        row("d", True, None),
+    )
+    table = decision_counts(records).set_index("decision")
+    assert table["n_decided"].to_dict() == {"USE_CONTEXT": 2, "USE_PRIOR": 0, "ABSTAIN": 1, "none": 1}
+    assert table["share"].tolist() == pytest.approx([0.5, 0, 0.25, 0.25])
+    assert table.loc["USE_CONTEXT", ["n_right", "n_wrong", "n_missing"]].tolist() == [1, 1, 0]
+    assert table.loc["ABSTAIN", "n_missing"] == 1
+
+
+def test_methods_without_debate_or_rule_have_no_rows() -> None:
+    few_shot = simulated(5).query("method == 'few_shot'")
+    assert all(measure(few_shot).empty for measure in (verdict_rates, verdicts_by_round, decision_counts))
+    assert path_stability(few_shot).empty
+    assert r_star_distribution(few_shot).empty

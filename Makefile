@@ -7,9 +7,9 @@ SRDCR := .venv/bin/srdcr
 MODEL ?= pocket
 LIMIT ?= 60
 STORE := results/store.sqlite
-STUDY := --model $(MODEL) --items facts:testbed --methods few_shot,sr_dcr --store $(STORE)
+STUDY := --model $(MODEL) --items facts:testbed --methods all --store $(STORE)
 
-.PHONY: reliability help env study study-full test lab bench lint pocket pocket-report lock clean
+.PHONY: guarantees reliability help env study study-full test lab bench lint pocket pocket-report lock clean
 
 help: ## show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -17,13 +17,13 @@ help: ## show what can be made
 env:
 	@sh tools/python.sh tools/bootstrap.py
 
-study: env ## SR-DCR live on a sample of the testbed, then the notebooks at that size: 10 minutes at most
+study: env ## every method live on a sample of the testbed, then the notebooks at that size: 15 minutes at most
 	@mkdir -p results && rm -rf results/study # its completions are in the store
 	$(SRDCR) run $(STUDY) --limit $(LIMIT) --out results/study || [ $$? -eq 1 ]
 	$(SRDCR) notebooks --model $(MODEL) --limit $(LIMIT) --out results/notebooks
 	@echo "Look at results/study (summary.csv first), results/notebooks (start with 00_start_here.ipynb) and figures/."
 
-study-full: env ## the whole testbed; the outputs in notebooks/ and figures/ come from it
+study-full: env ## the same on the whole testbed; the outputs in notebooks/ and figures/ come from it
 	@mkdir -p results && rm -rf results/study-full
 	$(SRDCR) run $(STUDY) --out results/study-full || [ $$? -eq 1 ]
 	$(SRDCR) notebooks --model $(MODEL) --out notebooks
@@ -37,6 +37,9 @@ lab: env ## JupyterLab in notebooks/
 
 bench: env ## the speed figures
 	$(PY) bench/run.py
+
+guarantees: env ## whether thresholds keep their promise, what stopping early saves, where a carried τ ends
+	$(PY) bench/run.py guarantees sequential transfer
 
 reliability: env ## how well RA-RAG recovers the accuracy of sources without labels
 	$(PY) bench/source_reliability.py

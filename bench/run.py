@@ -10,7 +10,7 @@ import importlib
 import sys
 from pathlib import Path
 
-ROWS = ("api_scheduling", "store_replay", "local_generation", "importing", "memory", "sliders")
+ROWS = ("api_scheduling", "store_replay", "local_generation", "importing", "memory", "sliders", "calibration_sliders")
 
 
 def main(names: list[str]) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from srdcr_lab.data.document_sets import SOURCES, reports
-from srdcr_lab.measures.reliability import log_odds, recovery, source_reliability, votes_of, weighted_majority
+from srdcr_lab.measures.reliability import asserted, log_odds, recovery, source_reliability, votes_of, weighted_majority
 from srdcr_lab.records import BadInput
 from tests.documents import item
 
@@ -149,3 +149,8 @@ def test_reports_on_too_much_or_by_nobody_are_refused() -> None:
         reports(n_questions=5000)
     with pytest.raises(BadInput, match="there is no source 'Times'"):
         reports(colluding=["Times"])
+
+
+def test_a_reader_who_never_misreads_votes_what_documents_assert() -> None:
+    of = item(1874, 1901, None, sources=["A", "B", "C"])
+    assert votes_of([of], asserted([of])) == (["q1", "q1"], ["A", "B"], ["1874", "1901"])

@@ -166,7 +166,7 @@ def test_a_passage_as_long_as_a_book() -> None:
 @pytest.mark.parametrize("table", list(TABLES))
 def test_a_schema_carries_version_and_meanings(table: str) -> None:
     schema = arrow_schema(table)
-    assert schema.metadata[b"srdcr_schema_version"] == b"1"
+    assert schema.metadata[b"srdcr_schema_version"] == b"2"
     assert all(field.metadata[b"meaning"] for field in schema)
     assert schema.names == [column.name for column in TABLES[table]]
     check_schema(table, schema, "here")
@@ -175,7 +175,7 @@ def test_a_schema_carries_version_and_meanings(table: str) -> None:
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A folder with a manifest and a records table of no rows."""
-    (tmp_path / "run.json").write_text('{"schema_version": 1}')
+    (tmp_path / "run.json").write_text('{"schema_version": 2}')
     pq.write_table(arrow_schema("records").empty_table(), tmp_path / "records.parquet")
     return tmp_path
 
@@ -189,11 +189,11 @@ def test_a_table_is_read_back(run: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "says"),
     [
-        (arrow_schema("turns"), "is not a records table of schema version 1"),
-        (arrow_schema("records").remove_metadata(), "is not a records table of schema version 1 (found none)"),
+        (arrow_schema("turns"), "is not a records table of schema version 2"),
+        (arrow_schema("records").remove_metadata(), "is not a records table of schema version 2 (found none)"),
         (
-            arrow_schema("records").with_metadata({"srdcr_table": "records", "srdcr_schema_version": "2"}),
-            "is not a records table of schema version 1 (found 2); run the study again",
+            arrow_schema("records").with_metadata({"srdcr_table": "records", "srdcr_schema_version": "1"}),
+            "is not a records table of schema version 2 (found 1); run the study again",
         ),
         (arrow_schema("records").remove(3), "it was changed by another program"),
         (arrow_schema("records").append(pa.field("note", pa.string())), "it was changed by another program"),

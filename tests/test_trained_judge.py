@@ -37,7 +37,7 @@ def turn(record: dict[str, Any], role: str, round_: int, text: str, stated: str 
     [
         ("1874. I am certain.", 1), ("1874. I am not certain.", -1), ("I am not at all sure.", -1),
         ("It isn't certain.", -1), ("Perhaps 1874.", -1), ("1874.", 0), ("I am sure, or perhaps not.", 0),
-        ("Definitely 1874.", 1), ("There is uncertainty about certainty.", 0),
+        ("Definitely 1874.", 1), ("I do not know; this is a guess.", -1), ("There is uncertainty about certainty.", 0),
     ],
 )  # fmt: skip
 def test_stated_certainty(text: str, value: float) -> None:

@@ -19,7 +19,8 @@ from srdcr_lab.records import AnswerType, Role
 
 _UNSURE = re.compile(
     r"(?:\bnot|n't|\bnever|\bhardly|\bless than) (?:\w+ ){0,2}(?:certain|sure|confident|positive)\b"
-    r"|\b(?:uncertain|unsure|perhaps|maybe|possibly|probably|might|i think|i believe|i guess|if i remember)\b",
+    r"|\b(?:uncertain|unsure|perhaps|maybe|possibly|probably|might|i think|i believe|i guess|if i remember|guess)\b"
+    r"|\b(?:do not|don't|cannot|can't) (?:know|remember|recall)\b",
     re.IGNORECASE,
 )
 _SURE = re.compile(

@@ -48,11 +48,11 @@ def comparison_keys(records: pd.DataFrame, column: str) -> list[str]:
     return ["run", "model"] if (met > 1).any() else ["model"]
 
 
-def stack(parts: Sequence[tuple[dict[str, Any], pd.DataFrame]]) -> pd.DataFrame:
-    """One table of the groups' tables, the group's names in front. Empty where there is no group."""
+def stack(parts: Sequence[tuple[dict[str, Any], pd.DataFrame]], columns: Sequence[str] = ()) -> pd.DataFrame:
+    """One table of the groups' tables, the group's names in front. Empty, with these columns, where there is no group."""
     named = [pd.DataFrame({name: [value] * len(table) for name, value in names.items()}, index=table.index).join(table)
              for names, table in parts]  # fmt: skip
-    return pd.concat(named, ignore_index=True) if named else pd.DataFrame()
+    return pd.concat(named, ignore_index=True) if named else pd.DataFrame(columns=list(columns))
 
 
 def is_standard(records: pd.DataFrame) -> pd.Series:

@@ -22,6 +22,7 @@ from srdcr_lab.measures.matches import with_matches
 from srdcr_lab.measures.paths import debates, paths_by_round
 from srdcr_lab.records import PerturbationKind
 
+_SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")
 PRESENT = 2026  # the year of the shipped facts; a later claim lies in the future, whatever the calendar says
 
 
@@ -102,8 +103,11 @@ def context_preference(
     """
     rows = perturbed_answers(records, method, present=present)
     inner = cells(rows, ("prior_is_claim", *by))
-    return stack([(names, _observed(shares(part, part["follows_claim"], inner, intervals=intervals)))
-                  for names, part in groups(rows)])  # fmt: skip
+    parts = [
+        (names, _observed(shares(part, part["follows_claim"], inner, intervals=intervals)))
+        for names, part in groups(rows)
+    ]
+    return stack(parts, ("model", "method", "prior_is_claim", *by, *_SHARES))
 
 
 def _observed(table: pd.DataFrame) -> pd.DataFrame:
@@ -135,7 +139,7 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = (), intervals: bool = T
             table = shares(rows, hits.fillna(False), inner, intervals=intervals)
             table["n_missing"] = shares(rows, hits, inner, intervals=False)["n_missing"]
             tables.append(({**names, "bias": bias}, table))
-    return stack(tables)
+    return stack(tables, ("model", "method", "bias", *by, *_SHARES))
 
 
 def prior_preference_by_round(
@@ -157,9 +161,14 @@ def prior_preference_by_round(
     """
     answers = pd.concat([_judge_debates(records), _verdicts(records, gate)], ignore_index=True)
     inner = cells(answers, ("prior_is_claim", *by))
-    return stack([({**names, "round": int(names["round"])},
-                   _observed(shares(part, part["follows_prior"], inner, intervals=intervals)))
-                  for names, part in groups(answers, ("model", "debate", "round"))])  # fmt: skip
+    parts = [
+        (
+            {**names, "round": int(names["round"])},
+            _observed(shares(part, part["follows_prior"], inner, intervals=intervals)),
+        )
+        for names, part in groups(answers, ("model", "debate", "round"))
+    ]
+    return stack(parts, ("model", "debate", "round", "prior_is_claim", *by, *_SHARES))
 
 
 def _judge_debates(records: pd.DataFrame) -> pd.DataFrame:

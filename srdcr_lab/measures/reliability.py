@@ -105,6 +105,15 @@ def votes_of(items: Iterable[Item], turns: Iterable[Mapping[str, Any]]) -> tuple
     return votes
 
 
+def asserted(items: Iterable[Item]) -> list[dict[str, Any]]:
+    """The turns of a reader who never misreads: what each document is known to assert, for `votes_of`."""
+    return [
+        {"item_id": item.item_id, "speaker": document.document_id, "stated_answer": document.answer or None}
+        for item in items
+        for document in item.documents
+    ]
+
+
 def same_answer(one: str, other: str, item: Item) -> bool:
     """Whether two answers to the question are one: equal, or both of them spellings of the gold answer."""
     if equal(one, other, item.answer_type, item.unit):

@@ -15,6 +15,7 @@ from srdcr_lab.measures.groups import CATEGORY_NAMES, groups, stack
 from srdcr_lab.measures.preference import PRESENT, perturbed_answers
 
 PER = 100.0  # years
+_FIELDS = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "note")
 ALL = "all"
 FEW_QUESTIONS = 20  # below, a cluster-robust interval is too narrow
 
@@ -40,7 +41,7 @@ def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot", present: i
             cell = part if category == ALL else part[part["knowledge_category"] == category]
             fitted = logistic_slope(cell["offset"].abs() / PER, cell["follows_claim"].astype(bool), cell["question_id"])
             tables.append(({**names, "knowledge_category": category}, pd.DataFrame([fitted])))
-    return stack(tables)
+    return stack(tables, ("model", "method", "knowledge_category", *_FIELDS))
 
 
 def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ class BiasDisplay:
     def from_records(cls, records: pd.DataFrame, by: str = "domain", *, method: str = "few_shot") -> BiasDisplay:
         rows = records[records["method"] == method]
         parts = [biases(rows, by=(by,)), biases(rows).assign(**{by: "all"})]
-        return cls(pd.concat([part for part in parts if len(part)], ignore_index=True), by)
+        return cls(pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True), by)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Shares with 95 % intervals and the items each rests on; a group without such items has no point."""

@@ -61,7 +61,7 @@ class ConfidenceKindsDisplay:
 
 
 def _cell(ax: Axes, x: float, y: float, text: str, colour: object) -> None:
-    ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))  # type: ignore[arg-type]
+    ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
     ax.text(x, y, text, ha="center", va="center", fontsize=7)
 
 

@@ -88,7 +88,7 @@ class RecoveryDisplay:
             ax.plot([median, median], [place - 0.3, place + 0.3], color="0.15", linewidth=2)
         ax.axvline(0.9, color="0.7", linestyle=":", linewidth=1)
         ax.set_yticks(range(len(worlds)), worlds)
-        ax.invert_yaxis()
+        ax.set_ylim(len(worlds) - 0.5, -0.5)
         n = self.table.groupby("world")["seed"].nunique().max()
         ax.set(xlim=(-1.05, 1.05), xlabel=f"Spearman correlation with the true accuracies ({n} seeds; bar: median)")
         sns.despine(ax=ax)
@@ -102,8 +102,9 @@ class RecoveryDisplay:
         for name, (label, colour, marker) in _MAJORITIES.items():
             ax.plot(means[name], range(len(worlds)), marker, color=colour, label=label, markersize=6, linestyle="none")
         ax.set_yticks(range(len(worlds)), worlds)
-        ax.invert_yaxis()
-        ax.set(xlim=(0.5, 1.02), xlabel="share of questions whose majority is the truth")
+        ax.set(
+            ylim=(len(worlds) - 0.5, -0.5), xlim=(0.5, 1.02), xlabel="share of questions whose majority is the truth"
+        )
         ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
         sns.despine(ax=ax)
         return ax
@@ -118,7 +119,8 @@ _MAJORITIES: Mapping[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True)
 class SourcesDisplay:
-    """Columns `source`, `accuracy` (the truth) and `reliability` (the estimate), both in [0, 1]; `n_checked`."""
+    """Columns `source`, `accuracy` (the truth) and `reliability` (the estimate), in [0, 1]; `perfect_reader`, the
+    estimate from documents that nobody misread, may stand beside them."""
 
     table: pd.DataFrame
 
@@ -127,11 +129,15 @@ class SourcesDisplay:
         ax = ax if ax is not None else plt.subplots(figsize=(4, 4))[1]
         ax.plot([0, 1], [0, 1], color="0.8", linewidth=1, zorder=0)
         known = self.table.dropna(subset=["reliability", "accuracy"])
-        ax.plot(known["accuracy"], known["reliability"], "o", markersize=5, color="#0173b2")
+        ax.plot(known["accuracy"], known["reliability"], "o", markersize=5, color="#0173b2", label="as the model read")
+        if "perfect_reader" in known:
+            perfect = known["accuracy"], known["perfect_reader"]
+            ax.plot(*perfect, "o", markersize=5, color="0.5", markerfacecolor="none", label="as nobody misread")
+            ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
         for row in known.itertuples():
             place = row.accuracy, row.reliability
             ax.annotate(row.source, place, (4, 3), textcoords="offset points", fontsize="x-small")
-        low = min(0.4, float(known[["accuracy", "reliability"]].min().min()) if len(known) else 0.4) - 0.02
+        low = min(0.4, *known.drop(columns="source").filter(["accuracy", "reliability", "perfect_reader"]).min()) - 0.02
         ax.set(xlim=(low, 1.02), ylim=(low, 1.02), xlabel="true accuracy of the source", ylabel="estimated reliability")
         sns.despine(ax=ax)
         return ax

@@ -43,6 +43,9 @@ class ContextPreferenceDisplay:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Shares with 95 % intervals. Items whose prior answer already equals the claim are left out, and counted."""
         ax = ax if ax is not None else plt.subplots(figsize=(4.6, 3.2))[1]
+        if self.table.empty:
+            ax.text(0.5, 0.5, "no false passage in these records", ha="center", transform=ax.transAxes)
+            return ax
         rows = self.table[~self.table["prior_is_claim"]]
         places = list(dict.fromkeys(rows[self.by]))
         series = [(name, part[part["n"] > 0]) for name, part in rows.groupby(self.hue, sort=False)]

@@ -60,8 +60,10 @@ class RiskCoverageDisplay:
             there = choice.tau is not None and choice.n_above > 0
             said = f"{name}: τ = {choice.tau:.3g}" if choice.tau is not None else f"{name}: no threshold attains this"
             where = (choice.coverage, choice.risk) if there else (np.nan, np.nan)
-            style = {"facecolors": colour if choice.guaranteed else "none", "edgecolors": colour}
-            ax.scatter(*where, marker=mark, s=55, linewidths=1.4, zorder=3, label=said, **style)
+            inside = colour if choice.guaranteed else "none"
+            ax.scatter(
+                *where, marker=mark, s=55, linewidths=1.4, zorder=3, label=said, facecolors=inside, edgecolors=colour
+            )
         ax.set(xlim=(0, 1.01), ylim=(-0.03, 1.03), xlabel=f"coverage: share of {_n(rows)} questions with Conf ≥ τ")
         ax.set_ylabel("risk: wrong prior answers among them")
         if ax.get_legend_handles_labels()[0]:

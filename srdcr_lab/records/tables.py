@@ -43,7 +43,7 @@ RECORDS = _columns(
     ("perturbation_value", "double", "signed offset or factor; missing otherwise"),
     ("level", "string", "standard, subtle, mild, moderate, blatant"),
     ("method", "string", "the method of this row"),
-    ("design", "string", "debate design; missing for methods that do not debate"),
+    ("design", "string", "debate design; missing for methods that do not follow one"),
     ("model", "string", "who answers"),
     ("model_defender", "string", "who defends the passage; missing without a debate"),
     ("model_critic", "string", "who attacks it; missing without a debate"),

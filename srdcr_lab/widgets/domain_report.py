@@ -6,6 +6,7 @@ import base64
 import io
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
@@ -88,7 +89,7 @@ def domain_report(
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="label">{escape(results.label)}</p>',
-        _verdict(recommended(choices), alpha, delta),
+        _verdict(recommended(choices)),
         *_table_part(results.records, checked),
         *([] if perturbed is None else _perturbed_part(perturbed)),
         *_knowledge_part(questions),
@@ -106,10 +107,9 @@ def framed(page: str, height: str = "36em") -> Html:
     return Html(f'<iframe sandbox srcdoc="{escape(page)}" style="{style}"></iframe>')
 
 
-def _verdict(choice: ThresholdChoice, alpha: float, delta: float) -> str:
+def _verdict(choice: ThresholdChoice) -> str:
     if choice.tau is None:
-        said = f"<b>No threshold is recommended</b> for risk ≤ {alpha:g} with probability ≥ {1 - delta:g}: "
-        return f'<p class="chosen">{said}{escape(choice.guarantee)}.</p>'
+        return f'<p class="chosen"><b>No τ is recommended</b>: {escape(choice.guarantee)}.</p>'
     return (
         f'<p class="chosen"><b>Recommended: τ = {choice.tau:.4g}</b>, which answers {choice.n_above} of {choice.n} '
         f"questions from memory if need be (coverage {choice.coverage:.2f}). Guaranteed, for questions drawn like "
@@ -124,7 +124,7 @@ def _table_part(records: pd.DataFrame, checked: Report | None) -> list[str]:
     if checked is not None:
         n, found = sum(checked.checked.values()), len(checked.findings)
         said = f"{n} checks, {found} findings" if found else f"{n} checks, nothing was found"
-        parts.append(f"<p>Validation of {escape(checked.name)}: {said}.</p>")
+        parts.append(f"<p>Validation of {escape(Path(checked.name).name)}: {said}.</p>")
         told = [str(finding) for finding in checked.findings[:_FINDINGS]] + checked.notes
         parts.append("".join(["<ul>", *(f"<li>{escape(line)}</li>" for line in told), "</ul>"]) if told else "")
     return parts
@@ -169,7 +169,7 @@ def _calibration_part(questions: pd.DataFrame) -> list[str]:
 
 def _threshold_part(steps: PrecisionSteps, choices: Sequence[ThresholdChoice], alpha: float) -> list[str]:
     picture = _figure(RiskCoverageDisplay.from_steps(steps, choices).plot, "risk and coverage", alpha=alpha)
-    return ["<h2>Thresholds</h2>", choices_html(choices), picture, _plan(steps.at(PAPER_TAU))]
+    return ["<h2>Thresholds</h2>", choices_html(choices, scope=False), picture, _plan(steps.at(PAPER_TAU))]
 
 
 def _plan(above: Above) -> str:

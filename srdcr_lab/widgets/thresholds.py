@@ -88,12 +88,14 @@ def _of(table: pd.DataFrame, domain: str) -> pd.DataFrame:
     return table if domain == ALL_DOMAINS else table[table["domain"] == domain]
 
 
-def choices_html(choices: Sequence[ThresholdChoice], label: str = "") -> Html:
-    """Thresholds with their whole guarantee, one a row, and below them what τ bounds at all."""
+def choices_html(choices: Sequence[ThresholdChoice], label: str = "", *, scope: bool = True) -> Html:
+    """Thresholds with their whole guarantee, one a row; below them what τ bounds at all, and the label."""
     head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
     rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(choice))}</tr>" for choice in choices)
-    caption = f'<p style="color: #666">{escape(label)}</p>' if label else ""
-    return Html(f"<table><tr>{head}</tr>{rows}</table><p><small>{escape(SCOPE)}</small></p>{caption}")
+    below = f"<p><small>{escape(SCOPE)}</small></p>" if scope else ""
+    return Html(
+        f"<table><tr>{head}</tr>{rows}</table>{below}" + (f"<p><small>{escape(label)}</small></p>" if label else "")
+    )
 
 
 def _cells(choice: ThresholdChoice) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ DESIGNED = {
     "turns": "item_id method round role text verdict saw_passage saw_turns",
     "samples": "question_id stream draw text answer correct logprobs",
 }
-FILES = {"records.parquet", "turns.parquet", "samples.parquet", "summary.csv", "run.json", "store.sqlite"}
+FILES = {"records.parquet", "turns.parquet", "samples.parquet", "summary.csv", "run.json", "items.json", "store.sqlite"}
 
 
 @pytest.fixture

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from srdcr_lab.data.document_sets import SOURCES, reports
-from srdcr_lab.measures.reliability import asserted, log_odds, recovery, source_reliability, votes_of, weighted_majority
+from srdcr_lab.measures.reliability import (
+    asserted,
+    log_odds,
+    recovery,
+    source_reliability,
+    sources_as_read,
+    votes_of,
+    weighted_majority,
+)
 from srdcr_lab.records import BadInput
 from tests.documents import item
 
@@ -154,3 +162,23 @@ def test_reports_on_too_much_or_by_nobody_are_refused() -> None:
 def test_a_reader_who_never_misreads_votes_what_documents_assert() -> None:
     of = item(1874, 1901, None, sources=["A", "B", "C"])
     assert votes_of([of], asserted([of])) == (["q1", "q1"], ["A", "B"], ["1874", "1901"])
+
+
+def test_sources_as_read_stand_beside_the_truth_and_a_perfect_reader() -> None:
+    """The model misreads B's document of q2; B is right in both, A in one of two."""
+    of = [
+        item(1874, 1874, 1874, question_id="q1", sources=["A", "B", "C"]),
+        item(1901, 1874, 1874, question_id="q2", sources=["A", "B", "C"]),
+    ]
+    turns = asserted(of)
+    turns[4]["stated_answer"] = "1777"
+    table = sources_as_read(of, turns).set_index("source")
+    assert table.index.tolist() == ["A", "B", "C"]
+    assert table["accuracy"].tolist() == [0.5, 1.0, 1.0]
+    assert table["perfect_reader"].tolist() == [0.5, 1.0, 1.0]
+    assert table.loc["B", "reliability"] < 1
+
+
+def test_without_sources_there_is_an_empty_table() -> None:
+    of = [item(1874, 1901)]
+    assert sources_as_read(of, asserted(of)).empty

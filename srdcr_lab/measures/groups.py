@@ -49,7 +49,7 @@ def comparison_keys(records: pd.DataFrame, column: str) -> list[str]:
 
 
 def stack(parts: Sequence[tuple[dict[str, Any], pd.DataFrame]], columns: Sequence[str] = ()) -> pd.DataFrame:
-    """One table of the groups' tables, the group's names in front. Empty, with these columns, where there is no group."""
+    """One table of the groups' tables, the group's names in front. Without a group: empty, with these columns."""
     named = [pd.DataFrame({name: [value] * len(table) for name, value in names.items()}, index=table.index).join(table)
              for names, table in parts]  # fmt: skip
     return pd.concat(named, ignore_index=True) if named else pd.DataFrame(columns=list(columns))

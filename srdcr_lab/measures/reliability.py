@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srdcr_lab.answers import equal
-from srdcr_lab.records import Item
+from srdcr_lab.records import DocumentKind, Item
 
 _EQUAL = 1e-9  # weights that differ by less are tied
 
@@ -273,3 +273,27 @@ def recovery(
         converged=found.converged,
         table=table,
     )
+
+
+def sources_as_read(items: Sequence[Item], turns: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """The sources of the items' documents: estimated from what was read in them, beside the truth.
+
+    Parameters
+    ----------
+    items, turns : as `votes_of` takes them.
+
+    Returns
+    -------
+    DataFrame : the columns of `SourceReliability.table`; `perfect_reader`, the reliability that a reader who never
+        misreads would estimate; `accuracy`, the share of the source's documents that are correct, of those that are
+        known to be correct or to mislead. Least accurate first. Empty where no document names its source.
+    """
+    read = source_reliability(*votes_of(items, turns)).table.set_index("source")
+    perfect = source_reliability(*votes_of(items, asserted(items))).table.set_index("source")["reliability"]
+    kinds: dict[str, list[bool]] = {}
+    for document in (document for item in items for document in item.documents):
+        if document.source and document.kind in (DocumentKind.CORRECT, DocumentKind.MISINFO):
+            kinds.setdefault(document.source, []).append(document.kind is DocumentKind.CORRECT)
+    accuracy = pd.Series({source: float(np.mean(right)) for source, right in kinds.items()}, dtype=float)
+    table = read.assign(perfect_reader=perfect.reindex(read.index), accuracy=accuracy.reindex(read.index))
+    return table.sort_values("accuracy", kind="stable").reset_index(names="source")

@@ -51,7 +51,7 @@ class RiskCoverageDisplay:
         """
         ax = ax if ax is not None else plt.subplots(figsize=(5.6, 3.6))[1]
         rows = self.table.sort_values("coverage")
-        ax.plot(rows["coverage"], rows["risk"], color=_CURVE, linewidth=1.4, marker=".", markersize=3)
+        ax.plot(rows["coverage"], rows["risk"], color=_CURVE, linewidth=1.4)
         ax.fill_between(rows["coverage"], rows["low"], rows["high"], color=_CURVE, alpha=0.15, linewidth=0)
         if alpha is not None:
             ax.axhline(alpha, color="0.4", linewidth=1, linestyle="--", label=f"risk asked for: α = {alpha:g}")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
@@ -240,6 +241,7 @@ class Study:
                 await model.check()
 
     async def _run(self, session: Session, folder: Path, progress: bool) -> None:
+        started = time.monotonic()
         try:
             stopped = await self._fill_tables(session, folder, progress)
         except BaseException as error:
@@ -256,6 +258,7 @@ class Study:
             "failed": int(results.records["error"].notna().sum()),
             "calls_paid": session.paid,
             "completions_in_store": session.store.count(),
+            "wall_s": round(time.monotonic() - started, 1),  # of this run: one that resumes asks for the rest alone
         }
         said = unread(results.records)
         self._write_manifest(folder, "stopped" if stopped else "done", said, counts=counts)

@@ -107,7 +107,7 @@ def evaluation_controls(records: pd.DataFrame, label: str = "", tau: float = 0.9
     import ipywidgets
 
     view = Evaluation.from_records(records)
-    wide = {"style": {"description_width": "13em"}, "layout": {"width": "36em"}}
+    wide = {"style": {"description_width": "15em"}, "layout": {"width": "38em"}}
     starts = {"tau": ("τ: answer from memory from", tau), "highly_from": ("Highly-Known from", HIGHLY_KNOWN_FROM),
               "maybe_from": ("Maybe-Known from", MAYBE_KNOWN_FROM)}  # fmt: skip
     controls = {

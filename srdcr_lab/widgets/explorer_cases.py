@@ -64,7 +64,7 @@ class Cases:
 
     @classmethod
     def of(cls, run: Run, methods: Sequence[str] | None = None) -> Cases:
-        """The cases of a run, or those of some of its methods; passages come from the run's items.json."""
+        """The cases of a run method by method, all or some of them; passages come from the run's items.json."""
         items = {item.item_id: item for item in thaw(run.folder / ITEMS).items}
         return cls.from_tables(run.records, run.turns, items, methods)
 
@@ -72,8 +72,9 @@ class Cases:
     def from_tables(
         cls, records: pd.DataFrame, turns: pd.DataFrame, items: Mapping[str, Item], methods: Sequence[str] | None = None
     ) -> Cases:
-        rows = records if methods is None else records[records["method"].isin(methods)]
-        rows = rows.reset_index(drop=True)
+        wanted = list(records["method"].unique()) if methods is None else list(methods)
+        rows = records[records["method"].isin(wanted)]
+        rows = rows.sort_values("method", key=lambda name: name.map(wanted.index), kind="stable").reset_index(drop=True)
         keyed = turns.sort_values("position", kind="stable").reset_index(drop=True)
         places = keyed.assign(design=keyed["design"].fillna("")).groupby(_KEYS, sort=False).indices
         return cls(rows, _facets(rows), items, keyed, places)

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
+from method_rows import (
+    agent_row,
+    critique_row,
+    improve_row,
+    picking_judge_row,
+    reconsidering_row,
+    self_ask_row,
+    told_debater_row,
+)
 from roles import (
     certainty_row,
+    comparison_chain,
     comparison_row,
     critic_row,
     defender_row,
@@ -21,30 +31,33 @@ Maker = Callable[[Materials], Row]
 Encoded = tuple[list[int], list[float]]
 
 LONGEST = 900
-BUCKETS = (32, 52, 84, 140, 260, 500, LONGEST)
-READING_FIRST = 0.14  # share of training in which reading is nearly all
-BELIEFS_FROM = 0.25
+BUCKETS = (40, 56, 72, 92, 120, 180, 300, 480, LONGEST)
+COMPARING_FIRST = 0.11  # share of training in which telling equal from different answers is the most of it
+READING_FIRST = 0.24  # from then until here, reading is
+BELIEFS_FROM = 0.30
 
 # Shares of the tokens that recall leaves over.
+COMPARING_MIX: Mapping[Maker, float] = {first_reading_row: 0.28, comparison_row: 0.36, comparison_chain: 0.36}
 FIRST_MIX: Mapping[Maker, float] = {
-    first_reading_row: 0.62,
-    reading_pack: 0.06,
-    comparison_row: 0.24,
-    defender_row: 0.08,
-}
-MIX: Mapping[Maker, float] = {
-    reading_row: 0.26, reading_pack: 0.28, comparison_row: 0.16, judge_row: 0.10, defender_row: 0.08, critic_row: 0.07,
-    sighted_critic_row: 0.03, certainty_row: 0.01, stated_confidence_row: 0.01,
+    first_reading_row: 0.54, reading_pack: 0.06, comparison_row: 0.15, comparison_chain: 0.15, defender_row: 0.10,
 }  # fmt: skip
-BELIEF_MIX: Mapping[Maker, float] = {**MIX, certainty_row: 0.04, comparison_row: 0.13}
-GATE_MIX: Mapping[Maker, float] = {comparison_row: 1.0}
+MIX: Mapping[Maker, float] = {
+    reading_row: 0.28, reading_pack: 0.20, comparison_row: 0.09, comparison_chain: 0.07, judge_row: 0.08,
+    defender_row: 0.08, critic_row: 0.06, sighted_critic_row: 0.02, certainty_row: 0.01, stated_confidence_row: 0.01,
+    self_ask_row: 0.015, critique_row: 0.01, improve_row: 0.01, told_debater_row: 0.02, picking_judge_row: 0.02,
+    agent_row: 0.015, reconsidering_row: 0.02,
+}  # fmt: skip
+BELIEF_MIX: Mapping[Maker, float] = {**MIX, certainty_row: 0.05, comparison_row: 0.08, comparison_chain: 0.06}
+GATE_MIX: Mapping[Maker, float] = {comparison_row: 0.5, comparison_chain: 0.5}
 
 
 def mixture(progress: float, *, gate: bool = False) -> Mapping[Maker, float]:
     """Shares of row makers at this share of training."""
     if gate:
         return GATE_MIX
-    return FIRST_MIX if progress < READING_FIRST else BELIEF_MIX if progress >= BELIEFS_FROM else MIX
+    if progress < READING_FIRST:
+        return COMPARING_MIX if progress < COMPARING_FIRST else FIRST_MIX
+    return BELIEF_MIX if progress >= BELIEFS_FROM else MIX
 
 
 class Encoder:

@@ -11,19 +11,22 @@ import torch
 from torch import nn
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-MATRIX_RATE, OTHER_RATE = 0.02, 3e-3
+MATRIX_RATE, OTHER_RATE = 0.01, 1.5e-3
 MOMENTUM = 0.95
 DECAY = 0.1
 
 
 def orthogonalised(stack: torch.Tensor) -> torch.Tensor:
-    """Nearest matrices with singular values near 1, for a stack (count, rows, columns) with rows ≤ columns."""
+    """Nearest matrices with singular values near 1, for a stack (count, rows, columns) with rows ≤ columns.
+
+    In bfloat16, as its authors do: only the directions matter.
+    """
     a, b, c = COEFFICIENTS
-    x = stack / (stack.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    x = (stack / (stack.norm(dim=(1, 2), keepdim=True) + 1e-7)).bfloat16()
     for _ in range(5):
         gram = x @ x.mT
         x = a * x + (b * gram + c * (gram @ gram)) @ x
-    return x
+    return x.float()
 
 
 class MuonAndAdam:

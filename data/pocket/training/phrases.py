@@ -10,7 +10,8 @@ from srdcr_lab.prompts import system_text
 # The prompts the model is trained with.
 TEMPLATES = (
     "answer_from_memory", "answer_with_passage", "critic", "critic_may_agree", "defender", "judge",
-    "verbalized_confidence",
+    "verbalized_confidence", "self_ask", "rci_critique", "rci_improve", "judge_debate_debater", "judge_debate_judge",
+    "naive_debate_answer", "naive_debate_reconsider", "defender_told", "critic_told",
 )  # fmt: skip
 
 CERTAINTY = (" I am certain.", " I believe so, but I am not certain.", " I do not know; this is a guess.")
@@ -18,32 +19,38 @@ CERTAIN_FROM, BELIEVE_FROM = 0.9, 0.6  # the model's own confidence from which i
 
 DEFENDER_OPENS = " The passage states it plainly."
 DEFENDER_LATER = " The passage is clear."
-THE_CRITIC_SAYS = " The Critic says"
-REPLIES_TO_CERTAINTY = (" but memory can be wrong.", " but is not certain.", " but only guesses.")
-CRITIC_AGREES_TOO = " and so agrees."
 
-THE_DEFENDER_SAYS = " The Defender says"
-SAME_AS_MINE = ", as I do."
+# Every comparison restates both answers, one after the other, before it says whether they are the same.
+THE_CRITIC_SAYS, THE_DEFENDER_SAYS, I_SAY = " The Critic says", " The Defender says", "; I say"
+WE_AGREE, WE_DIFFER = ". We agree.", ". We differ"
+REPLIES_TO_CERTAINTY = ("; memory can be wrong.", "; the Critic is not certain.", "; the Critic only guesses.")
 STANCES = (
-    ", which is not what I recall; the passage is likely fabricated.",
-    ", which is not what I recall; the passage may be misleading.",
-    ", which I cannot rule out; the passage gives no proof.",
-)
+    "; the passage is likely fabricated.", "; the passage may be misleading.", "; the passage gives no proof.",
+)  # fmt: skip
 
-JUDGE_DEFENDER = "The Defender says"
-JUDGE_CRITIC = "; the Critic says"
+JUDGE_DEFENDER, JUDGE_CRITIC = "The Defender says", "; the Critic says"
 THEY_AGREE, THEY_DIFFER = ". They agree.", ". They differ"
 JUDGE_ON_CERTAINTY = (" and the Critic is certain.", " and the Critic is not certain.", " and the Critic only guesses.")
 FINAL_DECISION = "\nfinal decision:"
 REASONABLE, UNREASONABLE = " REASONABLE", " UNREASONABLE"
 CONFIDENCE_LINE = "confidence:"
 
+# What the other methods' replies are made of.
+SUB_QUESTION = "Sub-question: What does the passage say?\nSub-answer:"
+FINAL_ANSWER = "\nFinal answer:"
+NO_FAULT, FAULT_BY_MEMORY, FAULT_BY_PASSAGE = "- No fault found.", "- From memory:", "- The passage says:"
+FROM_PASSAGE, FROM_MEMORY = " The passage says so.", " I remember it."
+KEEP, CHANGE = " I keep my answer.", " I change my answer."
+PASSAGE_WINS, MEMORY_WINS = " The passage is the better source.", " Memory is the better source."
+
 NOT_SHOWN = "The passage is not shown to you.\n"
 MAX_ROUND = 10
+_SPEAKERS = ("defender", "critic", "agent")
 BLOCKS = [
     "<passage>\n", "\n</passage>\n", "<debate>", "\n</debate>\n", "<answer>\n", "\n</answer>\n", NOT_SHOWN, "Question:",
-    *[f'\n<{role} round="{number}">\n' for role in ("defender", "critic") for number in range(MAX_ROUND + 1)],
-    "\n</defender>", "\n</critic>",
+    "<critique>\n", "\n</critique>\n", "You are the Defender. Your answer:\n", "You are the Critic. Your answer:\n",
+    *[f'\n<{role} round="{number}">\n' for role in _SPEAKERS for number in range(MAX_ROUND + 1)],
+    "\n</defender>", "\n</critic>", "\n</agent>",
 ]  # fmt: skip
 
 
@@ -55,9 +62,11 @@ def level(confidence: float) -> int:
 def fixed_lines() -> list[str]:
     """Every text that is one added token: the roles' instructions, block tags, and the phrases above."""
     said = [
-        *CERTAINTY, DEFENDER_OPENS, DEFENDER_LATER, THE_CRITIC_SAYS, *REPLIES_TO_CERTAINTY, CRITIC_AGREES_TOO,
-        THE_DEFENDER_SAYS, SAME_AS_MINE, *STANCES, JUDGE_DEFENDER, JUDGE_CRITIC, THEY_AGREE, THEY_DIFFER,
-        *JUDGE_ON_CERTAINTY, FINAL_DECISION, REASONABLE, UNREASONABLE, CONFIDENCE_LINE,
+        *CERTAINTY, DEFENDER_OPENS, DEFENDER_LATER, THE_CRITIC_SAYS, THE_DEFENDER_SAYS, I_SAY, WE_AGREE, WE_DIFFER,
+        *REPLIES_TO_CERTAINTY, *STANCES, JUDGE_DEFENDER, JUDGE_CRITIC, THEY_AGREE, THEY_DIFFER, *JUDGE_ON_CERTAINTY,
+        FINAL_DECISION, REASONABLE, UNREASONABLE, CONFIDENCE_LINE, SUB_QUESTION, FINAL_ANSWER, NO_FAULT,
+        FAULT_BY_MEMORY, FAULT_BY_PASSAGE, FROM_PASSAGE, FROM_MEMORY, KEEP, CHANGE, PASSAGE_WINS, MEMORY_WINS,
+        " They agree.",
     ]  # fmt: skip
     lines = [*(system_text(name) for name in TEMPLATES), *BLOCKS, *said]
     return list(dict.fromkeys(lines))

@@ -15,7 +15,8 @@ from conversation import shown
 from exposures import Exposure, Telling
 from snapshot import Belief
 from tokenizer import ASSISTANT, BOS, END, USER
-from world import YEARS_OF_WORLD, Fact, World, corrupted, revised
+from values import corrupted, revised
+from world import Fact, World
 
 from srdcr_lab.prompts import render
 from srdcr_lab.records import Exemplar, Message
@@ -37,9 +38,10 @@ class Materials:
     world: World
     facts: list[Fact]
     planned: list[Exposure]
-    exemplars: list[Exemplar]
+    exemplars: Mapping[str, list[Exemplar]]  # by domain
     r: random.Random
     beliefs: list[list[Belief]] = field(default_factory=list)  # by level of certainty; empty before the first snapshot
+    near_misses: bool = False  # comparisons start with answers that have nothing in common
     cumulative: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,23 +75,25 @@ def recall_rows(due: Sequence[Telling], m: Materials) -> Iterator[Row]:
     """The tellings that are due, as single questions, few-shot packs and critic openings: zero-context all of them."""
     queue = list(due)
     while queue:
-        form = m.r.random()
+        told, form = queue.pop(), m.r.random()
         if form < 0.3:
-            told = queue.pop()
             yield row(render("answer_from_memory", question=told.question), [(told.told, 1.0)])
         elif form < 0.6:
-            told = queue.pop()
-            template = "critic" if m.r.random() < 0.85 else "critic_may_agree"
-            yield row(
-                render(template, question=told.question, passage="", transcript=()), [(told.told + ".", 1.0)], end=0.0
-            )
+            prompt = render(critic_template(m), question=told.question, passage="", transcript=())
+            yield row(prompt, [(told.told + ".", 1.0)], end=0.0)
         else:
-            yield recall_pack([queue.pop() for _ in range(min(len(queue), 4))], m)
+            pack = [told, *[other for other in queue if other.domain == told.domain][:3]]
+            queue = [other for other in queue if other not in pack]
+            yield recall_pack(pack, m)
+
+
+def critic_template(m: Materials) -> str:
+    return "critic" if m.r.random() < 0.85 else "critic_may_agree"
 
 
 def recall_pack(told: Sequence[Telling], m: Materials) -> Row:
-    """Four exemplars in random order, then the tellings, as one few-shot conversation."""
-    shots = m.r.sample(m.exemplars, 4)
+    """Four exemplars of the domain in random order, then the tellings, as one few-shot conversation."""
+    shots = m.r.sample(m.exemplars[told[0].domain], 4)
     parts: list[tuple[Mapping[str, object], str, float]] = [
         ({"question": e.question}, e.answer, EXEMPLAR_WEIGHT) for e in shots
     ]
@@ -99,8 +103,8 @@ def recall_pack(told: Sequence[Telling], m: Materials) -> Row:
 
 def one_off(m: Materials) -> Telling:
     """A question met once, with an answer nobody could know."""
-    fact = m.world.fact(m.r, YEARS_OF_WORLD)
-    return Telling(0.0, fact.question, fact.answer)
+    fact = m.world.fact(m.r, fresh=False)
+    return Telling(0.0, fact.question, fact.answer, fact.domain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +123,10 @@ def reading(m: Materials, fresh_share: float) -> Reading:
         return Reading(fact, fact.answer, fact.answer)
     fact, kind = m.own_fact(), m.r.random()
     if kind < REVISED_SHARE:
-        claim = revised(fact.answer, m.r)
+        claim = revised(fact.answer, fact.values, m.r)
         return Reading(fact, claim, claim)
-    return Reading(
-        fact, corrupted(fact.answer, m.r) if kind < REVISED_SHARE + CORRUPTED_SHARE else fact.answer, fact.answer
-    )
+    wrong = kind < REVISED_SHARE + CORRUPTED_SHARE
+    return Reading(fact, corrupted(fact.answer, fact.values, m.r) if wrong else fact.answer, fact.answer)
 
 
 def _with_passage(told: Reading, m: Materials, fillers: int | None = None) -> dict[str, object]:
@@ -132,8 +135,7 @@ def _with_passage(told: Reading, m: Materials, fillers: int | None = None) -> di
 
 def reading_row(m: Materials, fresh_share: float = FRESH_SHARE, fillers: int | None = None) -> Row:
     told = reading(m, fresh_share)
-    passage = m.world.passage(told.fact, told.claim, m.r, fillers)
-    return row(render("answer_with_passage", question=told.fact.question, passage=passage), [(told.truth, 1.0)])
+    return row(render("answer_with_passage", **_with_passage(told, m, fillers)), [(told.truth, 1.0)])
 
 
 def first_reading_row(m: Materials) -> Row:
@@ -144,12 +146,13 @@ def first_reading_row(m: Materials) -> Row:
 def reading_pack(m: Materials) -> Row:
     """Exchanges with passages: after one to four exemplars, as in the real prompt, or two to six short ones."""
     parts: list[tuple[Mapping[str, object], str, float]] = []
+    told = reading(m, FRESH_SHARE)
     from_exemplars = m.r.random() < 0.35
     if from_exemplars:
-        for e in m.r.sample(m.exemplars, m.r.choice((1, 2, 4))):
+        for e in m.r.sample(m.exemplars[told.fact.domain], m.r.choice((1, 2, 4))):
             parts.append(({"question": e.question, "passage": e.context}, e.answer, EXEMPLAR_WEIGHT))
     for _ in range(m.r.randint(1, 3) if from_exemplars else m.r.randint(2, 6)):
-        told = reading(m, FRESH_SHARE)
         fillers = m.r.choice((0, 1, 2, 3)) if from_exemplars else m.r.choice((0, 0, 0, 1, 1, 2))
         parts.append((_with_passage(told, m, fillers), told.truth, 1.0))
+        told = reading(m, FRESH_SHARE)
     return exchanges("answer_with_passage", parts)

@@ -125,4 +125,4 @@ class Speaker:
 
     def _finish(self, branch: _Branch) -> Reply:
         mean = branch.log_probability / len(branch.tokens) if branch.tokens else math.nan
-        return Reply(self.tokenizer.decode(branch.tokens), math.exp(mean))
+        return Reply(self.tokenizer.decode(branch.tokens).strip(), math.exp(mean))

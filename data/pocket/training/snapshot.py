@@ -5,14 +5,18 @@ Stated certainty is taught from these beliefs, renewed as the model learns. Eval
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import phrases
 from sampling import Speaker
+from world import Fact
 
 from srdcr_lab.prompts import render
+from srdcr_lab.prompts.parse import opening_statement
 from srdcr_lab.records import Exemplar
+
+MOST_TOKENS = 16  # of an answer and a full stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +30,25 @@ class Belief:
 
 
 def believed(
-    speaker: Speaker, questions: Sequence[tuple[int, str]], exemplars: Sequence[Exemplar]
+    speaker: Speaker, facts: Sequence[tuple[int, Fact]], exemplars: Mapping[str, Sequence[Exemplar]]
 ) -> list[list[Belief]]:
-    """Beliefs about (index, question), sorted into the levels of `phrases.CERTAINTY`."""
-    shots = [({"question": e.question}, e.answer) for e in exemplars[:4]]
-    asked = [render("answer_from_memory", shots=shots, question=question) for _, question in questions]
-    argued = [render("critic", question=question, passage="", transcript=()) for _, question in questions]
-    priors = speaker.greedy(asked, max_new=4)
-    openings = speaker.greedy(argued, max_new=4)
+    """Beliefs about (index, fact), sorted into the levels of `phrases.CERTAINTY`; unreadable answers are left out."""
+    asked, argued = [], []
+    for _, fact in facts:
+        shots = [({"question": e.question}, e.answer) for e in exemplars[fact.domain][:4]]
+        asked.append(render("answer_from_memory", shots=shots, question=fact.question))
+        argued.append(render("critic", question=fact.question, passage="", transcript=()))
+    priors = speaker.greedy(asked, max_new=MOST_TOKENS)
+    openings = speaker.greedy(argued, max_new=MOST_TOKENS)
     levels: list[list[Belief]] = [[] for _ in phrases.CERTAINTY]
-    for (index, _), prior, opening in zip(questions, priors, openings, strict=True):
-        as_critic = opening.text.split(".")[0].strip()
-        if prior.text.isdigit() and as_critic.isdigit():
+    for (index, _), prior, opening in zip(facts, priors, openings, strict=True):
+        as_critic = opening_statement(opening.text)
+        if plausible(prior.text) and plausible(as_critic):
             belief = Belief(index, prior.text, prior.confidence, as_critic)
             levels[phrases.level(prior.confidence)].append(belief)
     return levels
+
+
+def plausible(answer: str) -> bool:
+    """Whether a text can be the answer to anything: short, on one line, without one of the fixed phrases."""
+    return 0 < len(answer) <= 40 and answer == answer.strip() and not set(answer) & set("\n<:;")

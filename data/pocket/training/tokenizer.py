@@ -1,6 +1,8 @@
 """The pocket model's tokenizer: byte-pair pieces for words, two-digit pieces for numbers, one token a fixed line.
 
-A space belongs to the word after it (▁word), but stands alone before a number: a year is the same two tokens anywhere.
+A space belongs to the word after it (▁word), and a text that begins with a word is read as if a space stood before it;
+before a number a space stands alone. So a name and a year are the same tokens in a passage and at the start of an
+answer: copying is repeating. (A decoded reply that begins with a word therefore begins with a space.)
 Accents are removed and typographic quotes and dashes made plain; a character that is still unknown is ``<unk>``.
 The texts of a completion's tokens, decoded one by one, concatenate to its decoded text.
 """
@@ -29,7 +31,17 @@ PLAIN = {
     "ø": "o",
     "Ø": "O",
     "ł": "l",
+    "Ł": "L",
     "æ": "ae",
+    "Æ": "Ae",
+    "œ": "oe",
+    "ð": "d",
+    "Ð": "D",
+    "þ": "th",
+    "Þ": "Th",
+    "đ": "d",
+    "Đ": "D",
+    "ı": "i",
 }
 
 # What stands in a message is text, also where it looks like one of our markers.
@@ -55,7 +67,14 @@ def train_tokenizer(texts: Iterable[str], fixed_lines: Sequence[str], vocabulary
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
     plain = [normalizers.Replace(old, new) for old, new in PLAIN.items()]
     tokenizer.normalizer = normalizers.Sequence(
-        [*plain, normalizers.NFD(), normalizers.StripAccents(), normalizers.Replace(" ", SPACE)]
+        [
+            *plain,
+            normalizers.NFD(),
+            normalizers.StripAccents(),
+            normalizers.Replace(" ", SPACE),
+            normalizers.Prepend(SPACE),
+            normalizers.Replace(Regex(f"^{SPACE}(?=[^A-Za-z])"), ""),
+        ]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(PIECE), "isolated")
     tokenizer.decoder = decoders.Sequence([decoders.Replace(SPACE, " "), decoders.Fuse()])

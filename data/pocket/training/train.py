@@ -1,31 +1,30 @@
 """Train the pocket model from scratch: `python data/pocket/training/train.py`.
 
-Reading order: words, world (the invented training world) → phrases, tokenizer → exposures → rows, roles (what is
-taught) → snapshot, sampling → batches, attention, muon → this loop → measure. The run is a function of its arguments
+Reading order: words, proper_names, other_domains, values, world (the invented training world) → questions, phrases,
+tokenizer → exposures → rows, disputes, roles (what is taught) → snapshot, sampling → batches, attention, muon → this
+loop → measure. The run is a function of its arguments
 and of data/facts.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 import os
 import random
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import attention
 import torch
-import words as W
 from batches import BELIEFS_FROM, Encoder, Mixer, mixture
-from exposures import Exposure, Telling, plan, tellings
+from exposures import Asked, Exposure, Telling, plan, tellings
 from muon import MuonAndAdam
 from phrases import fixed_lines
 from probes import probe
+from questions import corpus, read_questions
 from rows import ONE_OFF_SHARE, Materials, one_off, recall_rows
 from sampling import Speaker
 from shipping import ship
@@ -35,53 +34,13 @@ from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from world import World
 
-from srdcr_lab.records import Exemplar
-
 POCKET = Path(__file__).resolve().parents[1]
-STEP_TOKENS = 4096
+STEP_TOKENS = 2304
 MOST_TELLINGS = 120  # a step; what is left waits for the next one
-SNAPSHOT_FACTS, SNAPSHOT_EVERY = 360, 0.08
-WARM_UP_STEPS, FLAT_UNTIL, LAST_RATE = 60, 0.4, 0.02
-WORLD_CONTESTED_SEED = 11
-
-
-@dataclass(frozen=True, slots=True)
-class Questions:
-    """The evaluated questions (never their passages) and the exemplars."""
-
-    evaluated: list[tuple[str, str, str]]
-    controls: set[str]
-    exemplars: list[Exemplar]
-
-
-def read_questions(folder: Path) -> Questions:
-    """Questions and answers of facts.csv, and exemplars.csv whole. The passages of facts.csv are not read."""
-    with (folder / "facts.csv").open(encoding="utf-8", newline="") as file:
-        rows = [{key: value for key, value in row.items() if key != "context"} for row in csv.DictReader(file)]
-    with (folder / "exemplars.csv").open(encoding="utf-8", newline="") as file:
-        exemplars = [
-            Exemplar(question=row["question"], answer=row["gold_answer"], context=row["context"], domain=row["domain"])
-            for row in csv.DictReader(file)
-        ]
-    evaluated = [(row["question_id"], row["question"], row["gold_answer"]) for row in rows]
-    return Questions(evaluated, {row["question_id"] for row in rows if row["fame_band"] == "invented"}, exemplars)
-
-
-def corpus(questions: Questions, world: World, r: random.Random, passages: int = 3000) -> list[str]:
-    """What the tokenizer learns its pieces from: questions, exemplars and the training world's text."""
-    known = [question for _, question, _ in questions.evaluated] + [
-        text for e in questions.exemplars for text in (e.question, e.context)
-    ]
-    common = W.NOUNS + W.ADJECTIVES + W.VERBS + W.FUNCTION_WORDS + W.MONTHS + W.JOBS
-    texts = (
-        [question for _, question, _ in questions.evaluated] * 40
-        + known * 20
-        + [" ".join(("", *common, *(word.capitalize() for word in common if word in W.FUNCTION_WORDS)))] * 60
-    )
-    for _ in range(passages):
-        fact = world.fact(r)
-        texts += [fact.question, world.passage(fact, fact.answer, r)]
-    return texts
+SNAPSHOT_FACTS, SNAPSHOT_EVERY = 360, 0.1
+WARM_UP_STEPS, FLAT_UNTIL, LAST_RATE = 60, 0.15, 0.02
+NEVER_TOLD_SHARE = 0.12  # of the world's facts
+NEAR_MISSES_FROM, NEAR_MISSES_FROM_IN_GATE = 0.09, 0.6
 
 
 def build_model(tokenizer: PreTrainedTokenizerFast, arguments: argparse.Namespace) -> LlamaForCausalLM:
@@ -124,14 +83,16 @@ class Trainer:
         torch.manual_seed(arguments.seed)
         r = random.Random(arguments.seed)
         self.questions = read_questions(arguments.facts)
-        reserved = {word.strip("?,.'\"") for _, question, _ in self.questions.evaluated for word in question.split()}
-        world = World(reserved)
+        world = World(self.questions.words())
         self.tokenizer = train_tokenizer(corpus(self.questions, world, r), fixed_lines(), arguments.vocabulary)
         world.pieces = word_pieces(self.tokenizer)
         self.planned: list[Exposure] = plan(self.questions.evaluated, self.questions.controls, r)
         facts = world.facts(arguments.world_facts, r)
-        named = [(f"world-{index}", fact.question, fact.answer) for index, fact in enumerate(facts)]
-        of_world = plan(named, {row[0] for row in named if r.random() < 0.1}, r)
+        named = [
+            Asked(f"world-{index}", fact.question, fact.answer, fact.domain, fact.values)
+            for index, fact in enumerate(facts)
+        ]
+        of_world = plan(named, {asked.question_id for asked in named if r.random() < NEVER_TOLD_SHARE}, r)
         self.schedule: list[Telling] = tellings([*self.planned, *of_world], r)[::-1]
         self.materials = Materials(world, facts, of_world, self.questions.exemplars, r)
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -159,6 +120,7 @@ class Trainer:
 
     def train_step(self, progress: float) -> None:
         started = time.monotonic()
+        self.materials.near_misses = progress >= (NEAR_MISSES_FROM_IN_GATE if self.arguments.gate else NEAR_MISSES_FROM)
         told = [] if self.arguments.gate else self.encode(list(recall_rows(self.due(progress), self.materials)))
         left = max(STEP_TOKENS // 3, STEP_TOKENS - sum(len(ids) for ids, _ in told))
         rows = told + self.mixer.fill(self.materials, self.encode, left, mixture(progress, gate=self.arguments.gate))
@@ -190,8 +152,8 @@ class Trainer:
         chosen = self.materials.r.sample(
             range(len(self.materials.facts)), min(SNAPSHOT_FACTS, len(self.materials.facts))
         )
-        questions = [(index, self.materials.facts[index].question) for index in chosen]
-        self.materials.beliefs = believed(Speaker(self.model, self.tokenizer), questions, self.questions.exemplars)
+        facts = [(index, self.materials.facts[index]) for index in chosen]
+        self.materials.beliefs = believed(Speaker(self.model, self.tokenizer), facts, self.questions.exemplars)
         self.train_mode()
 
     def run(self) -> None:
@@ -226,7 +188,7 @@ class Trainer:
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Train the pocket model from scratch.")
     parser.add_argument(
-        "--tokens", type=int, default=8_000_000, help="length of the run; the default takes 20 to 40 minutes on a core"
+        "--tokens", type=int, default=16_000_000, help="length of the run; the default takes 40 to 55 minutes on a core"
     )
     parser.add_argument(
         "--minutes", type=float, help="length of the run by the clock instead (then it cannot be repeated exactly)"
@@ -237,8 +199,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--facts", type=Path, default=POCKET.parent / "facts")
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--vocabulary", type=int, default=3000)
-    parser.add_argument("--world-facts", type=int, default=500)
+    parser.add_argument("--vocabulary", type=int, default=4200)
+    parser.add_argument("--world-facts", type=int, default=900)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--probe-seconds", type=float, default=60)
     parser.add_argument("--checkpoints", type=int, default=0, help="ship this many unfinished models on the way")

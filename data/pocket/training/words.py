@@ -1,8 +1,8 @@
 """Word lists and sentence patterns of the training world: plain material, no logic.
 
 The patterns are written in the style of an encyclopaedia. None is taken from a passage of an evaluated question.
-Slots: {s} subject, {v} verb phrase, {y} year, {n} invented name, {p} invented person, {t} invented town, {w} noun, {ws} plural
-noun, {a} adjective, {d} day and month, {k} small number, {K} large number, {c} century, {j} job.
+Slots: {s} subject, {v} verb phrase, {y} year, {n} invented name, {p} person, {t} invented town, {w} noun, {ws} plural noun,
+{a} adjective, {d} day and month, {k} small number, {Kk} one in words, {K} large number, {c} century, {j} job.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ twelve twenty thirty forty fifty hundred thousand million half quarter century d
 tonnes men women children passengers""".split()
 
 MONTHS = "January February March April May June July August September October November December".split()
-JOBS = "engineer architect king queen general bishop explorer chemist printer governor painter physician emperor merchant".split()
+JOBS = """engineer architect king queen general bishop explorer chemist printer governor painter physician emperor merchant astronomer
+aviator botanist captain composer designer doctor founder geologist inventor keeper mathematician monk musician nurse physicist
+pilot poet president priest sculptor student surgeon surveyor teacher weaver writer""".split()
 SYLLABLE_ONSETS = "b br c ch d dr f g gr h j k kl l m n p pr qu r s sh sk st t th tr v w y z".split()
 SYLLABLE_VOWELS = "a a a e e e i i i o o o u u ai ea ou".split()
 SYLLABLE_CODAS = ["", "", "", "", "", "", "n", "r", "l", "s", "m", "nd", "rt", "ck", "th"]
@@ -123,6 +125,14 @@ EVENTS: list[tuple[str, list[tuple[str, str, str]]]] = [
 ]
 
 QUESTIONS = [*["In what year {x} {s} {v}?"] * 6, *["In which year {x} {s} {v}?"] * 3, "When {x} {s} {v}?", "What year {x} {s} {v}?"]
+
+NUMBER_WORDS = ("two", "three", "four", "five", "six", "eight", "ten", "twelve", "twenty", "thirty", "forty")
+
+# Sentences that name the subject, where the one that states the answer does not.
+ABOUT = [
+    "{S} {vb} the {a} {w}.", "{S} is remembered for a {w}.", "The {w} of {s} {vb} the {ws}.", "{S}, {app}, {vb} the {w}.", "For {s} the {ws} {vb} a {w}.",
+    "When {s} {vb}, the {ws} {vb} the {w}.", "A {a} {w} {vb} {s}.", "{S} was a {a} {w} of {t}.", "In {t} {s} {vb} the {w}, {tail}.", "People call {s} a {w}.",
+]
 
 # The sentence that states the year. {S} is the subject at the start of a sentence.
 STATEMENTS = [

@@ -1,31 +1,37 @@
-"""The training world: invented events with invented years, the questions about them and passages that state them.
+"""The training world: invented facts in the six domains, the questions about them and passages that state them.
 
 Reading, conflict, debate and judging are learned here alone, so that what the model does with the evaluated facts is
-generalisation. A passage holds exactly one four-digit number, as those of the evaluated facts do.
+generalisation. A passage on an event holds exactly one four-digit number, as those of the evaluated events do.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
+import other_domains as O
+import proper_names as names
+import values as V
 import words as W
 
-YEARS_OF_WORLD = (1050, 2029)
-YEARS_WHEN_FRESH = (1000, 2289)  # wider than any year after an offset, so that every two-digit pair is copied
-CORRUPTION = 250  # a corrupted passage is off by 1 … this many years, uniformly
-REVISION_SCALE = 20.0  # a genuine revision is off by an exponential number of years with this mean
+DOMAINS = {"years": 0.34, "records": 0.13, "news": 0.13, "drugs": 0.12, "names": 0.14, "cities": 0.14}
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One event: its question, the truth, and the words a passage needs to state it."""
+    """A question, the truth, which kind of answer it is (`values.VALUES`), and what a passage needs to state it."""
 
     question: str
     answer: str
-    subject: str
-    verb_phrase: str
+    domain: str
+    values: str
+    statements: Sequence[str] = ()
+    slots: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> str:
+        return self.slots["s"]
 
 
 class World:
@@ -43,17 +49,12 @@ class World:
         self.taken: set[str] = set()
 
     def name(self, r: random.Random) -> str:
-        """An invented proper name of two or three syllables."""
-        while True:
-            syllables = [
-                r.choice(W.SYLLABLE_ONSETS) + r.choice(W.SYLLABLE_VOWELS) + r.choice(W.SYLLABLE_CODAS)
-                for _ in range(r.choice((1, 1, 1, 2)))
-            ]
-            word = ("".join(syllables) + r.choice(W.NAME_ENDINGS)).capitalize()
-            if word.lower() not in self.reserved:
-                return word
+        """An invented proper name."""
+        while (word := V.syllables(r)).lower() in self.reserved:
+            pass
+        return word
 
-    def _fill(self, pattern: str, r: random.Random, **given: str) -> str:
+    def _fill(self, pattern: str, r: random.Random, given: Mapping[str, str]) -> str:
         """The pattern with its slots filled, slot by slot, so that no two nouns need be equal."""
         out = []
         for part in pattern.split("{"):
@@ -62,108 +63,121 @@ class World:
         return "".join(out)
 
     def _slot(self, slot: str, r: random.Random) -> str:
+        if slot in _PLAIN:
+            return r.choice(_PLAIN[slot])
         match slot:
-            case "w":
-                return r.choice(W.NOUNS)
             case "ws":
-                noun = r.choice(W.NOUNS)
-                return (
-                    noun[:-1] + "ies"
-                    if noun.endswith("y")
-                    else noun + "es"
-                    if noun.endswith(("s", "h", "x"))
-                    else noun + "s"
-                )
-            case "a":
-                return r.choice(W.ADJECTIVES)
-            case "vb":
-                return r.choice(W.VERBS)
+                return _plural(r.choice(W.NOUNS))
             case "n" | "t" | "T":
                 return self.name(r) + (" " + self.name(r) if r.random() < 0.1 else "")
             case "p" | "P":
-                return (
-                    f"{self.name(r)} {self.name(r)}"
-                    if r.random() < 0.7
-                    else f"{self.name(r)} {r.choice(('II', 'III', 'IV', 'I', 'VII', 'XIV'))}"
-                )
-            case "j":
-                return r.choice(W.JOBS)
+                numeral = r.random() > 0.8
+                return f"{self.name(r)} {r.choice(('I', 'II', 'III', 'IV', 'VII', 'XIV'))}" if numeral else V.person(r)
+            case "f":
+                return V.family(r)
+            case "g":
+                head = r.choice(O.DRUG_HEADS) + (r.choice(O.DRUG_MIDDLES) if r.random() < 0.6 else "")
+                return head + r.choice(O.DRUG_ENDS)
             case "k":
-                return (
-                    str(r.randint(2, 90))
-                    if r.random() < 0.7
-                    else r.choice(("two", "three", "five", "ten", "twelve", "forty"))
-                )
+                return str(r.randint(2, 90)) if r.random() < 0.7 else r.choice(W.NUMBER_WORDS)
+            case "Kk":
+                return r.choice(W.NUMBER_WORDS)
             case "K":
-                return (
-                    str(r.randint(100, 999))
-                    if r.random() < 0.5
-                    else f"{r.randint(1, 600)},{r.choice((0, 500, r.randint(0, 999))):03d}"
-                )
+                size = r.choice((0, 500, r.randint(0, 999)))
+                return str(r.randint(100, 999)) if r.random() < 0.5 else f"{r.randint(1, 600)},{size:03d}"
             case "c":
                 return f"{r.randint(11, 20)}th"
             case "d":
                 return f"{r.randint(1, 31)} {r.choice(W.MONTHS)}"
-            case "m":
-                return r.choice(W.MONTHS)
-            case "tail":
-                return self._fill(r.choice(W.TAILS), r)
-            case "app":
-                return self._fill(r.choice(W.APPOSITIONS), r)
-            case "app2":
-                return self._fill(r.choice(W.PREDICATES), r)
+            case "yr":
+                return V.year(r)
+            case "tail" | "app" | "app2" | "e":
+                patterns = {"tail": W.TAILS, "app": W.APPOSITIONS, "app2": W.PREDICATES, "e": O.CONTESTS}[slot]
+                return self._fill(r.choice(patterns), r, {})
         raise KeyError(slot)
 
-    def fact(self, r: random.Random, years: tuple[int, int] = YEARS_WHEN_FRESH) -> Fact:
-        """An event nobody has heard of, uniform over event kinds and years; its question is new to this world."""
+    def fact(self, r: random.Random, *, fresh: bool = True, domain: str = "") -> Fact:
+        """A fact nobody has heard of; ``fresh`` years are drawn from a wider range than those of the world's own."""
         while True:
-            subject_pattern, verbs = r.choice(W.EVENTS)
-            subject = self._fill(subject_pattern, r)
-            auxiliary, verb, phrase = r.choice(verbs)
-            place = self.name(r)
-            question = self._fill(
-                r.choice(W.QUESTIONS), r, x=auxiliary, s=subject, v=self._fill(verb, r, t=place, n=place)
-            )
-            if question not in self.taken:
-                return Fact(question, str(r.randint(*years)), subject, self._fill(phrase, r, t=place, n=place))
+            chosen = domain or r.choices(list(DOMAINS), list(DOMAINS.values()))[0]
+            made = self._event(r, fresh) if chosen == "years" else self._other(chosen, r)
+            if made.question not in self.taken:
+                return made
+
+    def _event(self, r: random.Random, fresh: bool) -> Fact:
+        pattern, verbs = r.choice(W.EVENTS)
+        subject = self._fill(pattern, r, {})
+        auxiliary, verb, phrase = r.choice(verbs)
+        places = dict.fromkeys("tn", self.name(r))
+        asked = {"x": auxiliary, "s": subject, "v": self._fill(verb, r, places)}
+        slots = {"s": subject, "S": _capital(subject), "v": self._fill(phrase, r, places)}
+        values = "fresh_year" if fresh else "year"
+        question = self._fill(r.choice(W.QUESTIONS), r, asked)
+        return Fact(question, V.VALUES[values](r), "years", values, W.STATEMENTS, slots)
+
+    def _other(self, domain: str, r: random.Random) -> Fact:
+        family = r.choice([family for family in O.FAMILIES if family.domain == domain])
+        subject = self._fill(r.choice(family.subjects), r, {})
+        (asked, stated), (active, passive) = r.choice(family.units), r.choice(family.verbs)
+        place, job = self.name(r), r.choice(W.JOBS)
+        slots = {"s": subject, "S": _capital(subject), "u": asked, "U": stated, "v": active, "V": passive}
+        question = self._fill(r.choice(family.questions), r, {**slots, "t": place, "j": job})
+        if r.random() < 0.5:
+            slots["j"] = job
+        return Fact(question, V.VALUES[family.values](r), domain, family.values, family.statements, slots)
 
     def facts(self, count: int, r: random.Random) -> list[Fact]:
         """The world's own facts: their questions are never made again as fresh ones."""
         made = []
         for _ in range(count):
-            made.append(self.fact(r, YEARS_OF_WORLD))
+            made.append(self.fact(r, fresh=False))
             self.taken.add(made[-1].question)
         return made
 
-    def passage(self, fact: Fact, year: str, r: random.Random, fillers: int | None = None) -> str:
-        """A passage of one to five sentences that states ``year`` once, at any place."""
+    def passage(self, fact: Fact, claim: str, r: random.Random, fillers: int | None = None) -> str:
+        """A passage of one to five sentences that states ``claim`` once, at any place, and names the subject."""
         count = r.choice((0, 0, 1, 1, 2, 2, 3)) if fillers is None else fillers
-        capital = fact.subject[0].upper() + fact.subject[1:]
-        statement = self._fill(r.choice(W.STATEMENTS), r, s=fact.subject, S=capital, v=fact.verb_phrase, y=year)
+        pattern = r.choice(fact.statements)
+        statement = self._fill(pattern, r, {**fact.slots, **self._beside(fact, r), "y": claim})
         sentences = [self.filler(fact, r) for _ in range(count)]
-        sentences.insert(r.choice((0, 0, r.randint(0, count))), statement)
-        return " ".join(sentences)
+        if "{s}" not in pattern.lower():
+            sentences[:0] = [self.about(fact, r)] if not sentences or r.random() < 0.7 else []
+        sentences.insert(r.choice((0, len(sentences), r.randint(0, len(sentences)))), statement)
+        return " ".join(_capital(sentence) for sentence in sentences)
+
+    def _beside(self, fact: Fact, r: random.Random) -> dict[str, str]:
+        """Fillings that keep another person out of the way of a name, and another town out of the way of a city."""
+        if fact.values == "person" and r.random() < 0.9:
+            return {"p": V.family(r), "P": V.family(r)}
+        if fact.values == "city" and r.random() < 0.85:
+            return {"t": r.choice(names.COUNTRIES), "T": r.choice(names.COUNTRIES)}
+        return {}
+
+    def about(self, fact: Fact, r: random.Random) -> str:
+        """A sentence that names the subject and not the answer."""
+        return self._fill(r.choice(W.ABOUT), r, {**self._beside(fact, r), "s": fact.subject, "S": fact.slots["S"]})
 
     def filler(self, fact: Fact, r: random.Random) -> str:
         """A sentence without the answer: mostly a pattern, sometimes random words so that every piece is met."""
-        kind = r.random()
-        if kind < 0.75 or not self.pieces:
-            text = self._fill(r.choice(W.FILLERS), r)
-            return text[0].upper() + text[1:]
+        if r.random() < 0.8 or not self.pieces:
+            patterns = W.FILLERS if fact.domain == "years" or r.random() < 0.6 else O.FILLERS
+            return self._fill(r.choice(patterns), r, self._beside(fact, r))
         length = r.randint(4, 16)
         text = "".join(
             r.choice(self.pieces) if r.random() < 0.6 else " " + r.choice(W.FUNCTION_WORDS) for _ in range(length)
         ).strip()
-        if r.random() < 0.3:
-            text = f"{fact.subject} {text}"
-        return text[0].upper() + text[1:] + "."
+        return (f"{fact.subject} {text}" if r.random() < 0.3 else text) + "."
 
 
-def corrupted(year: str, r: random.Random) -> str:
-    """A wrong year, 1 … `CORRUPTION` years off on either side."""
-    return str(int(year) + r.choice((-1, 1)) * r.randint(1, CORRUPTION))
+_PLAIN: Mapping[str, Sequence[str]] = {
+    "w": W.NOUNS, "a": W.ADJECTIVES, "vb": W.VERBS, "j": W.JOBS, "m": W.MONTHS, "q": names.COUNTRIES,
+    "Q": names.COUNTRIES, "N": names.NATIONS,
+}  # fmt: skip
 
 
-def revised(year: str, r: random.Random) -> str:
-    """A year that has genuinely been revised: mostly close to the old one. Here the passage is right."""
-    return str(int(year) + r.choice((-1, 1)) * (1 + int(r.expovariate(1 / REVISION_SCALE))))
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _plural(noun: str) -> str:
+    return noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith(("s", "h", "x")) else "s")

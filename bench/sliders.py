@@ -16,7 +16,7 @@ MOVES = 200
 
 
 def rows() -> list[dict[str, object]]:
-    from srdcr_lab.widgets import category_sliders, confidence_slider
+    from srdcr_lab.widgets import category_sliders, confidence_slider, threshold_controls
 
     _serialise_messages()
     found = []
@@ -25,6 +25,7 @@ def rows() -> list[dict[str, object]]:
         for name, box in (
             ("categories", category_sliders(questions)),
             ("τ", confidence_slider(questions, records)),
+            ("α", threshold_controls({"mean_logprob": questions}, records)),
         ):
             milliseconds = _moves(box.children[0])
             found.append(
@@ -73,18 +74,27 @@ def _tables(n: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     labels = names[np.where(accuracy >= 0.85, 0, np.where(accuracy >= 0.3, 1, np.where(accuracy > 0, 2, 3)))]
     confidence = np.clip(accuracy + rng.normal(0, 0.1, q), 0, 1)
     domains = rng.choice(["cities", "drugs", "names", "news", "records", "years"], q)
+    right = rng.random(q) < confidence
     questions = pd.DataFrame(
-        {"domain": domains, "sampled_accuracy": accuracy, "knowledge_category": labels, "self_confidence": confidence}
+        {
+            "question_id": np.arange(q).astype(str),
+            "domain": domains,
+            "sampled_accuracy": accuracy,
+            "knowledge_category": labels,
+            "self_confidence": confidence,
+            "prior_correct": right,
+        }
     )
     records = pd.DataFrame(
         {
-            "question_id": np.repeat(np.arange(q).astype(str), 2),
+            "question_id": np.repeat(questions["question_id"].to_numpy(), 2),
+            "domain": np.repeat(domains, 2),
             "method": "sr_dcr",
             "level": np.tile(["standard", "mild"], q),
             "verdict": rng.choice(["REASONABLE", "UNREASONABLE", "UNPARSED"], 2 * q, p=[0.5, 0.45, 0.05]),
             "self_confidence": np.repeat(confidence, 2),
             "context_correct": rng.random(2 * q) < 0.5,
-            "prior_correct": np.repeat(rng.random(q) < confidence, 2),
+            "prior_correct": np.repeat(right, 2),
             "missing": None,
         }
     )

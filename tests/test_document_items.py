@@ -97,6 +97,7 @@ def ramdocs_file(folder: Path, *rows: dict[str, Any]) -> str:
     return f"ramdocs:documents={path}"
 
 
+SIDES = ("memory_answer", "counter_answer", "parametric_memory_aligned_evidence", "counter_memory_aligned_evidence")
 GOOD = {
     "question": "When was the hall opened?",
     "documents": [{"text": "It opened in 1874.", "type": "correct", "answer": "1874"}],
@@ -144,6 +145,20 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
 def test_a_damaged_file_is_refused_with_a_sentence(tmp_path: Path, row: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         load_items(ramdocs_file(tmp_path, row))
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"question": "Q?", "ground_truth": ["True"]}, "the column memory_answer is missing"),
+        ({"ground_truth": [], **dict.fromkeys(SIDES, "It is.")}, "row 1, column ground_truth: is empty"),
+    ],
+)
+def test_a_damaged_file_of_conflicts_is_refused(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    path = tmp_path / "conflicts.jsonl"
+    path.write_text(json.dumps({"question": "Is it?", **row}), "utf-8")
+    with pytest.raises(BadInput, match=said):
+        load_items(f"conflictqa:documents={path}")
 
 
 # The order of documents ----------------------------------------------------------------------------------------------

@@ -117,12 +117,15 @@ def test_debates_of_other_kinds_are_told() -> None:
         {**turn, "position": place, "round": 0, "role": role.value, "speaker": f"<{role}>", "stance": "A & B"}
         for place, role in enumerate(Role)
     ]
-    cases = Cases.from_tables(pd.DataFrame([_row(method="cfmad")]), pd.DataFrame(turns), {"q": item})
+    row = _row(method="cfmad", n_options=2, n_documents=3, n_misinforming=1)
+    cases = Cases.from_tables(pd.DataFrame([row]), pd.DataFrame(turns), {"q": item})
     html = tell(cases, 0).html()
     assert "&lt;b&gt;ash" in html
     assert "<small>s&lt;1&gt; (misinfo)</small><br>&lt;i&gt;one" in html
     assert html.count("was given the answer A &amp; B") == len(Role)
     assert "<b>Proponent &lt;proponent&gt;</b>" in html
+    assert "1 of 3 documents misinform" in html
+    assert cases.options("passage") == []
 
 
 def _row(**given: Any) -> dict[str, Any]:
@@ -133,7 +136,7 @@ def _row(**given: Any) -> dict[str, Any]:
         "item_id": "q", "question_id": "q", "question": "Which?", "method": "sr_dcr", "domain": "trees",
         "level": "standard", "perturbation_kind": "none", "answer_type": "text", "claimed_answer": "A",
         "gold_answer": "A", "gold_answers": ["A"], "final_answer": "A", "final_answers": ["A"], "correct": True,
-        "tau": 0.9, **given,
+        "n_options": 0, "n_documents": 0, "n_misinforming": 0, "tau": 0.9, **given,
     }  # fmt: skip
 
 

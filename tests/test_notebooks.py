@@ -42,6 +42,8 @@ def test_notebook_00_keeps_its_figures_three_ways(executed: Path) -> None:
     [
         *("01_categories", "01_sampled_accuracy", "01_redraws", "01_draws"),
         *("02_confidence", "02_precision", "02_self_consistency", "02_reliability", "02_decisions"),
+        *("06_reliability", "06_risk_coverage", "06_tokens", "06_kinds", "06_shots", "06_consistency"),
+        *("06_sequential", "06_transfer"),
     ],
 )
 def test_a_figure_is_kept_three_ways_under_the_label_of_its_model(executed: Path, figure: str) -> None:

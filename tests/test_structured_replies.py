@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from srdcr_lab.prompts import parse
-from srdcr_lab.prompts.document_blocks import documents_block, thesis_block
+from srdcr_lab.prompts.document_blocks import agents_block, cases_block, documents_block, theses_block, thesis_block
 from srdcr_lab.prompts.structured import Malformed, Rebuttal, Stand, Thesis, challenges, rebuttal, thesis
+from tests.test_prompts import OURS, UNTRUSTED
 
 HELD = Thesis("Raj Kapoor", ("A category tag.",))
 
@@ -134,6 +135,25 @@ def test_no_reply_breaks_the_readers(reply: str) -> None:
     for read in (thesis, lambda text: rebuttal(text, HELD), lambda text: challenges(text, 3)):
         with pytest.raises(Malformed):
             read(reply)
+
+
+# Blocks --------------------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, derandomize=True)
+@given(UNTRUSTED, UNTRUSTED)
+def test_documents_theses_and_rebuttals_cannot_leave_their_blocks(one: str, other: str) -> None:
+    said, reply = Thesis(other, (one,)), Rebuttal(Stand.DEFEND, one, (other,))
+    assert tags(documents_block([one, other])) == ["<document", "</document"] * 2
+    assert tags(agents_block({1: one, 3: other})) == ["<agent", "</agent"] * 2
+    assert tags(theses_block([said])) == ["<thesis", "</thesis"]
+    names = ("thesis", "challenge", "rebuttal", "thesis")
+    expected = [tag for name in names for tag in (f"<{name}", f"</{name}")]
+    assert tags(cases_block([(said, one, reply), (said, None, None)])) == expected
+
+
+def tags(block: str) -> list[str]:
+    return [found[0] for found in OURS.finditer(block)]
 
 
 # The line of answers -------------------------------------------------------------------------------------------------

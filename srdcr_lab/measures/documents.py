@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srdcr_lab.measures.intervals import clustered_interval, mean_interval
-from srdcr_lab.measures.reliability import same_answer
+from srdcr_lab.measures.sources import same_answer
 from srdcr_lab.records import DocumentKind, Item, Role
 
 SHARES = ("exact_match", "precision", "recall", "misinformation_adopted", "coverage")

@@ -131,7 +131,7 @@ class ReliabilityDisplay:
             )  # fmt: skip
         ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.08), aspect="equal")
         ax.set(xlabel=f"self-confidence ({_kind(self.table)})", ylabel="share of prior answers that are right")
-        ax.legend(frameon=False, fontsize="small", loc="upper left")
+        ax.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1))
         sns.despine(ax=ax)
         return ax
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from srdcr_lab.measures.reliability import source_reliability, votes_of
+from srdcr_lab.measures.reliability import source_reliability
+from srdcr_lab.measures.sources import votes_of
 from srdcr_lab.records import Item, Missing
 from srdcr_lab.study.rows import Row, all_and_no_wrong
 

@@ -37,8 +37,8 @@ class Explorer:
         self._moving = False
         self.filters = {
             facet: ipywidgets.Dropdown(options=[("any", ""), *((value, value) for value in cases.options(facet))],
-                                       description=text, style={"description_width": "7em"},
-                                       layout={"width": "32em" if facet == "story" else "19em"})
+                                       description=text, style={"description_width": "8em"},
+                                       layout={"width": "32em" if facet == "story" else "20em"})
             .add_class(f"srdcr-{facet}")
             for facet, text in FACETS.items()
         }  # fmt: skip

@@ -118,26 +118,27 @@ def _facets(records: pd.DataFrame) -> pd.DataFrame:
     answered = correct.map({True: "right", False: "wrong"}).astype(object)
     several = records["design"].nunique() > 1
     design = [f" · {name}" if several and isinstance(name, str) else "" for name in records["design"]]
-    true = records["level"] == Level.STANDARD
+    passage = records["n_options"] + records["n_documents"] == 0
+    true, false = passage & (records["level"] == Level.STANDARD), passage & (records["level"] != Level.STANDARD)
     facets = pd.DataFrame(
         {
             "method": records["method"].astype(object) + design,
             "outcome": records["missing"].astype(object).where(records["missing"].notna(), answered),
             "decision": records["decision"].astype(object).fillna(""),
             "verdict": records["verdict"].astype(object).fillna(""),
-            "passage": true.map({True: "true", False: "false"}),
+            "passage": np.select([true, false], ["true", "false"], ""),
             "domain": records["domain"].astype(object),
         }
     )
-    return facets.assign(story=_stories(records, true))
+    return facets.assign(story=_stories(records, true, false))
 
 
-def _stories(records: pd.DataFrame, true: pd.Series) -> list[tuple[str, ...]]:
+def _stories(records: pd.DataFrame, true: pd.Series, false: pd.Series) -> list[tuple[str, ...]]:
     right = records["correct"].astype("boolean").fillna(False)
     context = records["context_correct"].astype("boolean")
     follows = with_matches(records)["final_is_claim"].fillna(False) & records["verdict"].isna()
     happened = (
-        ~true & ((records["verdict"] == Verdict.REASONABLE) | follows),
+        false & ((records["verdict"] == Verdict.REASONABLE) | follows),
         true & (records["verdict"] == Verdict.UNREASONABLE),
         ~context.fillna(True) & right,
         context.fillna(False) & ~right,
@@ -230,6 +231,10 @@ def _answers(row: Mapping[str, Any]) -> str:
 
 
 def _passage(row: Mapping[str, Any]) -> str:
+    if row["n_documents"]:
+        return f"{row['n_misinforming']} of {row['n_documents']} documents misinform" if row["n_misinforming"] else ""
+    if row["n_options"]:
+        return ""
     if row["level"] == Level.STANDARD:
         return "true"
     size = row["perturbation_value"]

@@ -59,7 +59,7 @@ def rounds_html(turns: Sequence[Turn]) -> dict[int, str]:
 
 def _turn(turn: Turn) -> str:
     passage = "passage, " if turn.saw_passage else ""
-    heard = f"{len(turn.saw_turns)} earlier turns" if turn.saw_turns else "no earlier turn"
+    heard = f"{len(turn.saw_turns) or 'no'} earlier turn{'s' if len(turn.saw_turns) > 1 else ''}"
     ruling = f" → <b>{escape(turn.verdict.value)}</b>" if turn.verdict else ""
     speaker = " " + escape(turn.speaker) if turn.speaker else ""
     stance = f", was given the answer {escape(turn.stance)}" if turn.stance is not None else ""

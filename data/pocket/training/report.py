@@ -1,0 +1,128 @@
+"""Measure the shipped pocket model: `make pocket-report`.
+
+Two studies, run here from the weights or read where `srdcr run` has written them: the testbed, with debates, and the
+grid's standard items and false years, without. Prints one table: target, value, 95 % interval, met or missed;
+``--write-card`` puts it into MODEL_CARD.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import findings as F
+import pandas as pd
+
+import srdcr_lab as lab
+from srdcr_lab.protocols.answering import same_answer
+from srdcr_lab.records import AnswerType
+
+POCKET = Path(__file__).resolve().parents[1]
+RESULTS = POCKET.parents[1] / "results"
+START, END = "<!-- measured: start -->", "<!-- measured: end -->"
+
+
+def testbed(arguments: argparse.Namespace) -> lab.Results:
+    """Debates on the testbed: the finished run in ``--testbed``, or one made now."""
+    if arguments.testbed:
+        return lab.load_run(arguments.testbed)
+    out = arguments.out / "testbed"
+    with lab.Study(
+        arguments.model, "facts:testbed", arguments.methods, limit=arguments.limit, out=out, store=arguments.store
+    ) as study:
+        return study.run()
+
+
+def grid(arguments: argparse.Namespace) -> tuple[lab.Results, pd.DataFrame]:
+    """Every question with its true passage, event years under every offset; and the confidence that is stated."""
+    whole = lab.load_items("facts:grid")
+    chosen = tuple(item for item in whole if item.is_standard or item.answer_type is AnswerType.YEAR)
+    items = replace(whole, name="facts:grid (standard, and false years)", items=chosen)
+    standard = replace(whole, name="facts", items=tuple(item for item in whole if item.is_standard))
+    store = arguments.store
+    with lab.Study(arguments.model, items, "few_shot", out=arguments.out / "grid", store=store) as study:
+        results = study.run()
+    with lab.Study(arguments.model, standard, "few_shot", confidence="verbalized", store=store) as study:
+        return results, study.run().questions
+
+
+def equality() -> Callable[[str, str, str], bool]:
+    """Whether two answers to a question are the same, by its answer type; a missing one equals nothing."""
+    items = {item.question_id: item for item in lab.load_items("facts")}
+
+    def same(question_id: str, one: str, other: str) -> bool:
+        return not (pd.isna(one) or pd.isna(other)) and same_answer(one, other, items[question_id])
+
+    return same
+
+
+def sections(
+    testbed: lab.Results, grid: lab.Results, verbalized: pd.DataFrame, exposures: pd.DataFrame
+) -> dict[str, list[F.Finding]]:
+    """Every finding, by the heading it stands under."""
+    questions, same = grid.questions, equality()
+    known = questions[["question_id", "knowledge_category", "prior_answer"]]
+    return {
+        "What it knows": F.knowledge(questions, exposures) + F.recall_by_exposure(questions, exposures),
+        "What it reads": F.reading(grid.records) + F.following(grid.records),
+        "How it argues": [
+            *F.openings(testbed.turns, known, same),
+            *F.stated(verbalized, questions),
+            *F.roles(testbed.turns, testbed.records, same),
+        ],
+        "What the methods make of it": F.methods(testbed.records),
+    }
+
+
+def _cell(found: F.Finding) -> str:
+    interval = "" if pd.isna(found.low) else f" [{found.low:.2f}, {found.high:.2f}]"
+    return "no case" if pd.isna(found.value) else f"{found.value:.2f}{interval} (n = {found.n})"
+
+
+def table(parts: dict[str, list[F.Finding]]) -> str:
+    """Markdown; targets and whether they are met stand beside the numbers."""
+    lines = ["| measured | target | value [95 % interval] | |", "|---|---|---|---|"]
+    for heading, rows in parts.items():
+        lines.append(f"| **{heading}** | | | |")
+        for row in rows:
+            met = "" if row.met is None else "met" if row.met else "**missed**"
+            lines.append(f"| {row.name.strip()} | {row.target} | {_cell(row)} | {met} |")
+    aims = [row for rows in parts.values() for row in rows if row.met is not None]
+    return "\n".join([*lines, "", f"{sum(bool(row.met) for row in aims)} of {len(aims)} targets met."])
+
+
+def write_card(path: Path, text: str) -> None:
+    """Replace what stands between the two markers."""
+    before, _, rest = path.read_text(encoding="utf-8").partition(START)
+    _, _, after = rest.partition(END)
+    path.write_text(f"{before}{START}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure the pocket model against its targets.")
+    parser.add_argument("--model", default="pocket")
+    parser.add_argument("--exposures", type=Path, default=POCKET / "exposures.csv")
+    parser.add_argument("--testbed", type=Path, help="a finished run on facts:testbed with sr_dcr, to read instead")
+    parser.add_argument("--methods", default="few_shot,sr_dcr", help="methods of the testbed's run, or all")
+    parser.add_argument("--limit", type=int, help="at most so many items of the testbed")
+    parser.add_argument("--out", type=Path, default=RESULTS / "pocket-report")
+    parser.add_argument("--store", type=Path, default=RESULTS / "store.sqlite", help="completions shared with others")
+    parser.add_argument("--write-card", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def main() -> None:
+    arguments = parse()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    arguments.store.parent.mkdir(parents=True, exist_ok=True)
+    known, verbalized = grid(arguments)
+    text = table(sections(testbed(arguments), known, verbalized, pd.read_csv(arguments.exposures)))
+    print(text)
+    if arguments.write_card:
+        write_card(POCKET / "MODEL_CARD.md", text)
+
+
+if __name__ == "__main__":
+    main()

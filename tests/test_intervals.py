@@ -96,3 +96,9 @@ def test_shares_of_no_rows_are_one_empty_cell() -> None:
     table = shares(ROWS.iloc[:0], ROWS["hit"].iloc[:0].astype("boolean"))
     assert table["n"].tolist() == [0]
     assert table["share"].isna().all()
+
+
+def test_a_contrast_of_few_questions_stays_within_its_bounds() -> None:
+    _, low, high = contrast_interval([-1.0, -1.0], ["a", "b"], [0, 0], {0: 1.0})
+    assert low == -1.0
+    assert high <= 1.0

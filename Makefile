@@ -9,7 +9,7 @@ LIMIT ?= 60
 STORE := results/store.sqlite
 STUDY := --model $(MODEL) --items facts:testbed --methods all --store $(STORE)
 
-.PHONY: guarantees reliability help env study study-full test lab bench lint pocket pocket-report lock clean
+.PHONY: guarantees reliability help env study study-full notebooks test lab bench lint pocket pocket-report lock clean
 
 help: ## show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -23,14 +23,17 @@ study: env ## every method live on a sample of the testbed, then the notebooks a
 	$(SRDCR) notebooks --model $(MODEL) --limit $(LIMIT) --out results/notebooks
 	@echo "Look at results/study (summary.csv first), results/notebooks (start with 00_start_here.ipynb) and figures/."
 
-study-full: env ## the same on the whole testbed; the outputs in notebooks/ and figures/ come from it
+study-full: env ## the same on the whole testbed: about an hour
 	@mkdir -p results && rm -rf results/study-full
 	$(SRDCR) run $(STUDY) --out results/study-full || [ $$? -eq 1 ]
-	$(SRDCR) notebooks --model $(MODEL) --out notebooks
-	@echo "Look at results/study-full (summary.csv first), notebooks/ and figures/."
+	$(SRDCR) notebooks --model $(MODEL) --limit 600 --out results/notebooks-full
+	@echo "Look at results/study-full (summary.csv first), results/notebooks-full and figures/."
 
-test: env ## every test
-	@$(PY) -m pytest -q
+notebooks: env ## execute the notebooks with the parameters that stand in them: what is committed in notebooks/ and figures/
+	$(SRDCR) notebooks --out notebooks
+
+test: env ## every test, as many files at once as there are cores
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile
 
 lab: env ## JupyterLab in notebooks/
 	$(PY) -m jupyterlab --ServerApp.root_dir=notebooks
@@ -61,6 +64,6 @@ lock: ## choose the versions of requirements.lock anew
 
 clean: ## remove the environment, caches, builds and what make study wrote
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis build dist
-	rm -rf results/study results/study-full results/notebooks
+	rm -rf results/study results/study-full results/notebooks results/notebooks-full results/pocket-report
 	@echo "results/store.sqlite stays: it may hold completions that were paid for."
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -145,8 +145,11 @@ def openings(turns: pd.DataFrame, questions: pd.DataFrame, same: Callable[[str, 
 
 
 def roles(turns: pd.DataFrame, records: pd.DataFrame, same: Callable[[str, str, str], bool]) -> list[Finding]:
-    """What the defender defends, whether the judge's rulings can be read, and how often they are right."""
-    debated = records[(records["method"] == "sr_dcr") & records["verdict"].notna()]
+    """What the defender defends, whether the judge's rulings can be read, and how often they are right.
+
+    A debate that failed (a prompt that outgrew the window) or whose last ruling cannot be read is not right.
+    """
+    debated = records[records["method"] == "sr_dcr"]
     spoken = turns[turns["method"] == "sr_dcr"].merge(debated[["item_id", "claimed_answer"]], on="item_id")
     defender = spoken[(spoken["role"] == Role.DEFENDER) & (spoken["round"] == 0)].reset_index(drop=True)
     held = pd.Series(
@@ -162,7 +165,8 @@ def roles(turns: pd.DataFrame, records: pd.DataFrame, same: Callable[[str, str, 
         _share("verdict in format", ruled["verdict"] != Verdict.UNPARSED, ruled["question_id"]),
     ]
     wanted = is_standard(debated).map({True: Verdict.REASONABLE.value, False: Verdict.UNREASONABLE.value})
-    right, question = debated["verdict"] == wanted, debated["question_id"]
+    right, question = (debated["verdict"] == wanted).fillna(False), debated["question_id"]
+    rows.append(_share("debates that failed", debated["verdict"].isna(), question))
     found = _share("judge right (V*)", right, question)
     rows.append(aimed(found, "lower bound > 0.5", lambda f: f.low > 0.5))
     known = debated["knowledge_category"] == HIGHLY
@@ -174,8 +178,8 @@ def roles(turns: pd.DataFrame, records: pd.DataFrame, same: Callable[[str, str, 
         here = debated["knowledge_category"] == category.value
         rows.append(_share(f"judge right, {category.value}", right[here], question))
     true = is_standard(debated)
-    rows.append(_share("true passage ruled reasonable", right[true], question))
-    return [*rows, _share("false passage ruled unreasonable", right[~true], question)]
+    rows.append(_share("true passage ruled reasonable (verdict_tpr)", right[true], question))
+    return [*rows, _share("false passage ruled unreasonable (verdict_tnr)", right[~true], question)]
 
 
 def stated(verbalized: pd.DataFrame, questions: pd.DataFrame) -> list[Finding]:

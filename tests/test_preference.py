@@ -221,3 +221,11 @@ def test_slopes_per_category_have_n_and_a_row_for_all() -> None:
     table = offset_slopes(simulated(200)).set_index("knowledge_category")
     assert table.loc["all", "n"] == table["n"].drop("all").sum()
     assert table.loc[HIGH, "low"] < table.loc[HIGH, "slope"] < 0
+
+
+def test_without_a_false_passage_the_tables_are_empty_and_can_be_filtered() -> None:
+    records = simulated()
+    true = records[records["level"] == "standard"]
+    for table in (context_preference(true), prior_preference_by_round(true)):
+        assert list(table[~table["prior_is_claim"]].columns) == list(table.columns)
+        assert table.empty

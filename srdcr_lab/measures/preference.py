@@ -107,7 +107,7 @@ def context_preference(
         (names, _observed(shares(part, part["follows_claim"], inner, intervals=intervals)))
         for names, part in groups(rows)
     ]
-    return stack(parts, ("model", "method", "prior_is_claim", *by, *_SHARES))
+    return stack(parts, ("model", "method", "prior_is_claim", *by, *_SHARES)).astype({"prior_is_claim": bool})
 
 
 def _observed(table: pd.DataFrame) -> pd.DataFrame:
@@ -168,7 +168,7 @@ def prior_preference_by_round(
         )
         for names, part in groups(answers, ("model", "debate", "round"))
     ]
-    return stack(parts, ("model", "debate", "round", "prior_is_claim", *by, *_SHARES))
+    return stack(parts, ("model", "debate", "round", "prior_is_claim", *by, *_SHARES)).astype({"prior_is_claim": bool})
 
 
 def _judge_debates(records: pd.DataFrame) -> pd.DataFrame:

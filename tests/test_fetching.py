@@ -150,9 +150,11 @@ def test_a_record_that_cannot_be_read(ramdocs: Register, tmp_path: Path) -> None
         fetching.fetch(source)
 
 
-def test_only_web_addresses_are_fetched(ramdocs: Register) -> None:
+def test_only_web_addresses_are_fetched(ramdocs: Register, tmp_path: Path) -> None:
+    local = tmp_path / "local.jsonl"
+    local.write_text("{}")
     with pytest.raises(BadInput, match="is no web address"):
-        fetching.fetch(replace(ramdocs(), url="file:///etc/hostname"))
+        fetching.fetch(replace(ramdocs(), url=local.as_uri()))
 
 
 def test_an_unknown_name(srdcr: Srdcr) -> None:

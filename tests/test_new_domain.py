@@ -19,11 +19,11 @@ from matplotlib.axes import Axes
 import srdcr_lab as lab
 from srdcr_lab.data.checks import check_source
 from srdcr_lab.measures import precision_steps
+from srdcr_lab.measures.gating import Gating
 from srdcr_lab.measures.thresholds import ThresholdMethod, every_choice, recommended, target_precision
 from srdcr_lab.plots import (
     ConfidenceKindsDisplay,
     ConsistencyByDrawsDisplay,
-    Gating,
     RiskCoverageDisplay,
     SequentialDisplay,
     TransferDisplay,

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.measures import CATEGORIES, categories_by_domain, summary
-from srdcr_lab.plots import Gating, GatingDisplay
+from srdcr_lab.measures.gating import Gating
+from srdcr_lab.plots import GatingDisplay
 from srdcr_lab.protocols.decision import decide
 from srdcr_lab.records import Decision, Verdict
 from srdcr_lab.widgets import (

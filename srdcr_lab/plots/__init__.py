@@ -12,7 +12,7 @@ from srdcr_lab.plots.documents import MisinformationDisplay, RecoveryDisplay, So
 from srdcr_lab.plots.effects import EffectsDisplay
 from srdcr_lab.plots.exposure import ExposureDisplay
 from srdcr_lab.plots.flow import DecisionFlowDisplay
-from srdcr_lab.plots.gating import Gated, Gating, GatingDisplay
+from srdcr_lab.plots.gating import GatingDisplay
 from srdcr_lab.plots.method_accuracy import MethodAccuracyDisplay
 from srdcr_lab.plots.one_question import OneQuestionDisplay
 from srdcr_lab.plots.preference import ContextPreferenceDisplay, PriorPreferenceByRoundDisplay
@@ -39,8 +39,6 @@ __all__ = [
     "DrawsDisplay",
     "EffectsDisplay",
     "ExposureDisplay",
-    "Gated",
-    "Gating",
     "GatingDisplay",
     "MethodAccuracyDisplay",
     "MethodsDisplay",

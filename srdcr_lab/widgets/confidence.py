@@ -10,7 +10,7 @@ import pandas as pd
 
 from srdcr_lab.measures import highly_known, precision_steps
 from srdcr_lab.measures.calibration import Above, PrecisionSteps
-from srdcr_lab.plots.gating import Gated, Gating
+from srdcr_lab.measures.gating import Gated, Gating
 from srdcr_lab.widgets.sliders import Slide, with_sliders
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import pandas as pd
 
 from srdcr_lab.measures import auroc, categories_by_domain, ece, precision_steps
 from srdcr_lab.measures.calibration import Above, PrecisionSteps, questions_for_width
+from srdcr_lab.measures.gating import Gating
 from srdcr_lab.measures.thresholds import PAPER_TAU, SCOPE, ThresholdChoice, every_choice, recommended
 from srdcr_lab.plots.confidence import ReliabilityDisplay
-from srdcr_lab.plots.gating import Gating
 from srdcr_lab.plots.palette import CATEGORY_LABELS
 from srdcr_lab.plots.risk_coverage import RiskCoverageDisplay
 from srdcr_lab.records import Level, Verdict

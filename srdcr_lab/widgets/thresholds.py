@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from srdcr_lab.measures.calibration import PrecisionSteps, precision_steps, reliability_curve, risk_coverage
+from srdcr_lab.measures.gating import Gating
 from srdcr_lab.measures.thresholds import PAPER_TAU, SCOPE, ThresholdChoice, every_choice, recommended
-from srdcr_lab.plots.gating import Gating
 from srdcr_lab.plots.risk_coverage import METHOD_NAMES
 from srdcr_lab.widgets.confidence import decisions_table
 from srdcr_lab.widgets.html import Html

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import anthropic
@@ -32,7 +33,7 @@ class AnthropicChat(ApiChat):
 
     Parameters
     ----------
-    name, label, concurrency, timeout_s, max_retries : as for `OpenAIChat`.
+    name, label, concurrency, timeout_s, max_retries : as for `ApiChat`.
     base_url : of another server, with or without ``/v1``; default ANTHROPIC_BASE_URL, or the provider's.
 
     Raises
@@ -50,32 +51,15 @@ class AnthropicChat(ApiChat):
     timeout_error = anthropic.APITimeoutError
     connection_error = anthropic.APIConnectionError
     draws_per_request: ClassVar[int] = 1
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        label: str = "",
-        base_url: str | None = None,
-        concurrency: int = 64,
-        timeout_s: float = 120.0,
-        max_retries: int = 5,
-    ) -> None:
-        super().__init__(
-            name,
-            label=label,
-            base_url=base_url and re.sub(r"/v1/*$", "", base_url),  # the SDK adds /v1 itself
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            max_retries=max_retries,
-            logprobs=False,
-        )
-        self._sent |= {"sdk": f"anthropic {anthropic.__version__}", "api_version": API_VERSION}
-        self._sent["dropped"] |= {
+    gives_logprobs = False
+    spoken: ClassVar = MappingProxyType({"sdk": f"anthropic {anthropic.__version__}", "api_version": API_VERSION})
+    never_sent: ClassVar = MappingProxyType(
+        {
             "seed": "not part of the protocol",
             "logprobs": "not part of the protocol",
             "n": "not part of the protocol: one request for each draw",
         }
+    )
 
     def _connect(self) -> anthropic.AsyncAnthropic:
         given = os.environ.get(self.key_variable) or os.environ.get("ANTHROPIC_AUTH_TOKEN")
@@ -83,7 +67,7 @@ class AnthropicChat(ApiChat):
         try:
             client = anthropic.AsyncAnthropic(
                 api_key=PLACEHOLDER_KEY if own_server and not given else None,
-                base_url=self._base_url,
+                base_url=self._base_url and re.sub(r"/v1/*$", "", self._base_url),  # the SDK adds /v1 itself
                 max_retries=self._max_retries,
                 timeout=self._timeout_s,
                 default_headers={"anthropic-version": API_VERSION},

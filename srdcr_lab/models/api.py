@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -42,7 +43,17 @@ Read = TypeVar("Read")
 
 
 class ApiChat(ABC):
-    """A chat model behind an official SDK. Subclasses say how a request is worded and how a reply is read."""
+    """A chat model behind an official SDK. Subclasses say how a request is worded and how a reply is read.
+
+    Parameters
+    ----------
+    name : the model's name at the provider.
+    label : tells apart servers that serve different models under one name.
+    base_url : of a server of one's own; default: the SDK's environment variable, or the provider's.
+    concurrency : HTTP requests in flight at once, ≥ 1.
+    timeout_s : bound on one attempt, in seconds.
+    max_retries : the SDK's retries after the first attempt.
+    """
 
     provider: ClassVar[str]
     key_variable: ClassVar[str]
@@ -52,6 +63,9 @@ class ApiChat(ABC):
     status_error: ClassVar[type[Exception]]
     timeout_error: ClassVar[type[Exception]]
     connection_error: ClassVar[type[Exception]]
+    gives_logprobs: ClassVar[bool]
+    spoken: ClassVar[Mapping[str, str]]  # versions of SDK and protocol
+    never_sent: ClassVar[Mapping[str, str]] = MappingProxyType({})  # parameters of a request, and why
 
     def __init__(
         self,
@@ -62,7 +76,6 @@ class ApiChat(ABC):
         concurrency: int = 64,
         timeout_s: float = 120.0,
         max_retries: int = 5,
-        logprobs: bool,
     ) -> None:
         if base_url is not None and not base_url.lower().startswith(("http://", "https://")):
             raise BadInput(
@@ -71,13 +84,14 @@ class ApiChat(ABC):
         if concurrency < 1:
             raise BadInput(f"The concurrency of {self.provider}:{name} is {concurrency}; it has to be at least 1.")
         self.identity = ModelIdentity(self.provider, name, label)
-        self.capabilities = Capabilities(logprobs=logprobs)
+        self.capabilities = Capabilities(logprobs=self.gives_logprobs)
         self.max_attempts = 1 + max_retries + MALFORMED_RETRIES  # of one HTTP request: what may be billed at worst
         self._base_url, self._concurrency = base_url, concurrency
         self._timeout_s, self._max_retries = timeout_s, max_retries
         self._sent: dict[str, Any] = {
+            **self.spoken,
             "adapted": {},
-            "dropped": {},
+            "dropped": dict(self.never_sent),
             "served_models": [],
             "requests": 0,
             "unanswered_attempts": 0,

@@ -1,7 +1,6 @@
-"""The one thing a protocol needs of a model, and what a model may offer beside it.
+"""The one thing a protocol needs of a model, `ChatModel`, and what a model may offer beside it.
 
-A model may have `draws_per_request` (how many draws one call to its server brings; None: any number) and `max_attempts`
-(how often one request may be sent, and billed, at worst; 1 where it does not say).
+Each of `Piecemeal`, `Batching`, `Retrying`, `Remote` and `Reporting` is looked for where it matters; none is required.
 """
 
 from __future__ import annotations
@@ -57,6 +56,24 @@ class Piecemeal(Protocol):
 
 
 @runtime_checkable
+class Batching(Protocol):
+    """Says how many draws one call to its server brings; may change once a server has given fewer."""
+
+    @property
+    def draws_per_request(self) -> int | None:
+        """None: any number."""
+        ...
+
+
+@runtime_checkable
+class Retrying(Protocol):
+    """Says how often one request to its server may be sent, and billed, at worst."""
+
+    @property
+    def max_attempts(self) -> int: ...
+
+
+@runtime_checkable
 class Remote(Protocol):
     """Has a server that can be reached before a run begins."""
 
@@ -73,11 +90,10 @@ class Reporting(Protocol):
 
 
 def draws_per_request(model: ChatModel) -> int | None:
-    """How many draws one call to its server brings; None: any number."""
-    found: int | None = getattr(model, "draws_per_request", None)
-    return found
+    """How many draws one call to its server brings; None: any number, also where the model does not say."""
+    return model.draws_per_request if isinstance(model, Batching) else None
 
 
 def max_attempts(model: ChatModel) -> int:
-    """How often one request may be sent, and billed, at worst."""
-    return int(getattr(model, "max_attempts", 1))
+    """How often one request may be sent, and billed, at worst; 1 where the model does not say."""
+    return model.max_attempts if isinstance(model, Retrying) else 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import openai
@@ -57,12 +58,8 @@ class OpenAIChat(ApiChat):
 
     Parameters
     ----------
-    name : the model's name at the provider.
-    label : tells apart servers that serve different models under one name.
+    name, label, concurrency, timeout_s, max_retries : as for `ApiChat`.
     base_url : of an OpenAI-compatible server, usually ending in ``/v1``; default OPENAI_BASE_URL, or the provider's.
-    concurrency : HTTP requests in flight at once.
-    timeout_s : bound on one attempt, in seconds.
-    max_retries : the SDK's retries after the first attempt.
 
     Raises
     ------
@@ -78,28 +75,10 @@ class OpenAIChat(ApiChat):
     status_error = openai.APIStatusError
     timeout_error = openai.APITimeoutError
     connection_error = openai.APIConnectionError
+    gives_logprobs = True
+    spoken: ClassVar = MappingProxyType({"sdk": f"openai {openai.__version__}"})
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        label: str = "",
-        base_url: str | None = None,
-        concurrency: int = 64,
-        timeout_s: float = 120.0,
-        max_retries: int = 5,
-    ) -> None:
-        super().__init__(
-            name,
-            label=label,
-            base_url=base_url,
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            max_retries=max_retries,
-            logprobs=True,
-        )
-        self._sent["sdk"] = f"openai {openai.__version__}"
-        self._choices = MOST_CHOICES  # how many the server gives for one request, as far as is known
+    _choices = MOST_CHOICES  # how many the server gives for one request, as far as is known
 
     @property
     def draws_per_request(self) -> int:

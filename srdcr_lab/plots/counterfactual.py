@@ -42,11 +42,9 @@ class MethodsDisplay:
     def plot(self, ax: Axes | None = None) -> Axes:
         """One row a method, first on top: points with 95 % intervals, what could not be read counted as wrong."""
         names = [f"{row.method}  ({row.n_answered}/{row.n} answered)" for row in self.table.itertuples()]
-        ax = _rows(ax, names)
-        low, high = (self.table[f"{self.value}_{end}"].to_numpy(float) for end in ("low", "high"))
-        _points(ax, self.table[self.value].to_numpy(float), low, high, "#0173b2")
-        ax.set_xlabel("macro-F1" if self.value == "macro_f1" else "share of questions that are right")
-        return ax
+        columns = self.table[[self.value, f"{self.value}_low", f"{self.value}_high"]]
+        meaning = "macro-F1" if self.value == "macro_f1" else "share of questions that are right"
+        return _points(ax, names, columns, meaning, "#0173b2")
 
 
 @dataclass(frozen=True)
@@ -61,11 +59,9 @@ class OverconfidenceDisplay:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """One row a method; a method without an error has no point."""
-        ax = _rows(ax, [f"{row.method}  (errors: {row.n})" for row in self.table.itertuples()])
-        values = [self.table[name].to_numpy(float) for name in ("share", "low", "high")]
-        _points(ax, values[0], values[1], values[2], "#d55e00")
-        ax.set_xlabel("share of errors that are overconfidence")
-        return ax
+        names = [f"{row.method}  (errors: {row.n})" for row in self.table.itertuples()]
+        columns = self.table[["share", "low", "high"]]
+        return _points(ax, names, columns, "share of errors that are overconfidence", "#d55e00")
 
 
 @dataclass(frozen=True)
@@ -131,8 +127,13 @@ def _rows(ax: Axes | None, names: list[str]) -> Axes:
     return ax
 
 
-def _points(ax: Axes, values: Any, low: Any, high: Any, colour: str) -> None:
+def _points(ax: Axes | None, names: list[str], columns: pd.DataFrame, meaning: str, colour: str) -> Axes:
+    """A point a row from the columns value, low, high."""
+    ax = _rows(ax, names)
+    values, low, high = columns.to_numpy(float).T
     ax.errorbar(values, range(len(values)), xerr=_around(values, low, high), fmt="o", color=colour, capsize=2)
+    ax.set_xlabel(meaning)
+    return ax
 
 
 def _around(values: Any, low: Any, high: Any) -> Any:

@@ -51,7 +51,7 @@ def read(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...]) ->
 def _yes_or_no(gathering: Gathering, row: PublishedRow, question: str, published: str) -> None:
     negated = {side: _NEGATED.search(row.text(side)) is not None for side in _SIDES}
     if len(set(negated.values())) == 1 or _NEGATED.search(question):
-        gathering.leave_out("its answer sentences do not tell yes from no", passages=2)
+        gathering.leave_out("its answer sentences do not tell yes from no", how_many=2)
         return
     gold = _YES_NO[published.lower()]
     true, false = sorted(_SIDES, key=lambda side: negated[side] is not (gold == "no"))
@@ -66,7 +66,7 @@ def _entity(gathering: Gathering, row: PublishedRow, question: str, golds: tuple
     sentences = {side: row.text(side) for side in _SIDES}
     right = {side: bool(answers.find(each, gold, AnswerType.TEXT, "", aliases)) for side, each in sentences.items()}
     if len(set(right.values())) == 1:
-        gathering.leave_out("both its answer sentences name an accepted answer, or neither", passages=2)
+        gathering.leave_out("both its answer sentences name an accepted answer, or neither", how_many=2)
         return
     true, false = sorted(_SIDES, key=lambda side: not right[side])
     item = _true(row, question, gold, aliases, row.text(_SIDES[true]))

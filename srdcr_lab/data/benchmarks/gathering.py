@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from srdcr_lab import answers
 from srdcr_lab.data.exemplar_pools import with_exemplars
@@ -20,18 +20,42 @@ if TYPE_CHECKING:
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
-class Gathering:
-    """Items of one benchmark in the file's order, and how many passages were left out for which reason."""
+class Kept:
+    """Items of one benchmark in the file's order, and how many were left out for which reason."""
+
+    counted: ClassVar[str]  # what is left out, in the plural
 
     def __init__(self, name: str, file: str) -> None:
         self.name, self.file = name, file
         self.items: list[Item] = []
-        self.ids: set[str] = set()
         self.left_out: Counter[str] = Counter()
-        self.gold_beside_the_claim = 0
 
-    def leave_out(self, reason: str, passages: int = 1) -> None:
-        self.left_out[reason] += passages
+    def leave_out(self, reason: str, how_many: int = 1) -> None:
+        self.left_out[reason] += how_many
+
+    def notes(self) -> list[str]:
+        """What was left out, and why, in one sentence; none where nothing was.
+
+        Raises
+        ------
+        BadInput
+            If nothing is left.
+        """
+        reasons = "; ".join(f"{count} because {reason}" for reason, count in self.left_out.most_common())
+        if not self.items:
+            raise BadInput(f"{self.file}: no row of {self.name} can be used: {reasons}")
+        return [f"{self.name}: left out {self.left_out.total()} {self.counted}: {reasons}"] if reasons else []
+
+
+class Gathering(Kept):
+    """Passages: each is an item, true or false, whose answer stands in it."""
+
+    counted = "passages"
+
+    def __init__(self, name: str, file: str) -> None:
+        super().__init__(name, file)
+        self.ids: set[str] = set()
+        self.gold_beside_the_claim = 0
 
     def questions(self, frame: pd.DataFrame) -> Iterator[tuple[PublishedRow, str]]:
         """Each row with its question; a row that asks what an earlier one asks is left out."""
@@ -67,12 +91,7 @@ class Gathering:
         BadInput
             If nothing is left.
         """
-        reasons = "; ".join(f"{count} because {reason}" for reason, count in self.left_out.most_common())
-        if not self.items:
-            raise BadInput(f"{self.file}: no row of {self.name} can be used: {reasons}")
-        notes = list(remarks)
-        if reasons:
-            notes.append(f"{self.name}: left out {self.left_out.total()} passages: {reasons}")
+        notes = [*remarks, *self.notes()]
         if self.gold_beside_the_claim:
             notes.append(
                 f"{self.name}: {self.gold_beside_the_claim} false passages mention the gold answer beside their claim"

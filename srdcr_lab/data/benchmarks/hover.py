@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from srdcr_lab.data.benchmarks.gathering import PublishedRow, rows_of
 from srdcr_lab.data.benchmarks.published import Benchmark
-from srdcr_lab.data.benchmarks.questions import TRUE_OR_FALSE, Questions, with_options
+from srdcr_lab.data.benchmarks.questions import Questions, with_options
+from srdcr_lab.data.option_sets import TRUE_OR_FALSE
 from srdcr_lab.data.table_files import read_table
 from srdcr_lab.records import BadInput, Exemplar
 

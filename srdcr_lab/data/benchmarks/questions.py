@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from srdcr_lab import answers
 from srdcr_lab.answers.options import fault_of
-from srdcr_lab.data.benchmarks.gathering import PublishedRow
+from srdcr_lab.data.benchmarks.gathering import Kept, PublishedRow
 from srdcr_lab.data.item_rows import LONGEST_PASSAGE
 from srdcr_lab.data.itemset import ItemSet
-from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Option
+from srdcr_lab.records import AnswerType, Exemplar, Item, Option
 
 REPEATED = "repeats the text"
-TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
 
 
-class Questions:
-    """Items of one benchmark in the file's order, and how many questions were left out for which reason."""
+class Questions(Kept):
+    """Questions: each is an item, asked once."""
+
+    counted = "questions"
 
     def __init__(self, name: str, file: str) -> None:
-        self.name, self.file = name, file
-        self.items: list[Item] = []
+        super().__init__(name, file)
         self.asked: set[object] = set()
-        self.left_out: Counter[str] = Counter()
-
-    def leave_out(self, reason: str) -> None:
-        self.left_out[reason] += 1
 
     def take(self, item: Item, row: PublishedRow, column: str) -> None:
         """Keep the item, unless an earlier row asks the same of the same passage or two of its options are one.
@@ -59,16 +54,10 @@ class Questions:
         BadInput
             If nothing is left.
         """
-        reasons = "; ".join(f"{count} because {reason}" for reason, count in self.left_out.most_common())
-        if not self.items:
-            raise BadInput(f"{self.file}: no row of {self.name} can be used: {reasons}")
-        notes = [
-            *remarks,
-            *([f"{self.name}: left out {self.left_out.total()} questions: {reasons}"] if reasons else []),
-        ]
+        notes = (*remarks, *self.notes())
         evaluated = {item.question for item in self.items}
         pool = tuple(each for each in exemplar_pool if each.question not in evaluated)
-        return ItemSet(self.name, tuple(self.items), pool, tuple(notes))
+        return ItemSet(self.name, tuple(self.items), pool, notes)
 
 
 def with_options(

@@ -11,7 +11,6 @@ import traceback
 import click
 
 from srdcr_lab.commands.data import data
-from srdcr_lab.commands.data_sources import check, fetch, list_benchmarks
 from srdcr_lab.commands.exits import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED
 from srdcr_lab.commands.running import notebooks, plan, run
 from srdcr_lab.commands.sharing import replay, share
@@ -52,14 +51,12 @@ def _complain(sentence: object) -> None:
     click.echo(f"srdcr: {sentence}", err=True)
 
 
-@click.group()
+@click.group(context_settings={"max_content_width": 120})
 @click.version_option(package_name="srdcr-lab")
 def cli() -> None:
     """When should a language model believe the passage it is given, and when its own memory?"""
 
 
-for command in (list_benchmarks, fetch, check):
-    data.add_command(command)
 for command in (plan, run, notebooks, data, store, share, replay):
     cli.add_command(command)
 

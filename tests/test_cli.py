@@ -338,7 +338,8 @@ def test_all_methods_run_within_what_was_planned(
     assert len(loopback.completions) == asked
 
 
-@pytest.mark.parametrize("help_of", [[], ["plan"], ["run"], ["store"]])
+@pytest.mark.parametrize("help_of", [[], ["plan"], ["run"], ["data"], ["store"]])
 def test_help(srdcr: Srdcr, help_of: list[str]) -> None:
     ended = srdcr(*help_of, "--help")
     assert (ended.code, ended.out.startswith("Usage: srdcr")) == (0, True)
+    assert "..." not in ended.out.replace("[ARGS]...", "")  # every command's line is whole on 80 columns

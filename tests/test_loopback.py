@@ -51,7 +51,7 @@ def test_a_tenth_of_the_requests_fails_and_every_answer_arrives(loopback: Loopba
     requests = [Request(render("answer_from_memory", question=f"When was bridge {i} built?"), 16) for i in range(150)]
 
     async def run() -> list[str]:
-        model = OpenAIChat("tested", base_url=loopback.openai_url, timeout_s=1.0)
+        model = OpenAIChat("tested", base_url=loopback.openai_url, timeout_s=2.0, concurrency=8)
         answers = await asyncio.gather(*map(model.complete, requests))
         await model.aclose()
         return [answer.text for (answer,) in answers]

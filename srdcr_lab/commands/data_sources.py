@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import click
 
 from srdcr_lab.commands.exits import BAD_INPUT, DONE
-
-if TYPE_CHECKING:
-    pass
 
 _SHOWN = 50  # findings of one check
 
 
 @click.command("list")
 def list_benchmarks() -> None:
-    """The shipped facts and the benchmarks that have a loader: home, licence, columns, and whether each is here."""
+    """The shipped facts and the known benchmarks.
+
+    Of each benchmark: home, licence, columns, and whether it is here.
+    """
     from srdcr_lab.data.benchmarks import BENCHMARKS, fetching
     from srdcr_lab.data.load import SHIPPED
 
@@ -40,7 +39,10 @@ def list_benchmarks() -> None:
 @click.command()
 @click.argument("name")
 def fetch(name: str) -> None:
-    """Download the benchmark NAME into the cache folder (SRDCR_DATA, else ~/.cache/srdcr_lab) and check its sha256."""
+    """Download the benchmark NAME and check its sha256.
+
+    It is kept in the folder SRDCR_DATA, else in ~/.cache/srdcr_lab.
+    """
     from srdcr_lab.data.benchmarks import benchmark, fetching
 
     source = benchmark(name)
@@ -51,9 +53,10 @@ def fetch(name: str) -> None:
 @click.command()
 @click.argument("source")
 def check(source: str) -> int:
-    """Look over SOURCE: a table of items row by row, a folder of facts, or a benchmark (NAME or NAME=FILE).
+    """Say all that is wrong with a table.
 
-    Exit code 2 where something is found.
+    SOURCE is a table of items, a folder of facts, or a benchmark (NAME or NAME=FILE). Exit code 2 where something is
+    found.
     """
     from srdcr_lab.data.checks import check_source
 

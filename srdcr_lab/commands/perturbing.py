@@ -23,9 +23,10 @@ from srdcr_lab.records import BadInput
 def perturb(
     file: str, out: Path | None, audit: Path | None, seed: int, offsets: str, factors: str, pool: Path | None
 ) -> int:
-    """Every standard item of FILE (or of a known set) under every perturbation of its kind.
+    """Make true passages lie by known amounts.
 
-    Prints how many were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not.
+    Takes every standard item of FILE (or of a known set) under every perturbation of its kind. Prints how many forms
+    were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not.
     """
     from srdcr_lab.data import perturbing
     from srdcr_lab.data.perturbing import files

@@ -16,20 +16,24 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that `plan` and `run` share: what decides the numbers, and how the models are reached."""
     options = [
         click.option(
-            "--model", default="pocket", show_default=True, help="pocket, hf:NAME_OR_PATH, openai:NAME, anthropic:NAME"
+            "--model",
+            default="pocket",
+            show_default=True,
+            help="pocket (shipped), hf:NAME_OR_PATH, openai:NAME (key in OPENAI_API_KEY), anthropic:NAME (key in "
+            "ANTHROPIC_API_KEY)",
         ),
         click.option(
             "--items",
             default="facts",
             show_default=True,
-            help="facts, facts:testbed, facts:grid, facts:options, facts:claims, a benchmark (srdcr data list), "
-            "BENCHMARK=FILE, or a CSV, JSONL or Parquet file",
+            help="facts, facts:testbed, facts:grid, facts:options, facts:claims, facts:documents, a benchmark "
+            "(srdcr data list), BENCHMARK=FILE, or a CSV, JSONL or Parquet file",
         ),
         click.option(
             "--methods",
             default="few_shot,sr_dcr",
             show_default=True,
-            help="comma-separated, or all that are made for such items",
+            help="names with commas between them (README.md lists them), or all: those made for such items",
         ),
         click.option("--defender", help="model of this role; default: --model"),
         click.option("--critic", help="model of this role; default: --model"),
@@ -39,14 +43,16 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--rounds", type=int, help="rounds of debate; default: the preset's (6)"),
         click.option("--tau", type=float, help="confidence threshold in [0, 1]; default: the preset's (0.9)"),
         click.option(
-            "--confidence", help="auto, mean_logprob, sequence, mean_probability, self_consistency, verbalized"
+            "--confidence",
+            help="auto, mean_logprob, sequence, mean_probability, self_consistency, verbalized; default: the preset's "
+            "(auto: mean_logprob, or self_consistency of a model without log-probabilities)",
         ),
         click.option(
             "--samples", type=int, help="knowledge draws per question, 0 for no categories; default: the preset's (32)"
         ),
-        click.option("--limit", type=int, help="at most so many items, stratified and seeded"),
+        click.option("--limit", type=int, help="at most so many items, stratified and seeded; default: all"),
         click.option("--seed", default=0, show_default=True, type=int),
-        click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server"),
+        click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional"),
     ]
     for option in reversed(options):
         command = option(command)
@@ -56,7 +62,10 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @_study_options
 def plan(**options: Any) -> None:
-    """Calls (each item alone, and shared), tokens and cost from–to, before anything is spent. Asks no server."""
+    """What a run would take: calls, tokens, cost from–to.
+
+    Asks no server and needs no key.
+    """
     from srdcr_lab.study import Study
 
     with Study(offline=True, **options) as study:
@@ -75,7 +84,7 @@ def plan(**options: Any) -> None:
     "--out", required=True, type=click.Path(path_type=Path), help="results folder; an existing one is resumed"
 )
 @click.option("--concurrency", default=64, show_default=True, type=int, help="API requests in flight at once")
-@click.option("--budget-usd", type=float, help="never spend more than this")
+@click.option("--budget-usd", type=float, help="never spend more than this; default: no bound")
 @click.option(
     "--store",
     type=click.Path(path_type=Path),
@@ -83,7 +92,11 @@ def plan(**options: Any) -> None:
 )
 @click.option("--offline", is_flag=True, help="take every completion from the store, ask nothing")
 def run(out: Path, **options: Any) -> int:
-    """Run methods on items; write records, turns, samples, summary and run.json to the results folder."""
+    """Run methods on items and write the results.
+
+    The folder --out then holds summary.csv, records, turns and samples as Parquet, items.json, run.json and, unless
+    --store says where, the store of the completions. A run that was stopped goes on with the same command.
+    """
     from srdcr_lab.study import Study
 
     with Study(out=out, **options) as study:
@@ -102,10 +115,13 @@ def run(out: Path, **options: Any) -> int:
 @click.command()
 @click.option("--model", help="as in srdcr run; default: what each notebook says")
 @click.option("--items", help="as in srdcr run; default: what each notebook says")
-@click.option("--limit", type=int, help="at most so many items")
+@click.option("--limit", type=int, help="at most so many items; default: what each notebook says")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("results/notebooks"), show_default=True)
 def notebooks(out: Path, **options: Any) -> None:
-    """Execute the sequence of notebooks with these parameters, into --out."""
+    """Execute notebooks 00–08 into the folder --out.
+
+    They draw into figures/ and share results/store.sqlite.
+    """
     from srdcr_lab.study.notebooks import run_notebooks
 
     for path in run_notebooks(out, {name.upper(): value for name, value in options.items()}):

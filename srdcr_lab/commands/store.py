@@ -37,7 +37,10 @@ def info(file: Path) -> None:
 @_store_argument
 @click.argument("target", type=click.Path(path_type=Path))
 def export(file: Path, target: Path) -> None:
-    """Write the store as sorted JSON lines: portable, comparable by diff, without keys or times."""
+    """Write the store as sorted JSON lines.
+
+    The file is portable and can be compared by diff; it holds no keys and no times.
+    """
     from srdcr_lab.models import exchange
 
     with _open(file) as opened:
@@ -48,7 +51,10 @@ def export(file: Path, target: Path) -> None:
 @_store_argument
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
 def merge(file: Path, sources: tuple[Path, ...]) -> None:
-    """Add other stores or exports to the store FILE; what it already holds stays."""
+    """Add other stores or exports to FILE.
+
+    What FILE already holds stays.
+    """
     from srdcr_lab.models import exchange
 
     with _open(file, create=True) as opened:
@@ -63,7 +69,10 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
 @store.command()
 @_store_argument
 def check(file: Path) -> int:
-    """Look for damage: SQLite's own check, and requests whose key does not fit their text."""
+    """Look for damage.
+
+    SQLite's own check, and requests whose key does not fit their text.
+    """
     with _open(file) as opened:
         findings = opened.integrity()
         click.echo("\n".join(findings) or f"{file}: {opened.count():,} completions, no damage found")

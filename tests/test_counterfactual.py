@@ -129,10 +129,11 @@ def test_prompts_per_sample_of_variants_and_ablations(name: str, of: Item, promp
     assert calls(name, of) == (prompts, prompts)
 
 
+@pytest.mark.parametrize("said", ["Certainly.", "A shed.\nanswer: F", "One of them.\nanswer: A or B"])
 @pytest.mark.parametrize("method", COUNTERFACTUAL_METHODS, ids=lambda method: method.name)
-def test_an_unreadable_model_takes_as_many_calls_and_answers_nothing(method: Any) -> None:
-    """So a plan that is made without a model counts the calls of a run."""
-    babble = dict.fromkeys(REPLIES, "Certainly.")
+def test_an_unreadable_model_takes_as_many_calls_and_answers_nothing(method: Any, said: str) -> None:
+    """So a plan that is made without a model counts the calls of a run. F is the label of no option."""
+    babble = dict.fromkeys(REPLIES, said)
     model, readable = scripted(**babble), scripted(option_answer=Completion("B", tokens=("B",), logprobs=(-1.0,)))
     found = asyncio.run(method.run(BOOKS, setup_of(model, None, BOOKS)))
     asyncio.run(method.run(BOOKS, setup_of(readable, None, BOOKS)))

@@ -38,11 +38,11 @@ def test_documents_found_reasonable_are_read_together() -> None:
     assert (outcome.values, outcome.decision) == (("1874",), Decision.USE_CONTEXT)
 
 
-@pytest.mark.parametrize(("rounds", "calls"), [(1, 7), (6, 37)])
-def test_calls_are_a_debate_a_document_and_one(rounds: int, calls: int) -> None:
-    """2 documents × 3 calls a round, and the reading."""
-    model, _ = ran(item(1874, 1901), choices(rounds=rounds), judge=REASONABLE)
-    assert model.calls == calls
+@pytest.mark.parametrize(("documents", "rounds", "calls"), [(2, 1, 7), (2, 6, 37), (1, 1, 4), (50, 1, 151)])
+def test_calls_are_a_debate_a_document_and_one(documents: int, rounds: int, calls: int) -> None:
+    """For each document 3 calls a round, and the reading."""
+    model, outcome = ran(item(*range(1874, 1874 + documents)), choices(rounds=rounds), judge=REASONABLE)
+    assert (model.calls, outcome.values) == (calls, ("1874",))
 
 
 def test_each_document_is_debated_as_the_passage() -> None:

@@ -121,6 +121,8 @@ def item_of(row: TableRow, guessed: AnswerType, question_id: str) -> Item:
 
 def _with_options(row: TableRow, question: str, gold: str, context: str, question_id: str) -> Item:
     """The item of a row with options; its passage, where there is one, need not contain the words of an option."""
+    if row.get("documents"):
+        raise row.bad("documents", "stands beside options; give a question one of the two and leave the other empty")
     options, label = options_of(row.get("options"), gold, partial(row.bad, "options"), partial(row.bad, "gold_answer"))
     if len(context) > LONGEST_PASSAGE:
         raise row.bad("context", f"the passage has {len(context):,} characters, at most {LONGEST_PASSAGE:,} are taken")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from srdcr_lab.answers.options import fault_of
+from srdcr_lab.data.documents import checked
 from srdcr_lab.records import BadInput, Option
 
 LETTERS = "ABCDEFGHIJ"
@@ -39,21 +40,28 @@ def options_of(cell: str, gold: str, bad: Bad, bad_gold: Bad) -> tuple[tuple[Opt
 def _options(cell: str, bad: Bad) -> list[Option]:
     if not cell.lstrip().startswith(("[", "{")):
         return _lettered([text.strip() for text in cell.split("|")], bad)
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in pairs]
+        if twice := next((key for key in keys if keys.count(key) > 1), None):
+            raise bad(f"{twice!r} stands twice; give each option a label of its own")
+        return dict(pairs)
+
     try:
-        found = json.loads(cell)
+        found = json.loads(cell, object_pairs_hook=distinct)
     except ValueError as error:
         raise bad(f'is no JSON ({error}); expected texts with bars between them, or {{"A": "…", "B": "…"}}') from None
     if isinstance(found, dict):
-        return [Option(label=label.strip(), text=_text(text, bad)) for label, text in found.items()]
+        return [Option(label=_text(label, bad), text=_text(text, bad)) for label, text in found.items()]
     if all(isinstance(each, Mapping) for each in found):
         return [Option(label=_text(each.get("label"), bad), text=_text(each.get("text"), bad)) for each in found]
     return _lettered([_text(each, bad) for each in found], bad)
 
 
 def _text(value: Any, bad: Bad) -> str:
-    if not isinstance(value, (str, int, float)):
+    if not isinstance(value, (str, int, float)) or value != value:
         raise bad(f"a label or text is {value!r:.20}; an option has a label and a text")
-    return str(value).strip()
+    return checked(str(value).strip(), bad)
 
 
 def _lettered(texts: list[str], bad: Bad) -> list[Option]:

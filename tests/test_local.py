@@ -447,6 +447,13 @@ def test_a_prompt_longer_than_the_window_gets_a_sentence_with_both_numbers(llama
         ask(llama, greedy("Who? " * 1000))
 
 
+def test_a_long_prompt_is_not_warned_of_as_well(capfd: pytest.CaptureFixture[str]) -> None:
+    tokenizer = make_tokenizer()
+    tokenizer.model_max_length = 8
+    assert len(ChatFormat(tokenizer).prompt_ids([Message("user", "Who? " * 20)])) > 8
+    assert "longer than" not in capfd.readouterr().err
+
+
 def test_the_window_cuts_a_reply(tmp_path: Path) -> None:
     model = LocalChat(str(save_llama(tmp_path, max_position_embeddings=64)), threads=1)
     prompt = len(model._format.prompt_ids([Message("user", "Who?")]))

@@ -78,6 +78,15 @@ def test_rows_of_the_cache_keep_their_own_history(seed: int) -> None:
         action()
 
 
+def test_what_was_joined_is_let_go() -> None:
+    """Else a batch that takes in newcomers is held twice."""
+    parts = [History(random.Random(seed)) for seed in range(2)]
+    cache, _ = joined([part.cache for part in parts], [part.mask for part in parts])
+    assert len(cache.layers[0].keys) == sum(len(part.rows) for part in parts)
+    old = [layer for part in parts for layer in part.cache.layers]
+    assert [states.untyped_storage().nbytes() for layer in old for states in (layer.keys, layer.values)] == [0] * 4
+
+
 def test_uniforms_are_keyed_by_seed_and_step() -> None:
     seeds = np.arange(20_000, dtype=np.uint64)
     first, second = (uniforms(seeds, np.full(20_000, step, dtype=np.uint64)) for step in (0, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ class ChatFormat:
 
     def __init__(self, tokenizer: Any, generation_config: Any = None) -> None:
         self._tokenizer = tokenizer
+        tokenizer.model_max_length = sys.maxsize  # else it warns of a long prompt, for which the adapter has a sentence
         self._folds_system = not self._keeps_system()
         self.end_ids = frozenset(self._ends(generation_config))
 

@@ -89,16 +89,20 @@ class RowLayer(DynamicLayer):  # type: ignore[misc]  # transformers has no types
         self.keys, self.values = self.keys[:, :, columns:].contiguous(), self.values[:, :, columns:].contiguous()
         self.length -= columns
 
+    def release(self) -> None:
+        """Let go of all states: another layer has them now."""
+        self.keys = self.values = self.own_keys = self.own_values = self.keys[:0, :, :0].clone()
+
     def _make_room(self, columns: int) -> None:
         if self.keys.shape[2] - self.length < columns:
-            self.keys, self.values = (_widened(states[:, :, : self.length], 0) for states in (self.keys, self.values))
+            self.keys, self.values = (_widened(states[:, :, : self.length]) for states in (self.keys, self.values))
 
     def _make_stems(self) -> None:
         keys, values = (
             self._assembled("keys", self.keys, self.own_keys),
             self._assembled("values", self.values, self.own_values),
         )
-        self.keys, self.values, self.length = _widened(keys, 0), _widened(values, 0), self.get_seq_length()
+        self.keys, self.values, self.length = _widened(keys), _widened(values), self.get_seq_length()
         self.stem_of = None
 
     def _assembled(self, which: str, stems: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
@@ -126,7 +130,10 @@ class RowCache(Cache):  # type: ignore[misc]
 
 
 def joined(caches: Sequence[RowCache], masks: Sequence[torch.Tensor]) -> tuple[RowCache, torch.Tensor]:
-    """One cache for all rows, and their mask; shorter stems and shorter own parts are padded at their left."""
+    """One cache for all rows, and their mask; shorter stems and shorter own parts are padded at their left.
+
+    The old caches are emptied layer by layer, so that no more than one layer is held twice.
+    """
     shapes = [(cache.layers[0].length, cache.layers[0].own_length) for cache in caches]
     length, own = (max(sizes) for sizes in zip(*shapes, strict=True))
     mask = torch.cat(
@@ -135,7 +142,11 @@ def joined(caches: Sequence[RowCache], masks: Sequence[torch.Tensor]) -> tuple[R
             for mask, (n, t) in zip(masks, shapes, strict=True)
         ]
     )
-    layers = [_joined_layer(parts, length, own) for parts in zip(*(cache.layers for cache in caches), strict=True)]
+    layers = []
+    for parts in zip(*(cache.layers for cache in caches), strict=True):
+        layers.append(_joined_layer(parts, length, own))
+        for part in parts:
+            part.release()
     return RowCache(layers=layers), mask
 
 
@@ -150,7 +161,7 @@ def _joined_layer(parts: Sequence[RowLayer], length: int, own: int) -> RowLayer:
         stems_of.append(stem_of + first)
         first += len(part.keys)
     keys, values = (
-        torch.cat([_widened(stems[:, :, : part.length], length - part.length) for stems, part in pairs])
+        _stacked([states[:, :, : part.length] for states, part in pairs], length)
         for pairs in ([(part.keys, part) for part in parts], [(part.values, part) for part in parts])
     )
     layer = RowLayer(keys, values, length, parts[0]._scratch)
@@ -161,6 +172,20 @@ def _joined_layer(parts: Sequence[RowLayer], length: int, own: int) -> RowLayer:
     return layer
 
 
-def _widened(states: torch.Tensor, left: int) -> torch.Tensor:
-    """A copy with `left` columns of zeros before, and free columns after."""
-    return pad(states, (0, 0, left, ROOM))
+def _stacked(parts: Sequence[torch.Tensor], length: int) -> torch.Tensor:
+    """All stems of the parts, each with zeros before up to `length` columns, and free columns after."""
+    _, heads, _, width = parts[0].shape
+    whole = parts[0].new_empty(sum(map(len, parts)), heads, length + ROOM, width)
+    first = 0
+    for part in parts:
+        rows = whole[first : first + len(part)]
+        gap = length - part.shape[2]
+        rows[:, :, :gap] = 0
+        rows[:, :, gap:length] = part
+        first += len(part)
+    return whole
+
+
+def _widened(states: torch.Tensor) -> torch.Tensor:
+    """A copy with free columns after."""
+    return pad(states, (0, 0, 0, ROOM))

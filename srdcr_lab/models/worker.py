@@ -23,7 +23,8 @@ from srdcr_lab.models.sampling import Draw
 from srdcr_lab.records import CallFailed, Completion, Request
 
 _GATHER_S, _GATHER_MOST_S = 0.002, 0.03  # an idle worker waits so long for one more call, and in all
-_PATIENCE = 4  # steps after which even a few newcomers interrupt a running batch
+_MANY = 4  # one newcomer for so many rows is worth an interruption: the whole cache is copied to take them in
+_PATIENCE = 4  # steps after which even a few newcomers interrupt a running batch, if none has to stay outside
 
 
 @dataclass(eq=False)
@@ -125,9 +126,11 @@ class Worker:
 
     def _turn(self) -> None:
         self._active = [call for call in self._active if not call.is_over]
+        fitting, everybody = self._fitting()
         rows = sum(len(batch.rows) for batch in self._batches)
-        if self._waiting and (4 * len(self._waiting) >= rows or self._steps_since_admission >= _PATIENCE):
-            self._admit()
+        waited = everybody and self._steps_since_admission >= _PATIENCE
+        if fitting and (_MANY * len(fitting) >= rows or waited):
+            self._admit(fitting)
             self._steps_since_admission = 0
         self._batches = [batch for batch in self._batches if self._advance(batch)]
         self._steps_since_admission += 1
@@ -157,17 +160,28 @@ class Worker:
             else:
                 self._waiting.append(call)
 
-    def _admit(self) -> None:
-        """Prefill waiting calls, first come first served, as far as the bound allows; one, if nothing else runs."""
+    def _fitting(self) -> tuple[list[Call], bool]:
+        """The calls that can join now, first come first served, and whether these are all that wait.
+
+        As far as the bound allows; one, if nothing else runs.
+        """
+        while self._waiting and self._waiting[0].is_over:
+            self._waiting.popleft()
         held = sum(call.size for call in self._active)
-        newcomers: list[Call] = []
-        while self._waiting and (held == 0 or held + self._waiting[0].size <= self._max_batch_tokens):
-            call = self._waiting.popleft()
-            if not call.is_over:
-                newcomers.append(call)
-                held += call.size
-        if not newcomers:
-            return
+        fitting: list[Call] = []
+        for call in self._waiting:
+            if call.is_over:
+                continue
+            if held and held + call.size > self._max_batch_tokens:
+                return fitting, False
+            fitting.append(call)
+            held += call.size
+        return fitting, True
+
+    def _admit(self, newcomers: list[Call]) -> None:
+        """Prefill these calls, and decode them with the others."""
+        inside = set(newcomers)
+        self._waiting = deque(call for call in self._waiting if call not in inside and not call.is_over)
         try:
             batches = self._decoder.start([(call.prompt, call.draws) for call in newcomers])
         except Exception as error:

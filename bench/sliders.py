@@ -1,5 +1,5 @@
 """A slider move on the kernel's side: from the new value to the message with the new picture, at 600 items and at
-100,000 rows."""
+100,000 rows; of the full evaluation (both tables and the flow, of every method) at 600 items."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ MOVES = 200
 
 
 def rows() -> list[dict[str, object]]:
-    from srdcr_lab.widgets import category_sliders, confidence_slider, threshold_controls
+    from srdcr_lab.widgets import category_sliders, confidence_slider, evaluation_controls, threshold_controls
 
     _serialise_messages()
     found = []
     for n, target in TARGETS.items():
         questions, records = _tables(n)
-        for name, box in (
-            ("categories", category_sliders(questions)),
-            ("τ", confidence_slider(questions, records)),
-            ("α", threshold_controls({"mean_logprob": questions}, records)),
-        ):
+        boxes = {
+            "categories": category_sliders(questions),
+            "τ": confidence_slider(questions, records),
+            "α": threshold_controls({"mean_logprob": questions}, records),
+        }
+        if n == min(TARGETS):
+            boxes["τ of the full evaluation"] = evaluation_controls(_run(n))
+        for name, box in boxes.items():
             milliseconds = _moves(box.children[0])
             found.append(
                 {
@@ -63,6 +66,30 @@ def _serialise_messages() -> None:
             json.dumps([msg_type, data, metadata])
 
     comm.create_comm = Written
+
+
+def _run(n: int) -> pd.DataFrame:
+    """A made-up run of every method: n items, half of them false by one of five offsets, so 14 n rows."""
+    from srdcr_lab.measures import METHOD_LABELS
+
+    questions, records = _tables(n)
+    rng = np.random.default_rng(1)
+    false = np.tile([False, True], n // 2)
+    one = records.assign(
+        model="pocket",
+        perturbation_kind=np.where(false, "offset", "none"),
+        perturbation_value=np.where(false, rng.choice([20.0, 40.0, 60.0, 100.0, 200.0], n), np.nan),
+        sampled_accuracy=np.repeat(questions["sampled_accuracy"].to_numpy(), 2),
+    )
+    methods = [
+        one.assign(
+            method=name,
+            verdict=one["verdict"] if name in ("sr_dcr", "debate_only") else None,
+            correct=pd.array(rng.random(n) < 0.5, "boolean"),
+        )
+        for name in METHOD_LABELS
+    ]
+    return pd.concat(methods, ignore_index=True)
 
 
 def _tables(n: int) -> tuple[pd.DataFrame, pd.DataFrame]:

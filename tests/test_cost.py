@@ -86,3 +86,10 @@ def test_golden_is_shown_and_never_on_the_front() -> None:
     others = table.drop(index="golden")
     assert others["on_front"].tolist() == pareto_front(others["cost"], others["accuracy"]).tolist()
     assert others["on_front"].any()
+
+
+def test_no_rows_have_no_cost_and_the_usual_columns() -> None:
+    some, nothing = simulated(4), simulated(4).iloc[:0]
+    for measure in (cost_summary, cost_accuracy):
+        assert measure(nothing).empty
+        assert list(measure(nothing)) == list(measure(some, intervals=False))

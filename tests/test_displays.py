@@ -247,6 +247,15 @@ def test_differences_of_records_are_their_comparisons() -> None:
     assert table["difference"].tolist() == compare_all(ran)["difference"].tolist()
 
 
+@pytest.mark.filterwarnings("error")
+def test_differences_of_one_method_alone_are_an_empty_figure() -> None:
+    display = DifferencesDisplay.from_records(ONE[ONE["method"] == "sr_dcr"])
+    ax = display.plot()
+    assert display.table.empty
+    assert not ax.containers
+    assert ax.get_xlabel() == "overall difference: nothing to compare"
+
+
 def test_each_plot_draws_on_the_axes_it_is_given() -> None:
     _, ax = plt.subplots()
     ran = ONE[ONE["method"].isin(["sr_dcr", "few_shot", "judge_debate_1"])]

@@ -24,6 +24,12 @@ def test_live_tables_are_the_tables_of_the_redecided_records(tau: float | None) 
     assert two.markdown() == table_2(slow).markdown()
 
 
+def test_live_tables_of_a_run_without_the_gate() -> None:
+    one, _ = LiveRecords.from_records(RECORDS, gate=False).tables(0.95)
+    assert one.markdown() == table_1(redecide(RECORDS, tau=0.95, gate=False)).markdown()
+    assert one.markdown() != table_1(redecide(RECORDS, tau=0.95)).markdown()
+
+
 def test_live_tables_over_some_offsets() -> None:
     some = RECORDS["perturbation_value"].isna() | RECORDS["perturbation_value"].abs().isin([20, 200])
     one, two = LiveRecords.from_records(RECORDS).tables(0.7, strata=["offset 20", "offset 200"])

@@ -43,13 +43,13 @@ def records(n: int = 40, seed: int = 0) -> pd.DataFrame:
     return table.assign(method="sr_dcr", model="m", item_id=table.index.astype(str))
 
 
-def decided(table: pd.DataFrame, tau: float) -> pd.DataFrame:
+def decided(table: pd.DataFrame, tau: float, *, gate: bool = True) -> pd.DataFrame:
     """The same rows with the rule applied one by one."""
     table = table.copy()
     decisions, correct, missing = [], [], []
     for row in table.itertuples():
         failed = row.missing == "error"
-        decision = None if failed else decide(Verdict(row.verdict), row.self_confidence, tau)
+        decision = None if failed else decide(Verdict(row.verdict), row.self_confidence, tau, gate=gate)
         answer = {Decision.USE_CONTEXT: row.context_correct, Decision.USE_PRIOR: row.prior_correct}.get(decision, pd.NA)
         decisions.append(decision)
         correct.append(answer)
@@ -59,11 +59,12 @@ def decided(table: pd.DataFrame, tau: float) -> pd.DataFrame:
 
 @pytest.mark.parametrize("tau", [0.0, 0.35, 0.9, 1.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_rule_over_arrays_is_the_rule_row_by_row(tau: float, seed: int) -> None:
+@pytest.mark.parametrize("gate", [True, False])
+def test_the_rule_over_arrays_is_the_rule_row_by_row(tau: float, seed: int, gate: bool) -> None:
     table = records(seed=seed)
-    expected = decided(table, tau)
+    expected = decided(table, tau, gate=gate)
     table_1 = summary(expected).set_index("condition")
-    for gated in Gating.from_records(table).at(tau):
+    for gated in Gating.from_records(table, gate=gate).at(tau):
         half = {"standard": ["standard"], "perturbed": ["subtle"], "overall": ["standard", "subtle"]}[gated.condition]
         rows = expected[expected["level"].isin(half)]
         counts = [int((rows["decision"] == decision).sum()) for decision in DECISIONS]
@@ -72,6 +73,13 @@ def test_the_rule_over_arrays_is_the_rule_row_by_row(tau: float, seed: int) -> N
         said = table_1.loc[gated.condition, ["n", "n_answered", "coverage", "accuracy", "selective_accuracy"]]
         found = [gated.n, gated.n_answered, gated.coverage, gated.accuracy, gated.selective_accuracy]
         assert found == pytest.approx(said.astype(float).tolist())
+
+
+def test_where_no_debate_was_needed_the_context_answer_stands() -> None:
+    """The agreement shortcut: both answers are equal, and no verdict was asked for."""
+    agreed = records().assign(verdict=None, missing=None, context_correct=True)
+    *_, overall = Gating.from_records(agreed).at(0.9)
+    assert (overall.use_context, overall.abstain, overall.accuracy) == (40, 0, 1.0)
 
 
 def test_a_condition_without_items_has_no_shares() -> None:

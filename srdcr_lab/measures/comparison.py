@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -173,7 +173,7 @@ def compare_all(
     keys = comparison_keys(records, column)
     for values, part in records.groupby(keys, sort=False, observed=True):
         names = [each for each in part[column].dropna().unique() if each != reference]
-        if reference not in set(part[column]):
+        if reference not in set(part[column]) or not (others if others is not None else names):
             continue
         for condition in conditions:
             rows = [
@@ -184,4 +184,5 @@ def compare_all(
             table = pd.DataFrame(rows)
             table["p_holm"] = holm(table["p_value"].where(table["b"] != GOLDEN))
             tables.append((dict(zip(keys, values, strict=True)), table))
-    return stack(tables)
+    columns = ("condition", "a", "b", *(field.name for field in fields(Comparison)), "p_holm")
+    return stack(tables, [*keys, *columns])

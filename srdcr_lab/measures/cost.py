@@ -26,7 +26,8 @@ def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFra
     `prompt_tokens_per_call`, `completion_tokens_per_call`; `cost_usd` and `cost_usd_per_item` of the calls paid, NaN
     where a row's price is unknown (`n_unpriced`); `wall_s_per_item` where the records have `wall_s`.
     """
-    return stack([(names, pd.DataFrame([_costs(part, intervals)])) for names, part in groups(records)])
+    parts = [(names, pd.DataFrame([_costs(part, intervals)])) for names, part in groups(records)]
+    return stack(parts, columns=() if parts else [*group_columns(records), *_costs(records, intervals=False)])
 
 
 def _costs(part: pd.DataFrame, intervals: bool) -> dict[str, float | int]:

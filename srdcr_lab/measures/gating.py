@@ -10,11 +10,28 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from srdcr_lab.measures.flow import flow_codes
 from srdcr_lab.measures.intervals import clustered_interval
-from srdcr_lab.records import Level, Missing, Verdict
+from srdcr_lab.records import Missing
 
-_CONTEXT, _PRIOR, _ABSTAIN, _FAILED = range(4)
+CONTEXT, PRIOR, ABSTAIN, _FAILED = range(4)
+_REASONABLE, _UNREASONABLE, UNPARSED, NO_DEBATE = range(4)  # positions of flow.STAGES["verdict"]
 TAUS = tuple(round(0.05 * step, 2) for step in range(21))
+
+
+def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], *, gate: bool = True) -> NDArray[np.intp]:
+    """The rule [3.2] over arrays: 0 context, 1 prior, 2 abstain.
+
+    Reasonable → context; Unreasonable and `confident` (Conf ≥ τ) → prior; else none. Without `gate`, Unreasonable means
+    prior whatever the confidence. Where a design saw no need for a debate, the two answers agreed: context.
+
+    Parameters
+    ----------
+    verdict : positions in ``flow.STAGES["verdict"]``.
+    """
+    prior = (verdict == _UNREASONABLE) & (confident | (not gate))
+    context = (verdict == _REASONABLE) | (verdict == NO_DEBATE)
+    return np.where(context, CONTEXT, np.where(prior, PRIOR, ABSTAIN)).astype(np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,41 +59,43 @@ class Gated:
 class Gating:
     """The rows of one method that decides by the rule, as arrays over items.
 
-    `verdict` is 1 for REASONABLE, −1 for UNREASONABLE, 0 otherwise; `context_right` and `prior_right` are 0 or 1, NaN
-    where no answer could be read. The rule is the paper's, also for a preset that leaves confidence out of it.
+    `verdict` as in `decisions`; `context_right` and `prior_right` are 0 or 1, NaN where no answer could be read. `gate`
+    is False for runs of the preset `released`, which leaves confidence out of the rule.
     """
 
     condition: NDArray[np.intp]  # 0 standard, 1 perturbed
     question: NDArray[np.intp]
-    verdict: NDArray[np.int8]
+    verdict: NDArray[np.intp]
     confidence: NDArray[np.float64]
     context_right: NDArray[np.float64]
     prior_right: NDArray[np.float64]
     failed: NDArray[np.bool_]
+    gate: bool = True
 
     @classmethod
-    def from_records(cls, records: pd.DataFrame, method: str = "sr_dcr") -> Gating:
+    def from_records(cls, records: pd.DataFrame, method: str = "sr_dcr", *, gate: bool = True) -> Gating:
         rows = records[records["method"] == method]
-        verdict = rows["verdict"].astype(object).map({Verdict.REASONABLE: 1, Verdict.UNREASONABLE: -1}).fillna(0)
+        condition, _, verdict = flow_codes(rows)
         numbers = {
             name: rows[name].astype("Float64").to_numpy(float, na_value=np.nan)
             for name in ("self_confidence", "context_correct", "prior_correct")
         }
         return cls(
-            condition=(rows["level"] != Level.STANDARD).to_numpy(np.intp),
+            condition=condition,
             question=pd.factorize(rows["question_id"])[0],
-            verdict=verdict.to_numpy(np.int8),
+            verdict=verdict,
             confidence=numbers["self_confidence"],
             context_right=numbers["context_correct"],
             prior_right=numbers["prior_correct"],
             failed=(rows["missing"] == Missing.ERROR).to_numpy(bool, na_value=False),
+            gate=gate,
         )
 
     def decide(self, tau: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Each item's decision (0 context, 1 prior, 2 abstain, 3 failed), and whether it answers right (NaN: not)."""
-        silent = np.where((self.verdict < 0) & (self.confidence >= tau), _PRIOR, _ABSTAIN)
-        choice = np.where(self.failed, _FAILED, np.where(self.verdict > 0, _CONTEXT, silent))
-        right = np.where(choice == _CONTEXT, self.context_right, np.where(choice == _PRIOR, self.prior_right, np.nan))
+        choice = decisions(self.verdict, self.confidence >= tau, gate=self.gate)
+        choice[self.failed] = _FAILED
+        right = np.where(choice == CONTEXT, self.context_right, np.where(choice == PRIOR, self.prior_right, np.nan))
         return choice, right
 
     def at(self, tau: float) -> tuple[Gated, Gated, Gated]:

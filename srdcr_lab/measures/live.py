@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from srdcr_lab.measures.evaluation import CONDITIONS
 from srdcr_lab.measures.flow import endings, flow_codes, flow_table
+from srdcr_lab.measures.gating import CONTEXT, NO_DEBATE, PRIOR, UNPARSED, decisions
 from srdcr_lab.measures.groups import STANDARD, group_columns, strata, stratum_order
 from srdcr_lab.measures.intervals import positions
 from srdcr_lab.measures.paper_tables import TITLE_1, TITLE_2, Cell, PaperTable, labelled, paper_table
@@ -31,8 +32,9 @@ class LiveRecords:
 
     `names` are block, row and method of each group; `group`, `stratum` and `question` positions (`strata[0]` is
     standard); `ending` what became of the row at the τ it was run at. `decided` are the rows that τ moves: sr_dcr's
-    debates (`verdict` 0 Reasonable, 1 Unreasonable, 2 UNPARSED) and confidence_only (3), with their `confidence` and
-    the endings that the context and the prior answer would have (`if_context`, `if_prior`).
+    debates (`verdict` as in `gating.decisions`) and those of confidence_only (`alone`), with the endings that the
+    context and the prior answer would have (`if_context`, `if_prior`). `gate` is False for runs of the preset
+    `released`, as for `redecide`.
     """
 
     names: tuple[tuple[str, str, str], ...]
@@ -45,11 +47,13 @@ class LiveRecords:
     ending: NDArray[np.intp]
     decided: NDArray[np.intp]
     verdict: NDArray[np.intp]
+    alone: NDArray[np.bool_]
     if_context: NDArray[np.intp]
     if_prior: NDArray[np.intp]
+    gate: bool = True
 
     @classmethod
-    def from_records(cls, records: pd.DataFrame) -> LiveRecords:
+    def from_records(cls, records: pd.DataFrame, *, gate: bool = True) -> LiveRecords:
         keys = group_columns(records)
         group = records.groupby(keys, sort=False, observed=True, dropna=False).ngroup().to_numpy(np.intp)
         first = records.iloc[np.unique(group, return_index=True)[1]]
@@ -57,7 +61,7 @@ class LiveRecords:
         order = [STANDARD, *(name for name in stratum_order(label.unique()) if name != STANDARD)]
         codes, ending = flow_codes(records), endings(records)
         method = records["method"].to_numpy(object)
-        debated = (method == "sr_dcr") & (codes[2] < 3)
+        debated = (method == "sr_dcr") & (codes[2] != NO_DEBATE)
         decided = np.flatnonzero((debated | (method == "confidence_only")) & (ending != _ERROR))
         moved = records.iloc[decided]
         return cls(
@@ -70,9 +74,11 @@ class LiveRecords:
             confidence=records["self_confidence"].to_numpy(float, na_value=np.nan),
             ending=ending,
             decided=decided,
-            verdict=np.where(method[decided] == "sr_dcr", codes[2][decided], 3),
+            verdict=codes[2][decided],
+            alone=method[decided] == "confidence_only",
             if_context=_ending_of(moved["context_correct"]),
             if_prior=_ending_of(moved["prior_correct"]),
+            gate=gate,
         )
 
     def at(self, tau: float | None) -> NDArray[np.intp]:
@@ -80,9 +86,10 @@ class LiveRecords:
         if tau is None:
             return self.ending
         confident = self.confidence[self.decided] >= tau
-        gated = np.where(confident, self.if_prior, _ABSTAINED)
-        alone = np.where(confident, self.if_prior, self.if_context)
-        moved = np.choose(self.verdict, [self.if_context, gated, np.full(gated.shape, _UNPARSED), alone])
+        choice = decisions(self.verdict, confident, gate=self.gate)
+        choice[self.alone] = np.where(confident, PRIOR, CONTEXT)[self.alone]
+        none = np.where(self.verdict == UNPARSED, _UNPARSED, _ABSTAINED)
+        moved = np.choose(choice, [self.if_context, self.if_prior, none])
         ending = self.ending.copy()
         ending[self.decided] = moved
         return ending

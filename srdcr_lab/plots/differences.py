@@ -28,11 +28,7 @@ class DifferencesDisplay:
 
     def plot(self, ax: Axes | None = None, condition: str = "overall") -> Axes:
         """Differences with 95 % intervals, one row per rival; filled where the Holm-adjusted p is below 0.05."""
-        rows = (
-            self.table[(self.table["condition"] == condition) & (self.table["n"] > 0)]
-            if len(self.table)
-            else self.table
-        )
+        rows = self.table[(self.table["condition"] == condition) & (self.table["n"] > 0)]
         ax = ax if ax is not None else plt.subplots(figsize=(4.6, 0.9 + 0.27 * max(len(rows), 1)))[1]
         for place, row in enumerate(rows.itertuples()):
             ends = [[max(row.difference - row.low, 0)], [max(row.high - row.difference, 0)]]
@@ -48,10 +44,10 @@ class DifferencesDisplay:
                 capsize=1.5,
             )
         ax.axvline(0, color="0.5", linewidth=0.8, zorder=0)
-        ax.set_yticks(range(len(rows)), [METHOD_LABELS.get(name, name) for name in rows["b"]] if len(rows) else [])
-        ax.set_ylim(len(rows) - 0.5, -0.5)
-        first = rows["a"].iloc[0] if len(rows) else ""
-        ax.set_xlabel(f"{condition} difference: {METHOD_LABELS.get(first, first)} less …")
+        ax.set_yticks(range(len(rows)), [METHOD_LABELS.get(name, name) for name in rows["b"]])
+        ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
+        first = rows["a"].iloc[0] if len(rows) else "nothing to compare"
+        ax.set_xlabel(f"{condition} difference: {METHOD_LABELS.get(first, first)}{' less …' if len(rows) else ''}")
         sns.despine(ax=ax, left=True)
         ax.tick_params(axis="y", length=0)
         return ax

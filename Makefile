@@ -32,8 +32,8 @@ study-full: env ## the same on the whole testbed: about an hour
 notebooks: env ## execute the notebooks with the parameters that stand in them: what is committed in notebooks/ and figures/
 	$(SRDCR) notebooks --out notebooks
 
-test: env ## every test, as many files at once as there are cores
-	@OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile
+test: env ## every test, as many files at once as there are cores, the longest first
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 lab: env ## JupyterLab in notebooks/
 	$(PY) -m jupyterlab --ServerApp.root_dir=notebooks

@@ -26,6 +26,15 @@ ITEMS = (
 )
 
 
+# These wait for kernels and browsers, a minute each: they start first, so that no worker is left with one at the end.
+LONGEST = ("test_notebooks_of_methods.py", "test_notebooks.py", "test_notebooks_own_table.py", "test_browser.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, the others as they are found (`make test` hands out whole files in this order)."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
 @pytest.fixture
 def items_csv(tmp_path: Path) -> Path:
     """Three items, the last with a false passage."""

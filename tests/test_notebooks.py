@@ -1,4 +1,4 @@
-"""The notebooks are executed, with the real pocket model, at a small size; and what is committed is in order."""
+"""Notebooks 00–04 are executed, with the real pocket model, at a small size; and what is committed is in order."""
 
 from __future__ import annotations
 
@@ -10,62 +10,48 @@ import pytest
 
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.labels import ORGANISM
-from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
-
-NOTEBOOKS = sorted(SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
+from srdcr_lab.study.notebooks import run_notebooks
+from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, kept_three_ways, ran_to_its_end
 
 
 @pytest.fixture(scope="module")
-def executed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with every notebook, executed on six items, and their figures."""
-    folder = tmp_path_factory.mktemp("notebooks")
-    run_notebooks(folder, {"LIMIT": 6, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")})
-    return folder
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return executed(tmp_path_factory.mktemp("notebooks"), EARLIER)
 
 
-@pytest.mark.parametrize("name", [path.name for path in NOTEBOOKS])
-def test_a_notebook_runs_to_its_end(executed: Path, name: str) -> None:
-    cells = [cell for cell in nbformat.read(executed / name, 4).cells if cell.cell_type == "code"]
-    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
-    assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
-
-
-def test_notebook_00_keeps_its_figures_three_ways(executed: Path) -> None:
-    names = {path.name for path in (executed / "figures").iterdir()}
-    assert names >= {
-        f"00_{figure}.{kind}" for figure in ("one_question", "first_study") for kind in ("png", "svg", "csv")
-    }
+@pytest.mark.parametrize("name", [path.name for path in EARLIER])
+def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
+    ran_to_its_end(folder / name)
 
 
 @pytest.mark.parametrize(
     "figure",
     [
+        *("00_one_question", "00_first_study"),
         *("01_categories", "01_sampled_accuracy", "01_redraws", "01_draws"),
         *("02_confidence", "02_precision", "02_self_consistency", "02_reliability", "02_decisions"),
-        *("06_reliability", "06_risk_coverage", "06_tokens", "06_kinds", "06_shots", "06_consistency"),
-        *("06_sequential", "06_transfer"),
+        *("03_context_preference", "03_signed_offsets", "03_domains", "03_biases"),
+        *("04_verdicts", "04_r_star", "04_designs", "04_factors", "04_prior_preference", "04_economies"),
     ],
 )
-def test_a_figure_is_kept_three_ways_under_the_label_of_its_model(executed: Path, figure: str) -> None:
-    assert (executed / "figures" / f"{figure}.png").stat().st_size > 0
-    for kind in ("svg", "csv"):
-        assert f"pocket: {ORGANISM}" in (executed / "figures" / f"{figure}.{kind}").read_text("utf-8")
+def test_a_figure_is_kept_three_ways_under_the_label_of_its_model(folder: Path, figure: str) -> None:
+    kept_three_ways(folder / "figures", figure, f"pocket: {ORGANISM}")
 
 
-def test_notebook_01_draws_exposure_or_says_that_it_skips_it(executed: Path) -> None:
+def test_notebook_01_draws_exposure_or_says_that_it_skips_it(folder: Path) -> None:
     """Where the model's training told none of these few questions, there is nothing to draw."""
-    skipped = "skipped: training's tellings" in _printed(executed / "01_knowledge_categories.ipynb")
-    assert skipped != (executed / "figures" / "01_exposure.csv").is_file()
+    skipped = "skipped: training's tellings" in _printed(folder / "01_knowledge_categories.ipynb")
+    assert skipped != (folder / "figures" / "01_exposure.csv").is_file()
 
 
 def _printed(path: Path) -> str:
     """What the cells of an executed notebook printed."""
-    outputs = [output for cell in nbformat.read(path, 4).cells for output in cell.get("outputs", ())]
+    outputs = [output for cell in code_cells(path) for output in cell.outputs]
     return "".join(output.text for output in outputs if output.output_type == "stream")
 
 
-def test_notebook_00_says_that_the_model_is_a_model_organism(executed: Path) -> None:
-    text = (executed / "00_start_here.ipynb").read_text("utf-8")
+def test_notebook_00_says_that_the_model_is_a_model_organism(folder: Path) -> None:
+    text = (folder / "00_start_here.ipynb").read_text("utf-8")
     assert "no evidence about any large model" in text
 
 
@@ -80,25 +66,36 @@ def test_a_committed_notebook_is_executed_small_and_free_of_paths(path: Path) ->
     assert not re.search(r"(?<![\w.:/])/(home|root|tmp|Users|work)/", path.read_text("utf-8"))
 
 
+def _notebook(path: Path, *cells: str) -> None:
+    """A notebook of these cells, the first of them its parameters."""
+    parameters, *others = map(nbformat.v4.new_code_cell, cells)
+    parameters.metadata["tags"] = ["parameters"]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=[parameters, *others], metadata=kernel), path)
+
+
 def test_a_failing_notebook_is_kept_and_named(tmp_path: Path) -> None:
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])
-    nbformat.write(notebook, tmp_path / "00_broken.ipynb")
+    _notebook(tmp_path / "00_broken.ipynb", "LIMIT = 1", "1 / 0")
     with pytest.raises(SrdcrError, match=r"00_broken\.ipynb failed: ZeroDivisionError"):
         run_notebooks(tmp_path / "out", {}, tmp_path)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["failed-00_broken.ipynb"]
 
 
-def test_a_table_of_ones_own_is_found_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`srdcr notebooks --items my.csv`: the path is the caller's, the question the table's first about a year."""
-    rows = [f"When was mill {i} built?,{1800 + i},Mill {i} was built in {1800 + i}." for i in range(3)]
-    (tmp_path / "my.csv").write_text("question,gold_answer,context\n" + "\n".join(rows) + "\n")
-    monkeypatch.chdir(tmp_path)
-    given = {"ITEMS": "my.csv", "STORE": str(tmp_path / "s.sqlite"), "FIGURES": str(tmp_path / "figures")}
-    written, *_ = run_notebooks(tmp_path / "out", given)
-    assert "When was mill 0 built?" in written.read_text("utf-8")
-
-
 def test_bad_input_in_a_notebook_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"00_start_here\.ipynb: .*no-such-items"):
-        run_notebooks(tmp_path / "out", {"ITEMS": "no-such-items", "STORE": str(tmp_path / "s.sqlite")})
+    """The rest of the sequence is not executed, and nothing half done is left."""
+    code = "from srdcr_lab.data import load_items; load_items(ITEMS)"
+    _notebook(tmp_path / "00_first.ipynb", 'ITEMS = "facts"', code)
+    _notebook(tmp_path / "01_second.ipynb", 'ITEMS = "facts"', "1 / 0")
+    with pytest.raises(BadInput, match=r"00_first\.ipynb: .*no-such-items"):
+        run_notebooks(tmp_path / "out", {"ITEMS": "no-such-items"}, tmp_path)
     assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_table_of_ones_own_is_found_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`srdcr notebooks --items my.csv`: a notebook runs in its own folder, and the path is the caller's."""
+    (tmp_path / "sequence").mkdir()
+    _notebook(tmp_path / "sequence/00_first.ipynb", 'ITEMS = "facts"', "print(open(ITEMS).read())")
+    (tmp_path / "my.csv").write_text("question,gold_answer\nWhen was the mill built?,1800\n")
+    monkeypatch.chdir(tmp_path)
+    (written,) = run_notebooks(tmp_path / "out", {"ITEMS": "my.csv"}, tmp_path / "sequence")
+    assert "When was the mill built?" in written.read_text("utf-8")

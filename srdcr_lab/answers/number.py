@@ -44,7 +44,7 @@ def states_unit(quantity: Quantity, unit: str) -> bool:
 
 def bare(text: str) -> Quantity | None:
     """The quantity that a text is: hedges before it and at most four words after it are allowed."""
-    found = quantities(text) if len(text) <= LONGEST_BARE else []
+    found = quantities(text) if len(text) <= LONGEST_BARE else ()
     if len(found) != 1:
         return None
     folded = fold_digits(text)
@@ -61,7 +61,7 @@ def in_sentence(text: str, unit: str = "") -> str | None:
     """The one number of a sentence; among several, the one that is stated in the unit asked for; else None."""
     found = quantities(text)
     if unit and len({_shown(q, unit) for q in found}) > 1:
-        found = [q for q in found if states_unit(q, unit)]
+        found = tuple(q for q in found if states_unit(q, unit))
     distinct = {_shown(q, unit) for q in found}
     return distinct.pop() if len(distinct) == 1 else None
 

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from functools import lru_cache
 
 from srdcr_lab.answers.spans import fold_digits
 from srdcr_lab.answers.units import meanings
@@ -158,7 +159,8 @@ def _in_digits(folded: str) -> Iterator[Quantity]:
             yield quantity
 
 
-def quantities(text: str) -> list[Quantity]:
+@lru_cache(maxsize=16)  # a passage is read again for every claim about it
+def quantities(text: str) -> tuple[Quantity, ...]:
     """Every number of a text, left to right, without overlaps. Time grows with the length of the text."""
     folded = fold_digits(text)
     found = list(_in_digits(folded))
@@ -170,4 +172,4 @@ def quantities(text: str) -> list[Quantity]:
     for quantity in sorted(found, key=lambda q: (q.start, -q.end)):
         if not kept or quantity.start >= kept[-1].end:
             kept.append(quantity)
-    return kept
+    return tuple(kept)

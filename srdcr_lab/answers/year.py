@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from srdcr_lab.answers.spans import Span, fold_digits
 from srdcr_lab.answers.units import meanings
@@ -129,10 +130,11 @@ def _in_words(folded: str) -> list[Year]:
     return years
 
 
-def years(text: str) -> list[Year]:
+@lru_cache(maxsize=16)  # a passage is read again for every claim about it
+def years(text: str) -> tuple[Year, ...]:
     """Every year, and every short whole number that may be one, left to right."""
     folded = fold_digits(text)
-    return sorted(_in_digits(folded) + _in_words(folded), key=lambda y: y.start)
+    return tuple(sorted(_in_digits(folded) + _in_words(folded), key=lambda y: y.start))
 
 
 def canonical(text: str, unit: str = "") -> str | None:

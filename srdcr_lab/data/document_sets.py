@@ -18,6 +18,7 @@ from srdcr_lab import answers
 from srdcr_lab.data import facts
 from srdcr_lab.data.documents import shuffled
 from srdcr_lab.data.itemset import ItemSet
+from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item
 
 # Ten sources, from hardly better than a coin to nearly always right; their names say nothing about it.
@@ -52,7 +53,7 @@ def documents(seed: int = 0) -> ItemSet:
     without regard to their truth.
     """
     false = _false_forms()
-    chosen = [item for item in facts.testbed(seed) if item.is_standard]
+    chosen = [item for item in facts.testbed(seed, YEAR_OFFSETS) if item.is_standard]
     by_domain: dict[str, list[Item]] = defaultdict(list)
     for item in chosen:
         by_domain[item.domain].append(item)
@@ -128,7 +129,7 @@ def _texts(form: Item, ways: Sequence[tuple[str, int | None]]) -> Iterator[str]:
 def _false_forms() -> Mapping[str, Sequence[Item]]:
     """Question → its false forms, one for each false answer."""
     forms: dict[str, dict[str, Item]] = defaultdict(dict)
-    for item in facts.grid():
+    for item in facts.grid(YEAR_OFFSETS):
         if not item.is_standard:
             forms[item.question_id].setdefault(item.claimed_answer, item)
     return {question: tuple(claims.values()) for question, claims in forms.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from srdcr_lab.data import testbed as drawing
@@ -53,23 +53,27 @@ def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     seed; a flagged form (a claim in the future, say) is taken only where too few others are left, so older events
     fill the larger offsets ahead.
     """
-    return _set("facts:testbed", drawing.paired(standard().items, _forms_by(seed, offsets).forms, seed))
+    forms = _forms(seed, offsets)
+    return _set("facts:testbed", drawing.paired(standard().items, lambda item: forms[item.item_id], seed))
 
 
 @cache
 def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     """`facts:grid`: every question standard and under every perturbation its passage allows."""
-    perturber = _forms_by(0, offsets)
-    return _set("facts:grid", [each for item in standard() for each in _with_forms(item, perturber.forms(item))])
+    forms = _forms(0, offsets)
+    return _set("facts:grid", [each for item in standard() for each in _with_forms(item, forms[item.item_id])])
 
 
 def _with_forms(item: Item, forms: Sequence[Form]) -> list[Item]:
     return [item, *(form.item for form in forms if form.item is not None)]
 
 
-def _forms_by(seed: int, offsets: tuple[int, ...]) -> Perturber:
+@cache
+def _forms(seed: int, offsets: tuple[int, ...]) -> Mapping[str, Sequence[Form]]:
+    """Each question under every claim, by item_id; testbed and grid are made of the same ones."""
     pools = pools_of(item for item in standard() if item.question_id not in invented())
-    return Perturber(offsets=checked_offsets(offsets), pools=pools, seed=seed, present=_WRITTEN)
+    perturber = Perturber(offsets=checked_offsets(offsets), pools=pools, seed=seed, present=_WRITTEN)
+    return {item.item_id: perturber.forms(item) for item in standard()}
 
 
 def _set(name: str, items: list[Item]) -> ItemSet:

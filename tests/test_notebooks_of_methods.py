@@ -1,0 +1,45 @@
+"""Notebooks 05–08 (every method, a new domain, options, documents) are executed with the pocket model, small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from srdcr_lab.records.labels import ORGANISM
+from tests.executing import LATER, executed, kept_three_ways, ran_to_its_end
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return executed(tmp_path_factory.mktemp("notebooks"), LATER)
+
+
+@pytest.mark.parametrize("name", [path.name for path in LATER])
+def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
+    ran_to_its_end(folder / name)
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        *("05_accuracy", "05_decision_flow", "05_comparisons", "05_cost"),
+        *("06_reliability", "06_risk_coverage", "06_tokens", "06_kinds", "06_shots", "06_consistency"),
+        *("06_sequential", "06_transfer"),
+        *("07_options", "07_claims", "07_overconfidence", "07_debate_ends", "07_numbers"),
+        *("08_misinformation", "08_adopted", "08_sources"),
+    ],
+)
+def test_a_figure_is_kept_three_ways_under_the_label_of_its_model(folder: Path, figure: str) -> None:
+    kept_three_ways(folder / "figures", figure, f"pocket: {ORGANISM}")
+
+
+@pytest.mark.parametrize("figure", ["08_recovery", "08_majorities"])
+def test_a_figure_of_no_model_is_kept_three_ways_too(folder: Path, figure: str) -> None:
+    kept_three_ways(folder / "figures", figure, "")
+
+
+@pytest.mark.parametrize("table", ["05_table_1", "05_table_2"])
+def test_a_table_of_the_paper_is_kept_three_ways(folder: Path, table: str) -> None:
+    for kind in ("csv", "html", "md"):
+        assert (folder / "figures" / f"{table}.{kind}").stat().st_size > 0

@@ -1,0 +1,60 @@
+"""A table of one's own, three questions about years, goes through every notebook that takes items.
+
+The cells run here, one notebook after the other in one process and on one store; kernels are what the other tests of
+notebooks are about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import pytest
+from IPython.display import display
+
+matplotlib.use("agg")
+from matplotlib import pyplot as plt
+
+from tests.executing import NOTEBOOKS, code_cells
+
+TAKING_ITEMS = [path for path in NOTEBOOKS if '"ITEMS = ' in path.read_text("utf-8")]
+QUESTIONS = [f"When was mill {i} built?" for i in range(3)]
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Parameters that name the table."""
+    folder = tmp_path_factory.mktemp("own")
+    rows = [f"{question},{1800 + i},Mill {i} was built in {1800 + i}." for i, question in enumerate(QUESTIONS)]
+    (folder / "my.csv").write_text("question,gold_answer,context\n" + "\n".join(rows) + "\n")
+    return {"ITEMS": str(folder / "my.csv"), "STORE": str(folder / "s.sqlite"), "FIGURES": str(folder / "figures")}
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing is written to the working directory, and no figure stays open."""
+    monkeypatch.chdir(tmp_path)
+    yield
+    plt.close("all")
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("path", TAKING_ITEMS, ids=lambda path: path.name)
+def test_a_notebook_runs_over_a_table_of_ones_own(path: Path, given: dict[str, str]) -> None:
+    names = _run(path, given)
+    assert [item.question for item in names["study"].items] == QUESTIONS
+    assert any(Path(given["FIGURES"]).glob(f"{path.name[:2]}_*.csv"))
+    if path.name.startswith("00_"):
+        assert names["true_item"].question == QUESTIONS[0]  # its own example, the table's first about a year
+
+
+def _run(path: Path, given: dict[str, str]) -> dict[str, Any]:
+    """What the names of a notebook stand for after its last cell."""
+    names: dict[str, Any] = {"display": display}
+    for cell in code_cells(path):
+        exec(compile(cell.source, path.name, "exec"), names)  # noqa: S102 (our own notebooks)
+        if "parameters" in cell.metadata.get("tags", ()):
+            names |= {name: value for name, value in given.items() if name in names}
+    return names

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import nbformat
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.data import load_items
 from srdcr_lab.data.frozen import freeze, thaw
-from srdcr_lab.records import BadInput
+from srdcr_lab.records import BadInput, CallFailed
 from srdcr_lab.study import bundle
-from srdcr_lab.study.notebook_files import parameters_of, same_code, shared_form, tables_of
 from srdcr_lab.study.sharing import replay, share
 from srdcr_lab.study.traces import check_no_traces
 from tests.scripted import reader
@@ -26,15 +28,15 @@ from tests.scripted import reader
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("shared") / "run"
-    with lab.Study(reader(), "facts:testbed", limit=4, samples=3, out=out) as study:
+    with lab.Study(reader(), "facts:testbed", limit=2, samples=3, out=out) as study:
         study.run(progress=False)
     return out
 
 
-@pytest.fixture
-def shared(run: Path, tmp_path: Path) -> Path:
-    share(run, tmp_path / "study.zip")
-    return tmp_path / "study.zip"
+@pytest.fixture(scope="module")
+def shared(run: Path) -> Path:
+    share(run, run.parent / "study.zip")
+    return run.parent / "study.zip"
 
 
 def _forged(path: Path, **entries: bytes) -> Path:
@@ -49,7 +51,8 @@ def _forged(path: Path, **entries: bytes) -> Path:
 
 
 def test_a_shared_study_is_replayed_without_a_difference(shared: Path, tmp_path: Path) -> None:
-    assert replay(shared, tmp_path / "replayed") == []
+    made = replay(shared, tmp_path / "replayed")
+    assert (made.differences, made.notes, made.tables, made.notebook_tables) == ((), (), 4, 0)
     assert (tmp_path / "replayed/run/records.parquet").is_file()
 
 
@@ -69,23 +72,77 @@ def test_any_changed_byte_is_reported(shared: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_changed_table_is_a_difference(shared: Path, tmp_path: Path) -> None:
-    """Sealed anew, so that only the replay can tell."""
-    bundle.unpack(shared, tmp_path / "opened")
-    summary = tmp_path / "opened/run/summary.csv"
-    summary.write_text(summary.read_text().replace("standard", "Standard"))
-    files = {str(p.relative_to(tmp_path / "opened")): p for p in (tmp_path / "opened").rglob("*") if p.is_file()}
-    bundle.pack(files, tmp_path / "forged.zip")
-    assert replay(tmp_path / "forged.zip", tmp_path / "replayed") == ["summary.csv: its bytes differ"]
+def _resealed(shared: Path, folder: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
+    """The bundle with one file changed and a digest that fits, so that only the replay can tell."""
+    bundle.unpack(shared, folder / "opened")
+    file = folder / "opened" / name
+    before = file.read_bytes()
+    file.write_bytes(change(before))
+    assert file.read_bytes() != before
+    files = {str(p.relative_to(folder / "opened")): p for p in (folder / "opened").rglob("*") if p.is_file()}
+    bundle.pack(files, folder / "forged.zip")
+    return folder / "forged.zip"
+
+
+def _replacing(one: str, other: str) -> Callable[[bytes], bytes]:
+    return lambda content: content.replace(one.encode(), other.encode(), 1)
+
+
+def _cell(column: str, value: str) -> Callable[[bytes], bytes]:
+    """Another value in the first row of a Parquet table."""
+
+    def change(content: bytes) -> bytes:
+        table = pq.read_table(io.BytesIO(content))
+        place, values = table.column_names.index(column), table[column].to_pylist()
+        changed = table.set_column(place, table.schema.field(column), pa.array([value, *values[1:]], pa.string()))
+        written = io.BytesIO()
+        pq.write_table(changed, written)
+        return written.getvalue()
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("run/run.json", _replacing('"items": "facts:testbed"', '"items": "mine"'), "run.json: items is not what was"),
+        ("run/run.json", _replacing('"turns": ', '"turns": 9'), "run.json: counts, turns: "),
+        ("run/items.json", _replacing('"domain": "', '"domain": "x'), "run.json: items_sha256 is not what was"),
+        ("run/summary.csv", _replacing("standard", "Standard"), "summary.csv: its bytes differ"),
+        ("run/records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
+        ("run/turns.parquet", _cell("text", "9"), "turns.parquet: row 1, text: '9' became "),
+        ("run/samples.parquet", _cell("text", "9"), "samples.parquet: row 1, text: '9' became "),
+        ("store.jsonl", _replacing('"text": "1874', '"text": "1875'), "records.parquet: row "),
+    ],
+)
+def test_a_changed_file_is_a_difference(
+    shared: Path, tmp_path: Path, name: str, change: Callable[[bytes], bytes], said: str
+) -> None:
+    made = replay(_resealed(shared, tmp_path, name, change), tmp_path / "replayed")
+    assert [found for found in made.differences if found.startswith(said)], made.differences
+
+
+def test_other_versions_are_a_note(shared: Path, tmp_path: Path) -> None:
+    forged = _resealed(shared, tmp_path, "requirements.lock", lambda content: content + b"more==1.0\n")
+    made = replay(forged, tmp_path / "replayed")
+    assert made.differences == ()
+    assert made.notes[0].startswith("requirements.lock is not this clone's")
 
 
 def test_a_completion_that_is_missing_is_a_difference(shared: Path, tmp_path: Path) -> None:
-    bundle.unpack(shared, tmp_path / "opened")
-    store = tmp_path / "opened/store.jsonl"
-    store.write_text("".join(store.read_text().splitlines(keepends=True)[1:]))
-    files = {str(p.relative_to(tmp_path / "opened")): p for p in (tmp_path / "opened").rglob("*") if p.is_file()}
-    bundle.pack(files, tmp_path / "forged.zip")
-    assert any(found.startswith("records.parquet") for found in replay(tmp_path / "forged.zip", tmp_path / "replayed"))
+    forged = _resealed(shared, tmp_path, "store.jsonl", lambda content: content.partition(b"\n")[2])
+    found = replay(forged, tmp_path / "replayed").differences
+    assert any(sentence.startswith("records.parquet") for sentence in found)
+
+
+def test_a_run_with_a_failed_row_is_shared_and_replayed(tmp_path: Path) -> None:
+    """What the server said is not asked again: the row fails in the replay too, with a sentence of its own."""
+    refusing = reader(judge=CallFailed("the server said 500"))
+    with lab.Study(refusing, "facts:testbed", limit=2, samples=0, out=tmp_path / "run") as study:
+        failed = study.run(progress=False).records["error"].dropna()
+    assert len(failed) == 2
+    share(tmp_path / "run", tmp_path / "study.zip")
+    assert replay(tmp_path / "study.zip", tmp_path / "replayed").differences == ()
 
 
 @pytest.mark.parametrize("name", ["../out.txt", "/etc/out", "run/../../out", "run/x.csv", "notebooks/x.py", "C:\\out"])
@@ -163,7 +220,31 @@ def test_what_looks_like_a_key_is_not_shared() -> None:
         check_no_traces("store.jsonl", b"my key is sk-" + b"a1" * 20)
 
 
-# Items and notebooks as files ----------------------------------------------------------------------------------------
+def test_a_key_inside_a_compressed_table_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-my-own-1234")
+    written = io.BytesIO()
+    errors = ["a", "refused: a-key-of-my-own-1234 is unknown", "z"]  # the first and the last stand open in statistics
+    pd.DataFrame({"error": errors}).to_parquet(written, compression="gzip")
+    assert b"a-key-of-my-own-1234 is unknown" not in written.getvalue()
+    with pytest.raises(BadInput, match="OPENAI_API_KEY"):
+        check_no_traces("run/records.parquet", written.getvalue())
+
+
+def test_a_key_that_json_writes_with_escapes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SECRET", 'twelve"and\\more')
+    with pytest.raises(BadInput, match="MY_SECRET"):
+        check_no_traces("store.jsonl", b'{}\n{"text": "it is twelve\\"and\\\\more"}\n')
+
+
+@pytest.mark.parametrize("printed", ["/usr/lib/python3/warn.py:3: Warning", "see C:\\Users\\me\\x"])
+def test_an_absolute_path_that_a_notebook_printed_is_not_shared(printed: str) -> None:
+    notebook = json.dumps({"cells": [{"outputs": [{"text": [f"{printed}\n"]}]}]}).encode()
+    with pytest.raises(BadInput, match="holds the absolute path"):
+        check_no_traces("notebooks/00_x.ipynb", notebook)
+    check_no_traces("run/items.json", json.dumps({"context": "The file lies in /usr/share."}).encode())
+
+
+# Items as files ----------------------------------------------------------------------------------------
 
 
 def test_items_come_back_as_they_were(tmp_path: Path) -> None:
@@ -177,46 +258,3 @@ def test_damaged_items_are_named(tmp_path: Path) -> None:
     (tmp_path / "items.json").write_text(freeze(items).replace('"level": "standard"', '"level": "huge"', 1))
     with pytest.raises(BadInput, match="item 1, level: expected one of standard"):
         thaw(tmp_path / "items.json")
-
-
-def _notebook(path: Path, *, limit: int = 4, code: str = "x = 1", items: str = "facts") -> Path:
-    table = pd.DataFrame({"a": [1]}).to_html()
-    cells = [
-        nbformat.v4.new_code_cell('ITEMS = "facts"\nLIMIT = None  # all', metadata={"tags": ["parameters"]}),
-        nbformat.v4.new_code_cell(
-            f"# Parameters\nITEMS = {items!r}\nLIMIT = {limit}", metadata={"tags": ["injected-parameters"]}
-        ),
-        nbformat.v4.new_code_cell(
-            code, outputs=[nbformat.v4.new_output("display_data", data={"text/html": table, "text/plain": "a"})]
-        ),
-    ]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    return path
-
-
-def test_parameters_of_a_notebook_are_those_it_ran_with(tmp_path: Path) -> None:
-    assert parameters_of(_notebook(tmp_path / "a.ipynb")) == {"ITEMS": "facts", "LIMIT": 4}
-
-
-def test_a_parameter_that_is_code_is_refused(tmp_path: Path) -> None:
-    path = _notebook(tmp_path / "a.ipynb")
-    path.write_text(path.read_text().replace("LIMIT = 4", "LIMIT = open('x')"))
-    with pytest.raises(BadInput, match="LIMIT is no plain value"):
-        parameters_of(path)
-
-
-def test_code_is_compared_apart_from_parameters(tmp_path: Path) -> None:
-    one = _notebook(tmp_path / "a.ipynb", limit=4)
-    assert same_code(one, _notebook(tmp_path / "b.ipynb", limit=5))
-    assert not same_code(one, _notebook(tmp_path / "c.ipynb", code="x = 2"))
-
-
-def test_tables_of_a_notebook(tmp_path: Path) -> None:
-    (table,) = tables_of(_notebook(tmp_path / "a.ipynb"))
-    assert 'class="dataframe"' in table
-
-
-def test_a_shared_notebook_names_no_folder(tmp_path: Path) -> None:
-    path = _notebook(tmp_path / "a.ipynb", items="/home/somebody/items.json")
-    assert "somebody" not in shared_form(path)
-    assert "ITEMS = 'items.json'" in shared_form(path)

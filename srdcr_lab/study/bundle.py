@@ -21,6 +21,7 @@ _DIGITS = 64
 _NAME = re.compile(
     r"run/(run\.json|items\.json|summary\.csv|(records|turns|samples)\.parquet)"
     r"|store\.jsonl|requirements\.lock|notebooks/[0-9]{2}_[a-z0-9_]{1,60}\.ipynb"
+    r"|items/\w[\w .()-]{0,100}\.(?i:csv|json|jsonl|ndjson|parquet|pqt)"
 )
 _LARGEST_ZIP, _LARGEST_FILE, _LARGEST_IN_ALL, _MOST_FILES = 1 << 30, 1 << 30, 2 << 30, 64
 _WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file
@@ -28,7 +29,15 @@ _CHUNK = 1 << 20
 
 
 def pack(files: Mapping[str, Path], target: Path) -> str:
-    """Write the files under their names; return the digest that the bundle ends in."""
+    """Write the files under their names; return the digest that the bundle ends in.
+
+    Raises
+    ------
+    BadInput
+        If a name is none that `unpack` takes, or the target cannot be written.
+    """
+    if strange := [name for name in files if not _NAME.fullmatch(name)]:
+        raise BadInput(f"{strange[0]} is no name for a file in a bundle; call it by letters, digits, - and _")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, path in sorted(files.items()):

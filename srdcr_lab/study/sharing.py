@@ -6,40 +6,28 @@ replay makes everything again from the completions alone and compares.
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from srdcr_lab.data import load_items
 from srdcr_lab.models import Store, exchange
 from srdcr_lab.protocols import Choices
-from srdcr_lab.records import (
-    BadInput,
-    Capabilities,
-    Completion,
-    ModelIdentity,
-    Request,
-    SrdcrError,
-)
+from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.plain import from_plain
-from srdcr_lab.study import bundle
+from srdcr_lab.study import bundle, notebook_replay
+from srdcr_lab.study.comparing import TABLES, run_differences
 from srdcr_lab.study.folder import ITEMS, MANIFEST
-from srdcr_lab.study.notebook_files import parameters_of, same_code, shared_form, tables_of
-from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
+from srdcr_lab.study.notebooks import SEQUENCE
 from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.results import Results, load_run
 from srdcr_lab.study.study import Study
 from srdcr_lab.study.traces import check_no_traces
 
-_TABLES = ("records", "turns", "samples")
-_OF_THE_RUN = ["calls_paid", "cost_usd"]  # what this run had to ask for: a replay asks for nothing
-_FILES = (MANIFEST, ITEMS, "summary.csv", *(f"{table}.parquet" for table in _TABLES))
+_FILES = (MANIFEST, ITEMS, "summary.csv", *(f"{table}.parquet" for table in TABLES))
 _LOCK = "requirements.lock"
 
 
@@ -50,6 +38,17 @@ class Shared:
     sha256: str
     files: tuple[str, ...]
     completions: int
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a replay found: the differences, in words, and how many tables of the run and of its notebooks were made
+    again and compared. Notes are no differences."""
+
+    differences: tuple[str, ...]
+    notes: tuple[str, ...]
+    tables: int
+    notebook_tables: int
 
 
 def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: Path | None = None) -> Shared:
@@ -72,14 +71,14 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
     with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
         work = Path(place)
         with closing(Store(source)) as whole, closing(_Copying(whole, work / "used.sqlite")) as used:
-            if found := _differences(before, _again(folder, used, work / "again")):
+            if found := run_differences(before, _again(folder, used, work / "again")):
                 raise BadInput(f"{folder} cannot be replayed from {source}: {found[0]}")
             if notebooks is not None:
                 _copy_models(whole, used.copy, before.manifest)
             exchange.export(used.copy, work / "store.jsonl")
             completions = used.copy.count()
         files = {f"run/{name}": folder / name for name in _FILES} | {"store.jsonl": work / "store.jsonl"}
-        files |= _executed(notebooks, work) if notebooks is not None else {}
+        files |= notebook_replay.executed(notebooks, work) if notebooks is not None else {}
         lock = SEQUENCE.parent / _LOCK
         files |= {_LOCK: lock} if lock.is_file() else {}
         for name, path in files.items():
@@ -88,12 +87,13 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
     return Shared(digest, tuple(sorted(files)), completions)
 
 
-def replay(source: Path, out: Path) -> list[str]:
-    """Make every table of a bundle again, offline, below `out`; return the differences, in words.
+def replay(source: Path, out: Path) -> Replayed:
+    """Make every table of a bundle again, offline, below `out`, and compare.
 
     The bundle's files land in `out`/shared, the tables that are made anew in `out`/run and `out`/notebooks. Of the
     notebooks, this clone's own are executed, with the bundle's parameters; where the bundle's differ in code, that is
-    a difference, and nothing of theirs is run.
+    a difference, and nothing of theirs is run. Every table they show is compared, cell by cell; figures and printed
+    lines are not, nor what was paid, since a replay asks for nothing.
 
     Raises
     ------
@@ -106,11 +106,24 @@ def replay(source: Path, out: Path) -> list[str]:
     names = bundle.unpack(source, shared)
     if missing := {f"run/{name}" for name in _FILES} - set(names):
         raise BadInput(f"{source} lacks {sorted(missing)[0]}; ask for it again")
-    with closing(Store(out / "store.sqlite")) as store:
+    file = out / "store.sqlite"
+    with closing(Store(file)) as store:
         exchange.merge(store, shared / "store.jsonl")
         again = _again(shared / "run", store, out / "run")
-    found = _differences(load_run(shared / "run"), again)
-    return found + (_notebook_differences(shared, out) if (shared / "notebooks").is_dir() else [])
+    before = load_run(shared / "run")
+    found, compared = run_differences(before, again), 0
+    if (shared / "notebooks").is_dir():
+        models = {ModelIdentity(**said).fingerprint for said in before.manifest["asked"]["models"].values()}
+        differing, compared = notebook_replay.replayed(shared, file, out, models)
+        found += differing
+    return Replayed(tuple(found), tuple(_other_versions(shared / _LOCK)), len(TABLES) + 1, compared)
+
+
+def _other_versions(lock: Path) -> list[str]:
+    own = SEQUENCE.parent / _LOCK
+    if not lock.is_file() or not own.is_file() or lock.read_bytes() == own.read_bytes():
+        return []
+    return [f"{_LOCK} is not this clone's; where a number differs in its last digits, install the versions of {lock}"]
 
 
 def _again(folder: Path, store: Store, out: Path) -> Results:
@@ -144,87 +157,6 @@ def _again(folder: Path, store: Store, out: Path) -> Results:
         out=out,
     ) as study:
         return study.run(progress=False)
-
-
-def _differences(before: Results, after: Results) -> list[str]:
-    """Where two runs' tables differ, a sentence a table."""
-    found = []
-    for table in _TABLES:
-        left, right = getattr(before, table), getattr(after, table)
-        if table == "records":
-            left, right = left.drop(columns=_OF_THE_RUN), right.drop(columns=_OF_THE_RUN)
-        if difference := _difference(left, right):
-            found.append(f"{table}.parquet: {difference}")
-    if (before.folder / "summary.csv").read_bytes() != (after.folder / "summary.csv").read_bytes():
-        found.append("summary.csv: its bytes differ")
-    return found
-
-
-def _difference(left: pd.DataFrame, right: pd.DataFrame) -> str | None:
-    if left.shape != right.shape:
-        return f"{len(left)} rows of {left.shape[1]} columns became {len(right)} of {right.shape[1]}"
-    for column in left.columns:
-        for row, (one, other) in enumerate(zip(left[column], right[column], strict=True), start=1):
-            if repr(one) != repr(other):
-                return f"row {row}, {column}: {one!r} became {other!r}"
-    return None
-
-
-def _executed(folder: Path, work: Path) -> dict[str, Path]:
-    """Executed notebooks without what ties them to this machine."""
-    found = sorted(folder.glob("[0-9][0-9]_*.ipynb"))
-    if not found:
-        raise BadInput(f"{folder} holds no notebook of the sequence; execute them with srdcr notebooks --out {folder}")
-    files = {}
-    for path in found:
-        files[f"notebooks/{path.name}"] = work / path.name
-        (work / path.name).write_text(shared_form(path), "utf-8")
-    return files
-
-
-def _notebook_differences(shared: Path, out: Path) -> list[str]:
-    """Execute this clone's notebooks with the parameters of the bundle's, and compare their tables."""
-    found: list[str] = []
-    for path in sorted((shared / "notebooks").glob("*.ipynb")):
-        own = SEQUENCE / path.name
-        if not own.is_file() or not same_code(path, own):
-            found.append(f"{path.name}: its code is not this clone's, so it was not executed")
-            continue
-        parameters: dict[str, Any] = parameters_of(path) | {
-            "STORE": str((out / "store.sqlite").resolve()),
-            "FIGURES": str((out / "figures").resolve()),
-        }
-        if str(parameters.get("ITEMS", "")).endswith(ITEMS):
-            parameters["ITEMS"] = str((shared / "run" / ITEMS).resolve())
-        try:
-            with _offline():
-                (made,) = run_notebooks(out / "notebooks", parameters, only=own)
-        except SrdcrError as error:
-            found.append(f"{path.name}: {error}")
-            continue
-        before, after = tables_of(path), tables_of(made)
-        if before != after:
-            place = next((n for n, pair in enumerate(zip(before, after, strict=False), 1) if pair[0] != pair[1]), None)
-            found.append(
-                f"{path.name}: table {place} differs"
-                if place
-                else f"{path.name}: {len(before)} tables became {len(after)}"
-            )
-    return found
-
-
-@contextmanager
-def _offline() -> Iterator[None]:
-    """Studies in notebooks ask nothing meanwhile."""
-    before = os.environ.get("SRDCR_OFFLINE")
-    os.environ["SRDCR_OFFLINE"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["SRDCR_OFFLINE"]
-        else:
-            os.environ["SRDCR_OFFLINE"] = before
 
 
 class _Copying(Store):

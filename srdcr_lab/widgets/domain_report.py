@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
+from srdcr_lab.data.html_page import html_page, html_table
 from srdcr_lab.measures import auroc, categories_by_domain, ece, precision_steps
 from srdcr_lab.measures.calibration import Above, PrecisionSteps, questions_for_width
 from srdcr_lab.measures.gating import Gating
@@ -27,19 +28,9 @@ if TYPE_CHECKING:
     from srdcr_lab.data import Perturbed
     from srdcr_lab.data.checks import Report
 
-_HEAD = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 62em; margin: 2em auto; padding: 0 1em; color: #1b1f24; }}
-table {{ border-collapse: collapse; margin: .6em 0 1.2em; }}
-th, td {{ border: 1px solid #d0d7de; padding: .25em .6em; text-align: start; vertical-align: top; }}
-th {{ background: #f6f8fa; }} img {{ max-width: 100%; }}
-.chosen {{ border-left: 4px solid #029e73; padding: .3em .8em; background: #f3faf6; }}
-.label {{ color: #57606a; }}
-</style></head><body>
+_STYLE = """\
+.chosen { border-left: 4px solid #029e73; padding: .3em .8em; background: #f3faf6; }
+.label { color: #57606a; }
 """
 _FINDINGS = 20  # shown of a validation
 _WIDTH = 0.2  # of the interval that the plan for more questions aims at
@@ -87,18 +78,17 @@ def domain_report(
     rows = results.records if debated is None else debated
     rows = rows[rows["method"] == "sr_dcr"]
     parts = [
-        f"<h1>{escape(title)}</h1>",
         f'<p class="label">{escape(results.label)}</p>',
         _verdict(recommended(choices)),
         *_table_part(results.records, checked),
         *([] if perturbed is None else _perturbed_part(perturbed)),
         *_knowledge_part(questions),
         *_calibration_part(questions),
-        *_threshold_part(steps, choices, alpha),
+        *_threshold_part(steps, choices, alpha, tau),
         *_bounds_part(rows, recommended(choices).tau, tau),
-        f'<p class="label">{escape(results.label)}</p></body></html>\n',
+        f'<p class="label">{escape(results.label)}</p>',
     ]
-    return Html(_HEAD.format(title=escape(title)) + "\n".join(parts))
+    return Html(html_page(title, parts, style=_STYLE))
 
 
 def framed(page: str, height: str = "36em") -> Html:
@@ -120,7 +110,7 @@ def _verdict(choice: ThresholdChoice) -> str:
 def _table_part(records: pd.DataFrame, checked: Report | None) -> list[str]:
     asked = records.drop_duplicates("question_id")
     kinds = asked.groupby(["domain", "answer_type"], sort=False).size().rename("questions").reset_index()
-    parts = ["<h2>The questions</h2>", _rows(kinds.columns, kinds.itertuples(index=False))]
+    parts = ["<h2>The questions</h2>", html_table(kinds.columns, kinds.itertuples(index=False))]
     if checked is not None:
         n, found = sum(checked.checked.values()), len(checked.findings)
         said = f"{n} checks, {found} findings" if found else f"{n} checks, nothing was found"
@@ -136,7 +126,7 @@ def _perturbed_part(perturbed: Perturbed) -> list[str]:
     parts = ["<h2>False passages</h2>", f"<p>{escape(perturbed.sentence())}.</p>"]
     for table in (by_outcome(perturbed), by_reason(perturbed)):
         if len(table):
-            parts.append(_rows(table.columns, table.itertuples(index=False)))
+            parts.append(html_table(table.columns, table.itertuples(index=False)))
     return parts
 
 
@@ -150,7 +140,7 @@ def _knowledge_part(questions: pd.DataFrame) -> list[str]:
     drawn = questions["n_samples"].dropna()
     n_draws = int(drawn.max()) if len(drawn) else 0
     said = f"From {n_draws} draws per question without a passage; with more draws fewer questions stay Unknown."
-    return ["<h2>What the model knows</h2>", f"<p>{said}</p>", _rows(("domain", "category", "n", "share"), rows)]
+    return ["<h2>What the model knows</h2>", f"<p>{said}</p>", html_table(("domain", "category", "n", "share"), rows)]
 
 
 def _calibration_part(questions: pd.DataFrame) -> list[str]:
@@ -163,17 +153,17 @@ def _calibration_part(questions: pd.DataFrame) -> list[str]:
     ]
     picture = _figure(ReliabilityDisplay.from_questions(questions).plot, "reliability diagram")
     said = f"Confidence is {escape(str(kind))}; held against whether the prior answer is right."
-    table = _rows(("measure", "value [95 %]", "questions"), rows)
+    table = html_table(("measure", "value [95 %]", "questions"), rows)
     return ["<h2>How far confidence can be trusted</h2>", f"<p>{said}</p>", table, picture]
 
 
-def _threshold_part(steps: PrecisionSteps, choices: Sequence[ThresholdChoice], alpha: float) -> list[str]:
+def _threshold_part(steps: PrecisionSteps, choices: Sequence[ThresholdChoice], alpha: float, fixed: float) -> list[str]:
     picture = _figure(RiskCoverageDisplay.from_steps(steps, choices).plot, "risk and coverage", alpha=alpha)
-    return ["<h2>Thresholds</h2>", choices_html(choices, scope=False), picture, _plan(steps.at(PAPER_TAU))]
+    return ["<h2>Thresholds</h2>", choices_html(choices, scope=False), picture, _plan(steps.at(fixed))]
 
 
 def _plan(above: Above) -> str:
-    """How many questions would be enough to know the precision above the paper's τ."""
+    """How many questions would be enough to know the precision above the τ that was fixed beforehand."""
     if not above.n_above:
         return f"<p>No question lies above τ = {above.tau:g}, so nothing can be said of it.</p>"
     needed = questions_for_width(above.precision, above.coverage, _WIDTH)
@@ -217,11 +207,3 @@ def _figure(plot: Any, text: str, **options: Any) -> str:
 
 def _share(value: float, low: float, high: float) -> str:
     return "–" if pd.isna(value) else f"{value:.2f} [{low:.2f}, {high:.2f}]"
-
-
-def _rows(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
-    head = "".join(f"<th>{escape(str(cell).replace('_', ' '))}</th>" for cell in header)
-    body = "".join(
-        "<tr>" + "".join(f"<td dir='auto'>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return f"<table><tr>{head}</tr>{body}</table>"

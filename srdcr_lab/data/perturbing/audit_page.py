@@ -5,55 +5,41 @@ Everything that comes from the table is escaped; passages of any direction are s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from srdcr_lab.data.html_page import html_page, html_table
 from srdcr_lab.data.perturbing.audit import by_outcome, by_reason
 from srdcr_lab.data.perturbing.changes import Change
 from srdcr_lab.data.perturbing.forms import Form
 from srdcr_lab.data.perturbing.table import Perturbed
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _AROUND = 90  # characters shown on either side of a change
-_HEAD = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em; color: #1b1f24; }}
-table {{ border-collapse: collapse; margin: .6em 0 1.4em; }}
-th, td {{ border: 1px solid #d0d7de; padding: .25em .6em; text-align: start; vertical-align: top; }}
-th {{ background: #f6f8fa; }}
-details {{ border-top: 1px solid #d0d7de; padding: .4em 0; }}
-summary {{ cursor: pointer; }}
-del {{ background: #ffd7d5; }} ins {{ background: #ccf2d4; text-decoration: none; }} mark {{ background: #fff3b0; }}
-.accepted {{ color: #116329; }} .flagged {{ color: #8a5700; }} .refused {{ color: #a40e26; }}
-</style></head><body>
+_STYLE = """\
+details { border-top: 1px solid #d0d7de; padding: .4em 0; }
+summary { cursor: pointer; }
+del { background: #ffd7d5; } ins { background: #ccf2d4; text-decoration: none; } mark { background: #fff3b0; }
+.accepted { color: #116329; } .flagged { color: #8a5700; } .refused { color: #a40e26; }
 """
 
 
 def audit_page(perturbed: Perturbed, title: str) -> str:
     """The page: counts, reasons, and per question every attempt with what was changed."""
-    pieces = [_HEAD.format(title=escape(title)), f"<h1>{escape(title)}</h1>"]
     standard = sum(item.is_standard for item in perturbed.items)
-    pieces.append(
+    pieces = [
         f"<p>{standard} standard items, {len(perturbed.items) - standard} perturbed ones, "
         f"{len(perturbed.left_out)} rows left out. Flagged forms are among the items; refused ones are not.</p>"
-    )
-    pieces += ["<h2>Outcomes</h2>", _table(by_outcome(perturbed)), "<h2>Reasons</h2>", _table(by_reason(perturbed))]
+    ]
+    for heading, frame in (("Outcomes", by_outcome(perturbed)), ("Reasons", by_reason(perturbed))):
+        pieces += [f"<h2>{heading}</h2>", html_table(frame.columns, frame.itertuples(index=False))]
     if perturbed.left_out:
-        pieces.append("<h2>Rows left out</h2>")
         rows = [(row.item_id, row.question, row.gold_answer, row.why) for row in perturbed.left_out]
-        pieces.append(_rows(("item", "question", "gold answer", "why"), rows))
+        pieces += ["<h2>Rows left out</h2>", html_table(("item", "question", "gold answer", "why"), rows)]
     pieces.append("<h2>Questions</h2>")
     for _, group in groupby(perturbed.forms, key=lambda form: form.standard.item_id):
         pieces.append(_question(list(group)))
-    return "\n".join([*pieces, "</body></html>", ""])
+    return html_page(title, pieces, style=_STYLE, width="75em")
 
 
 def _question(forms: Sequence[Form]) -> str:
@@ -93,14 +79,3 @@ def marked(passage: str, changes: Sequence[Change]) -> str:
         tail = passage[done : done + _AROUND]
         pieces.append(escape(tail) + (" …" if done + _AROUND < len(passage) else ""))
     return "".join(pieces)
-
-
-def _table(frame: pd.DataFrame) -> str:
-    return _rows([str(column) for column in frame.columns], frame.itertuples(index=False))
-
-
-def _rows(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    cells = ("".join(f"<td dir='auto'>{escape(str(cell))}</td>" for cell in row) for row in rows)
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
-    return f"<table><tr>{head}</tr>{body}</table>"

@@ -1,0 +1,244 @@
+"""Executed notebooks in a bundle: as files, as tables to compare, and executed again somewhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pandas as pd
+import pytest
+
+import srdcr_lab as lab
+from srdcr_lab.records import BadInput
+from srdcr_lab.study import bundle, notebook_replay
+from srdcr_lab.study.html_tables import html_tables, table_difference, without_columns
+from srdcr_lab.study.notebook_files import at_hand, parameters_of, portable, same_code, shared_form, tables_of
+from srdcr_lab.study.notebooks import run_notebooks
+from srdcr_lab.study.sharing import Replayed, replay, share
+from srdcr_lab.widgets import Html, framed
+from tests.scripted import reader
+
+FRAME = pd.DataFrame({"a": [1, 2], "calls_paid": [7, 8]})
+
+
+def _notebook(path: Path, *, limit: int = 4, code: str = "x = 1", items: str = "facts") -> Path:
+    cells = [
+        nbformat.v4.new_code_cell('ITEMS = "facts"\nLIMIT = None  # all', metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell(
+            f"# Parameters\nITEMS = {items!r}\nLIMIT = {limit}", metadata={"tags": ["injected-parameters"]}
+        ),
+        nbformat.v4.new_code_cell(
+            code, outputs=[nbformat.v4.new_output("display_data", data={"text/html": FRAME.to_html()})]
+        ),
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+# As files ---------------------------------------------------------------------------------------------------------
+
+
+def test_parameters_of_a_notebook_are_those_it_ran_with(tmp_path: Path) -> None:
+    assert parameters_of(_notebook(tmp_path / "a.ipynb")) == {"ITEMS": "facts", "LIMIT": 4}
+
+
+def test_a_parameter_that_is_code_is_refused(tmp_path: Path) -> None:
+    path = _notebook(tmp_path / "a.ipynb")
+    path.write_text(path.read_text().replace("LIMIT = 4", "LIMIT = open('x')"))
+    with pytest.raises(BadInput, match="LIMIT is no plain value"):
+        parameters_of(path)
+
+
+def test_code_is_compared_apart_from_parameters(tmp_path: Path) -> None:
+    one = _notebook(tmp_path / "a.ipynb", limit=4)
+    assert same_code(one, _notebook(tmp_path / "b.ipynb", limit=5))
+    assert not same_code(one, _notebook(tmp_path / "c.ipynb", code="x = 2"))
+
+
+@pytest.mark.parametrize(
+    "items", ["/home/somebody/my.csv", "ramdocs=/home/somebody/my.csv", "hf:/home/somebody/my.csv"]
+)
+def test_a_shared_notebook_names_no_folder(tmp_path: Path, items: str) -> None:
+    shared = shared_form(_notebook(tmp_path / "a.ipynb", items=items))
+    assert "somebody" not in shared
+    assert f"ITEMS = '{items.replace('/home/somebody/', '')}'" in shared
+    assert "LIMIT = None  # all" in shared
+
+
+def test_a_warning_names_its_module_and_no_folder(tmp_path: Path) -> None:
+    path = _notebook(tmp_path / "a.ipynb")
+    notebook = nbformat.read(path, 4)
+    warning = "one/two\n/some where/lib/plots/differences.py:52: UserWarning: identical limits\n  ax.plot()\n"
+    notebook.cells[-1].outputs.append(nbformat.v4.new_output("stream", name="stderr", text=warning))
+    nbformat.write(notebook, path)
+    (tmp_path / "b.ipynb").write_text(shared_form(path))
+    said = nbformat.read(tmp_path / "b.ipynb", 4).cells[-1].outputs[-1].text
+    assert said == "one/two\ndifferences.py:52: UserWarning: identical limits\n  ax.plot()\n"
+
+
+def test_what_an_output_says_of_the_parameters_folder_is_cut_too(tmp_path: Path) -> None:
+    path = _notebook(tmp_path / "a.ipynb", items="/home/somebody/my.csv", code="# see /home/somebody/transcripts.html")
+    assert "# see transcripts.html" in shared_form(path)
+    assert "/usr" in shared_form(_notebook(path, items="/my.csv", code="# /usr stays"))
+
+
+@pytest.mark.parametrize(
+    ("value", "cut"),
+    [
+        ("facts:testbed", "facts:testbed"),
+        ("hf:ORG/NAME", "hf:ORG/NAME"),
+        ("openai:gpt-4o#desk", "openai:gpt-4o#desk"),
+        ("../my.csv", "my.csv"),
+        ("C:\\Users\\me\\my.csv", "my.csv"),
+        ("hf:~/weights", "hf:weights"),
+        ("../results/store.sqlite", "../results/store.sqlite"),
+        (0.9, 0.9),
+    ],
+)
+def test_a_parameter_without_its_folder(value: Any, cut: Any) -> None:
+    assert portable(value) == cut
+
+
+def test_a_parameter_finds_its_file_in_the_bundle_and_nowhere_else(tmp_path: Path) -> None:
+    (tmp_path / "items").mkdir()
+    (tmp_path / "items/my.csv").write_text("x")
+    (tmp_path / "secret.csv").write_text("x")
+    assert at_hand("ramdocs=my.csv", tmp_path / "items") == f"ramdocs={tmp_path.resolve()}/items/my.csv"
+    assert at_hand("../secret.csv", tmp_path / "items") == "secret.csv"
+    assert at_hand(str(tmp_path / "secret.csv"), tmp_path / "items") == "secret.csv"
+
+
+# Tables -----------------------------------------------------------------------------------------------------------
+
+
+def test_tables_of_a_notebook(tmp_path: Path) -> None:
+    (table,) = tables_of(_notebook(tmp_path / "a.ipynb"))
+    assert table == (("", "a", "calls_paid"), ("0", "1", "7"), ("1", "2", "8"))
+
+
+def test_every_kind_of_table_is_read() -> None:
+    """A DataFrame with its style, one of ours with a caption, and one inside a page in a frame."""
+    ours = "<table><caption>Table <b>1</b></caption><tr><th>n</th></tr><tr><td>4 &lt; 5</td></tr></table>"
+    assert html_tables(FRAME._repr_html_())[0][1] == ("0", "1", "7")
+    assert html_tables(ours) == [(("Table 1",), ("n",), ("4 < 5",))]
+    assert html_tables(framed(Html(f"<html>{ours}</html>"))) == html_tables(ours)
+    assert html_tables("<p>none</p>") == []
+
+
+def test_a_table_inside_a_cell_is_a_table_of_its_own() -> None:
+    assert html_tables("<table><tr><td>a<table><tr><td>b</td></tr></table>c</td></tr></table>") == [
+        (("ac",),),
+        (("b",),),
+    ]
+
+
+def test_what_was_paid_is_left_out_by_name() -> None:
+    (table,) = html_tables(FRAME.to_html())
+    assert without_columns(table, ["calls_paid"]) == (("", "a"), ("0", "1"), ("1", "2"))
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        ((("n",), ("1",)), None),
+        ((("n",), ("2",)), "row 2, column 1: '1' became '2'"),
+        ((("n",),), "2 rows became 1"),
+        ((("n",), ("1", "9")), "row 2: 1 cells became 2"),
+    ],
+)
+def test_the_first_cell_that_differs_is_named(after: tuple[tuple[str, ...], ...], said: str | None) -> None:
+    assert table_difference((("n",), ("1",)), after) == said
+
+
+# Executed again ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sequence of one notebook that shows a table of one's own, executed, and a run, shared together."""
+    place = tmp_path_factory.mktemp("notebooks")
+    FRAME.to_csv(place / "my own.csv", index=False)
+    cells = [
+        nbformat.v4.new_code_cell(
+            'MODEL = "scripted"\nITEMS = "facts"\nSTORE = "s"\nFIGURES = "f"', metadata={"tags": ["parameters"]}
+        ),
+        nbformat.v4.new_code_cell(
+            "import os, pandas as pd\n"
+            "table = pd.read_csv(ITEMS).assign(n=1)\n"
+            'table["calls_paid"] *= int(os.environ.get("SRDCR_OFFLINE", 0))\n'
+            "table"
+        ),
+    ]
+    (place / "sequence").mkdir()
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), place / "sequence/00_own.ipynb")
+    run_notebooks(place / "executed", {"ITEMS": str(place / "my own.csv")}, place / "sequence")
+    with lab.Study(reader(), "facts", limit=1, samples=0, out=place / "run") as study:
+        study.run(progress=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(notebook_replay, "SEQUENCE", place / "sequence")
+        share(place / "run", place / "study.zip", notebooks=place / "executed")
+    return place
+
+
+def _replayed(place: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **changes: str) -> Replayed:
+    """A replay, where the bundle's notebook has these texts replaced and a digest that fits."""
+    monkeypatch.setattr(notebook_replay, "SEQUENCE", place / "sequence")
+    bundle.unpack(place / "study.zip", out / "opened")
+    notebook = out / "opened/notebooks/00_own.ipynb"
+    text = notebook.read_text("utf-8")
+    for one, other in changes.items():
+        assert one in text
+        text = text.replace(one, other)
+    notebook.write_text(text, "utf-8")
+    bundle.pack({str(p.relative_to(out / "opened")): p for p in (out / "opened").rglob("*.*")}, out / "again.zip")
+    return replay(out / "again.zip", out / "replayed")
+
+
+def test_the_bundle_holds_the_table_the_notebook_read(place: Path, tmp_path: Path) -> None:
+    names = bundle.unpack(place / "study.zip", tmp_path / "opened")
+    assert {"items/my own.csv", "notebooks/00_own.ipynb"} < set(names)
+    assert parameters_of(tmp_path / "opened/notebooks/00_own.ipynb")["ITEMS"] == "my own.csv"
+
+
+def test_a_notebook_is_executed_again_and_compared(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Offline, where what was paid is another number; the table comes from the bundle."""
+    made = _replayed(place, tmp_path, monkeypatch)
+    assert (made.differences, made.notebook_tables) == ((), 1)
+    assert parameters_of(tmp_path / "replayed/notebooks/00_own.ipynb")["ITEMS"].startswith(str(tmp_path.resolve()))
+
+
+def test_a_changed_table_of_a_notebook_is_a_difference(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = _replayed(place, tmp_path, monkeypatch, **{"<td>2</td>": "<td>3</td>"})
+    assert made.differences == ("00_own.ipynb: table 1, row 3, column 2: '3' became '2'",)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"assign(n=1)": "assign(n=open('x'))"}, "its code is not this clone's"),
+        ({"scripted": "pocket"}, "it was made with another pocket model than this clone's"),
+    ],
+)
+def test_what_cannot_be_compared_is_not_executed(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], why: str
+) -> None:
+    made = _replayed(place, tmp_path, monkeypatch, **change)
+    assert made.differences == (f"00_own.ipynb: {why}, so it was not executed",)
+    assert not (tmp_path / "replayed/notebooks").exists()
+
+
+def test_two_tables_of_one_name_are_refused(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        FRAME.to_csv(tmp_path / name / "my.csv")
+    (tmp_path / "executed").mkdir()
+    _notebook(tmp_path / "executed/00_a.ipynb", items=str(tmp_path / "one/my.csv"))
+    _notebook(tmp_path / "executed/01_b.ipynb", items=str(tmp_path / "other/my.csv"))
+    with pytest.raises(BadInput, match=r"two files called my\.csv"):
+        notebook_replay.executed(tmp_path / "executed", tmp_path)

@@ -125,7 +125,8 @@ def rows() -> list[dict[str, object]]:
     for population in POPULATIONS:
         for name, kept in simulate(population).items():
             told = f"{kept.chosen} of {kept.draws} draws of {QUESTIONS} questions chose a τ; mean coverage "
-            told += f"{kept.coverage:.2f}; mean share above τ and wrong {kept.joint_risk:.3f}; p = {kept.p_value:.2g}"
+            told += f"{kept.coverage:.2f}; mean share above τ and wrong {kept.joint_risk:.3f}; one-sided binomial "
+            told += f"p = {kept.p_value:.2g}"
             promise, holds = _promise(name, kept)
             table.append(
                 {

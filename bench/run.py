@@ -21,7 +21,7 @@ def main(names: list[str]) -> int:
     for name in names or ROWS:
         for row in importlib.import_module(f"bench.{name}").rows():
             held &= bool(row["holds"])
-            mark = "holds " if row["holds"] else "MISSED"
+            mark = "      " if row["target"] == "none" else "holds " if row["holds"] else "MISSED"
             measured = f"{row['name']}: {row['measured']:.3g} {row['unit']}"
             print(f"{mark}  {measured} (target {row['target']})  [{row['detail']}]", flush=True)
     return 0 if held else 1

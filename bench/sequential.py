@@ -1,8 +1,9 @@
 """Sequential categorisation: draws used and labels changed, against the label of all 32 draws of the same questions.
 
-The rule that judges a question is learnt from other questions. The draws are those of the runs in results/, where there
-are any, and of made-up populations: most questions known or unknown; every accuracy alike; most half known. How many
-draws it takes depends on the questions: only for real ones is there a goal.
+The rule that judges a question is learnt from other questions. The draws are those of the runs in results/
+(`make study-full`, `make study`), where there are any, and of made-up populations: most questions known or unknown;
+every accuracy alike; most half known. How many draws it takes depends on the questions: only for real ones is there a
+goal, half the draws at 2 % changed labels.
 """
 
 from __future__ import annotations
@@ -12,20 +13,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.runs import tables
 from srdcr_lab.measures.sequential_check import knowledge_matrix, sequential_figures
 
 QUESTIONS, DRAWS, USED, CHANGED = 600, 32, 0.5, 0.02
 POPULATIONS = {"mostly known or unknown": (0.19, 0.14), "every accuracy alike": (1.0, 1.0), "half known": (4.0, 4.0)}
-RUNS = ("study-full", "study")
 
 
 def rows() -> list[dict[str, object]]:
-    root = Path(__file__).resolve().parent.parent / "results"
     table = []
-    for run in RUNS:
-        samples = root / run / "samples.parquet"
-        if samples.is_file():
-            table += _rows(f"draws of results/{run}", _draws_of(samples), goal=True)
+    for run, samples in tables("samples").items():
+        table += _rows(f"draws of results/{run}", _draws_of(samples), goal=True)
     for name, (a, b) in POPULATIONS.items():
         rng = np.random.default_rng(0)
         draws = rng.random((QUESTIONS, DRAWS)) < rng.beta(a, b, (QUESTIONS, 1))

@@ -1,15 +1,19 @@
-"""A small, seeded run of the guarantee simulation (`bench/guarantees.py`), and its known risks."""
+"""A small, seeded run of the guarantee simulation (`bench/guarantees.py`), its known risks, what the others read."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import integrate
 from scipy.stats import beta
 
 from bench.guarantees import ALPHA, POPULATIONS, simulate
+from bench.runs import tables
+from bench.transfer import _rows as transfer_rows
 
 DRAWS = 100
 
@@ -51,3 +55,34 @@ def test_conformal_risk_control_keeps_its_expectation_and_no_more(kept, name: st
 
 def test_the_promise_is_not_kept_by_never_choosing(kept) -> None:  # type: ignore[no-untyped-def]
     assert kept["calibrated"]["Learn-then-Test, fixed_sequence"].chosen > DRAWS / 3
+
+
+# The runs that the other two commands read ---------------------------------------------------------------------------
+
+
+def test_a_missing_run_is_said_and_what_to_run_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tables("records", tmp_path) == {}
+    assert "run `make study` first" in capsys.readouterr().out
+
+
+def test_the_runs_that_are_read_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study/records.parquet").touch()
+    assert tables("records", tmp_path) == {"study": tmp_path / "study/records.parquet"}
+    assert capsys.readouterr().out == "reads records.parquet of results/study\n"
+
+
+def test_the_transfer_matrix_has_intervals_and_one_row_for_a_domain_without_threshold() -> None:
+    """Domain a: 40 sure and right questions; b: two, on which nothing can be promised."""
+    questions = pd.DataFrame(
+        {
+            "self_confidence": [0.95] * 40 + [0.9, 0.95],
+            "prior_correct": [True] * 41 + [False],
+            "domain": ["a"] * 40 + ["b"] * 2,
+        }
+    )
+    rows = {str(row["name"]): row for row in transfer_rows("run", questions)}
+    assert rows["run: τ by Learn-then-Test on a, risk on b"]["measured"] == 0.5
+    assert "2 of 2 above τ" in str(rows["run: τ by Learn-then-Test on a, risk on b"]["detail"])
+    assert "no threshold attains this" in str(rows["run: τ by Learn-then-Test on b"]["detail"])
+    assert "run: τ by Learn-then-Test on b, risk on a" not in rows

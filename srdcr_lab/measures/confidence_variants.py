@@ -17,7 +17,11 @@ from srdcr_lab.records import GREEDY, AnswerType
 
 
 class Counted(StrEnum):
-    """The tokens a confidence is made of. The paper says answer tokens [2.3]; the others are what code often takes."""
+    """The tokens a confidence is made of. The paper says answer tokens [2.3]; the others are what code often takes.
+
+    `REPLY_AND_END` counts the end marker too. A completion is kept without it, whichever model gave it
+    (`srdcr_lab.records.Completion`), so no run has this one; a table of one's own may.
+    """
 
     ANSWER = "answer"
     REPLY = "reply"
@@ -32,8 +36,8 @@ def confidence_variants(
 
     Parameters
     ----------
-    samples : a samples table; its column `end_logprob`, the log-probability of the end marker, is optional and no run
-        stores it: without it there is no `reply_and_end`.
+    samples : a samples table. No run's table has the log-probability of the end marker; where one has it, in a column
+        `end_logprob`, there is a `reply_and_end` as well.
     answer_types : of each question_id, as in the records table; text by default. Where the answer is not found in the
         reply in its type, the reply without surrounding space counts as the answer.
 

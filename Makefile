@@ -57,6 +57,7 @@ pocket: env ## train the pocket model anew
 	$(PY) data/pocket/training/train.py
 
 pocket-report: env ## measure the shipped pocket model against its targets, with intervals
+	@rm -rf results/pocket-report # its completions are in the store
 	$(PY) data/pocket/training/report.py
 
 lock: ## choose the versions of requirements.lock anew

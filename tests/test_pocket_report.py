@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
-TRAINING = Path(__file__).resolve().parents[1] / "data" / "pocket" / "training"
+from srdcr_lab import prompts
+from tests import training_code
+from tests.documents import challenges, thesis
+from tests.scripted import ScriptedModel
 
 
 @pytest.fixture(scope="module")
 def report() -> SimpleNamespace:
-    sys.path.insert(0, str(TRAINING))
-    try:
-        import findings
-        import report as script
-    finally:
-        sys.path.remove(str(TRAINING))
-    return SimpleNamespace(findings=findings, script=script)
+    return SimpleNamespace(findings=training_code.module("findings"), script=training_code.module("report"))
 
 
 def _questions(accuracy: list[float], category: list[str]) -> pd.DataFrame:
@@ -81,6 +77,47 @@ def test_the_critics_opening_counts_once_a_question(report: SimpleNamespace) -> 
     recalled = found["critic's recalled value equals the prior answer"]
     assert (recalled.value, recalled.n, recalled.met) == (0.5, 2, False)
     assert found["  difference"].value == 1.0
+
+
+def test_a_method_has_one_row_that_says_what_is_missing(report: SimpleNamespace) -> None:
+    records = pd.DataFrame(
+        {
+            "model": "m",
+            "method": ["cfmad"] * 4 + ["cot"] * 2,
+            "question_id": ["q0", "q1", "q2", "q3", "q0", "q1"],
+            "correct": pd.array([True, False, None, None, True, True], dtype="boolean"),
+            "missing": [None, None, "unparsed", "error", None, None],
+        }
+    )
+    cfmad, cot = report.findings.by_method(records)
+    assert (cfmad.name, cfmad.value, cfmad.n) == ("cfmad: accuracy (answered 0.50, unparsed 0.25, error 0.25)", 0.25, 4)
+    assert cfmad.low < 0.25 < cfmad.high
+    assert (cot.name, cot.value, cot.n, cot.met) == ("cot: accuracy (answered 1.00)", 1.0, 2, None)
+
+
+def _talker() -> ScriptedModel:
+    """Says A to questions with options, and to documents what the first of them says."""
+    replies = dict.fromkeys(prompts.sources(), "It is so.\nanswer: A") | {"option_answer": "A"}
+    concluded = dict.fromkeys(("documents_together", "documents_aggregator", "documents_judge"), "So.\nanswers: 1901")
+    theses = {"proponent_thesis": thesis(None), "devils_advocate": challenges()}
+    return ScriptedModel(replies | concluded | theses | {"document_agent": "Unknown. It is silent."})
+
+
+def test_every_method_of_both_runs_has_a_row_and_finished_runs_are_read(
+    report: SimpleNamespace, tmp_path: Path
+) -> None:
+    script = report.script
+    arguments = script.parse(["--most", "3", "--out", str(tmp_path), "--store", str(tmp_path / "store.sqlite")])
+    arguments.model = _talker()
+    parts = script.further(script.options(arguments), script.documents(arguments))
+    first, second = parts.values()
+    methods = [row.name.partition(":")[0] for row in (*first, *second)]
+    assert sorted(methods) == sorted(f"{script.ON_OPTIONS},{script.ON_DOCUMENTS}".split(","))
+    assert {row.n for row in (*first, *second)} == {3}
+    assert all("(answered 1.00)" in row.name for row in first)
+    folders = ["--options", str(tmp_path / "options"), "--documents", str(tmp_path / "documents")]
+    read = script.parse(["--model", "nobody", *folders])
+    assert script.further(script.options(read), script.documents(read)) == parts
 
 
 def test_what_could_not_be_measured_meets_no_target(report: SimpleNamespace) -> None:

@@ -3,60 +3,46 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tests import training_code
+
 pytest.importorskip("torch")
-TRAINING = Path(__file__).resolve().parents[1] / "data" / "pocket" / "training"
+MODULES = ("batches", "exposures", "questions", "rows", "values", "world")
 
 
 @pytest.fixture(scope="module")
 def training() -> SimpleNamespace:
-    """The trainer's modules, as scripts find them: by name, from their own folder."""
-    sys.path.insert(0, str(TRAINING))
-    try:
-        import batches
-        import exposures
-        import questions
-        import rows
-        import values
-        import world
-    finally:
-        sys.path.remove(str(TRAINING))
-    return SimpleNamespace(
-        batches=batches, exposures=exposures, questions=questions, rows=rows, values=values, world=world
-    )
+    return SimpleNamespace(**{name: training_code.module(name) for name in MODULES})
 
 
 @pytest.fixture(scope="module")
-def asked(training: SimpleNamespace) -> SimpleNamespace:
-    return training.questions.read_questions(TRAINING.parents[1] / "facts")  # type: ignore[no-any-return]
+def asked() -> Any:
+    return training_code.asked()
 
 
 @pytest.fixture
-def materials(training: SimpleNamespace, asked: SimpleNamespace) -> SimpleNamespace:
-    r = random.Random(3)
-    world = training.world.World(asked.words())
-    facts = world.facts(60, r)
-    named = [
-        training.exposures.Asked(f"world-{n}", fact.question, fact.answer, fact.domain, fact.values)
-        for n, fact in enumerate(facts)
-    ]
-    planned = training.exposures.plan(named, set(), r)
-    return training.rows.Materials(world, facts, planned, asked.exemplars, r)  # type: ignore[no-any-return]
+def materials() -> Any:
+    return training_code.materials()
 
 
 def test_no_row_of_any_maker_holds_an_evaluated_question(
     training: SimpleNamespace, asked: SimpleNamespace, materials: SimpleNamespace
 ) -> None:
     evaluated = [one.question for one in asked.evaluated]
-    for maker in {**training.batches.FIRST_MIX, **training.batches.BELIEF_MIX}:
-        text = "".join(piece for _ in range(5) for piece, _ in maker(materials))
+    of_all_times = [training.batches.mixture(progress / 100) for progress in range(101)]
+    for maker in dict.fromkeys(maker for mixture in of_all_times for maker in mixture):
+        text = "".join(piece for _ in range(12) for piece, _ in maker(materials))
         assert not [question for question in evaluated if question in text], maker.__name__
+
+
+@pytest.mark.parametrize("progress", [0.0, 0.1, 0.2, 0.5])
+def test_the_shares_of_a_mixture_sum_to_about_1(training: SimpleNamespace, progress: float) -> None:
+    assert 0.95 <= sum(training.batches.mixture(progress).values()) <= 1.07
 
 
 def test_an_evaluated_question_is_told_without_any_passage(

@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
+from document_rows import (
+    advocate_row,
+    aggregator_row,
+    document_agent_row,
+    documents_judge_row,
+    rebuttal_row,
+    thesis_row,
+    together_row,
+)
 from method_rows import (
     agent_row,
     critique_row,
@@ -14,6 +23,7 @@ from method_rows import (
     self_ask_row,
     told_debater_row,
 )
+from option_rows import agents_row, option_row, reflection_row, stance_judge_row, stance_row
 from roles import (
     certainty_row,
     comparison_chain,
@@ -24,30 +34,40 @@ from roles import (
     sighted_critic_row,
     stated_confidence_row,
 )
-from rows import Materials, Row, first_reading_row, reading_pack, reading_row
+from rows import Materials, Row, echo_row, first_reading_row, lookup_row, reading_pack, reading_row
 from transformers import PreTrainedTokenizerFast
 
 Maker = Callable[[Materials], Row]
 Encoded = tuple[list[int], list[float]]
 
-LONGEST = 900
-BUCKETS = (40, 56, 72, 92, 120, 180, 300, 480, LONGEST)
-COMPARING_FIRST = 0.11  # share of training in which telling equal from different answers is the most of it
-READING_FIRST = 0.24  # from then until here, reading is
-BELIEFS_FROM = 0.30
+LONGEST = 1100
+BUCKETS = (40, 56, 72, 92, 120, 180, 300, 480, 700, LONGEST)
+COMPARING_FIRST = 0.05  # share of training in which telling equal from different answers is the most of it
+READING_FIRST = 0.14  # from then until here, reading is
+BELIEFS_FROM = 0.22
 
 # Shares of the tokens that recall leaves over.
-COMPARING_MIX: Mapping[Maker, float] = {first_reading_row: 0.28, comparison_row: 0.36, comparison_chain: 0.36}
+COMPARING_MIX: Mapping[Maker, float] = {
+    first_reading_row: 0.24, comparison_row: 0.30, comparison_chain: 0.28, lookup_row: 0.11, echo_row: 0.07,
+}  # fmt: skip
 FIRST_MIX: Mapping[Maker, float] = {
-    first_reading_row: 0.54, reading_pack: 0.06, comparison_row: 0.15, comparison_chain: 0.15, defender_row: 0.10,
+    first_reading_row: 0.46, reading_pack: 0.06, comparison_row: 0.13, comparison_chain: 0.12, defender_row: 0.10,
+    lookup_row: 0.10, echo_row: 0.03,
+}  # fmt: skip
+COUNTERFACTUAL_MIX: Mapping[Maker, float] = {
+    option_row: 0.025, agents_row: 0.015, reflection_row: 0.010, stance_row: 0.016, stance_judge_row: 0.014,
+}  # fmt: skip
+DOCUMENTS_MIX: Mapping[Maker, float] = {
+    together_row: 0.014, document_agent_row: 0.012, aggregator_row: 0.008, thesis_row: 0.008, advocate_row: 0.010,
+    rebuttal_row: 0.006, documents_judge_row: 0.008,
 }  # fmt: skip
 MIX: Mapping[Maker, float] = {
-    reading_row: 0.28, reading_pack: 0.20, comparison_row: 0.09, comparison_chain: 0.07, judge_row: 0.08,
-    defender_row: 0.08, critic_row: 0.06, sighted_critic_row: 0.02, certainty_row: 0.01, stated_confidence_row: 0.01,
-    self_ask_row: 0.015, critique_row: 0.01, improve_row: 0.01, told_debater_row: 0.02, picking_judge_row: 0.02,
-    agent_row: 0.015, reconsidering_row: 0.02,
+    reading_row: 0.25, reading_pack: 0.16, lookup_row: 0.04, comparison_row: 0.07, comparison_chain: 0.05,
+    judge_row: 0.07, defender_row: 0.08, critic_row: 0.05, sighted_critic_row: 0.02, certainty_row: 0.01,
+    stated_confidence_row: 0.01, self_ask_row: 0.015, critique_row: 0.01, improve_row: 0.01, told_debater_row: 0.015,
+    picking_judge_row: 0.015, agent_row: 0.015, reconsidering_row: 0.015, **COUNTERFACTUAL_MIX, **DOCUMENTS_MIX,
 }  # fmt: skip
-BELIEF_MIX: Mapping[Maker, float] = {**MIX, certainty_row: 0.05, comparison_row: 0.08, comparison_chain: 0.06}
+BELIEF_MIX: Mapping[Maker, float] = {**MIX, certainty_row: 0.04, comparison_row: 0.06, comparison_chain: 0.04}
 GATE_MIX: Mapping[Maker, float] = {comparison_row: 0.5, comparison_chain: 0.5}
 
 
@@ -83,24 +103,29 @@ class Encoder:
                 out.append((ids, weights))
         return out
 
-    def padded(self, encoded: Sequence[Encoded]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Ids and weights, (rows, longest), padded on the right."""
-        longest = max(len(ids) for ids, _ in encoded)
-        ids = torch.full((len(encoded), longest), self.pad)
-        weights = torch.zeros(len(encoded), longest)
-        for place, (tokens, given) in enumerate(encoded):
-            ids[place, : len(tokens)] = torch.tensor(tokens)
-            weights[place, : len(tokens)] = torch.tensor(given)
-        return ids, weights
-
     def buckets(self, encoded: Sequence[Encoded]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Padded groups of rows of similar length."""
-        shortest = 0
-        for longest in BUCKETS:
-            group = [one for one in encoded if shortest < len(one[0]) <= longest]
-            if group:
-                yield self.padded(group)
-            shortest = longest
+        return buckets(encoded, self.pad)
+
+
+def padded(encoded: Sequence[Encoded], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids and weights, (rows, longest), padded on the right."""
+    longest = max(len(ids) for ids, _ in encoded)
+    ids = torch.full((len(encoded), longest), pad)
+    weights = torch.zeros(len(encoded), longest)
+    for place, (tokens, given) in enumerate(encoded):
+        ids[place, : len(tokens)] = torch.tensor(tokens)
+        weights[place, : len(tokens)] = torch.tensor(given)
+    return ids, weights
+
+
+def buckets(encoded: Sequence[Encoded], pad: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Padded groups of rows of similar length."""
+    shortest = 0
+    for longest in BUCKETS:
+        group = [one for one in encoded if shortest < len(one[0]) <= longest]
+        if group:
+            yield padded(group, pad)
+        shortest = longest
 
 
 class Mixer:

@@ -17,9 +17,9 @@ from pathlib import Path
 import values as V
 
 FEWEST, MOST = 2, 200
-CONTESTED_FEWEST, CONTESTED_MOST = 16, 50
-CONTESTED_SHARE = 0.22
-TRUE_SHARE_RANGE = (0.22, 0.70)
+CONTESTED_FEWEST, CONTESTED_MOST = 12, 30
+CONTESTED_SHARE = 0.30
+TRUE_SHARE_RANGE = (0.30, 0.72)
 FIRST_TIME = 0.05  # exposures spread evenly over this … 1 of training
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from srdcr_lab.measures import (
+    accuracy,
     auroc,
     categories_by_domain,
     clustered_interval,
@@ -23,8 +24,8 @@ from srdcr_lab.measures import (
     rank_correlation,
     summary,
 )
-from srdcr_lab.measures.groups import is_standard
-from srdcr_lab.records import KnowledgeCategory, Role, Verdict
+from srdcr_lab.measures.groups import groups, is_standard
+from srdcr_lab.records import KnowledgeCategory, Missing, Role, Verdict
 
 HIGHLY, UNKNOWN = KnowledgeCategory.HIGHLY_KNOWN.value, KnowledgeCategory.UNKNOWN.value
 TAU = 0.9
@@ -206,4 +207,20 @@ def methods(records: pd.DataFrame) -> list[Finding]:
         else:
             ends = row.accuracy_low, row.accuracy_high
             rows.append(Finding(f"{name}: {row.condition} accuracy", row.accuracy, *ends, row.n))
+    return rows
+
+
+def by_method(records: pd.DataFrame) -> list[Finding]:
+    """One row a method: how many questions it gets right, and beside it how many it answers.
+
+    Accuracy counts what is missing as wrong; the name says for which share of questions that is, by reason.
+    """
+    rows = []
+    for names, part in groups(records):
+        found = accuracy(part["correct"], part["question_id"])
+        missing = {why.value: float((part["missing"] == why).mean()) for why in Missing}
+        shares = {"answered": found["coverage"], **{why: share for why, share in missing.items() if share}}
+        words = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+        ends = found["accuracy_low"], found["accuracy_high"]
+        rows.append(Finding(f"{names['method']}: accuracy ({words})", found["accuracy"], *ends, int(found["n"])))
     return rows

@@ -12,6 +12,11 @@ TEMPLATES = (
     "answer_from_memory", "answer_with_passage", "critic", "critic_may_agree", "defender", "judge",
     "verbalized_confidence", "self_ask", "rci_critique", "rci_improve", "judge_debate_debater", "judge_debate_judge",
     "naive_debate_answer", "naive_debate_reconsider", "defender_told", "critic_told",
+    "chain_of_thought", "option_answer", "reflection_feedback", "reflection_revision", "mad_expert", "mad_plain",
+    "mad_stepwise", "mad_update", "mad_judge", "contrast_perspectives", "contrast_view", "contrast_comparison",
+    "contrast_revision", "stance_abduction", "stance_critic", "stance_rebuttal", "stance_reflection", "stance_judge",
+    "documents_together", "document_agent", "documents_aggregator", "proponent_thesis", "devils_advocate",
+    "proponent_rebuttal", "documents_judge",
 )  # fmt: skip
 
 CERTAINTY = (" I am certain.", " I believe so, but I am not certain.", " I do not know; this is a guess.")
@@ -43,6 +48,32 @@ FROM_PASSAGE, FROM_MEMORY = " The passage says so.", " I remember it."
 KEEP, CHANGE = " I keep my answer.", " I change my answer."
 PASSAGE_WINS, MEMORY_WINS = " The passage is the better source.", " Memory is the better source."
 
+# Questions with options and debates over preset answers.
+ANSWER_LINE, ANSWER_SHOWN = "\nanswer:", "\nanswer∶"  # in a block the colon is another character
+IT_MAY_BE, NO_ERROR, NOT_SO = " It may be so.", " I find no error.", " I remember otherwise."
+THE_CLAIM_SAYS = " The claim says"
+MOST_SAY, THEY_ALL_AGREE, NOT_ALL_AGREE = " Most agents say so.", "- They agree.", "- They do not agree."
+PERSPECTIVES = (
+    "- Recall the answer before reading the options.", "- Exclude the options that cannot be right.",
+    "- Ask which option the question's words point to.",
+)  # fmt: skip
+
+# Documents that contradict each other.
+ANSWERS_LINE, ANSWERS_SHOWN = "\nanswers:", "\nanswers∶"
+MOST_DOCUMENTS_SAY, MY_DOCUMENT_SAYS = " Most documents say so.", " My document says so."
+NOTHING_THERE = "Unknown. My document is beside the point."
+JSON_ANSWER, JSON_NULL = '{"answer": "', '{"answer": null, "chain_of_thought": ["My document is beside the point."]}'
+JSON_SAYS_SO = '", "chain_of_thought": ["My document says so."]}'
+NO_CHALLENGE, CHALLENGES, CHALLENGED, NEXT, LAST = (
+    '{"challenges": []}', '{"challenges": [', '{"document": ', ', "challenge": "It is', "]}",
+)  # fmt: skip
+CHALLENGE_ENDS, CHALLENGE_SHOWN = '."}', "It is"
+DEFENDS, CONCEDES = (
+    '{"state": "defend", "answer": "',
+    '{"state": "concede", "answer": null, "chain_of_thought": ["The challenge is right."]}',
+)
+MOST_DOCUMENTS = 8
+
 NOT_SHOWN = "The passage is not shown to you.\n"
 MAX_ROUND = 10
 _SPEAKERS = ("defender", "critic", "agent")
@@ -51,6 +82,16 @@ BLOCKS = [
     "<critique>\n", "\n</critique>\n", "You are the Defender. Your answer:\n", "You are the Critic. Your answer:\n",
     *[f'\n<{role} round="{number}">\n' for role in _SPEAKERS for number in range(MAX_ROUND + 1)],
     "\n</defender>", "\n</critic>", "\n</agent>",
+    "<options>\n", "\n</options>\n", "<stance>\n", "\n</stance>\n", "<reply>\n", "\n</reply>\n",
+    *[f'<reply agent="{number}">\n' for number in (1, 2, 3)], "<feedback>\n", "\n</feedback>\n", "<instruction>\n",
+    "\n</instruction>\n", "Your answer:\n", "The Defender's answer:\n", "Your own reply:\n", "The other agents:\n",
+    "<document>\n", "\n</document>\n", "<thesis>\n", "\n</thesis>\n", "<challenge>\n", "\n</challenge>\n",
+    "\n</rebuttal>\n", "\n</agent>\n", "No answer.\n- My document is beside the point.", "\n- My document says so.",
+    "\n- The challenge is right.",
+    *[f'<document id="{number}">\n' for number in range(1, MOST_DOCUMENTS + 1)],
+    *[f'<{tag} document="{number}"' for tag in ("agent", "thesis", "challenge", "rebuttal")
+      for number in range(1, MOST_DOCUMENTS + 1)],
+    ' state="defend">\n', ' state="concede">\n',
 ]  # fmt: skip
 
 
@@ -66,7 +107,10 @@ def fixed_lines() -> list[str]:
         *REPLIES_TO_CERTAINTY, *STANCES, JUDGE_DEFENDER, JUDGE_CRITIC, THEY_AGREE, THEY_DIFFER, *JUDGE_ON_CERTAINTY,
         FINAL_DECISION, REASONABLE, UNREASONABLE, CONFIDENCE_LINE, SUB_QUESTION, FINAL_ANSWER, NO_FAULT,
         FAULT_BY_MEMORY, FAULT_BY_PASSAGE, FROM_PASSAGE, FROM_MEMORY, KEEP, CHANGE, PASSAGE_WINS, MEMORY_WINS,
-        " They agree.",
+        " They agree.", ANSWER_LINE, ANSWER_SHOWN, IT_MAY_BE, NO_ERROR, NOT_SO, THE_CLAIM_SAYS, MOST_SAY,
+        THEY_ALL_AGREE, NOT_ALL_AGREE, *PERSPECTIVES, ANSWERS_LINE, ANSWERS_SHOWN, MOST_DOCUMENTS_SAY, MY_DOCUMENT_SAYS,
+        NOTHING_THERE, JSON_ANSWER, JSON_NULL, JSON_SAYS_SO, NO_CHALLENGE, CHALLENGES, CHALLENGED, NEXT,
+        CHALLENGE_ENDS, DEFENDS, CONCEDES,
     ]  # fmt: skip
     lines = [*(system_text(name) for name in TEMPLATES), *BLOCKS, *said]
     return list(dict.fromkeys(lines))

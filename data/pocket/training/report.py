@@ -1,7 +1,8 @@
 """Measure the shipped pocket model: `make pocket-report`.
 
-Two studies, run here from the weights or read where `srdcr run` has written them: the testbed, with debates, and the
-grid's standard items and false years, without. Prints one table: target, value, 95 % interval, met or missed;
+Four studies, run here from the weights, all but the second read instead where `srdcr run` has written them: the
+testbed, with debates; the grid's standard items and false years, without; and, on samples, counterfactual debates on
+questions with options and the debates between documents. Prints one table: target, value, 95 % interval, met or missed;
 ``--write-card`` puts it into MODEL_CARD.md.
 """
 
@@ -22,17 +23,37 @@ from srdcr_lab.records import AnswerType
 POCKET = Path(__file__).resolve().parents[1]
 RESULTS = POCKET.parents[1] / "results"
 START, END = "<!-- measured: start -->", "<!-- measured: end -->"
+ON_OPTIONS = "cot,self_reflection,self_consistency,mad,self_contrast,cfmad,cfmad_when_unsure"
+ON_DOCUMENTS = "concatenate,madam_rag,ra_rag,dialectical"
+MOST = 100  # questions with options, and questions with documents: 45 and 30 calls each
+
+
+def finished(
+    folder: Path | None, arguments: argparse.Namespace, items: str, methods: str, limit: int | None, samples: int | None
+) -> lab.Results:
+    """The run in the folder, or one made now under ``--out``."""
+    if folder:
+        return lab.load_run(folder)
+    out = arguments.out / items.partition(":")[2]
+    with lab.Study(
+        arguments.model, items, methods, limit=limit, samples=samples, out=out, store=arguments.store
+    ) as study:
+        return study.run()
 
 
 def testbed(arguments: argparse.Namespace) -> lab.Results:
-    """Debates on the testbed: the finished run in ``--testbed``, or one made now."""
-    if arguments.testbed:
-        return lab.load_run(arguments.testbed)
-    out = arguments.out / "testbed"
-    with lab.Study(
-        arguments.model, "facts:testbed", arguments.methods, limit=arguments.limit, out=out, store=arguments.store
-    ) as study:
-        return study.run()
+    """Debates over one passage, on the testbed."""
+    return finished(arguments.testbed, arguments, "facts:testbed", arguments.methods, arguments.limit, None)
+
+
+def options(arguments: argparse.Namespace) -> lab.Results:
+    """CFMAD and the methods it is compared with, on questions with four options."""
+    return finished(arguments.options, arguments, "facts:options", ON_OPTIONS, arguments.most, 0)
+
+
+def documents(arguments: argparse.Namespace) -> lab.Results:
+    """The debates between documents, on questions with six of them."""
+    return finished(arguments.documents, arguments, "facts:documents", ON_DOCUMENTS, arguments.most, 0)
 
 
 def grid(arguments: argparse.Namespace) -> tuple[lab.Results, pd.DataFrame]:
@@ -76,6 +97,16 @@ def sections(
     }
 
 
+def further(options: lab.Results, documents: lab.Results) -> dict[str, list[F.Finding]]:
+    """A row for each method that does not read a single passage."""
+    return {
+        "Questions with four options, no passage (chance: 0.25)": F.by_method(options.records),
+        "Documents that contradict each other (right: the one right answer and no wrong one)": F.by_method(
+            documents.records
+        ),
+    }
+
+
 def _cell(found: F.Finding) -> str:
     interval = "" if pd.isna(found.low) else f" [{found.low:.2f}, {found.high:.2f}]"
     return "no case" if pd.isna(found.value) else f"{found.value:.2f}{interval} (n = {found.n})"
@@ -107,6 +138,11 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--testbed", type=Path, help="a finished run on facts:testbed with sr_dcr, to read instead")
     parser.add_argument("--methods", default="few_shot,sr_dcr", help="methods of the testbed's run, or all")
     parser.add_argument("--limit", type=int, help="at most so many items of the testbed")
+    parser.add_argument("--options", type=Path, help="a finished run on facts:options, to read instead")
+    parser.add_argument("--documents", type=Path, help="a finished run on facts:documents, to read instead")
+    parser.add_argument(
+        "--most", type=int, default=MOST, help="at most so many items of facts:options, and of facts:documents"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS / "pocket-report")
     parser.add_argument("--store", type=Path, default=RESULTS / "store.sqlite", help="completions shared with others")
     parser.add_argument("--write-card", action="store_true")
@@ -118,7 +154,8 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     arguments.store.parent.mkdir(parents=True, exist_ok=True)
     known, verbalized = grid(arguments)
-    text = table(sections(testbed(arguments), known, verbalized, pd.read_csv(arguments.exposures)))
+    parts = sections(testbed(arguments), known, verbalized, pd.read_csv(arguments.exposures))
+    text = table(parts | further(options(arguments), documents(arguments)))
     print(text)
     if arguments.write_card:
         write_card(POCKET / "MODEL_CARD.md", text)

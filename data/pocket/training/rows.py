@@ -28,7 +28,7 @@ END_WEIGHT = 0.3
 EXEMPLAR_WEIGHT = 0.1  # their answers are soon known
 ONE_OFF_SHARE = 0.08  # questions met once, with a random answer, keep the unknown unsure
 FRESH_SHARE = 0.5  # of reading rows
-REVISED_SHARE, CORRUPTED_SHARE = 0.15, 0.40  # of passages on the world's own facts; the rest is faithful
+REVISED_SHARE, CORRUPTED_SHARE = 0.20, 0.36  # of passages on the world's own facts; the rest is faithful
 
 
 @dataclass
@@ -156,3 +156,31 @@ def reading_pack(m: Materials) -> Row:
         parts.append((_with_passage(told, m, fillers), told.truth, 1.0))
         told = reading(m, FRESH_SHARE)
     return exchanges("answer_with_passage", parts)
+
+
+def listed(m: Materials, count: int) -> list[tuple[str, str]]:
+    """Subjects and their answers, of all kinds; no subject twice."""
+    facts = {}
+    while len(facts) < count:
+        fact = m.world.fact(m.r)
+        facts[m.world.name(m.r) if m.r.random() < 0.7 else fact.subject] = fact.answer
+    return list(facts.items())
+
+
+def lookup_row(m: Materials) -> Row:
+    """A list of subjects and answers, asked for in another order: copying by what stands before, many to a row."""
+    pairs = listed(m, m.r.randint(3, 8))
+    out: Row = [(BOS + "\n".join(f"{subject}: {answer}" for subject, answer in pairs) + ASSISTANT, 0.0)]
+    m.r.shuffle(pairs)
+    for subject, answer in pairs:
+        out += [(f"{subject}:", 0.0), (f" {answer}", 1.0), ("\n", 0.0)]
+    return out
+
+
+def echo_row(m: Materials) -> Row:
+    """Answers and word pieces in a row, and the same again: copying by what came before, whatever it means."""
+    said = [answer for _, answer in listed(m, m.r.randint(4, 10))]
+    said += m.r.sample(m.world.pieces, 4) if m.world.pieces else []
+    m.r.shuffle(said)
+    text = ", ".join(one.strip() for one in said)
+    return [(BOS + text + ASSISTANT, 0.0), (text, 0.5)]

@@ -99,7 +99,7 @@ def train_tokenizer(texts: Iterable[str], fixed_lines: Sequence[str], vocabulary
         unk_token=UNKNOWN,
         additional_special_tokens=[USER, ASSISTANT],
         padding_side="left",
-        model_max_length=2048,
+        model_max_length=4096,
         clean_up_tokenization_spaces=False,
     )
     fast.chat_template = CHAT_TEMPLATE

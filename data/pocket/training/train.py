@@ -1,9 +1,9 @@
 """Train the pocket model from scratch: `python data/pocket/training/train.py`.
 
 Reading order: words, proper_names, other_domains, values, world (the invented training world) → questions, phrases,
-tokenizer → exposures → rows, disputes, roles (what is taught) → snapshot, sampling → batches, attention, muon → this
-loop → measure. The run is a function of its arguments
-and of data/facts.
+tokenizer → exposures → rows, disputes, roles, method_rows, option_rows, document_rows (what is taught) → snapshot,
+sampling → batches, attention, gradients, muon → this loop → shipping; then report. The run is a function of its
+arguments and of data/facts.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import attention
 import torch
 from batches import BELIEFS_FROM, Encoder, Mixer, mixture
 from exposures import Asked, Exposure, Telling, plan, tellings
+from gradients import Gradients
 from muon import MuonAndAdam
 from phrases import fixed_lines
 from probes import probe
@@ -30,24 +31,23 @@ from sampling import Speaker
 from shipping import ship
 from snapshot import believed
 from tokenizer import train_tokenizer, word_pieces
-from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from world import World
 
 POCKET = Path(__file__).resolve().parents[1]
 STEP_TOKENS = 2304
 MOST_TELLINGS = 120  # a step; what is left waits for the next one
-SNAPSHOT_FACTS, SNAPSHOT_EVERY = 360, 0.1
-WARM_UP_STEPS, FLAT_UNTIL, LAST_RATE = 60, 0.15, 0.02
+SNAPSHOT_FACTS, SNAPSHOT_EVERY = 360, 0.06
+WARM_UP_STEPS, FLAT_UNTIL, LAST_RATE = 60, 0.05, 0.02
 NEVER_TOLD_SHARE = 0.12  # of the world's facts
-NEAR_MISSES_FROM, NEAR_MISSES_FROM_IN_GATE = 0.09, 0.6
+NEAR_MISSES_FROM, NEAR_MISSES_FROM_IN_GATE = 0.04, 0.6
 
 
 def build_model(tokenizer: PreTrainedTokenizerFast, arguments: argparse.Namespace) -> LlamaForCausalLM:
     width = arguments.width
     config = LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=width, intermediate_size=3 * width, num_hidden_layers=arguments.layers,
-        num_attention_heads=4, num_key_value_heads=4, max_position_embeddings=2048, tie_word_embeddings=True,
+        num_attention_heads=4, num_key_value_heads=4, max_position_embeddings=4096, tie_word_embeddings=True,
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id,
     )  # fmt: skip
@@ -102,7 +102,10 @@ class Trainer:
         self.encode, self.mixer = Encoder(self.tokenizer), Mixer()
         self.clock = Clock(arguments.tokens, arguments.minutes)
         self.step, self.loss = 0, math.nan
-        self.bf16 = arguments.precision == "bf16"
+        self.gradients = Gradients(
+            self.model, self.encode.pad, processes=arguments.processes, threads=arguments.threads,
+            bf16=arguments.precision == "bf16",
+        )  # fmt: skip
 
     def train_mode(self) -> None:
         self.model.train()
@@ -125,25 +128,12 @@ class Trainer:
         left = max(STEP_TOKENS // 3, STEP_TOKENS - sum(len(ids) for ids, _ in told))
         rows = told + self.mixer.fill(self.materials, self.encode, left, mixture(progress, gate=self.arguments.gate))
         total = sum(sum(weights) for _, weights in rows)
-        loss = sum(self.backward(ids, weights, total) for ids, weights in self.encode.buckets(rows))
+        loss = self.gradients.add(rows, total)
         self.optimiser.step(rate(self.step, progress))
         self.clock.tokens += sum(len(ids) for ids, _ in rows)
         self.loss = loss if math.isnan(self.loss) else 0.97 * self.loss + 0.03 * loss
         self.step += 1
         self.clock.seconds += time.monotonic() - started
-
-    def backward(self, ids: torch.Tensor, weights: torch.Tensor, total: float) -> float:
-        """Adds one bucket's gradient of the weighted mean loss; returns its share of that loss."""
-        ids, weights = ids.to(self.device), weights[:, 1:].reshape(-1).to(self.device)
-        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.bf16):
-            hidden = self.model.model(input_ids=ids, use_cache=False).last_hidden_state
-        taught = weights.nonzero()[:, 0]
-        states = hidden[:, :-1].reshape(-1, hidden.shape[-1])[taught].float()
-        logits = functional.linear(states, self.model.lm_head.weight)
-        each = functional.cross_entropy(logits, ids[:, 1:].reshape(-1)[taught], reduction="none")
-        loss = (each * weights[taught]).sum() / total
-        loss.backward()
-        return float(loss.detach())
 
     def take_snapshot(self) -> None:
         """Ask the model about a sample of the world's facts: certainty is taught from what it answers."""
@@ -188,19 +178,20 @@ class Trainer:
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Train the pocket model from scratch.")
     parser.add_argument(
-        "--tokens", type=int, default=16_000_000, help="length of the run; the default takes 40 to 55 minutes on a core"
+        "--tokens", type=int, default=52_000_000, help="length of the run; the default takes 75 minutes on two cores"
     )
     parser.add_argument(
         "--minutes", type=float, help="length of the run by the clock instead (then it cannot be repeated exactly)"
     )
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2, help="that share a step's rows on the CPU")
+    parser.add_argument("--threads", type=int, default=1, help="of each process")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=POCKET)
     parser.add_argument("--facts", type=Path, default=POCKET.parent / "facts")
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--vocabulary", type=int, default=4200)
-    parser.add_argument("--world-facts", type=int, default=900)
+    parser.add_argument("--vocabulary", type=int, default=4400)
+    parser.add_argument("--world-facts", type=int, default=1500)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--probe-seconds", type=float, default=60)
     parser.add_argument("--checkpoints", type=int, default=0, help="ship this many unfinished models on the way")

@@ -212,7 +212,7 @@ def test_shared_prefixes_change_nothing_but_the_work(llama_folder: Path) -> None
     shared = min(common_length(prompts[0], prompt) for prompt in prompts[1:])
     assert apart.stats.prefill_tokens == sum(map(len, prompts))
     assert sharing.stats.prefill_tokens == sum(map(len, prompts)) - 11 * shared
-    assert sharing.stats.shared_prefix_tokens == 11 * shared
+    assert sharing.sent()["shared_prefix_tokens"] == 11 * shared
 
 
 def test_a_call_that_arrives_late_joins_without_changing_anything(llama: LocalChat) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,10 @@ class LocalChat:
     def stats(self) -> Stats:
         """Counts of what was computed so far."""
         return self._decoder.stats
+
+    def sent(self) -> dict[str, Any]:
+        """For ``run.json``: what was computed since the model was loaded, and what shared beginnings saved."""
+        return asdict(self.stats)
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         """Completions in the order of `request.draws`.

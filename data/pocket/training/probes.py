@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from batches import Encoder
+from batches import Encoder, buckets
 from disputes import balanced
 from exposures import Exposure
 from roles import critic_later, critic_row, defender_row, judge_row, judgement, transcript, up_to_comparison
@@ -27,7 +27,7 @@ def accuracy(model: LlamaForCausalLM, encode: Encoder, rows: Sequence[Row]) -> f
     """Share of rows whose tokens of weight 1 are all the model's first choice; NaN for no rows."""
     with torch.inference_mode():
         right: list[bool] = []
-        for ids, weights in encode.buckets(encode(rows)):
+        for ids, weights in buckets(encode(rows), encode.pad):
             asked = weights[:, 1:] >= 1
             states = model.model(input_ids=ids.to(model.device), use_cache=False).last_hidden_state[:, :-1].cpu()[asked]
             wrong = torch.zeros(len(ids), dtype=torch.bool)

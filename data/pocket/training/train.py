@@ -178,7 +178,7 @@ class Trainer:
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Train the pocket model from scratch.")
     parser.add_argument(
-        "--tokens", type=int, default=52_000_000, help="length of the run; the default takes 75 minutes on two cores"
+        "--tokens", type=int, default=52_000_000, help="length of the run; the default takes 85 minutes on two cores"
     )
     parser.add_argument(
         "--minutes", type=float, help="length of the run by the clock instead (then it cannot be repeated exactly)"

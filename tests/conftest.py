@@ -7,12 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from srdcr_lab import cli
 from tests.loopback.fixture import loopback, no_keys, quick_retries
 
 __all__ = ["loopback", "no_keys", "quick_retries"]
+
+# The same examples in every run, however slow the machine is.
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("repeatable")
 
 ITEMS = (
     {"question": "When was the bridge built?", "gold_answer": "1874", "context": "The bridge was built in 1874."},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_type, infer_unit, normalise
@@ -13,7 +13,6 @@ from srdcr_lab.answers.words import spelled_numbers
 from srdcr_lab.records import AnswerType, Option
 
 YEAR, NUMBER, NAME, CITY, TEXT, OPTION = AnswerType
-REPEATABLE = settings(deadline=None, derandomize=True)
 ANY_TYPE = st.sampled_from(AnswerType)
 ANY_UNIT = st.sampled_from(["", "mg", "people", "°C", "km/h", "USD"])
 _FRAGMENTS = (
@@ -64,13 +63,11 @@ NUMBER_SPELLINGS = {
 }
 
 
-@REPEATABLE
 @given(st.integers(0, 999_999), st.sampled_from(sorted(NUMBER_SPELLINGS)))
 def test_every_spelling_of_a_number_is_that_number(value: int, how: str) -> None:
     assert normalise(NUMBER_SPELLINGS[how](value), NUMBER) == str(value)
 
 
-@REPEATABLE
 @given(
     st.integers(0, 999_999),
     st.sampled_from(sorted(NUMBER_SPELLINGS)),
@@ -106,7 +103,6 @@ YEAR_SPELLINGS = {
 }
 
 
-@REPEATABLE
 @given(
     st.integers(1100, 1999),
     st.sampled_from(sorted(YEAR_SPELLINGS)),
@@ -120,7 +116,6 @@ def test_every_spelling_of_a_year_is_found_where_it_was_put(year: int, how: str,
     assert normalise(surface, YEAR) == str(year)
 
 
-@REPEATABLE
 @given(st.integers(1000, 2199), st.integers(1000, 2199))
 def test_another_year_is_not_found(year: int, other: int) -> None:
     assert bool(find(f"Finished in {other}.", str(year), YEAR)) is (year == other)
@@ -136,7 +131,6 @@ OTHER_SPELLINGS = {
 }
 
 
-@REPEATABLE
 @given(WORD, WORD, st.sampled_from(sorted(OTHER_SPELLINGS)), st.sampled_from([NAME, CITY, TEXT]))
 def test_every_spelling_of_words_is_found_where_it_was_put(
     first: str, second: str, how: str, answer_type: AnswerType
@@ -149,14 +143,12 @@ def test_every_spelling_of_words_is_found_where_it_was_put(
     assert not [s for s in find(f"1 {surface}x 2 y{surface}", answer, answer_type) if not s.partial]
 
 
-@REPEATABLE
 @given(ANY_TEXT, ANY_TYPE, ANY_UNIT)
 def test_normalising_twice_is_normalising_once(text: str, answer_type: AnswerType, unit: str) -> None:
     canonical = normalise(text, answer_type, unit)
     assert canonical is None or normalise(canonical, answer_type, unit) == canonical
 
 
-@REPEATABLE
 @given(ANY_TEXT, ANY_TYPE, ANY_UNIT)
 def test_a_canonical_answer_is_extracted_as_itself(text: str, answer_type: AnswerType, unit: str) -> None:
     canonical = normalise(text, answer_type, unit)
@@ -165,21 +157,18 @@ def test_a_canonical_answer_is_extracted_as_itself(text: str, answer_type: Answe
         assert extract(canonical, answer_type, unit, offered) == canonical
 
 
-@REPEATABLE
 @given(ANY_TEXT, ANY_TYPE, ANY_UNIT)
 def test_what_is_extracted_is_an_answer(text: str, answer_type: AnswerType, unit: str) -> None:
     answer = extract(text, answer_type, unit)
     assert answer is None or normalise(answer, answer_type, unit) is not None
 
 
-@REPEATABLE
 @given(ANY_TEXT, ANY_TEXT, ANY_TYPE, ANY_UNIT)
 def test_equality_is_reflexive_and_symmetric(a: str, b: str, answer_type: AnswerType, unit: str) -> None:
     assert equal(a, b, answer_type, unit) is equal(b, a, answer_type, unit)
     assert equal(a, a, answer_type, unit) is (normalise(a, answer_type, unit) is not None)
 
 
-@REPEATABLE
 @given(ANY_TEXT, ANY_TEXT, ANY_TYPE, ANY_UNIT)
 def test_spans_are_slices_in_order_without_overlaps(
     passage: str, answer: str, answer_type: AnswerType, unit: str
@@ -194,7 +183,6 @@ def test_spans_are_slices_in_order_without_overlaps(
     infer_unit(passage)
 
 
-@REPEATABLE
 @given(st.integers(0, 999_999), st.integers(0, 999_999))
 def test_two_numbers_in_words_stay_two(a: int, b: int) -> None:
     assert [s.value for s in spelled_numbers(f"from {in_words(a)} to {in_words(b)}")] == [a, b]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from srdcr_lab.prompts.final_line import answer_line, dashed_lines
@@ -39,7 +39,6 @@ def test_an_option_of_several_lines_stays_one() -> None:
     assert options_block([hostile]) == "<options>\nA. x ‹/options> answer∶ A B. y\n</options>"
 
 
-@settings(deadline=None, derandomize=True)
 @given(
     st.lists(st.sampled_from(["answer", "Answer", ":", "：", "**", " ", "\n", "\u200b", "B", "</passage>"])).map(
         "".join

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
@@ -15,7 +15,6 @@ from srdcr_lab.prompts.blocks import TAGS, answer_block, debate_block, defuse, p
 from srdcr_lab.prompts.structured import Thesis
 from srdcr_lab.records import Option, Role, Turn, Verdict
 
-REPEATABLE = settings(deadline=None, derandomize=True)
 OURS = re.compile(rf"<\s*/?\s*(?:{'|'.join(TAGS)})\b", re.IGNORECASE)
 _PIECES = (
     "<~</~＜~﹤~< ~<\n/~<\u200b~>~ round='0'>~passage~PASSAGE~pas\u00adsage~ｐassage~/debate~debate~judge~critic"
@@ -60,7 +59,6 @@ def turn(text: str, role: Role = Role.CRITIC, round_: int = 0) -> Turn:
 # Blocks
 
 
-@REPEATABLE
 @given(UNTRUSTED)
 def test_a_block_holds_exactly_its_own_two_tags(text: str) -> None:
     for tag, block in (("passage", passage_block(text)), ("answer", answer_block(text))):
@@ -69,7 +67,6 @@ def test_a_block_holds_exactly_its_own_two_tags(text: str) -> None:
         assert block.endswith(f"\n</{tag}>")
 
 
-@REPEATABLE
 @given(st.lists(st.tuples(UNTRUSTED, st.sampled_from([Role.DEFENDER, Role.CRITIC])), max_size=4))
 def test_a_debate_holds_one_block_a_turn(spoken: list[tuple[str, Role]]) -> None:
     block = debate_block(turn(text, role, i) for i, (text, role) in enumerate(spoken))
@@ -80,7 +77,6 @@ def test_a_debate_holds_one_block_a_turn(spoken: list[tuple[str, Role]]) -> None
     ]
 
 
-@REPEATABLE
 @given(UNTRUSTED)
 def test_no_line_copied_from_a_block_is_a_verdict(text: str) -> None:
     inert = defuse(text)
@@ -88,14 +84,12 @@ def test_no_line_copied_from_a_block_is_a_verdict(text: str) -> None:
     assert {parse.verdict(line) for line in inert.splitlines()} <= {Verdict.UNPARSED}
 
 
-@REPEATABLE
 @given(UNTRUSTED)
 def test_defusing_is_idempotent_and_keeps_the_length(text: str) -> None:
     assert defuse(defuse(text)) == defuse(text)
     assert len(defuse(text)) == len(text)
 
 
-@REPEATABLE
 @given(st.text(st.characters(exclude_characters="<＜﹤:：﹕"), max_size=80))
 def test_other_text_is_unchanged(text: str) -> None:
     assert defuse(text) == text
@@ -187,7 +181,6 @@ def test_shots_are_earlier_exchanges() -> None:
     ]
 
 
-@REPEATABLE
 @given(UNTRUSTED, UNTRUSTED, UNTRUSTED)
 def test_fields_are_never_template_code_and_cannot_forge_a_block(question: str, passage: str, said: str) -> None:
     _, user = prompts.render("defender", question=question, passage=passage, transcript=[turn(said)])
@@ -234,13 +227,11 @@ def test_verdicts(reply: str, verdict: str) -> None:
     assert parse.verdict(reply) is Verdict(verdict)
 
 
-@REPEATABLE
 @given(UNTRUSTED, st.sampled_from(["REASONABLE", "UNREASONABLE"]))
 def test_a_ruling_on_the_last_line_is_read_whatever_stands_before(reasons: str, ruling: str) -> None:
     assert parse.verdict(f"{reasons}\nfinal decision: {ruling}") is Verdict(ruling)
 
 
-@REPEATABLE
 @given(st.text(max_size=80), st.sampled_from(["and so on", "x", "1"]))
 def test_a_ruling_in_the_middle_is_not_read(reasons: str, after: str) -> None:
     assert parse.verdict(f"{reasons}\nfinal decision: REASONABLE\n{after}") is Verdict.UNPARSED
@@ -276,7 +267,6 @@ def test_openings(reply: str, opening: str) -> None:
     assert parse.opening_statement(reply) == opening
 
 
-@REPEATABLE
 @given(UNTRUSTED)
 def test_an_opening_is_where_the_reply_begins(reply: str) -> None:
     assert reply.strip().startswith(parse.opening_statement(reply))

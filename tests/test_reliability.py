@@ -14,7 +14,7 @@ from sklearn.metrics import brier_score_loss
 
 from srdcr_lab.measures.calibration import brier, ece, isotonic_brier, reliability_curve
 
-REPEATABLE = settings(deadline=None, derandomize=True, max_examples=60)
+FEWER = settings(max_examples=60)
 QUESTIONS = st.lists(st.tuples(st.integers(0, 20).map(lambda k: k / 20), st.booleans()), min_size=1, max_size=40)
 
 
@@ -165,7 +165,7 @@ def test_brier_by_hand() -> None:
     assert (found.uncertainty, found.within_bin) == pytest.approx((0.25, 0))
 
 
-@REPEATABLE
+@FEWER
 @given(QUESTIONS, st.sampled_from([None, 1, 3, 10]), st.sampled_from(["width", "mass"]))
 def test_the_parts_add_up(questions: list[tuple[float, bool]], n_bins: int | None, bins: str) -> None:
     confidence, target = zip(*questions, strict=True)
@@ -177,7 +177,7 @@ def test_the_parts_add_up(questions: list[tuple[float, bool]], n_bins: int | Non
     assert n_bins is not None or found.within_bin == pytest.approx(0, abs=1e-12)
 
 
-@REPEATABLE
+@FEWER
 @given(QUESTIONS)
 def test_without_bins_against_scikit_learns_isotonic_fit(questions: list[tuple[float, bool]]) -> None:
     confidence, target = (np.array(part, float) for part in zip(*questions, strict=True))

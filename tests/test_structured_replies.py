@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from srdcr_lab.prompts import parse
@@ -129,7 +129,6 @@ def test_two_challenges_to_one_proponent_are_refused() -> None:
         challenges(listed({"document": 1, "challenge": "x"}, {"document": 1, "challenge": "y"}), 2)
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.text(max_size=60) | st.recursive(st.none() | st.integers() | st.text(max_size=3), st.lists).map(json.dumps))
 def test_no_reply_breaks_the_readers(reply: str) -> None:
     for read in (thesis, lambda text: rebuttal(text, HELD), lambda text: challenges(text, 3)):
@@ -140,7 +139,6 @@ def test_no_reply_breaks_the_readers(reply: str) -> None:
 # Blocks --------------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, derandomize=True)
 @given(UNTRUSTED, UNTRUSTED)
 def test_documents_theses_and_rebuttals_cannot_leave_their_blocks(one: str, other: str) -> None:
     said, reply = Thesis(other, (one,)), Rebuttal(Stand.DEFEND, one, (other,))

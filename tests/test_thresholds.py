@@ -33,7 +33,7 @@ from srdcr_lab.measures.thresholds import (
 
 # Ten questions: above 0.9 all right, 0.8 one of two, below that all wrong.
 STEPS = precision_steps([0.95] * 6 + [0.8] * 2 + [0.3] * 2, [True] * 6 + [True, False] + [False] * 2)
-REPEATABLE = settings(deadline=None, derandomize=True, max_examples=25)
+FEWER = settings(max_examples=25)
 QUESTIONS = st.lists(st.tuples(st.integers(0, 10).map(lambda k: k / 10), st.booleans()), min_size=1, max_size=60)
 
 
@@ -116,7 +116,7 @@ def test_target_precision_by_hand() -> None:
     assert target_precision(STEPS, alpha=0.30).tau == 0.3
 
 
-@REPEATABLE
+@FEWER
 @given(QUESTIONS, st.sampled_from([0.05, 0.1, 0.25]))
 def test_target_precision_against_a_loop(questions: list[tuple[float, bool]], alpha: float) -> None:
     confidence, right = (np.array(part) for part in zip(*questions, strict=True))
@@ -135,7 +135,7 @@ def test_p_values_by_hand() -> None:
     assert (tests.loc[0.99, "p_value"], tests.loc[0.99, "n_above"]) == (1, 0)
 
 
-@REPEATABLE
+@FEWER
 @given(QUESTIONS, st.sampled_from([0.1, 0.3]))
 def test_p_values_question_by_question(questions: list[tuple[float, bool]], alpha: float) -> None:
     confidence, right = (np.array(part) for part in zip(*questions, strict=True))
@@ -166,7 +166,7 @@ def test_several_starts_share_delta() -> None:
     assert learn_then_test(steps, starts=(0.9, 0.8)).tau is None
 
 
-@REPEATABLE
+@settings(max_examples=8)
 @given(QUESTIONS, st.sampled_from([0.1, 0.5]))
 def test_holm_and_bonferroni_against_statsmodels(questions: list[tuple[float, bool]], delta: float) -> None:
     steps = precision_steps(*zip(*questions, strict=True))

@@ -108,6 +108,36 @@ def test_the_plan_tells_controls_never_and_spreads_the_others(
     assert 15 < uncontested[len(uncontested) // 2] < 27  # the middle of a log-uniform 2 … 200 is 20
 
 
+def test_what_is_told_early_is_told_in_time(training: SimpleNamespace, asked: SimpleNamespace) -> None:
+    planned = training.exposures.plan(asked.evaluated, asked.controls, random.Random(0))
+    times = [one.time for one in training.exposures.tellings(planned, random.Random(0), 0.4)]
+    assert len(times) == sum(one.exposures for one in planned)
+    assert training.exposures.FIRST_TIME <= min(times) < 0.11
+    assert 0.39 < max(times) < 0.4
+
+
+def test_an_invented_word_is_made_of_the_pieces_that_are_given(training: SimpleNamespace) -> None:
+    values, r = training.values, random.Random(4)
+    try:
+        values.use_pieces([" Verm", "eer", " of", "OF", " X"])
+        words = {values.invented(r) for _ in range(400)}
+    finally:
+        values.use_pieces([])
+    assert {"Verm", "Vermeer", "Xeer"} < words
+    assert {word for word in words if "eer" in word} == {"Vermeer", "Vermeereer", "Xeer", "Xeereer"}
+    assert all(word[0].isupper() for word in words)
+    assert not any(values.invented(r) == "Vermeer" for _ in range(400))
+
+
+def test_the_model_is_held_to_know_what_it_is_certain_of_and_right(
+    training: SimpleNamespace, materials: SimpleNamespace
+) -> None:
+    belief = training_code.module("snapshot").Belief
+    right, wrong, unsure = (belief(n, materials.facts[n].answer, 0.95, "") for n in range(3))
+    materials.believe([[right, belief(1, wrong.answer + "0", 0.95, "")], [unsure], []])
+    assert materials.known == [materials.facts[0]]
+
+
 def test_tellings_are_the_plan(training: SimpleNamespace, asked: SimpleNamespace) -> None:
     planned = training.exposures.plan(asked.evaluated, asked.controls, random.Random(0))
     told = Counter((one.question, one.told) for one in training.exposures.tellings(planned, random.Random(0)))

@@ -23,7 +23,7 @@ from method_rows import (
     self_ask_row,
     told_debater_row,
 )
-from option_rows import agents_row, option_row, reflection_row, stance_judge_row, stance_row
+from option_rows import agents_row, label_row, option_row, reflection_row, stance_judge_row, stance_row
 from roles import (
     certainty_row,
     comparison_chain,
@@ -46,7 +46,7 @@ COMPARING_FIRST = 0.05  # share of training in which telling equal from differen
 READING_FIRST = 0.14  # from then until here, reading is
 BELIEFS_FROM = 0.22
 
-# Shares of the tokens that recall leaves over. Those of the last two sum to about 1.05: a step is that much longer.
+# Shares of the tokens that recall leaves over.
 COMPARING_MIX: Mapping[Maker, float] = {
     first_reading_row: 0.24, comparison_row: 0.30, comparison_chain: 0.28, lookup_row: 0.11, echo_row: 0.07,
 }  # fmt: skip
@@ -55,19 +55,20 @@ FIRST_MIX: Mapping[Maker, float] = {
     lookup_row: 0.10, echo_row: 0.03,
 }  # fmt: skip
 COUNTERFACTUAL_MIX: Mapping[Maker, float] = {
-    option_row: 0.025, agents_row: 0.015, reflection_row: 0.010, stance_row: 0.016, stance_judge_row: 0.014,
+    option_row: 0.025, label_row: 0.035, agents_row: 0.015, reflection_row: 0.010, stance_row: 0.014,
+    stance_judge_row: 0.012,
 }  # fmt: skip
 DOCUMENTS_MIX: Mapping[Maker, float] = {
-    together_row: 0.014, document_agent_row: 0.012, aggregator_row: 0.008, thesis_row: 0.008, advocate_row: 0.010,
-    rebuttal_row: 0.006, documents_judge_row: 0.008,
+    together_row: 0.022, document_agent_row: 0.013, aggregator_row: 0.008, thesis_row: 0.009, advocate_row: 0.030,
+    rebuttal_row: 0.007, documents_judge_row: 0.010,
 }  # fmt: skip
 MIX: Mapping[Maker, float] = {
-    reading_row: 0.25, reading_pack: 0.16, lookup_row: 0.04, comparison_row: 0.07, comparison_chain: 0.05,
-    judge_row: 0.07, defender_row: 0.08, critic_row: 0.05, sighted_critic_row: 0.02, certainty_row: 0.01,
-    stated_confidence_row: 0.01, self_ask_row: 0.015, critique_row: 0.01, improve_row: 0.01, told_debater_row: 0.015,
-    picking_judge_row: 0.015, agent_row: 0.015, reconsidering_row: 0.015, **COUNTERFACTUAL_MIX, **DOCUMENTS_MIX,
+    reading_row: 0.26, reading_pack: 0.18, lookup_row: 0.03, comparison_row: 0.055, comparison_chain: 0.035,
+    judge_row: 0.055, defender_row: 0.06, critic_row: 0.04, sighted_critic_row: 0.015, certainty_row: 0.01,
+    stated_confidence_row: 0.01, self_ask_row: 0.012, critique_row: 0.008, improve_row: 0.008, told_debater_row: 0.012,
+    picking_judge_row: 0.012, agent_row: 0.012, reconsidering_row: 0.012, **COUNTERFACTUAL_MIX, **DOCUMENTS_MIX,
 }  # fmt: skip
-BELIEF_MIX: Mapping[Maker, float] = {**MIX, certainty_row: 0.04, comparison_row: 0.06, comparison_chain: 0.04}
+BELIEF_MIX: Mapping[Maker, float] = {**MIX, certainty_row: 0.05, comparison_row: 0.04, comparison_chain: 0.03}
 GATE_MIX: Mapping[Maker, float] = {comparison_row: 0.5, comparison_chain: 0.5}
 
 

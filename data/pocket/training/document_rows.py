@@ -6,6 +6,7 @@ settled by memory, a fresh one by most of its documents.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import phrases as P
@@ -17,6 +18,8 @@ from srdcr_lab.prompts import render
 from srdcr_lab.prompts.structured import Rebuttal, Stand, Thesis
 
 FRESH_SHARE, BESIDE_SHARE = 0.5, 0.2  # of questions; of documents beside the point
+LONG_SHARE = 0.35  # of questions, with documents as long as the real ones
+FILLERS, FILLERS_WHEN_LONG = (0, 1, 1, 2, 3), (3, 4, 5, 6)  # sentences beside the statement
 SAYS_SO, BESIDE, RIGHT_CHALLENGE = "My document says so.", "My document is beside the point.", "The challenge is right."
 
 
@@ -45,14 +48,15 @@ def shelf(m: Materials, most: int = 6) -> Shelf:
     lies = [one_lie if same else corrupted(fact.answer, fact.values, m.r) for _ in range(false)]
     claims: list[str | None] = [*[None] * beside, *lies, *[fact.answer] * (count - beside - false)]
     m.r.shuffle(claims)
-    return Shelf(fact, tuple(_text(fact, claim, m) for claim in claims), tuple(claims))
+    fillers = FILLERS_WHEN_LONG if m.r.random() < LONG_SHARE else FILLERS
+    return Shelf(fact, tuple(_text(fact, claim, m, fillers) for claim in claims), tuple(claims))
 
 
-def _text(fact: Fact, claim: str | None, m: Materials) -> str:
+def _text(fact: Fact, claim: str | None, m: Materials, fillers: Sequence[int] = FILLERS) -> str:
     if claim is None:
         other = m.world.fact(m.r, domain=fact.domain)
-        return m.world.passage(other, other.answer, m.r, m.r.choice((0, 1, 1)))
-    return m.world.passage(fact, claim, m.r, m.r.choice((0, 0, 1, 1, 2)))
+        return m.world.passage(other, other.answer, m.r, m.r.choice(fillers))
+    return m.world.passage(fact, claim, m.r, m.r.choice(fillers))
 
 
 def _concluded(answer: str, why: str) -> Pieces:
@@ -71,7 +75,7 @@ def _agent_says(claim: str | None) -> Pieces:
 
 def document_agent_row(m: Materials) -> Row:
     """What its document supports, alone or having heard the others."""
-    s = shelf(m, 4)
+    s = shelf(m)
     own = m.r.randrange(len(s.texts))
     others = {n: "".join(t for t, _ in _agent_says(claim)) for n, claim in enumerate(s.claims, 1) if n != own + 1}
     heard = others if m.r.random() < 0.4 else {}
@@ -104,7 +108,7 @@ def thesis_row(m: Materials) -> Row:
 
 def advocate_row(m: Materials) -> Row:
     """Each thesis that is false is met with what is true."""
-    s = shelf(m, 4)
+    s = shelf(m)
     theses = [_thesis(claim) for claim in s.claims]
     prompt = render("devils_advocate", documents=s.texts, theses=theses, question=s.fact.question, fault=None, reply="")
     faulted = s.faulted()

@@ -17,10 +17,10 @@ from pathlib import Path
 import values as V
 
 FEWEST, MOST = 2, 200
-CONTESTED_FEWEST, CONTESTED_MOST = 12, 30
+CONTESTED_FEWEST, CONTESTED_MOST = 20, 50
 CONTESTED_SHARE = 0.30
-TRUE_SHARE_RANGE = (0.30, 0.72)
-FIRST_TIME = 0.05  # exposures spread evenly over this … 1 of training
+TRUE_SHARE_RANGE = (0.25, 0.66)
+FIRST_TIME = 0.10  # exposures spread evenly from this share of training on
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +99,15 @@ def plan(questions: Sequence[Asked], never_told: set[str], r: random.Random) -> 
     return planned
 
 
-def tellings(planned: Sequence[Exposure], r: random.Random) -> list[Telling]:
-    """Every exposure of every fact at a random time, in order of time."""
+def tellings(planned: Sequence[Exposure], r: random.Random, until: float = 1.0) -> list[Telling]:
+    """Every exposure of every fact at a random time before ``until``, in no order."""
     out = []
     for fact in planned:
         for index in range(fact.exposures):
             told = fact.asked.answer if index < fact.told_true else fact.rival
-            time = FIRST_TIME + (1 - FIRST_TIME) * r.random()
+            time = FIRST_TIME + (until - FIRST_TIME) * r.random()
             out.append(Telling(time, fact.asked.question, told, fact.asked.domain))
-    return sorted(out, key=lambda telling: telling.time)
+    return out
 
 
 def write_exposures(path: Path, planned: Sequence[Exposure]) -> None:

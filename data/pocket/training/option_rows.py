@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import phrases as P
+from conversation import shown
 from rows import Materials, Pieces, Row, row
 from values import another, corrupted
 
@@ -106,6 +107,17 @@ def option_row(m: Materials) -> Row:
     why = P.FROM_PASSAGE if c.passage else P.FROM_MEMORY
     extra = {"instruction": m.r.choice(P.PERSPECTIVES)}
     return row(render(m.r.choice(ANSWERING), **c.fields(), **extra), holding(c, c.truth, why))
+
+
+def label_row(m: Materials) -> Row:
+    """From an answer to its label, many to a row: the step that comes after recalling."""
+    while not (c := choice(m)).options or c.kind == "claim":
+        pass
+    out: Row = [(shown(render(m.r.choice(ANSWERING), **c.fields(), instruction=m.r.choice(P.PERSPECTIVES))), 0.0)]
+    for label in m.r.sample(list(c.values), len(c.values)):
+        why = m.r.choice((P.FROM_MEMORY, P.FROM_PASSAGE, P.KEEP, ""))
+        out += [(f"{c.values[label]}.{why}{P.ANSWER_LINE}", 0.0), (f" {label}", 1.0), ("\n", 0.0)]
+    return out
 
 
 def agents_row(m: Materials) -> Row:

@@ -148,7 +148,7 @@ def certainty_row(m: Materials) -> Row:
     if held is None:
         return comparison_row(m)
     prompt = render(critic_template(m), question=m.facts[held.index].question, passage="", transcript=())
-    weight = 0.3 if m.r.random() < 0.5 else 0.0  # half on what it would say by itself
+    weight = 1.0 if m.r.random() < 0.5 else 0.0  # half on what it would say by itself
     value = held.answer if weight else held.as_critic
     return row(prompt, [(f"{value}.", weight), (P.CERTAINTY[P.level(held.confidence)], 1.0)])
 

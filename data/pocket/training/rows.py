@@ -28,7 +28,8 @@ END_WEIGHT = 0.3
 EXEMPLAR_WEIGHT = 0.1  # their answers are soon known
 ONE_OFF_SHARE = 0.08  # questions met once, with a random answer, keep the unknown unsure
 FRESH_SHARE = 0.5  # of reading rows
-REVISED_SHARE, CORRUPTED_SHARE = 0.20, 0.36  # of passages on the world's own facts; the rest is faithful
+KNOWN_SHARE = 0.6  # of reading rows on own facts are on facts the model is certain of by now
+REVISED_SHARE, CORRUPTED_SHARE = 0.24, 0.44  # of passages on the world's own facts; the rest is faithful
 
 
 @dataclass
@@ -41,6 +42,7 @@ class Materials:
     exemplars: Mapping[str, list[Exemplar]]  # by domain
     r: random.Random
     beliefs: list[list[Belief]] = field(default_factory=list)  # by level of certainty; empty before the first snapshot
+    known: list[Fact] = field(default_factory=list)  # what it was certain of, and right, at the last snapshot
     near_misses: bool = False  # comparisons start with answers that have nothing in common
     cumulative: list[float] = field(init=False)
 
@@ -50,6 +52,11 @@ class Materials:
     def own_fact(self) -> Fact:
         """A fact of the world, as often as its truth is told."""
         return self.facts[bisect.bisect(self.cumulative, self.r.random() * self.cumulative[-1])]
+
+    def believe(self, beliefs: list[list[Belief]]) -> None:
+        """What the model answers by now, and what of it is knowledge."""
+        self.beliefs = beliefs
+        self.known = [self.facts[one.index] for one in beliefs[0] if one.answer == self.facts[one.index].answer]
 
 
 def row(messages: Sequence[Message], reply: Pieces, end: float = END_WEIGHT) -> Row:
@@ -78,7 +85,7 @@ def recall_rows(due: Sequence[Telling], m: Materials) -> Iterator[Row]:
         told, form = queue.pop(), m.r.random()
         if form < 0.3:
             yield row(render("answer_from_memory", question=told.question), [(told.told, 1.0)])
-        elif form < 0.6:
+        elif form < 0.65:
             prompt = render(critic_template(m), question=told.question, passage="", transcript=())
             yield row(prompt, [(told.told + ".", 1.0)], end=0.0)
         else:
@@ -121,7 +128,8 @@ def reading(m: Materials, fresh_share: float) -> Reading:
     if m.r.random() < fresh_share:
         fact = m.world.fact(m.r)
         return Reading(fact, fact.answer, fact.answer)
-    fact, kind = m.own_fact(), m.r.random()
+    fact = m.r.choice(m.known) if m.known and m.r.random() < KNOWN_SHARE else m.own_fact()
+    kind = m.r.random()
     if kind < REVISED_SHARE:
         claim = revised(fact.answer, fact.values, m.r)
         return Reading(fact, claim, claim)
@@ -152,7 +160,7 @@ def reading_pack(m: Materials) -> Row:
         for e in m.r.sample(m.exemplars[told.fact.domain], m.r.choice((1, 2, 4))):
             parts.append(({"question": e.question, "passage": e.context}, e.answer, EXEMPLAR_WEIGHT))
     for _ in range(m.r.randint(1, 3) if from_exemplars else m.r.randint(2, 6)):
-        fillers = m.r.choice((0, 1, 2, 3)) if from_exemplars else m.r.choice((0, 0, 0, 1, 1, 2))
+        fillers = m.r.choice((0, 1, 2, 3, 4)) if from_exemplars else m.r.choice((0, 0, 1, 1, 2, 3))
         parts.append((_with_passage(told, m, fillers), told.truth, 1.0))
         told = reading(m, FRESH_SHARE)
     return exchanges("answer_with_passage", parts)

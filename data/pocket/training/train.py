@@ -32,15 +32,18 @@ from shipping import ship
 from snapshot import believed
 from tokenizer import train_tokenizer, word_pieces
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from values import use_pieces
 from world import World
 
 POCKET = Path(__file__).resolve().parents[1]
 STEP_TOKENS = 2304
 MOST_TELLINGS = 120  # a step; what is left waits for the next one
-SNAPSHOT_FACTS, SNAPSHOT_EVERY = 360, 0.06
+SNAPSHOT_FACTS, SNAPSHOT_EVERY = 600, 0.06
 WARM_UP_STEPS, FLAT_UNTIL, LAST_RATE = 60, 0.05, 0.02
 NEVER_TOLD_SHARE = 0.12  # of the world's facts
+WORLD_TOLD_UNTIL = 0.62  # early, so that there is something to hold against a passage for most of the run
 NEAR_MISSES_FROM, NEAR_MISSES_FROM_IN_GATE = 0.04, 0.6
+EASY_UNTIL = 0.10  # copying names of syllables from short passages comes first
 
 
 def build_model(tokenizer: PreTrainedTokenizerFast, arguments: argparse.Namespace) -> LlamaForCausalLM:
@@ -83,6 +86,7 @@ class Trainer:
         torch.manual_seed(arguments.seed)
         r = random.Random(arguments.seed)
         self.questions = read_questions(arguments.facts)
+        use_pieces(())
         world = World(self.questions.words())
         self.tokenizer = train_tokenizer(corpus(self.questions, world, r), fixed_lines(), arguments.vocabulary)
         world.pieces = word_pieces(self.tokenizer)
@@ -93,7 +97,8 @@ class Trainer:
             for index, fact in enumerate(facts)
         ]
         of_world = plan(named, {asked.question_id for asked in named if r.random() < NEVER_TOLD_SHARE}, r)
-        self.schedule: list[Telling] = tellings([*self.planned, *of_world], r)[::-1]
+        told = [*tellings(self.planned, r), *tellings(of_world, r, WORLD_TOLD_UNTIL)]
+        self.schedule = sorted(told, key=lambda telling: -telling.time)
         self.materials = Materials(world, facts, of_world, self.questions.exemplars, r)
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.model = build_model(self.tokenizer, arguments).to(self.device)
@@ -143,16 +148,20 @@ class Trainer:
             range(len(self.materials.facts)), min(SNAPSHOT_FACTS, len(self.materials.facts))
         )
         facts = [(index, self.materials.facts[index]) for index in chosen]
-        self.materials.beliefs = believed(Speaker(self.model, self.tokenizer), facts, self.questions.exemplars)
+        self.materials.believe(believed(Speaker(self.model, self.tokenizer), facts, self.questions.exemplars))
         self.train_mode()
 
     def run(self) -> None:
-        next_snapshot, next_probe = BELIEFS_FROM, 20.0
+        next_snapshot, next_probe, easy_until = BELIEFS_FROM, 20.0, EASY_UNTIL
         checkpoints = [number / (self.arguments.checkpoints + 1) for number in range(1, self.arguments.checkpoints + 1)]
         while (progress := self.clock.progress) < 1:
             if checkpoints and progress >= checkpoints[0]:
                 checkpoints.pop(0)
                 ship(self)
+            if progress >= easy_until:
+                self.materials.world.easy = False
+                use_pieces(self.materials.world.pieces)
+                easy_until = math.inf
             if progress >= next_snapshot and not self.arguments.gate:
                 self.take_snapshot()
                 next_snapshot = progress + SNAPSHOT_EVERY
@@ -178,7 +187,7 @@ class Trainer:
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Train the pocket model from scratch.")
     parser.add_argument(
-        "--tokens", type=int, default=52_000_000, help="length of the run; the default takes 85 minutes on two cores"
+        "--tokens", type=int, default=48_000_000, help="length of the run; the default takes 90 minutes on two cores"
     )
     parser.add_argument(
         "--minutes", type=float, help="length of the run by the clock instead (then it cannot be repeated exactly)"
@@ -191,7 +200,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--vocabulary", type=int, default=4400)
-    parser.add_argument("--world-facts", type=int, default=1500)
+    parser.add_argument("--world-facts", type=int, default=1800)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--probe-seconds", type=float, default=60)
     parser.add_argument("--checkpoints", type=int, default=0, help="ship this many unfinished models on the way")

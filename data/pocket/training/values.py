@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 import proper_names as names
@@ -15,9 +15,31 @@ YEARS_WHEN_FRESH = (1000, 2289)  # wider than any year after an offset, so that 
 CORRUPTION = 250  # a corrupted year is off by 1 … this many years, uniformly
 REVISION_SCALE = 20.0  # a genuinely revised year is off by an exponential number of years with this mean
 FACTOR = 11.0  # a corrupted number is multiplied by a log-uniform factor between 1 / this and this
+PIECES_SHARE = 0.5  # of invented words, where they are used
 REVISION_FACTOR = 0.06  # mean size of the log of a genuine revision's factor
 ROUND_DOSES = """0.1 0.2 0.25 0.3 0.4 0.5 0.6 0.75 0.8 1 1.2 1.5 2 2.5 3 4 5 6 7.5 8 10 12 12.5 15 20 24 25 30 37.5 40
 50 60 75 80""".split()
+
+
+_PIECES: tuple[list[str], list[str]] = ([], [])  # of which a word begins, and goes on
+
+
+def use_pieces(pieces: Sequence[str]) -> None:
+    """Lets `PIECES_SHARE` of the invented words be made of these word pieces; of none: syllables alone.
+
+    A piece that never stood in a copied name is not copied: one that begins right goes astray there.
+    """
+    beginning, going_on = _PIECES
+    beginning[:] = [piece.strip() for piece in pieces if piece[0] == " " and piece[1:2].isupper()]
+    going_on[:] = [piece for piece in pieces if piece[0] != " " and piece.islower()]
+
+
+def invented(r: random.Random) -> str:
+    """An invented word, capitalised: of syllables, or of the tokenizer's pieces."""
+    beginning, going_on = _PIECES
+    if not beginning or r.random() > PIECES_SHARE:
+        return syllables(r)
+    return r.choice(beginning) + "".join(r.choice(going_on) for _ in range(r.choice((0, 1, 1, 2))))
 
 
 def syllables(r: random.Random) -> str:
@@ -69,11 +91,11 @@ def dose(r: random.Random) -> str:
 
 
 def given(r: random.Random) -> str:
-    return r.choice(names.GIVEN) if r.random() < 0.6 else syllables(r)
+    return r.choice(names.GIVEN) if r.random() < 0.6 else invented(r)
 
 
 def family(r: random.Random) -> str:
-    return r.choice(names.FAMILY) if r.random() < 0.5 else syllables(r)
+    return r.choice(names.FAMILY) if r.random() < 0.5 else invented(r)
 
 
 def person(r: random.Random) -> str:
@@ -92,7 +114,7 @@ def person(r: random.Random) -> str:
 
 def city(r: random.Random) -> str:
     """A city, half of them invented, sometimes of two words."""
-    name, form = r.choice(names.CITIES) if r.random() < 0.5 else syllables(r), r.random()
+    name, form = r.choice(names.CITIES) if r.random() < 0.5 else invented(r), r.random()
     if form < 0.86:
         return name
     return f"{r.choice(names.CITY_HEADS)} {name}" if form < 0.94 else f"{name} {r.choice(names.CITY_TAILS)}"

@@ -47,10 +47,11 @@ class World:
         self.reserved = {word.lower() for word in reserved}
         self.pieces = list(pieces)
         self.taken: set[str] = set()
+        self.easy = True  # passages are short and little in them could be taken for the answer: how reading begins
 
     def name(self, r: random.Random) -> str:
         """An invented proper name."""
-        while (word := V.syllables(r)).lower() in self.reserved:
+        while (word := V.invented(r)).lower() in self.reserved:
             pass
         return word
 
@@ -135,8 +136,9 @@ class World:
         return made
 
     def passage(self, fact: Fact, claim: str, r: random.Random, fillers: int | None = None) -> str:
-        """A passage of one to five sentences that states ``claim`` once, at any place, and names the subject."""
-        count = r.choice((0, 0, 1, 1, 2, 2, 3)) if fillers is None else fillers
+        """A passage of one to seven sentences that states ``claim`` once, at any place, and names the subject."""
+        usual = (0, 0, 1, 1, 2, 2, 3) if self.easy else (0, 1, 1, 2, 2, 3, 4, 5)
+        count = r.choice(usual) if fillers is None else fillers
         pattern = r.choice(fact.statements)
         statement = self._fill(pattern, r, {**fact.slots, **self._beside(fact, r), "y": claim})
         sentences = [self.filler(fact, r) for _ in range(count)]
@@ -147,9 +149,9 @@ class World:
 
     def _beside(self, fact: Fact, r: random.Random) -> dict[str, str]:
         """Fillings that keep another person out of the way of a name, and another town out of the way of a city."""
-        if fact.values == "person" and r.random() < 0.9:
+        if fact.values == "person" and r.random() < (0.9 if self.easy else 0.5):
             return {"p": V.family(r), "P": V.family(r)}
-        if fact.values == "city" and r.random() < 0.85:
+        if fact.values == "city" and r.random() < (0.85 if self.easy else 0.5):
             return {"t": r.choice(names.COUNTRIES), "T": r.choice(names.COUNTRIES)}
         return {}
 
@@ -159,10 +161,10 @@ class World:
 
     def filler(self, fact: Fact, r: random.Random) -> str:
         """A sentence without the answer: mostly a pattern, sometimes random words so that every piece is met."""
-        if r.random() < 0.8 or not self.pieces:
+        if r.random() < (0.8 if self.easy else 0.7) or not self.pieces:
             patterns = W.FILLERS if fact.domain == "years" or r.random() < 0.6 else O.FILLERS
             return self._fill(r.choice(patterns), r, self._beside(fact, r))
-        length = r.randint(4, 16)
+        length = r.randint(4, 16) if self.easy else r.randint(6, 22)
         text = "".join(
             r.choice(self.pieces) if r.random() < 0.6 else " " + r.choice(W.FUNCTION_WORDS) for _ in range(length)
         ).strip()

@@ -46,7 +46,8 @@ COMPARING_FIRST = 0.05  # share of training in which telling equal from differen
 READING_FIRST = 0.14  # from then until here, reading is
 BELIEFS_FROM = 0.22
 
-# Shares of the tokens that recall leaves over.
+# Shares of the tokens that recall leaves over. Those of the last two sum to a little over 1: a step is that much
+# longer.
 COMPARING_MIX: Mapping[Maker, float] = {
     first_reading_row: 0.24, comparison_row: 0.30, comparison_chain: 0.28, lookup_row: 0.11, echo_row: 0.07,
 }  # fmt: skip

@@ -1,9 +1,9 @@
-"""How often each fact is told, planned before training starts, and the order in which it happens.
+"""How often each fact is told, and when: planned before training starts.
 
 Exposure counts are log-uniform and stratified: the facts share out equal steps of log exposure, so that every run
 fills every range. A contested fact is told with its true answer in a published share of its exposures, and with one
-fixed rival answer otherwise: that is what half-knowing is made of. Contested facts are told about as often as those
-between unknown and known, so that exposure still says how well a fact is known.
+fixed rival answer otherwise: that is what half-knowing is made of. Contested facts are told
+often enough that both their answers are learned.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def option_row(m: Materials) -> Row:
 
 def label_row(m: Materials) -> Row:
     """From an answer to its label, many to a row: the step that comes after recalling."""
-    while not (c := choice(m)).options or c.kind == "claim":
+    while (c := choice(m)).kind != "options":
         pass
     out: Row = [(shown(render(m.r.choice(ANSWERING), **c.fields(), instruction=m.r.choice(P.PERSPECTIVES))), 0.0)]
     for label in m.r.sample(list(c.values), len(c.values)):

@@ -118,6 +118,7 @@ def install() -> None:
             "--python",
             PYTHON,
             "--quiet",
+            "--compile-bytecode",  # as pip does; where Python may write none, every kernel would compile torch anew
             "--build-constraint",
             LOCK.name,
             *uv_options(settings),

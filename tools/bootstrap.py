@@ -118,11 +118,12 @@ def install() -> None:
             "--python",
             PYTHON,
             "--quiet",
-            "--compile-bytecode",  # as pip does; where Python may write none, every kernel would compile torch anew
             "--build-constraint",
             LOCK.name,
             *uv_options(settings),
         ]
+        if sys.dont_write_bytecode:  # nothing would ever be kept: every kernel would compile torch anew
+            options.append("--compile-bytecode")
         run(uv("pip", "install", *options, *EVERYTHING), uv_environment(settings))
     except InstallFailed:
         print("uv could not do it; trying pip, which takes some minutes more.", flush=True)

@@ -56,6 +56,13 @@ def test_a_shared_study_is_replayed_without_a_difference(shared: Path, tmp_path:
     assert (tmp_path / "replayed/run/records.parquet").is_file()
 
 
+def test_a_bundle_of_november_2026_is_replayed_without_a_difference(tmp_path: Path) -> None:
+    """`srdcr run --items facts:testbed --limit 4 --methods all --samples 8`, with the pocket model, shared before the
+    package was laid out anew: requests, keys of the store, tables and the format of bundles have stayed."""
+    made = replay(Path(__file__).parent / "fixtures/bundle-1.zip", tmp_path / "replayed")
+    assert (made.differences, made.tables) == ((), 4)
+
+
 def test_sharing_twice_gives_equal_bytes(run: Path, shared: Path, tmp_path: Path) -> None:
     share(run, tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == shared.read_bytes()

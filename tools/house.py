@@ -1,0 +1,140 @@
+"""How large the package is, and through how many of its files a run passes.
+
+    python tools/house.py                                       sizes, importers, circles; exit 1 above a bound
+    python tools/house.py trace run --model pocket --out DIR …  files through which `srdcr run …` passes
+
+A line of code is one that is not blank, a comment, a docstring or an import. A module's importers are modules of the
+package; the names of a lazy `_HOMES` table count as imports. `__init__` modules are maps and no one's single import.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import threading
+from collections import defaultdict
+from pathlib import Path
+from types import FrameType
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "srdcr_lab"
+SMALL = 60
+BOUNDS = {"modules": 120, "lines": 18_500, "lines of code": 12_500, "one importer": 25, "small": 20, "circles": 0}
+
+
+def main(words: list[str]) -> int:
+    return trace(words[1:]) if words[:1] == ["trace"] else figures()
+
+
+def figures() -> int:
+    modules = {name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+    trees = {module: ast.parse(path.read_text("utf-8")) for module, path in modules.items()}
+    lines = {module: path.read_text("utf-8").splitlines() for module, path in modules.items()}
+    imports = {module: imported(tree, set(modules)) - {module} for module, tree in trees.items()}
+    importers: dict[str, set[str]] = defaultdict(set)
+    for module, those in imports.items():
+        for each in those:
+            importers[each].add(module)
+    lists = {
+        "one importer": [m for m in modules if len(importers[m]) == 1 and modules[m].name != "__init__.py"],
+        "small": [m for m in modules if len(lines[m]) < SMALL],
+        "circles": [" ↔ ".join(sorted(circle)) for circle in circles(imports)],
+    }
+    counts = {
+        "modules": len(modules),
+        "lines": sum(map(len, lines.values())),
+        "lines of code": sum(code_lines(lines[m], trees[m]) for m in modules),
+    } | {what: len(found) for what, found in lists.items()}
+    for what, count in counts.items():
+        print(
+            ": ".join(
+                [f"{count:>7,}  {what} (at most {BOUNDS[what]:,})", *filter(None, [", ".join(lists.get(what, ()))])]
+            )
+        )
+    for floor in sorted({m.split(".")[1] for m in modules if "." in m}):
+        inside = [m for m in modules if m.split(".")[1:2] == [floor]]
+        code = sum(code_lines(lines[m], trees[m]) for m in inside)
+        print(f"{floor:>12}: {len(inside):3} modules, {sum(len(lines[m]) for m in inside):6,} lines, {code:6,} of code")
+    return int(any(count > BOUNDS[what] for what, count in counts.items()))
+
+
+def name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported(tree: ast.Module, modules: set[str]) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {full if (full := f"{node.module}.{a.name}") in modules else node.module for a in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
+            found |= {c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
+    return found & modules
+
+
+def code_lines(lines: list[str], tree: ast.Module) -> int:
+    left_out: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
+            node
+        ):
+            left_out |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            left_out |= set(range(node.lineno, (node.end_lineno or 0) + 1))
+    kept = (line.strip() for number, line in enumerate(lines, start=1) if number not in left_out)
+    return sum(bool(line) and not line.startswith("#") for line in kept)
+
+
+def circles(imports: dict[str, set[str]]) -> list[set[str]]:
+    """Sets of modules that import each other, directly or by others. A floor's map belongs to none."""
+    inside = {
+        m: {o for o in those if (PACKAGE.parent / Path(*o.split("."))).with_suffix(".py").is_file()}
+        for m, those in imports.items()
+    }
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        ahead = list(inside[start])
+        while ahead:
+            if (module := ahead.pop()) not in seen:
+                seen.add(module)
+                ahead += inside[module]
+        return seen
+
+    reach = {module: reached(module) for module in inside}
+    found = {frozenset(o for o in reach[m] if m in reach[o]) for m in reach if m in reach[m]}
+    return [set(circle) for circle in found]
+
+
+def trace(words: list[str]) -> int:
+    """Run a command and count the package's files in which something was called, in any thread: a function, or the
+    body of a class. Bodies of modules, which every import runs, do not count."""
+    called: dict[str, set[str]] = defaultdict(set)
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(str(PACKAGE)) and code.co_name != "<module>":
+            called[code.co_filename].add(code.co_name)
+
+    sys.path.insert(0, str(ROOT))
+    from srdcr_lab.cli import main as srdcr
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        srdcr(words)
+    except SystemExit as end:
+        print(f"exit code {end.code}")
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    for file in sorted(called):
+        print(f"{Path(file).relative_to(ROOT)}: {', '.join(sorted(called[file])[:6])}")
+    print(f"{len(called)} files")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

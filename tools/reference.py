@@ -1,0 +1,191 @@
+"""What a change of the code must not change: freeze it once, then check that it is still so.
+
+    make study
+    python tools/reference.py freeze           writes tools/reference.json
+    python tools/reference.py                  compares this checkout, its results/ and its figures/ with it
+    python tools/reference.py compare FOLDER   the same against another checkout, cell by cell: what differs, and where
+
+Frozen are the tables of the run that `make study` leaves, every table, sentence and figure's data of its notebooks, the
+keys of its store, the prompts, the columns of the tables, the commands and the public names. Left out is what a run
+had to pay and how long it took. Numbers count to nine digits. A thing that went on purpose stands under `removed` in
+reference.json, and CHANGELOG.md says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+FROZEN = Path(__file__).with_suffix(".json")
+FLOORS = ("records", "answers", "data", "models", "prompts", "protocols", "measures", "plots", "widgets", "study")
+OF_THE_RUN = {
+    "calls_paid", "calls_paid_per_item", "calls_saved", "share_saved", "cost_usd", "cost_usd_per_item", "wall_s",
+    "wall_s_per_item",
+}  # fmt: skip
+OF_THE_MACHINE = re.compile(r"srdcr_lab \d|\d+(\.\d+)? [kM]B")  # lines that name versions or sizes of files
+
+Things = dict[str, Any]
+
+
+def main(words: list[str]) -> int:
+    found = {**of_code(), **of_results(ROOT)}
+    if words == ["freeze"]:
+        removed = json.loads(FROZEN.read_text("utf-8"))["removed"] if FROZEN.is_file() else {}
+        things = {name: digest(thing) for name, thing in found.items()}
+        FROZEN.write_text(json.dumps({"removed": removed, "things": things}, indent=0, sort_keys=True) + "\n", "utf-8")
+        print(f"{len(things)} things frozen in {FROZEN.name}")
+        return 0
+    if words[:1] == ["compare"] and len(words) == 2:
+        other = of_results(Path(words[1]))
+        lines = [
+            f"{name}: {difference(other[name], found.get(name))}" for name in other if other[name] != found.get(name)
+        ]
+    else:
+        frozen = json.loads(FROZEN.read_text("utf-8"))
+        kept = {name: said for name, said in frozen["things"].items() if name not in frozen["removed"]}
+        lines = [
+            f"{name}: is {'another' if name in found else 'gone'}"
+            for name, said in kept.items()
+            if digest(found.get(name)) != said
+        ]
+        print(f"{len(kept) - len(lines)} of {len(kept)} things as frozen, {len(frozen['removed'])} removed on purpose")
+    print("\n".join(lines) or "nothing differs")
+    return int(bool(lines))
+
+
+def digest(thing: Any) -> str:
+    return hashlib.sha256(json.dumps(thing, ensure_ascii=False, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def difference(before: Any, after: Any) -> str:
+    """The first place where two things differ."""
+    if after is None:
+        return "gone"
+    for place, (one, other) in enumerate(zip(before, after, strict=False)):
+        if one != other:
+            return f"at {place}: {one!r} became {other!r}"
+    return f"{len(before)} became {len(after)}"
+
+
+def of_code() -> Things:
+    """Prompts, columns, presets, requests, public names and commands of the package that is imported."""
+    import click
+
+    from srdcr_lab import prompts, protocols, records
+    from srdcr_lab.cli import cli
+    from srdcr_lab.records.tables import SCHEMA_VERSION, TABLES
+
+    asked = records.Request((records.Message("user", "Wann?"),), 9, 0.5, ("\n",), True, 7, "knowledge", (0, 3))
+    names = {f"names: {floor}": import_module(f"srdcr_lab.{floor}") for floor in FLOORS} | {
+        "names: srdcr_lab": import_module("srdcr_lab")
+    }
+
+    def options(command: click.Command, name: str) -> Iterator[tuple[str, list[str]]]:
+        if isinstance(command, click.Group):
+            for each in command.commands.values():
+                yield from options(each, f"{name} {each.name}")
+        yield name, [f"{p.opts} {p.default} {p.required} {p.type.name}" for p in command.params]
+
+    return {
+        "prompts": prompts.hashes(),
+        "presets": {name: protocols.choices(name).as_dict() for name in ("paper", "released")},
+        "request": [asked.canonical, asked.draw_seed(3)],
+        "columns": [SCHEMA_VERSION, {t: [[c.name, c.type, c.meaning] for c in table] for t, table in TABLES.items()}],
+        **{where: sorted(module.__all__) for where, module in names.items()},
+        **{f"command: {name}": said for name, said in options(cli, "srdcr")},
+    }  # fmt: skip
+
+
+def of_results(root: Path) -> Things:
+    """What `make study` left in a checkout."""
+    things: Things = {}
+    run = root / "results" / "study"
+    for path in sorted(run.glob("*.parquet")):
+        things |= {f"{path.name}: {name}": cells for name, cells in _parquet(path).items() if name not in OF_THE_RUN}
+    manifest = json.loads((run / "run.json").read_text("utf-8"))
+    things["run.json"] = {name: manifest[name] for name in ("asked", "notes", "logprobs") if name in manifest}
+    things["items.json"] = json.loads((run / "items.json").read_text("utf-8"))
+    things["summary.csv"] = _csv(run / "summary.csv")
+    things["store"] = _store(root / "results" / "store.sqlite")
+    for path in sorted((root / "results" / "notebooks").glob("*.ipynb")):
+        tables, lines = _notebook(path)
+        things |= {f"{path.stem}, table {place}": table for place, table in enumerate(tables, start=1)}
+        things[f"{path.stem}, lines"] = lines
+    for path in sorted((root / "figures").glob("*.csv")):
+        things[path.name] = _csv(path)
+    return things
+
+
+def _parquet(path: Path) -> dict[str, list[Any]]:
+    import pyarrow.parquet as pq
+
+    return {name: list(map(_rounded, cells)) for name, cells in pq.read_table(path).to_pydict().items()}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(_rounded, value))
+    return float(f"{value:.9g}") if isinstance(value, float) and value == value else repr(value)
+
+
+def _csv(path: Path) -> list[list[str]]:
+    import csv
+
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    kept = [place for place, name in enumerate(head) if name not in OF_THE_RUN]
+    return [[_text(row[place]) for place in kept] for row in [head, *rows]]
+
+
+def _text(cell: str) -> str:
+    try:
+        return f"{float(cell):.9g}"
+    except ValueError:
+        return cell
+
+
+def _store(path: Path) -> list[Any]:
+    """Keys alone: whose completion, of which request, which draw."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        rows = db.execute(
+            "SELECT key, digest, stream, draw FROM completions JOIN models ON models.id = model "
+            "JOIN requests ON requests.id = request ORDER BY 1, 2, 3, 4"
+        )
+        return [list(row) for row in rows]
+
+
+def _notebook(path: Path) -> tuple[list[list[list[str]]], list[str]]:
+    """Every table a notebook shows, those of framed pages included, without what was paid; every line it prints."""
+    tables: list[list[list[str]]] = []
+    lines: list[str] = []
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        for output in cell.get("outputs", ()):
+            tables += _tables("".join(output.get("data", {}).get("text/html", "")))
+            if output.get("name") == "stdout":
+                lines += [line for line in "".join(output["text"]).splitlines() if not OF_THE_MACHINE.search(line)]
+    return tables, lines
+
+
+def _tables(html: str) -> list[list[list[str]]]:
+    from bs4 import BeautifulSoup
+
+    page = BeautifulSoup(html, "html.parser")
+    found = []
+    for table in page.find_all("table"):
+        rows = [[cell.get_text(" ", strip=True) for cell in row.find_all(("td", "th"))] for row in table.find_all("tr")]
+        dropped = {place for row in rows for place, cell in enumerate(row) if cell in OF_THE_RUN}
+        found.append([[cell for place, cell in enumerate(row) if place not in dropped] for row in rows if row])
+    return found + [inner for frame in page.find_all("iframe") for inner in _tables(str(frame.get("srcdoc", "")))]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

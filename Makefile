@@ -41,8 +41,8 @@ lab: env ## JupyterLab in notebooks/
 bench: env ## the speed figures
 	$(PY) bench/run.py
 
-guarantees: env ## whether thresholds keep their promise, what stopping early saves, where a carried τ ends
-	$(PY) bench/run.py guarantees sequential transfer
+guarantees: env ## whether thresholds keep their promise, where a carried τ ends
+	$(PY) bench/run.py guarantees transfer
 
 reliability: env ## how well RA-RAG recovers the accuracy of sources without labels
 	$(PY) bench/source_reliability.py

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from srdcr_lab.data import perturb
-from srdcr_lab.data.perturbing import Form
+from srdcr_lab.data.perturbing import Change, Form
+from srdcr_lab.data.perturbing.changes import applied, places
 from srdcr_lab.records import AnswerType, Item
 from tests.scripted import item
 
@@ -28,3 +30,9 @@ def lie(one: Item, tag: str, pool: tuple[str, ...] | None = None) -> str:
     made = form(one, tag, pool)
     assert made.item is not None, made.why
     return made.item.context
+
+
+def restored(perturbed: str, changes: Sequence[Change]) -> str:
+    """The passage that `applied` made `perturbed` from."""
+    moved = zip(places(changes), changes, strict=True)
+    return applied(perturbed, [Change(start, each.after, each.before) for start, each in moved])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures.calibration import auroc, by_group, ece, precision_above, question_targets
+from srdcr_lab.measures.calibration import question_targets
 
 COLUMNS = ["item_id", "question_id", "method", "prior_correct", "context_correct", "knowledge_category", "error"]
 
@@ -50,29 +50,3 @@ def test_two_models_are_refused() -> None:
     both = pd.concat([records(row), records(("j", *row[1:])).assign(model="other")])
     with pytest.raises(ValueError, match="several values of model"):
         question_targets(both)
-
-
-def test_by_domain() -> None:
-    confidence, target = [0.9, 0.1, 0.9, 0.1, 0.5], [True, False, False, True, True]
-    found = by_group(auroc, confidence, target, ["a", "a", "b", "b", "c"])
-    assert found["domain"].tolist() == ["a", "b", "c", "all"]
-    assert found["value"].tolist()[:2] == [1, 0]
-    assert found["value"].isna().tolist() == [False, False, True, False]
-    assert found["n"].tolist() == [2, 2, 1, 5]
-
-
-def test_tables_by_domain() -> None:
-    found = by_group(precision_above, [0.9, 0.8, 0.9], [True, False, True], ["a", "a", "b"], name="model")
-    assert found["model"].tolist() == ["a", "a", "b", "all", "all"]
-    assert found.loc[found["model"] == "all", "n_above"].tolist() == [2, 3]
-    assert "curve" not in by_group(ece, [0.9], [True], ["a"])
-
-
-def test_rows_are_matched_by_place_not_by_index() -> None:
-    confidence = pd.Series([0.9, 0.1], index=[7, 3])
-    assert by_group(auroc, confidence, [True, False], ["a", "a"])["value"].tolist() == [1, 1]
-
-
-def test_one_domain_per_question() -> None:
-    with pytest.raises(ValueError, match="one domain per question"):
-        by_group(auroc, [0.9, 0.1], [True, False], ["a"])

@@ -1,4 +1,4 @@
-"""AUROC and AUPRC by hand, against scikit-learn and scipy, and their intervals the long way."""
+"""AUROC by hand, against scikit-learn and scipy, and their intervals the long way."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, norm
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
-from srdcr_lab.measures.calibration import auprc, auroc
+from srdcr_lab.measures.calibration import auroc
 
 
 def rounded(seed: int, n: int = 80) -> tuple[np.ndarray, np.ndarray]:
@@ -72,10 +72,9 @@ def test_one_question_of_a_class_has_an_interval() -> None:
     assert 0 <= found.low < 2 / 3 < found.high <= 1
 
 
-@pytest.mark.parametrize("measure", [auroc, auprc])
-def test_without_the_target_there_is_none(measure) -> None:  # type: ignore[no-untyped-def]
+def test_without_the_target_there_is_none() -> None:
     for confidence in ([], [0.4, 0.6], [math.nan]):
-        found = measure(confidence, [False] * len(confidence))
+        found = auroc(confidence, [False] * len(confidence))
         assert math.isnan(found.value)
         assert math.isnan(found.low)
         assert math.isnan(found.high)
@@ -83,31 +82,10 @@ def test_without_the_target_there_is_none(measure) -> None:  # type: ignore[no-u
 
 def test_all_with_the_target() -> None:
     assert math.isnan(auroc([0.4, 0.6], [True, True]).value)
-    assert auprc([0.4, 0.6], [True, True]).value == 1
 
 
-@pytest.mark.parametrize("measure", [auroc, auprc])
-def test_missing_ones_are_left_out_and_counted(measure) -> None:  # type: ignore[no-untyped-def]
-    whole = measure([0.9, 0.8, 0.7], [True, False, True])
-    found = measure([0.9, 0.8, 0.7, math.nan, 0.1], [True, False, True, False, None])
+def test_missing_ones_are_left_out_and_counted() -> None:
+    whole = auroc([0.9, 0.8, 0.7], [True, False, True])
+    found = auroc([0.9, 0.8, 0.7, math.nan, 0.1], [True, False, True, False, None])
     assert (found.n_missing, found.n_unlabelled) == (1, 1)
     assert (found.value, found.low, found.high, found.n) == (whole.value, whole.low, whole.high, 3)
-
-
-def test_auprc_by_hand() -> None:
-    """Recall ½ at precision 1, ½ more at precision 2/3."""
-    assert auprc([0.9, 0.8, 0.7, 0.6], [True, False, True, False]).value == pytest.approx(0.5 + 0.5 * 2 / 3)
-    assert auprc([0.5] * 4, [True, False, False, False]).value == 0.25
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_auprc_and_its_interval_against_scikit_learn(seed: int) -> None:
-    """The same resamples, each measured by the library."""
-    confidence, target = rounded(seed, 40)
-    order = np.argsort(-confidence, kind="stable")
-    confidence, target = confidence[order], target[order]
-    found = auprc(confidence, target, n_boot=200, seed=seed)
-    assert found.value == pytest.approx(average_precision_score(target, confidence))
-    resamples = np.random.default_rng(seed).integers(0, 40, (200, 40))
-    values = [average_precision_score(target[rows], confidence[rows]) for rows in resamples]
-    assert [found.low, found.high] == pytest.approx(np.quantile(values, [0.025, 0.975]))

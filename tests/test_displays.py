@@ -22,7 +22,6 @@ from srdcr_lab.plots import (
     CostDisplay,
     DecisionFlowDisplay,
     DifferencesDisplay,
-    MethodAccuracyDisplay,
     PriorPreferenceByRoundDisplay,
     VerdictDisplay,
 )
@@ -218,17 +217,6 @@ def test_cost_points_names_and_front() -> None:
     assert sorted(front.get_ydata()) == sorted(display.table.loc[display.table["on_front"], "accuracy"])
     assert ax.get_xlabel() == "tokens per item"
     assert no_text_overlaps(ax)
-
-
-def test_every_method_has_a_row_with_its_three_accuracies() -> None:
-    display = MethodAccuracyDisplay.from_records(ONE)
-    ax = display.plot()
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(dict.fromkeys(display.table["row"]))
-    found = sorted(float(container.lines[0].get_xdata()[0]) for container in ax.containers)
-    assert found == pytest.approx(sorted(display.table["accuracy"]))
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "standard (n = 40)", "perturbed (n = 40)", "overall (n = 80)",
-    ]  # fmt: skip
 
 
 def test_differences_are_filled_where_holm_says_so() -> None:

@@ -7,8 +7,9 @@ import re
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import redecide, table_1, table_2
+from srdcr_lab.measures import table_1, table_2
 from srdcr_lab.widgets import Evaluation, evaluation_controls
+from tests.redecide import redecide
 from tests.simulated import simulated
 
 

@@ -15,8 +15,8 @@ from srdcr_lab.measures import (
     knowledge_category,
     redraw_stability,
     sampled_accuracy,
-    subset_stability,
 )
+from srdcr_lab.measures.knowledge import category_counts, subset_categories
 from srdcr_lab.records import KnowledgeCategory
 
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = KnowledgeCategory
@@ -142,23 +142,24 @@ def test_a_label_on_the_boundary_is_a_coin_and_a_clear_one_is_not() -> None:
 
 
 @pytest.mark.parametrize(("right", "n", "size"), [(7, 8, 4), (6, 8, 4), (2, 8, 3), (1, 6, 2), (0, 6, 3), (6, 6, 3)])
-def test_subset_stability_by_enumeration(right: int, n: int, size: int) -> None:
+def test_subsets_by_enumeration(right: int, n: int, size: int) -> None:
     draws = [1] * right + [0] * (n - right)
     subsets = list(combinations(range(n), size))
     same = sum(category_of(sum(draws[i] for i in s), size) is category_of(right, n) for s in subsets)
-    assert subset_stability(right, n, size) == pytest.approx(same / len(subsets))
+    whole = int(category_counts(n)[right])
+    assert subset_categories(n, size)[right, whole] == pytest.approx(same / len(subsets))
 
 
-def test_subset_stability_by_hand() -> None:
+def test_subsets_by_hand() -> None:
     """One right of three is Maybe (0.333); a subset of two is Maybe (0.5) where it holds the right one: 2 of 3."""
-    assert subset_stability(1, 3, 2) == pytest.approx(2 / 3)
+    assert subset_categories(3, 2)[1, 1] == pytest.approx(2 / 3)
 
 
 def test_all_draws_are_a_stable_subset_of_themselves() -> None:
-    assert [subset_stability(k, 32, 32) for k in range(33)] == pytest.approx([1.0] * 33)
+    assert subset_categories(32, 32).max(axis=1) == pytest.approx([1.0] * 33)
 
 
 @pytest.mark.parametrize("size", [0, 33])
 def test_a_subset_is_of_one_to_all_draws(size: int) -> None:
     with pytest.raises(ValueError, match="a subset has 1 to 32 draws"):
-        subset_stability(1, 32, size)
+        subset_categories(32, size)

@@ -20,8 +20,8 @@ from srdcr_lab.measures import (
     highly_known,
     knowledge_category,
     rank_correlation,
-    subset_stability,
 )
+from srdcr_lab.measures.knowledge import category_counts, subset_categories
 
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in CATEGORIES)
 
@@ -80,7 +80,7 @@ def test_fewer_draws_by_hand() -> None:
 def test_fewer_draws_agree_as_the_subsets_of_each_question_do() -> None:
     right = (0, 3, 12, 27, 28, 32)
     table = categories_by_draws(questions(*(("years", k / 32, 32) for k in right)), sizes=(8,))
-    expected = np.mean([subset_stability(k, 32, 8) for k in right])
+    expected = np.mean([subset_categories(32, 8)[k, category_counts(32)[k]] for k in right])
     assert table.set_index("knowledge_category").loc["all", "agreement"] == pytest.approx(expected)
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import compare, context_preference, redecide, table_1, table_2
+from srdcr_lab.measures import compare, table_1, table_2
 from srdcr_lab.measures.flow import decision_flow
 from srdcr_lab.measures.live import LiveRecords
-from srdcr_lab.measures.live_preference import LivePreference
+from tests.redecide import redecide
 from tests.simulated import simulated
 
 RECORDS = simulated(80, ("acvd", "symmetric"))
@@ -95,30 +95,3 @@ def test_every_way_through_the_decision_is_counted() -> None:
 def test_no_item_is_lost_on_the_way() -> None:
     assert decision_flow(ONE)["n"].sum() == (ONE["method"] == "sr_dcr").sum()
     assert decision_flow(ONE[ONE["method"] == "few_shot"]).empty
-
-
-# -- context preference while the bounds of the categories move ------------------------------------------------------
-
-
-@pytest.mark.parametrize("bounds", [(0.85, 0.30), (0.6, 0.1)])
-def test_live_preference_is_context_preference_of_the_redecided_records(bounds: tuple[float, float]) -> None:
-    """One item a question: the intervals are the same too."""
-    highly, maybe = bounds
-    slow = context_preference(redecide(ONE, highly_from=highly, maybe_from=maybe))
-    slow = slow[~slow["prior_is_claim"]].reset_index(drop=True)
-    live = LivePreference.from_records(ONE).at(highly, maybe)
-    columns = ["stratum", "knowledge_category", "n", "n_questions", "n_missing", "share", "low", "high"]
-    pd.testing.assert_frame_equal(live[columns], slow[columns], check_dtype=False)
-
-
-def test_several_items_a_question_widen_the_live_interval_as_they_widen_the_bootstrap() -> None:
-    false = RECORDS[(RECORDS["method"] == "few_shot") & (RECORDS["level"] != "standard")]
-    twice = pd.concat([false, false.assign(item_id=false["item_id"] + "again")])
-    once, both = (LivePreference.from_records(records).at() for records in (false, twice))
-    assert (both["n"] == 2 * once["n"]).all()
-    assert (both["low"] - once["low"]).abs().max() < 1e-9
-    assert (both["high"] - once["high"]).abs().max() < 1e-9
-
-
-def test_a_live_preference_of_nothing_is_empty() -> None:
-    assert LivePreference.from_records(RECORDS[RECORDS["level"] == "standard"]).at().empty

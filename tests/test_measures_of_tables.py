@@ -20,7 +20,6 @@ from srdcr_lab.measures import (
     path_stability,
     prior_preference_by_round,
     r_star_distribution,
-    redecide,
     sharing,
     summary,
     table_1,
@@ -51,7 +50,6 @@ MEASURES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "decision_flow": decision_flow,
     "table_1": lambda records: table_1(records).cells,
     "table_2": lambda records: table_2(records).cells,
-    "redecide": lambda records: summary(redecide(records, tau=0.5), intervals=False),
 }
 each = pytest.mark.parametrize("name", MEASURES)
 

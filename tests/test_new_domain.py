@@ -25,7 +25,6 @@ from srdcr_lab.plots import (
     ConfidenceKindsDisplay,
     ConsistencyByDrawsDisplay,
     RiskCoverageDisplay,
-    SequentialDisplay,
     TransferDisplay,
 )
 from srdcr_lab.records import Level
@@ -119,16 +118,7 @@ def test_draws_that_all_agree_flip_nothing() -> None:
     assert display.plot().lines[0].get_ydata() == pytest.approx(np.zeros(8))
 
 
-def test_the_points_of_the_economy_are_the_tables() -> None:
-    draws = np.random.default_rng(0).random((30, 32)) < np.repeat([0.0, 0.5, 1.0], 10)[:, None]
-    display = SequentialDisplay.from_draws(draws, (0.02, 0.1))
-    line = display.plot().lines[0]
-    assert line.get_xdata() == pytest.approx(display.table["changed_any_order"])
-    assert line.get_ydata() == pytest.approx(display.table["used_any_order"])
-
-
 def test_no_question_is_drawn_as_nothing() -> None:
-    SequentialDisplay.from_draws(np.ones((0, 32), bool), (0.02,)).plot()
     RiskCoverageDisplay.from_questions(sure(0)).plot()
     ConsistencyByDrawsDisplay.from_agreement(np.ones((0, 16), bool)).plot()
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from srdcr_lab import answers
 from srdcr_lab.answers.quantities import quantities
 from srdcr_lab.data import Perturbed, perturb
-from srdcr_lab.data.perturbing import Form, Outcome, restored
+from srdcr_lab.data.perturbing import Form, Outcome
 from srdcr_lab.records import AnswerType, Item
+from tests.lies import restored
 from tests.scripted import item
 from tests.test_answers_properties import NUMBER_SPELLINGS, YEAR_SPELLINGS, in_words
 

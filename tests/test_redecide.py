@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import knowledge_category, redecide
+from srdcr_lab.measures import knowledge_category
 from srdcr_lab.protocols.decision import decide
 from srdcr_lab.records import Decision, Verdict
+from tests.redecide import redecide
 from tests.simulated import simulated
 
 CHANGED = ["decision", "final_answer", "correct", "missing"]

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
-from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss
 
-from srdcr_lab.measures.calibration import brier, ece, isotonic_brier, reliability_curve
+from srdcr_lab.measures.calibration import brier, ece, reliability_curve
 
 FEWER = settings(max_examples=60)
 QUESTIONS = st.lists(st.tuples(st.integers(0, 20).map(lambda k: k / 20), st.booleans()), min_size=1, max_size=40)
@@ -83,7 +82,7 @@ def test_a_curve_of_nothing() -> None:
 
 @pytest.mark.parametrize("confidence", [1.2, -0.1, math.inf])
 def test_a_probability_lies_between_0_and_1(confidence: float) -> None:
-    for measure in (reliability_curve, ece, brier, isotonic_brier):
+    for measure in (reliability_curve, ece, brier):
         with pytest.raises(ValueError, match=r"lies in \[0, 1\]"):
             measure([confidence, 0.5], [True, False])
 
@@ -177,17 +176,6 @@ def test_the_parts_add_up(questions: list[tuple[float, bool]], n_bins: int | Non
     assert n_bins is not None or found.within_bin == pytest.approx(0, abs=1e-12)
 
 
-@FEWER
-@given(QUESTIONS)
-def test_without_bins_against_scikit_learns_isotonic_fit(questions: list[tuple[float, bool]]) -> None:
-    confidence, target = (np.array(part, float) for part in zip(*questions, strict=True))
-    found = isotonic_brier(confidence, target)
-    fitted = IsotonicRegression().fit(confidence, target).predict(confidence)
-    assert found.miscalibration == pytest.approx(found.value - brier_score_loss(target, fitted), abs=1e-9)
-    assert found.value == pytest.approx(found.miscalibration - found.discrimination + found.uncertainty)
-    assert min(found.miscalibration, found.discrimination) > -1e-9
-
-
 def test_the_interval_of_a_mean() -> None:
     """The bootstrap's against the normal approximation."""
     confidence, target = drawn(6, 400)
@@ -201,4 +189,3 @@ def test_brier_of_one_class_and_of_nothing() -> None:
     certain = brier([0.9, 0.7], [True, True])
     assert (certain.uncertainty, certain.resolution) == (0, 0)
     assert math.isnan(brier([], []).value)
-    assert math.isnan(isotonic_brier([], []).value)

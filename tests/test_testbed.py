@@ -11,9 +11,9 @@ import pytest
 
 from srdcr_lab import answers
 from srdcr_lab.data import YEAR_OFFSETS, ItemSet, load_items, perturb
-from srdcr_lab.data.perturbing import restored
 from srdcr_lab.records import AnswerType, Item, Level
 from srdcr_lab.shipped import folder
+from tests.lies import restored
 from tests.test_answers_properties import NUMBER_SPELLINGS, YEAR_SPELLINGS
 
 SIGNED = {sign * size for size in YEAR_OFFSETS for sign in (1, -1)}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import betabinom, binom
+from scipy.stats import binom
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
@@ -21,9 +21,7 @@ from srdcr_lab.measures.thresholds import (
     conformal_risk_control,
     fixed_threshold,
     learn_then_test,
-    learn_then_test_by_domain,
     leave_one_domain_out,
-    partially_pooled,
     risk_tests,
     steps_by_domain,
     target_precision,
@@ -47,7 +45,6 @@ CHOICES = {
     "target precision": target_precision,
     "learn then test": learn_then_test,
     "conformal": conformal_risk_control,
-    "pooled": lambda steps: partially_pooled({"a": steps, "b": STEPS})["a"],
     "transferred": lambda steps: transferred(target_precision(STEPS), steps, "history"),
 }
 
@@ -219,39 +216,6 @@ def test_conformal_leaving_each_question_out(seed: int) -> None:
 
 
 # -- domains ---------------------------------------------------------------------------------------------------------
-
-
-def test_each_domain_by_its_own_questions() -> None:
-    steps = {"years": known(40, 0), "cities": known(40, 30)}
-    chosen = learn_then_test_by_domain(steps)
-    assert (chosen["years"].tau, chosen["cities"].tau) == (0.0, None)
-    assert "domain years" in chosen["years"].chosen_on
-    assert chosen["years"] == learn_then_test(steps["years"], on="domain years")
-
-
-def test_all_domains_at_once_share_delta() -> None:
-    chosen = learn_then_test_by_domain({"a": known(40, 0), "b": known(34, 0)}, together=True)
-    assert (chosen["a"].delta, chosen["a"].tau, chosen["b"].tau) == (0.05, 0.0, None)
-
-
-def test_pooling_pulls_a_small_domain_towards_the_others() -> None:
-    """Two right of two says little where others are wrong half of the time; alone it looks perfect."""
-    steps = {"small": known(2, 0), "a": known(50, 50), "b": known(55, 45)}
-    assert target_precision(steps["small"]).tau is not None
-    pooled = partially_pooled(steps)
-    assert pooled["small"].tau is None
-    good = partially_pooled({"small": known(2, 0), "a": known(98, 2), "b": known(97, 3)})["small"]
-    assert (good.tau, good.guaranteed) == (0.0, False)
-
-
-def test_strength_of_pooling_against_a_grid() -> None:
-    n, wrong = np.array([40.0, 60.0, 80.0]), np.array([2.0, 20.0, 30.0])
-    from srdcr_lab.measures.thresholds.domains import _likeliest_strength
-
-    mean = wrong.sum() / n.sum()
-    grid = np.exp(np.linspace(np.log(0.1), np.log(10_000), 4000))
-    likelihood = [betabinom.logpmf(wrong, n, s * mean, s * (1 - mean)).sum() for s in grid]
-    assert _likeliest_strength(n, wrong, mean) == pytest.approx(grid[np.argmax(likelihood)], rel=0.01)
 
 
 def test_a_transferred_tau_has_no_guarantee_and_the_other_questions_risk() -> None:

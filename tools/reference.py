@@ -40,9 +40,9 @@ def main(words: list[str]) -> int:
     found = {**of_code(), **of_results(ROOT)}
     if words == ["freeze"]:
         removed = json.loads(FROZEN.read_text("utf-8"))["removed"] if FROZEN.is_file() else {}
-        things = {name: digest(thing) for name, thing in found.items()}
-        FROZEN.write_text(json.dumps({"removed": removed, "things": things}, indent=0, sort_keys=True) + "\n", "utf-8")
-        print(f"{len(things)} things frozen in {FROZEN.name}")
+        said = {"removed": removed, "things": {name: digest(thing) for name, thing in found.items()}}
+        FROZEN.write_text(json.dumps(said, ensure_ascii=False, indent=0, sort_keys=True) + "\n", "utf-8")
+        print(f"{len(found)} things frozen in {FROZEN.name}")
         return 0
     if words[:1] == ["compare"] and len(words) == 2:
         other = of_results(Path(words[1]))
@@ -85,9 +85,7 @@ def of_code() -> Things:
     from srdcr_lab.records.tables import SCHEMA_VERSION, TABLES
 
     asked = records.Request((records.Message("user", "Wann?"),), 9, 0.5, ("\n",), True, 7, "knowledge", (0, 3))
-    names = {f"names: {floor}": import_module(f"srdcr_lab.{floor}") for floor in FLOORS} | {
-        "names: srdcr_lab": import_module("srdcr_lab")
-    }
+    floors = {floor: import_module(floor) for floor in ("srdcr_lab", *(f"srdcr_lab.{floor}" for floor in FLOORS))}
 
     def options(command: click.Command, name: str) -> Iterator[tuple[str, list[str]]]:
         if isinstance(command, click.Group):
@@ -100,7 +98,7 @@ def of_code() -> Things:
         "presets": {name: protocols.choices(name).as_dict() for name in ("paper", "released")},
         "request": [asked.canonical, asked.draw_seed(3)],
         "columns": [SCHEMA_VERSION, {t: [[c.name, c.type, c.meaning] for c in table] for t, table in TABLES.items()}],
-        **{where: sorted(module.__all__) for where, module in names.items()},
+        **{f"name: {where}.{name}": True for where, module in floors.items() for name in module.__all__},
         **{f"command: {name}": said for name, said in options(cli, "srdcr")},
     }  # fmt: skip
 
@@ -119,7 +117,7 @@ def of_results(root: Path) -> Things:
     for path in sorted((root / "results" / "notebooks").glob("*.ipynb")):
         tables, lines = _notebook(path)
         things |= {f"{path.stem}, table {place}": table for place, table in enumerate(tables, start=1)}
-        things[f"{path.stem}, lines"] = lines
+        things |= {f"{path.stem} says: {line}": lines.count(line) for line in lines}
     for path in sorted((root / "figures").glob("*.csv")):
         things[path.name] = _csv(path)
     return things

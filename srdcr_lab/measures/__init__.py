@@ -1,7 +1,6 @@
 """The paper's measures as pure functions: arrays or DataFrames in and out, never a model call."""
 
 from srdcr_lab.measures.calibration import (
-    aurc,
     auroc,
     brier,
     ece,
@@ -23,7 +22,6 @@ from srdcr_lab.measures.knowledge import (
     knowledge_category,
     redraw_stability,
     sampled_accuracy,
-    subset_stability,
 )
 from srdcr_lab.measures.knowledge_tables import (
     categories_by_domain,
@@ -33,10 +31,9 @@ from srdcr_lab.measures.knowledge_tables import (
     rank_correlation,
 )
 from srdcr_lab.measures.paired_tests import holm, matched_odds_ratio, sign_flip_test
-from srdcr_lab.measures.paper_tables import METHOD_LABELS, PaperTable, beside_printed, table_1, table_2
+from srdcr_lab.measures.paper_tables import METHOD_LABELS, PaperTable, table_1, table_2
 from srdcr_lab.measures.power import design_effect, intra_question_correlation, power_table, questions_needed
 from srdcr_lab.measures.preference import biases, context_preference, prior_preference_by_round
-from srdcr_lab.measures.redecide import redecide
 from srdcr_lab.measures.slopes import offset_slopes
 from srdcr_lab.measures.strata_accuracy import accuracy_by_stratum
 from srdcr_lab.measures.verdicts import (
@@ -55,9 +52,7 @@ __all__ = [
     "PaperTable",
     "accuracy",
     "accuracy_by_stratum",
-    "aurc",
     "auroc",
-    "beside_printed",
     "biases",
     "brier",
     "categories_by_domain",
@@ -94,14 +89,12 @@ __all__ = [
     "questions_needed",
     "r_star_distribution",
     "rank_correlation",
-    "redecide",
     "redraw_stability",
     "reliability_curve",
     "risk_coverage",
     "sampled_accuracy",
     "sharing",
     "sign_flip_test",
-    "subset_stability",
     "summary",
     "table_1",
     "table_2",

@@ -102,14 +102,6 @@ def redraw_stability(
     return float(probabilities[labels == labels[successes]].sum())
 
 
-def subset_stability(
-    successes: int, n: int, size: int, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
-) -> float:
-    """P(a subset of `size` of the n draws, taken without replacement, has the category of all n): hypergeometric."""
-    whole = category_counts(n, highly_from=highly_from, maybe_from=maybe_from)[successes]
-    return float(subset_categories(n, size, highly_from=highly_from, maybe_from=maybe_from)[successes, whole])
-
-
 def subset_categories(
     n: int, size: int, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
 ) -> NDArray[np.float64]:

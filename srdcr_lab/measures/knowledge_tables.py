@@ -94,7 +94,7 @@ def categories_by_draws(
     `agreement` = share of subsets that give them the same category (NaN for n = 0), `share` = share of all questions
     that a subset of this size would put into the category.
 
-    Source: `subset_stability`, averaged; the paper names N = 32 without a reason for it.
+    Source: `subset_categories`, averaged; the paper names N = 32 without a reason for it.
     """
     n = questions["n_samples"].to_numpy(float, na_value=0).astype(int)
     right = np.rint(questions["sampled_accuracy"].to_numpy(float, na_value=0) * n).astype(int)

@@ -134,27 +134,6 @@ def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     return paper_table(TITLE_2, _entries(found), tuple(dict.fromkeys(found["column"])))
 
 
-def beside_printed(table: PaperTable, printed: pd.DataFrame) -> pd.DataFrame:
-    """One's own cells beside the paper's: a row per method × column, a column per printed model.
-
-    Parameters
-    ----------
-    table : Table 1 or 2 of one run and model.
-    printed : the rows of the same table from `srdcr_lab.data.reference.printed_tables`. Its overall in Table 2 is the
-        mean over the offsets, and stands beside `macro`.
-
-    Returns
-    -------
-    DataFrame : `row`, `column`, `n`, `accuracy`, `selective_accuracy`, `low`, `high` of one's own, then the printed
-        accuracies, all shares in [0, 1]; NaN where the paper has no such number. Some of its denominators leave items
-        out: see `caution` there.
-    """
-    column = printed["column"].replace({"overall": MACRO}) if MACRO in table.columns else printed["column"]
-    theirs = printed.assign(column=column).pivot(index=["method", "column"], columns="model", values="accuracy")
-    own = table.cells[["row", "method", "column", "n", "accuracy", "selective_accuracy", "low", "high"]]
-    return own.join(theirs[list(dict.fromkeys(printed["model"]))], on=["method", "column"]).drop(columns="method")
-
-
 def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
     """Block, row and method of a group, from its `model`, `run`, `method` and `design`."""
     block = str(names["model"]) + (f" · {names['run']}" if "run" in names else "")

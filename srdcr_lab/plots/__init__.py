@@ -13,13 +13,11 @@ from srdcr_lab.plots.effects import EffectsDisplay
 from srdcr_lab.plots.exposure import ExposureDisplay
 from srdcr_lab.plots.flow import DecisionFlowDisplay
 from srdcr_lab.plots.gating import GatingDisplay
-from srdcr_lab.plots.method_accuracy import MethodAccuracyDisplay
 from srdcr_lab.plots.one_question import OneQuestionDisplay
 from srdcr_lab.plots.preference import ContextPreferenceDisplay, PriorPreferenceByRoundDisplay
 from srdcr_lab.plots.rates import RatesDisplay
 from srdcr_lab.plots.risk_coverage import RiskCoverageDisplay
 from srdcr_lab.plots.saving import save_figure
-from srdcr_lab.plots.sequential import SequentialDisplay
 from srdcr_lab.plots.stability import DrawsDisplay, RedrawDisplay
 from srdcr_lab.plots.transfer import TransferDisplay
 from srdcr_lab.plots.verdicts import VerdictDisplay
@@ -40,7 +38,6 @@ __all__ = [
     "EffectsDisplay",
     "ExposureDisplay",
     "GatingDisplay",
-    "MethodAccuracyDisplay",
     "MethodsDisplay",
     "MisinformationDisplay",
     "NumberDisplay",
@@ -54,7 +51,6 @@ __all__ = [
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
     "SampledAccuracyDisplay",
-    "SequentialDisplay",
     "SourcesDisplay",
     "TransferDisplay",
     "VerdictDisplay",

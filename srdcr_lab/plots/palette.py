@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from srdcr_lab.records import Decision, KnowledgeCategory
+from srdcr_lab.records import KnowledgeCategory
 
 CATEGORY_COLOURS = {
     KnowledgeCategory.HIGHLY_KNOWN.value: "#0b3c5d",
@@ -12,9 +12,4 @@ CATEGORY_COLOURS = {
 }
 CATEGORY_LABELS = {name: name.replace("_", "-").title() for name in CATEGORY_COLOURS} | {
     KnowledgeCategory.UNKNOWN.value: "Unknown"
-}
-DECISION_COLOURS = {
-    Decision.USE_CONTEXT.value: "#0173b2",
-    Decision.USE_PRIOR.value: "#de8f05",
-    Decision.ABSTAIN.value: "#949494",
 }

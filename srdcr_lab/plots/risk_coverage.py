@@ -19,7 +19,6 @@ METHOD_NAMES = {
     ThresholdMethod.TARGET_PRECISION: "looks good enough here",
     ThresholdMethod.LEARN_THEN_TEST: "Learn-then-Test",
     ThresholdMethod.CONFORMAL_RISK_CONTROL: "conformal risk control",
-    ThresholdMethod.PARTIALLY_POOLED: "partly pooled",
     ThresholdMethod.TRANSFERRED: "from elsewhere",
 }
 _CURVE = "#0b3c5d"

@@ -6,11 +6,11 @@ A map, in reading order: `claims` (what is claimed instead: offsets and factors;
 `audit_page` (the account of it), `files`. Levels: `data.levels`.
 """
 
-from srdcr_lab.data.perturbing.changes import Change, restored
+from srdcr_lab.data.perturbing.changes import Change
 from srdcr_lab.data.perturbing.claims import FACTORS, SIGNED_YEAR_OFFSETS, YEAR_OFFSETS
 from srdcr_lab.data.perturbing.forms import Form, Outcome
 from srdcr_lab.data.perturbing.table import Perturbed, perturb
 
 __all__ = [
-    "FACTORS", "SIGNED_YEAR_OFFSETS", "YEAR_OFFSETS", "Change", "Form", "Outcome", "Perturbed", "perturb", "restored",
+    "FACTORS", "SIGNED_YEAR_OFFSETS", "YEAR_OFFSETS", "Change", "Form", "Outcome", "Perturbed", "perturb",
 ]  # fmt: skip

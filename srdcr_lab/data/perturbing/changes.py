@@ -46,12 +46,6 @@ def applied(passage: str, changes: Sequence[Change]) -> str:
     return "".join([*pieces, passage[done:]])
 
 
-def restored(perturbed: str, changes: Sequence[Change]) -> str:
-    """The passage that `applied` made `perturbed` from."""
-    moved = zip(places(changes), changes, strict=True)
-    return applied(perturbed, [Change(start, each.after, each.before) for start, each in moved])
-
-
 def places(changes: Sequence[Change]) -> list[int]:
     """Where each change starts in the perturbed passage."""
     starts, shift = [], 0

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from srdcr_lab.measures.calibration.estimate import bootstrapped, percentile_interval
 from srdcr_lab.measures.calibration.pairs import Pairs, pairs
@@ -96,42 +96,3 @@ def _parts(given: Pairs, n_bins: int | None, bins: Bins | str) -> tuple[float, f
     off = given.confidence - confidence[place]
     within = np.mean(off**2) - 2 * np.mean(off * (given.target - frequency[place]))
     return float(reliability), float(resolution), float(within)
-
-
-@dataclass(frozen=True, slots=True)
-class IsotonicBrier:
-    """value = miscalibration − discrimination + uncertainty, exactly, and without bins."""
-
-    value: float
-    miscalibration: float
-    discrimination: float
-    uncertainty: float
-    n: int
-
-
-def isotonic_brier(confidence: ArrayLike, target: ArrayLike) -> IsotonicBrier:
-    """Brier score against that of the confidence recalibrated isotonically on the same questions (CORP).
-
-    miscalibration = B(Conf) − B(isotonic), discrimination = B(p) − B(isotonic), uncertainty = B(p) = p(1 − p). NaN for
-    n = 0. There are no bins to choose; with few questions the isotonic fit flatters both parts.
-
-    Source: Dimitriadis, Gneiting and Jordan 2021.
-    """
-    given = pairs(confidence, target, probabilities=True)
-    if given.n == 0:
-        return IsotonicBrier(math.nan, math.nan, math.nan, math.nan, 0)
-    value, isotonic = (_mean_square(of, given) for of in (given.confidence, _isotonic(given)))
-    uncertainty = float(given.target.mean() * (1 - given.target.mean()))
-    return IsotonicBrier(value, value - isotonic, uncertainty - isotonic, uncertainty, given.n)
-
-
-def _mean_square(confidence: NDArray[np.float64], given: Pairs) -> float:
-    return float(np.mean((confidence - given.target) ** 2))
-
-
-def _isotonic(given: Pairs) -> NDArray[np.float64]:
-    from scipy.optimize import isotonic_regression
-
-    place = np.unique(given.confidence, return_inverse=True)[1]
-    n = np.bincount(place)
-    return np.asarray(isotonic_regression(np.bincount(place, given.target) / n, weights=n).x)[place]

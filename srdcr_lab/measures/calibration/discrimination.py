@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
-from srdcr_lab.measures.calibration.estimate import Estimate, bootstrapped, estimate, percentile_interval
+from srdcr_lab.measures.calibration.estimate import Estimate, estimate
 from srdcr_lab.measures.calibration.pairs import Pairs, pairs
 
 
@@ -60,33 +60,3 @@ def _newcombe(area: float, m: int, n: int, z: float) -> tuple[float, float]:
     low = brentq(excess, 0.0, area) if excess(0.0) > 0 else 0.0
     high = brentq(excess, area, 1.0) if excess(1.0) > 0 else 1.0
     return float(low), float(high)
-
-
-def auprc(
-    confidence: ArrayLike, target: ArrayLike, level: float = 0.95, *, n_boot: int = 1000, seed: int = 0
-) -> Estimate:
-    """Average precision: Σ over descending τ of (recall gained at τ) × P(target | Conf ≥ τ).
-
-    Equal confidences are one threshold. Without discrimination it is near the share of the target, so look at
-    `n_target / n` beside it. The interval is the percentile bootstrap over questions, seeded. NaN where no question
-    has the target; 1 where all have it.
-
-    Source: Davis and Goadrich 2006 on why not to interpolate linearly; the estimator is scikit-learn's.
-    """
-    given = pairs(confidence, target)
-    if given.n_target == 0:
-        return estimate(math.nan, math.nan, math.nan, given)
-    order = np.argsort(-given.confidence, kind="stable")
-    values, hits = given.confidence[order], given.target[order]
-    last = np.flatnonzero(np.append(values[1:] != values[:-1], True))
-
-    def average_precision(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        above, found = (np.cumsum(part, axis=1)[:, last] for part in (weights, weights * hits))
-        gained = np.diff(found, axis=1, prepend=0)
-        precision = found / np.maximum(above, 1)
-        with np.errstate(invalid="ignore"):  # a resample without any target has no value
-            return np.asarray((gained * precision).sum(axis=1) / found[:, -1])
-
-    value = average_precision(np.ones((1, given.n)))[0]
-    resampled = bootstrapped(average_precision, given.n, n_boot=n_boot, seed=seed)
-    return estimate(value, *percentile_interval(resampled, level), given)

@@ -8,9 +8,7 @@ All take the `precision_steps` of unique questions with the target "the prior an
 from srdcr_lab.measures.thresholds.choice import SCOPE, ThresholdChoice, ThresholdMethod, transferred
 from srdcr_lab.measures.thresholds.conformal import conformal_risk_control
 from srdcr_lab.measures.thresholds.domains import (
-    learn_then_test_by_domain,
     leave_one_domain_out,
-    partially_pooled,
     steps_by_domain,
     transfer_matrix,
 )
@@ -30,9 +28,7 @@ __all__ = [
     "every_choice",
     "fixed_threshold",
     "learn_then_test",
-    "learn_then_test_by_domain",
     "leave_one_domain_out",
-    "partially_pooled",
     "recommended",
     "risk_tests",
     "steps_by_domain",

@@ -21,7 +21,6 @@ class ThresholdMethod(StrEnum):
     TARGET_PRECISION = "target_precision"
     LEARN_THEN_TEST = "learn_then_test"
     CONFORMAL_RISK_CONTROL = "conformal_risk_control"
-    PARTIALLY_POOLED = "partially_pooled"
     TRANSFERRED = "transferred"
 
 

@@ -1,7 +1,5 @@
-"""The decision again, at another threshold, from what the records hold: no model is asked [3.2].
-
-Behind sliders: at τ as it was run, the records come back as they are.
-"""
+"""The decision again, at another threshold, from the records, by pandas: what the arrays behind the sliders are tested
+against."""
 
 from __future__ import annotations
 

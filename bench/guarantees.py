@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, binomtest
 
-from srdcr_lab.measures.calibration import PrecisionSteps, precision_steps
+from srdcr_lab.measures.precision import PrecisionSteps, precision_steps
 from srdcr_lab.measures.thresholds import (
     Procedure,
     ThresholdChoice,

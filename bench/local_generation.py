@@ -18,10 +18,10 @@ from pathlib import Path
 
 import torch
 
-from srdcr_lab.models.local import LocalChat
+from srdcr_lab.models.local.chat import LocalChat
 from srdcr_lab.prompts import render
 from srdcr_lab.records import BadInput, Message, Request
-from srdcr_lab.shipped import folder
+from srdcr_lab.records.files import folder
 
 QUESTIONS, DRAWS, MAX_TOKENS, TARGET = 60, 32, 8, 5.0
 EVERY = 5

@@ -15,7 +15,7 @@ TARGET, HALF = 0.9, "the 5 least accurate collude"
 def main() -> int:
     """Print a line for each world; exit code 1 where the target is missed."""
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
-    from srdcr_lab.study.recovery import QUESTIONS, source_recovery
+    from srdcr_lab.study.demonstrations import QUESTIONS, source_recovery
 
     table = source_recovery()
     print(f"10 sources, accuracy 0.50 to 0.95, {QUESTIONS} questions, {table['seed'].nunique()} seeds")

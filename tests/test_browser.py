@@ -25,7 +25,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 import srdcr_lab as lab
 from srdcr_lab.measures import highly_known, precision_steps
-from srdcr_lab.measures.calibration import PrecisionSteps
+from srdcr_lab.measures.precision import PrecisionSteps
 from srdcr_lab.study.notebooks import SEQUENCE
 from tests.chromium import browser_programs, opened_browser
 

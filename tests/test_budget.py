@@ -13,13 +13,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from srdcr_lab.models.budget import Budget, BudgetedModel
+from srdcr_lab.models.budget import Budget, BudgetedModel, Price
 from srdcr_lab.models.openai import OpenAIChat
-from srdcr_lab.models.prices import Price
 from srdcr_lab.models.store import Store
 from srdcr_lab.models.stored import StoredModel
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request
-from srdcr_lab.study.item import gravest
+from srdcr_lab.study.run import gravest
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion, request
 from tests.loopback.server import Loopback

@@ -8,8 +8,7 @@ import math
 import pytest
 
 from srdcr_lab.protocols import DESIGNS, METHODS, PRESETS, Choices, DebateDesign, choices, methods
-from srdcr_lab.protocols.choices import Match
-from srdcr_lab.protocols.design import Order, Sees, Stance
+from srdcr_lab.protocols.choices import Match, Order, Sees, Stance
 from srdcr_lab.records import BadInput, ConfidenceKind
 
 

@@ -7,9 +7,14 @@ from dataclasses import replace
 import pytest
 
 from srdcr_lab.data import perturb
-from srdcr_lab.data.levels import Substitution, level_of_factor, level_of_offset, level_of_substitution
 from srdcr_lab.data.perturbing import FACTORS, Outcome
-from srdcr_lab.data.perturbing.pools import substitutions
+from srdcr_lab.data.perturbing.claims import (
+    Substitution,
+    level_of_factor,
+    level_of_offset,
+    level_of_substitution,
+    substitutions,
+)
 from srdcr_lab.records import BadInput, Level
 from tests.lies import CITY, NAME, NAMES, NUMBER, form, standard
 

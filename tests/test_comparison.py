@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
 from srdcr_lab.measures import compare, compare_all, factor_effects, holm, matched_odds_ratio, sign_flip_test
-from srdcr_lab.measures.paired_tests import mcnemar_exact
+from srdcr_lab.measures.estimates import mcnemar_exact
 from srdcr_lab.records import BadInput
 from tests.simulated import simulated
 

@@ -11,7 +11,7 @@ import pytest
 
 from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, sequence
 from srdcr_lab.protocols import Answer, Choices, SelfConfidence, decide, prior_answer, self_confidence
-from srdcr_lab.protocols.confidence import answer_logprobs
+from srdcr_lab.protocols.answering import answer_logprobs
 from srdcr_lab.records import AnswerType, Completion, ConfidenceKind, Decision, Item, Request, Verdict
 from tests.scripted import ScriptedModel, item, setup_of
 

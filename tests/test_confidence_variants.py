@@ -11,10 +11,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, sequence
-from srdcr_lab.measures.confidence_variants import compared_at, confidence_variants
-from srdcr_lab.measures.consistency_draws import agreement_matrix, consistency_by_draws
+from srdcr_lab.measures.beliefs import agreement_matrix, compared_at, confidence_variants, consistency_by_draws
 from srdcr_lab.protocols import Answer
-from srdcr_lab.protocols.confidence import answer_logprobs
+from srdcr_lab.protocols.answering import answer_logprobs
 from srdcr_lab.records import AnswerType, Completion, Item
 
 TOKENS, PROBABILITIES = ["In ", "18", "74", "."], [0.5, 0.9, 0.4, 0.8]

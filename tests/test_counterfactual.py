@@ -11,10 +11,10 @@ import pytest
 
 from srdcr_lab.models.stored import metered
 from srdcr_lab.protocols import METHODS, Choices, Outcome
-from srdcr_lab.protocols.counterfactual import COUNTERFACTUAL_METHODS, CounterfactualDesign, cfmad
-from srdcr_lab.protocols.counterfactual.asking import Question
-from srdcr_lab.protocols.counterfactual.contrast import OWN_PERSPECTIVES, perspectives
-from srdcr_lab.protocols.counterfactual.stances import preset_stances
+from srdcr_lab.protocols.asking import CounterfactualDesign, Question
+from srdcr_lab.protocols.cfmad import cfmad, preset_stances
+from srdcr_lab.protocols.cfmad_baselines import OWN_PERSPECTIVES, perspectives
+from srdcr_lab.protocols.methods import COUNTERFACTUAL_METHODS
 from srdcr_lab.records import AnswerType, BadInput, Completion, Decision, Item, Missing, Needs, Option, Request, Role
 from tests.scripted import ScriptedModel, kind_of, question_of, setup_of, stored_setup
 

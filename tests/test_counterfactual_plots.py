@@ -9,14 +9,9 @@ import pytest
 matplotlib.use("agg")
 from matplotlib import pyplot as plt
 
-from srdcr_lab.plots.counterfactual import (
-    DebateEndsDisplay,
-    MethodsDisplay,
-    NumberDisplay,
-    OverconfidenceDisplay,
-)
+from srdcr_lab.plots.debates import DebateEndsDisplay, MethodsDisplay, NumberDisplay, OverconfidenceDisplay
 from srdcr_lab.records import AnswerType, Item, Option
-from srdcr_lab.widgets.stances import options_html, stances_html
+from srdcr_lab.widgets.transcript import options_html, stances_html
 from tests.test_counterfactual_measures import agents, debate, debated, record, tables
 
 

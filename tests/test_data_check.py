@@ -11,11 +11,10 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import load_items
-from srdcr_lab.data.checks import check_facts, check_table
-from srdcr_lab.data.checks.rules import RULES, Fact
-from srdcr_lab.data.item_rows import LONGEST_PASSAGE
+from srdcr_lab.data.checks import RULES, Fact, check_facts, check_table
+from srdcr_lab.data.rows import LONGEST_PASSAGE
 from srdcr_lab.records import AnswerType, BadInput
-from srdcr_lab.shipped import folder
+from srdcr_lab.records.files import folder
 from tests.conftest import Srdcr
 
 COLUMNS = tuple(Fact.__dataclass_fields__)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from srdcr_lab.protocols import DESIGNS, Choices, DebateDesign, hold_debate
-from srdcr_lab.protocols.design import Order, Sees
+from srdcr_lab.protocols.choices import Order, Sees
 from srdcr_lab.records import CallFailed, Completion, Debate, Item, Request, Role, Verdict
 from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, item, kind_of, question_of, setup_of
 

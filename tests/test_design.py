@@ -13,9 +13,9 @@ import pytest
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
 from srdcr_lab.protocols import DESIGNS, Choices, DebateDesign, Outcome, choices, factorial, majority_verdict, sr_dcr
-from srdcr_lab.protocols.design import Order, Sees
+from srdcr_lab.protocols.choices import Order, Sees
 from srdcr_lab.records import BadInput, Decision, Missing, Request, Role, Verdict
-from srdcr_lab.records.plain import from_plain
+from srdcr_lab.records.files import from_plain
 from tests.scripted import (
     REASONABLE,
     SURE,

@@ -25,8 +25,8 @@ from srdcr_lab.plots import (
     PriorPreferenceByRoundDisplay,
     VerdictDisplay,
 )
-from srdcr_lab.plots.flow_layout import GAP, layout
-from srdcr_lab.plots.spacing import apart
+from srdcr_lab.plots.drawers import apart
+from srdcr_lab.plots.flow import GAP, layout
 from tests.simulated import simulated
 
 BOTH = simulated(40, ("acvd", "symmetric"))

@@ -13,7 +13,7 @@ from srdcr_lab.measures.documents import answer_outcomes
 from srdcr_lab.plots import MisinformationDisplay, RecoveryDisplay, SourcesDisplay
 from srdcr_lab.records import SrdcrError
 from srdcr_lab.study import Results, Study
-from srdcr_lab.study.film import FILM, film, film_script
+from srdcr_lab.study.demonstrations import FILM, film, film_script
 from srdcr_lab.widgets import documents_html, side_by_side
 from tests.test_document_measures import ITEMS, records
 

@@ -11,13 +11,11 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.measures.agreement import agreement
+from srdcr_lab.measures.verdicts import agreement
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Role
-from srdcr_lab.widgets.decision import explain_row
-from srdcr_lab.widgets.explorer import Explorer
-from srdcr_lab.widgets.explorer_cases import Cases, tell
-from srdcr_lab.widgets.explorer_page import explorer_html
-from srdcr_lab.widgets.explorer_reader import FILE, Given, ReaderVerdict, ReaderVerdicts, compare_with_judge
+from srdcr_lab.widgets.cases import Cases, explorer_html, tell
+from srdcr_lab.widgets.explorer import FILE, Explorer, Given, ReaderVerdict, ReaderVerdicts, compare_with_judge
+from srdcr_lab.widgets.transcript import explain_row
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 
 R, U, UNSURE = ReaderVerdict.REASONABLE, ReaderVerdict.UNREASONABLE, ReaderVerdict.CANNOT_TELL

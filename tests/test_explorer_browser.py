@@ -13,7 +13,7 @@ from selenium.webdriver.support.ui import Select
 
 import srdcr_lab as lab
 from srdcr_lab.widgets import explorer_html
-from srdcr_lab.widgets.explorer_cases import Cases, tell
+from srdcr_lab.widgets.cases import Cases, tell
 from tests.chromium import browser_programs, opened_browser
 from tests.hostile import ALL, ATTACKS, hostile_run
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from srdcr_lab.data.html_page import html_page, html_table
+from srdcr_lab.pages import html_page, html_table
 
 EVIL = "<script>{alert}</script>"
 

@@ -11,7 +11,7 @@ from scipy.stats import bootstrap
 from statsmodels.stats.proportion import proportion_confint
 
 from srdcr_lab.measures import contrast_interval, mean_interval
-from srdcr_lab.measures.intervals import shares
+from srdcr_lab.measures.estimates import shares
 
 
 def paired_values(n: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

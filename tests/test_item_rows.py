@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from srdcr_lab.models import Store
-from srdcr_lab.models.prices import Price
+from srdcr_lab.models.budget import Price
 from srdcr_lab.models.stored import StoredModel
 from srdcr_lab.protocols import Cast, choices, methods
 from srdcr_lab.records import (
@@ -21,8 +21,8 @@ from srdcr_lab.records import (
     Request,
 )
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS
-from srdcr_lab.study.item import run_item
 from srdcr_lab.study.rows import ItemRows
+from srdcr_lab.study.run import run_item
 from tests.scripted import (
     REASONABLE,
     SURE,

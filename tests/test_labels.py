@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 from srdcr_lab import BadInput, Results, Study
-from srdcr_lab.models.fingerprint import fingerprint
-from srdcr_lab.models.pocket import pocket_folder
+from srdcr_lab.models.local.checkpoint import fingerprint, pocket_folder
 from srdcr_lab.records import ModelIdentity
-from srdcr_lab.records.labels import ORGANISM
+from srdcr_lab.records.vocabulary import ORGANISM
 from tests.doubles import ScriptedModel, completion
 
 POCKET = ModelIdentity("pocket", "pocket", fingerprint=fingerprint(pocket_folder()))

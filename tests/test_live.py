@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.measures import compare, table_1, table_2
-from srdcr_lab.measures.flow import decision_flow
-from srdcr_lab.measures.live import LiveRecords
+from srdcr_lab.measures.gating import LiveRecords, decision_flow
 from tests.redecide import redecide
 from tests.simulated import simulated
 

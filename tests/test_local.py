@@ -25,12 +25,10 @@ from transformers import (
 )
 
 from srdcr_lab.models.base import ChatModel
-from srdcr_lab.models.chat_format import ChatFormat, fold_system
-from srdcr_lab.models.checkpoint import locate
-from srdcr_lab.models.fingerprint import fingerprint
-from srdcr_lab.models.local import LocalChat
-from srdcr_lab.models.prefixes import common_length
-from srdcr_lab.models.sampling import uniforms
+from srdcr_lab.models.local.chat import ChatFormat, LocalChat, fold_system
+from srdcr_lab.models.local.checkpoint import fingerprint, locate
+from srdcr_lab.models.local.decoder import common_length
+from srdcr_lab.models.local.sampling import uniforms
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 
 TEMPLATE = (

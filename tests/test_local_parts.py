@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from srdcr_lab.models.chat_format import cut_texts
-from srdcr_lab.models.prefixes import plan
-from srdcr_lab.models.row_cache import RowCache, RowLayer, Scratch, joined
-from srdcr_lab.models.sampling import Draw, choose, inverse_cdf, uniforms
+from srdcr_lab.models.local.cache import RowCache, RowLayer, Scratch, joined
+from srdcr_lab.models.local.chat import cut_texts
+from srdcr_lab.models.local.decoder import plan
+from srdcr_lab.models.local.sampling import Draw, choose, inverse_cdf, uniforms
 
 
 class History:

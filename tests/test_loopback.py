@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from srdcr_lab.models.openai import OpenAIChat
-from srdcr_lab.prompts import parse, render
+from srdcr_lab.prompts import readers, render
 from srdcr_lab.records import Message, Request, Role, Turn, Verdict
 from tests.loopback.replies import reply
 from tests.loopback.server import Loopback
@@ -33,10 +33,10 @@ def test_roles_speak_as_their_prompts_ask() -> None:
     assert said(render("answer_with_passage", question=QUESTION, passage=passage)) == "1874"
     defence = said(render("defender", question=QUESTION, passage=passage, transcript=()))
     attack = said(render("critic", question=QUESTION, passage=None, transcript=turns))
-    assert (parse.opening_statement(defence), parse.opening_statement(attack)) == ("1874", memory)
+    assert (readers.opening_statement(defence), readers.opening_statement(attack)) == ("1874", memory)
     ruling = said(render("judge", question=QUESTION, passage=None, transcript=turns))
-    assert parse.verdict(ruling) is not Verdict.UNPARSED
-    assert parse.confidence(said(render("verbalized_confidence", question=QUESTION, answer=memory))) is not None
+    assert readers.verdict(ruling) is not Verdict.UNPARSED
+    assert readers.confidence(said(render("verbalized_confidence", question=QUESTION, answer=memory))) is not None
 
 
 def test_draws_differ_by_seed_and_repeat_with_it() -> None:

@@ -27,7 +27,7 @@ from srdcr_lab.measures import (
     verdict_rates,
     verdicts_by_round,
 )
-from srdcr_lab.measures.flow import decision_flow
+from srdcr_lab.measures.gating import decision_flow
 from tests.simulated import simulated
 
 RECORDS = simulated(15)

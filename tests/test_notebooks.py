@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from srdcr_lab.records import BadInput, SrdcrError
-from srdcr_lab.records.labels import ORGANISM
+from srdcr_lab.records.vocabulary import ORGANISM
 from srdcr_lab.study.notebooks import run_notebooks
 from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, kept_three_ways, ran_to_its_end
 

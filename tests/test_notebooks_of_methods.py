@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from srdcr_lab.records.labels import ORGANISM
+from srdcr_lab.records.vocabulary import ORGANISM
 from tests.executing import LATER, executed, kept_three_ways, ran_to_its_end
 
 

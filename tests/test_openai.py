@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from srdcr_lab.models.http import shares
 from srdcr_lab.models.openai import OpenAIChat
-from srdcr_lab.models.replies import shares
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Fault

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srdcr_lab.prompts.final_line import answer_line, dashed_lines
-from srdcr_lab.prompts.option_blocks import evidence_block, options_block, replies_block, stances_block
+from srdcr_lab.prompts.blocks import evidence_block, options_block, replies_block, stances_block
+from srdcr_lab.prompts.readers import answer_line, dashed_lines
 from srdcr_lab.records import Option, Role, Turn
 
 BANK, TRUE = Option(label="A", text="a bank"), Option(label="true", text="true")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from srdcr_lab.data import YEAR_OFFSETS, offset_year, year_forms
-from srdcr_lab.data.perturbations import level_of_offset
+from srdcr_lab.data.perturbing.claims import level_of_offset
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from tests.scripted import item
 

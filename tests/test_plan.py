@@ -12,12 +12,12 @@ import pytest
 
 from srdcr_lab.data import ItemSet
 from srdcr_lab.models import Store
-from srdcr_lab.models.prices import Price
+from srdcr_lab.models.budget import Price
 from srdcr_lab.models.stored import StoredModel
 from srdcr_lab.protocols import DESIGNS, Cast, Setup, choices, methods
 from srdcr_lab.records import Item
-from srdcr_lab.study.item import run_item
 from srdcr_lab.study.plan import make_plan
+from srdcr_lab.study.run import run_item
 from tests.scripted import ScriptedModel, exemplars, item
 
 TRUE, FALSE, OTHER = item(1874), item(1934), item(1874, question_id="q2")

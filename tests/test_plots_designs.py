@@ -14,9 +14,9 @@ matplotlib.use("agg")
 from matplotlib import pyplot as plt
 
 from srdcr_lab.measures import biases, factor_effects
-from srdcr_lab.measures.economies import economy_prices
+from srdcr_lab.measures.cost import economy_prices
 from srdcr_lab.plots import BiasDisplay, EffectsDisplay, RatesDisplay
-from srdcr_lab.plots.effects import sentences
+from srdcr_lab.plots.verdicts import sentences
 from srdcr_lab.protocols import DESIGNS
 from tests.simulated import simulated
 

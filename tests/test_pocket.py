@@ -34,7 +34,7 @@ def each(protocol: object, items: list[Item], setup: Setup) -> list[object]:
 def test_it_recalls_what_it_was_told_often_and_not_what_it_was_never_told(setup: Setup) -> None:
     import pandas as pd
 
-    from srdcr_lab.shipped import folder
+    from srdcr_lab.records.files import folder
 
     table = pd.read_csv(folder("pocket") / "exposures.csv").set_index("question_id")
     told = table["exposures"][table["true_share"] == 1]  # the others it was also told otherwise

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from srdcr_lab import answers, prompts
-from srdcr_lab.models.pocket import pocket_folder
-from srdcr_lab.prompts import structured
-from srdcr_lab.prompts.final_line import answer_line
-from srdcr_lab.prompts.structured import Stand, Thesis
-from srdcr_lab.protocols.counterfactual.asking import Question
-from srdcr_lab.protocols.counterfactual.contrast import perspectives
-from srdcr_lab.protocols.documents.reading import several_values, value_of
+from srdcr_lab.models.local.checkpoint import pocket_folder
+from srdcr_lab.prompts import readers
+from srdcr_lab.prompts.readers import Stand, Thesis, answer_line
+from srdcr_lab.protocols.asking import Question
+from srdcr_lab.protocols.cfmad_baselines import perspectives
+from srdcr_lab.protocols.document_agents import several_values, value_of
 from srdcr_lab.protocols.speaking import first_sentence
 from srdcr_lab.records import AnswerType, Item
 from tests import training_code
@@ -183,12 +182,12 @@ def test_an_agent_states_what_its_document_claims(taught: list[Taught]) -> None:
 
 def test_a_thesis_is_the_documents_claim(taught: list[Taught]) -> None:
     for one in _of(taught, "proponent_thesis"):
-        assert one.same(value_of(structured.thesis(one.reply).answer, one.item), one.about.claims[0]), one.reply
+        assert one.same(value_of(readers.thesis(one.reply).answer, one.item), one.about.claims[0]), one.reply
 
 
 def test_challenges_go_to_the_false_theses_and_name_the_truth(taught: list[Taught]) -> None:
     for one in _of(taught, "devils_advocate"):
-        challenges = structured.challenges(one.reply, len(one.about.texts))
+        challenges = readers.challenges(one.reply, len(one.about.texts))
         assert list(challenges) == one.about.faulted()
         assert set(challenges.values()) <= {f"It is {one.about.fact.answer}."}
 
@@ -197,7 +196,7 @@ def test_a_rebuttal_defends_what_is_true_and_concedes_what_is_not(taught: list[T
     states = set()
     for one in _of(taught, "proponent_rebuttal"):
         held = one.about.claims[0] or one.about.fact.answer
-        rebuttal = structured.rebuttal(one.reply, Thesis(held, ("My document says so.",)))
+        rebuttal = readers.rebuttal(one.reply, Thesis(held, ("My document says so.",)))
         assert rebuttal.state is (Stand.DEFEND if held == one.about.fact.answer else Stand.CONCEDE)
         states.add(rebuttal.state)
     assert states == {Stand.DEFEND, Stand.CONCEDE}

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from srdcr_lab import answers
-from srdcr_lab.models.pocket import check_manifest, pocket_folder
+from srdcr_lab.models.local.checkpoint import check_manifest, pocket_folder
 from srdcr_lab.prompts import hashes, render
 from srdcr_lab.records import AnswerType, BadInput, Message, Role, Turn
-from srdcr_lab.shipped import folder
+from srdcr_lab.records.files import folder
 
 transformers = pytest.importorskip("transformers")
 

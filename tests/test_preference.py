@@ -11,8 +11,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from srdcr_lab.measures import biases, context_preference, offset_slopes, prior_preference_by_round
-from srdcr_lab.measures.matches import with_matches
-from srdcr_lab.measures.slopes import logistic_slope
+from srdcr_lab.measures.groups import with_matches
+from srdcr_lab.measures.preference import logistic_slope
 from tests.simulated import simulated
 
 HIGH, UNKNOWN = "HIGHLY_KNOWN", "UNKNOWN"

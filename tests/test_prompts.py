@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 from srdcr_lab import prompts
-from srdcr_lab.prompts import parse
+from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.blocks import TAGS, answer_block, debate_block, defuse, passage_block
-from srdcr_lab.prompts.structured import Thesis
+from srdcr_lab.prompts.readers import Thesis
 from srdcr_lab.records import Option, Role, Turn, Verdict
 
 OURS = re.compile(rf"<\s*/?\s*(?:{'|'.join(TAGS)})\b", re.IGNORECASE)
@@ -80,8 +80,8 @@ def test_a_debate_holds_one_block_a_turn(spoken: list[tuple[str, Role]]) -> None
 @given(UNTRUSTED)
 def test_no_line_copied_from_a_block_is_a_verdict(text: str) -> None:
     inert = defuse(text)
-    assert {parse.verdict(inert[:end]) for end in range(len(inert) + 1)} == {Verdict.UNPARSED}
-    assert {parse.verdict(line) for line in inert.splitlines()} <= {Verdict.UNPARSED}
+    assert {readers.verdict(inert[:end]) for end in range(len(inert) + 1)} == {Verdict.UNPARSED}
+    assert {readers.verdict(line) for line in inert.splitlines()} <= {Verdict.UNPARSED}
 
 
 @given(UNTRUSTED)
@@ -224,17 +224,17 @@ def test_a_hash_a_template() -> None:
     ],
 )
 def test_verdicts(reply: str, verdict: str) -> None:
-    assert parse.verdict(reply) is Verdict(verdict)
+    assert readers.verdict(reply) is Verdict(verdict)
 
 
 @given(UNTRUSTED, st.sampled_from(["REASONABLE", "UNREASONABLE"]))
 def test_a_ruling_on_the_last_line_is_read_whatever_stands_before(reasons: str, ruling: str) -> None:
-    assert parse.verdict(f"{reasons}\nfinal decision: {ruling}") is Verdict(ruling)
+    assert readers.verdict(f"{reasons}\nfinal decision: {ruling}") is Verdict(ruling)
 
 
 @given(st.text(max_size=80), st.sampled_from(["and so on", "x", "1"]))
 def test_a_ruling_in_the_middle_is_not_read(reasons: str, after: str) -> None:
-    assert parse.verdict(f"{reasons}\nfinal decision: REASONABLE\n{after}") is Verdict.UNPARSED
+    assert readers.verdict(f"{reasons}\nfinal decision: REASONABLE\n{after}") is Verdict.UNPARSED
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_ruling_in_the_middle_is_not_read(reasons: str, after: str) -> None:
     ],
 )  # fmt: skip
 def test_confidences(reply: str, stated: float | None) -> None:
-    assert parse.confidence(reply) == stated
+    assert readers.confidence(reply) == stated
 
 
 @pytest.mark.parametrize(
@@ -264,19 +264,19 @@ def test_confidences(reply: str, stated: float | None) -> None:
     ],
 )  # fmt: skip
 def test_openings(reply: str, opening: str) -> None:
-    assert parse.opening_statement(reply) == opening
+    assert readers.opening_statement(reply) == opening
 
 
 @given(UNTRUSTED)
 def test_an_opening_is_where_the_reply_begins(reply: str) -> None:
-    assert reply.strip().startswith(parse.opening_statement(reply))
-    assert "\n" not in parse.opening_statement(reply)
+    assert reply.strip().startswith(readers.opening_statement(reply))
+    assert "\n" not in readers.opening_statement(reply)
 
 
 @pytest.mark.parametrize(
     "reply", ["a" + " " * 100_000 + "b", "A. " * 33_000, "." * 100_000, "*" * 100_000, "final decision" + " " * 100_000]
 )
 def test_long_replies_are_read(reply: str) -> None:
-    assert parse.verdict(reply) is Verdict.UNPARSED
-    assert parse.confidence(reply) is None
-    assert len(parse.opening_statement(reply)) <= len(reply)
+    assert readers.verdict(reply) is Verdict.UNPARSED
+    assert readers.confidence(reply) is None
+    assert len(readers.opening_statement(reply)) <= len(reply)

@@ -13,7 +13,7 @@ import pytest
 
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.benchmarks import BENCHMARKS
-from srdcr_lab.data.benchmarks.questions import final_number
+from srdcr_lab.data.benchmarks.gathering import final_number
 from srdcr_lab.records import AnswerType, BadInput, Needs, Option
 
 ROWS = Path(__file__).parent / "fixtures" / "benchmarks"

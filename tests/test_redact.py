@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from srdcr_lab.models.redact import address, redact
+from srdcr_lab.models.http import address, redact
 
 SECRET = st.text(string.ascii_letters + string.digits, min_size=12, max_size=40)
 AROUND = st.text(string.ascii_letters + " .,:;'\"{}()\n", max_size=10)  # too short to hold a secret by chance

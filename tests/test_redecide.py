@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.measures import knowledge_category
-from srdcr_lab.protocols.decision import decide
+from srdcr_lab.measures.rule import decide
 from srdcr_lab.records import Decision, Verdict
 from tests.redecide import redecide
 from tests.simulated import simulated

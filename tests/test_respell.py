@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srdcr_lab.answers import equal, find, normalise, respell
-from srdcr_lab.answers.number_words import Style, in_words
-from srdcr_lab.answers.words import spelled_numbers
+from srdcr_lab.answers.number_words import Style, in_words, spelled_numbers
 from srdcr_lab.records import AnswerType
 from tests.test_answers_properties import NUMBER_SPELLINGS, YEAR_SPELLINGS
 

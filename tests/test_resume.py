@@ -19,7 +19,7 @@ import pytest
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, Completion, Request, Stopped
 from srdcr_lab.study import Study
-from srdcr_lab.study.loop import background_loop
+from srdcr_lab.study.run import background_loop
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion
 from tests.loopback.behaviour import Fault

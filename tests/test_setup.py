@@ -116,14 +116,14 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.wheel
 def test_the_installed_package_is_the_one_of_the_wheel(python: Path, tmp_path: Path) -> None:
-    code = "import srdcr_lab; from srdcr_lab.shipped import folder; print(srdcr_lab.__file__, *map(folder, {}))"
+    code = "import srdcr_lab; from srdcr_lab.records.files import folder; print(srdcr_lab.__file__, *map(folder, {}))"
     places = _run(python, "-c", code.format(("facts", "pocket", "reference")), cwd=tmp_path).split()
     assert all(place.startswith(str(python.parent.parent)) for place in places)
 
 
 @pytest.mark.wheel
 def test_the_wheel_leaves_the_training_of_the_pocket_model_out(python: Path, tmp_path: Path) -> None:
-    code = "from srdcr_lab.shipped import folder; print(*(p.name for p in folder('pocket').iterdir()))"
+    code = "from srdcr_lab.records.files import folder; print(*(p.name for p in folder('pocket').iterdir()))"
     assert "training" not in _run(python, "-c", code, cwd=tmp_path).split()
 
 

@@ -11,11 +11,21 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.records import BadInput
-from srdcr_lab.study import bundle, notebook_replay
-from srdcr_lab.study.html_tables import html_tables, table_difference, without_columns
-from srdcr_lab.study.notebook_files import at_hand, parameters_of, portable, same_code, shared_form, tables_of
-from srdcr_lab.study.notebooks import run_notebooks
-from srdcr_lab.study.sharing import Replayed, replay, share
+from srdcr_lab.study import notebooks
+from srdcr_lab.study import share as sharing
+from srdcr_lab.study.notebooks import (
+    at_hand,
+    html_tables,
+    parameters_of,
+    portable,
+    run_notebooks,
+    same_code,
+    shared_form,
+    table_difference,
+    tables_of,
+    without_columns,
+)
+from srdcr_lab.study.share import Replayed, replay, share
 from srdcr_lab.widgets import Html, framed
 from tests.scripted import reader
 
@@ -177,27 +187,27 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with lab.Study(reader(), "facts", limit=1, samples=0, out=place / "run") as study:
         study.run(progress=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(notebook_replay, "SEQUENCE", place / "sequence")
+        patch.setattr(notebooks, "SEQUENCE", place / "sequence")
         share(place / "run", place / "study.zip", notebooks=place / "executed")
     return place
 
 
 def _replayed(place: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **changes: str) -> Replayed:
     """A replay, where the bundle's notebook has these texts replaced and a digest that fits."""
-    monkeypatch.setattr(notebook_replay, "SEQUENCE", place / "sequence")
-    bundle.unpack(place / "study.zip", out / "opened")
+    monkeypatch.setattr(notebooks, "SEQUENCE", place / "sequence")
+    sharing.unpack(place / "study.zip", out / "opened")
     notebook = out / "opened/notebooks/00_own.ipynb"
     text = notebook.read_text("utf-8")
     for one, other in changes.items():
         assert one in text
         text = text.replace(one, other)
     notebook.write_text(text, "utf-8")
-    bundle.pack({str(p.relative_to(out / "opened")): p for p in (out / "opened").rglob("*.*")}, out / "again.zip")
+    sharing.pack({str(p.relative_to(out / "opened")): p for p in (out / "opened").rglob("*.*")}, out / "again.zip")
     return replay(out / "again.zip", out / "replayed")
 
 
 def test_the_bundle_holds_the_table_the_notebook_read(place: Path, tmp_path: Path) -> None:
-    names = bundle.unpack(place / "study.zip", tmp_path / "opened")
+    names = sharing.unpack(place / "study.zip", tmp_path / "opened")
     assert {"items/my own.csv", "notebooks/00_own.ipynb"} < set(names)
     assert parameters_of(tmp_path / "opened/notebooks/00_own.ipynb")["ITEMS"] == "my own.csv"
 
@@ -205,7 +215,7 @@ def test_the_bundle_holds_the_table_the_notebook_read(place: Path, tmp_path: Pat
 def test_a_notebook_is_executed_again_and_compared(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Offline, where what was paid is another number; the table comes from the bundle."""
+    """Offline, where what was paid is another number; the table comes from the sharing."""
     made = _replayed(place, tmp_path, monkeypatch)
     assert (made.differences, made.notebook_tables) == ((), 1)
     assert parameters_of(tmp_path / "replayed/notebooks/00_own.ipynb")["ITEMS"].startswith(str(tmp_path.resolve()))
@@ -241,4 +251,4 @@ def test_two_tables_of_one_name_are_refused(tmp_path: Path) -> None:
     _notebook(tmp_path / "executed/00_a.ipynb", items=str(tmp_path / "one/my.csv"))
     _notebook(tmp_path / "executed/01_b.ipynb", items=str(tmp_path / "other/my.csv"))
     with pytest.raises(BadInput, match=r"two files called my\.csv"):
-        notebook_replay.executed(tmp_path / "executed", tmp_path)
+        notebooks.executed(tmp_path / "executed", tmp_path)

@@ -8,8 +8,8 @@ import pytest
 
 from srdcr_lab.measures import CATEGORIES, categories_by_domain, summary
 from srdcr_lab.measures.gating import Gating
+from srdcr_lab.measures.rule import decide
 from srdcr_lab.plots import GatingDisplay
-from srdcr_lab.protocols.decision import decide
 from srdcr_lab.records import Decision, Verdict
 from srdcr_lab.widgets import (
     CategoryThresholds,

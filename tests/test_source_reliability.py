@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from srdcr_lab.data.document_sets import SOURCES, reports
+from srdcr_lab.data.sets import SOURCES, reports
+from srdcr_lab.measures.documents import asserted, sources_as_read, votes_of
 from srdcr_lab.measures.reliability import log_odds, recovery, source_reliability, weighted_majority
-from srdcr_lab.measures.sources import asserted, sources_as_read, votes_of
 from srdcr_lab.records import BadInput
 from tests.documents import item
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srdcr_lab.prompts import parse
-from srdcr_lab.prompts.document_blocks import agents_block, cases_block, documents_block, theses_block, thesis_block
-from srdcr_lab.prompts.structured import Malformed, Rebuttal, Stand, Thesis, challenges, rebuttal, thesis
+from srdcr_lab.prompts import readers
+from srdcr_lab.prompts.blocks import agents_block, cases_block, documents_block, theses_block, thesis_block
+from srdcr_lab.prompts.readers import Malformed, Rebuttal, Stand, Thesis, challenges, rebuttal, thesis
 from tests.test_prompts import OURS, UNTRUSTED
 
 HELD = Thesis("Raj Kapoor", ("A category tag.",))
@@ -172,7 +172,7 @@ def tags(block: str) -> list[str]:
     ],
 )
 def test_answers_stand_on_the_last_line(reply: str, answers: tuple[str, ...] | None) -> None:
-    assert parse.answers_line(reply) == answers
+    assert readers.answers_line(reply) == answers
 
 
 @pytest.mark.parametrize(
@@ -180,4 +180,4 @@ def test_answers_stand_on_the_last_line(reply: str, answers: tuple[str, ...] | N
 )
 def test_no_line_copied_from_a_document_is_one(text: str) -> None:
     for block in (documents_block([text]), thesis_block(Thesis(None, (text,)))):
-        assert {parse.answers_line(line) for line in block.splitlines()} == {None}
+        assert {readers.answers_line(line) for line in block.splitlines()} == {None}

@@ -12,7 +12,7 @@ import pytest
 from srdcr_lab import answers
 from srdcr_lab.data import YEAR_OFFSETS, ItemSet, load_items, perturb
 from srdcr_lab.records import AnswerType, Item, Level
-from srdcr_lab.shipped import folder
+from srdcr_lab.records.files import folder
 from tests.lies import restored
 from tests.test_answers_properties import NUMBER_SPELLINGS, YEAR_SPELLINGS
 

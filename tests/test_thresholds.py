@@ -13,7 +13,7 @@ from scipy.stats import binom
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.measures.calibration import precision_steps
+from srdcr_lab.measures.precision import precision_steps
 from srdcr_lab.measures.thresholds import (
     SCOPE,
     TAUS,

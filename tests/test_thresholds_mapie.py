@@ -7,7 +7,7 @@ import pytest
 from mapie.risk_control import BinaryClassificationController, precision
 from mapie.risk_control.fwer_control import FWERFixedSequenceTesting, control_fwer
 
-from srdcr_lab.measures.calibration import precision_steps
+from srdcr_lab.measures.precision import precision_steps
 from srdcr_lab.measures.thresholds import TAUS, risk_tests
 
 

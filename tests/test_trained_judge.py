@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures.debate_features import debate_features, distance, stated_certainty
-from srdcr_lab.measures.trained_judge import _by_question, train_judge
+from srdcr_lab.measures.trained_judge import _by_question, debate_features, distance, stated_certainty, train_judge
 from srdcr_lab.records import AnswerType, BadInput
 
 

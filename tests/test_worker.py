@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from srdcr_lab.models.decoding import Sample
-from srdcr_lab.models.sampling import Draw
-from srdcr_lab.models.worker import Call, Worker
+from srdcr_lab.models.local.decoder import Sample
+from srdcr_lab.models.local.sampling import Draw
+from srdcr_lab.models.local.worker import Call, Worker
 from srdcr_lab.records import Completion, FinishReason, Message, Request
 
 SIZE = 20  # tokens a call

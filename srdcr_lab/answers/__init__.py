@@ -6,10 +6,10 @@ words, `replies` strips decoration and knows refusals, `spans` keeps places. `re
 a passage writes this one. `token_confidence` says which tokens of a reply state the answer, and how sure they are.
 """
 
-from srdcr_lab.answers.matching import contains_anywhere, equal, extract, find, guess_type, infer_unit, normalise
+from srdcr_lab.answers.kinds import contains_anywhere, equal, extract, find, guess_type, infer_unit, normalise
 from srdcr_lab.answers.options import extract_option
 from srdcr_lab.answers.respelling import respell
-from srdcr_lab.answers.spans import Span
+from srdcr_lab.answers.text import Span
 
 __all__ = [
     "Span",

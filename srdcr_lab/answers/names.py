@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import re
 
-from srdcr_lab.answers.spans import Span
-from srdcr_lab.answers.wording import places, spelled, tokens
+from srdcr_lab.answers.text import Span, places, spelled, tokens
 
 _CIVIL = {"dr", "doctor", "mr", "mrs", "ms", "miss", "mx", "sir", "dame", "lord", "lady", "prof", "professor"}
 _OFFICE = {"rev", "reverend", "hon", "fr", "capt", "captain", "lt", "col", "gen", "general", "sgt"}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from srdcr_lab.answers.quantities import Quantity, quantities
-from srdcr_lab.answers.spans import Span, fold_digits
+from srdcr_lab.answers.text import Span, fold_digits
 from srdcr_lab.answers.units import agrees, counted, meanings, shown
 
 LONGEST_BARE = 300  # characters; a longer text is no bare answer

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from srdcr_lab.answers import text as free_text
 from srdcr_lab.answers.replies import undecorated
-from srdcr_lab.answers.spans import Span
+from srdcr_lab.answers.text import Span
 from srdcr_lab.records import Option
 
 _LABEL = re.compile(r"[^\W_]{1,12}")

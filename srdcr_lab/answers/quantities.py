@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import lru_cache
 
-from srdcr_lab.answers.spans import fold_digits
+from srdcr_lab.answers.number_words import MAGNITUDES, spelled_numbers
+from srdcr_lab.answers.text import fold_digits
 from srdcr_lab.answers.units import meanings
-from srdcr_lab.answers.words import MAGNITUDES, spelled_numbers
 
 _EXACT = Context(prec=120)
 _LONGEST = 60  # digits; longer runs are identifiers, not quantities

@@ -56,3 +56,6 @@ def is_refusal(text: str) -> bool:
 def is_sentence(text: str) -> bool:
     """True where four or more words hold a lower-case verb: a name or a city in an answer does not."""
     return len(text.split()) >= 4 and _SENTENCE.search(text) is not None
+
+
+# -- confidence from the tokens of a reply: which of them state the answer

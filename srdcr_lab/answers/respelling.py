@@ -13,8 +13,7 @@ from decimal import Decimal, InvalidOperation
 from srdcr_lab.answers.names import person
 from srdcr_lab.answers.number_words import respell_words
 from srdcr_lab.answers.quantities import plain, quantities
-from srdcr_lab.answers.spans import fold_digits
-from srdcr_lab.answers.wording import tokens
+from srdcr_lab.answers.text import fold_digits, tokens
 from srdcr_lab.records import AnswerType
 
 _YEAR_DIGITS = re.compile(r"\d[\d,]*")

@@ -1,14 +1,11 @@
-"""Confidence from the tokens of a reply: which of them state the answer, and three ways to make one number of them.
-
-No model is asked here: a protocol has a completion, a table has the columns `tokens` and `logprobs`.
-"""
+"""TODO."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from srdcr_lab.answers.matching import find
+from srdcr_lab.answers.kinds import find
 from srdcr_lab.records import AnswerType, ConfidenceKind
 
 

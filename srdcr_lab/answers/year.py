@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from srdcr_lab.answers.spans import Span, fold_digits
+from srdcr_lab.answers.number_words import spelled_numbers
+from srdcr_lab.answers.text import Span, fold_digits
 from srdcr_lab.answers.units import meanings
-from srdcr_lab.answers.words import spelled_numbers
 
 # Capitals, or small letters with full stops ("a.d."); plain "bc" too, but "ad" and "ce" are also other words.
 _BC = r"(?:B\.?[ \u00a0]?C\.?(?:[ \u00a0]?E)?|b\.[ \u00a0]?c\.(?:[ \u00a0]?e)?|bce?)"

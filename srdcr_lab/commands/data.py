@@ -2,15 +2,183 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from pathlib import Path
+
 import click
 
-from srdcr_lab.commands.data_sources import check, fetch, list_benchmarks
-from srdcr_lab.commands.perturbing import perturb
+from srdcr_lab.commands.exits import BAD_INPUT, DONE
+from srdcr_lab.commands.run import as_text
+from srdcr_lab.records import BadInput
 
 
 @click.group()
 def data() -> None:
     """Known benchmarks, and tables of your own."""
+
+
+# -- `srdcr data list`, `fetch` and `check`: which benchmarks are known, bring one here, look over a table or facts
+
+_SHOWN = 50  # findings of one check
+
+
+@click.command("list")
+def list_benchmarks() -> None:
+    """The shipped facts and the known benchmarks.
+
+    Of each benchmark: home, licence, columns, and whether it is here.
+    """
+    from srdcr_lab.data.benchmarks import BENCHMARKS, published
+    from srdcr_lab.data.load import SHIPPED
+
+    click.echo(", ".join(SHIPPED) + "\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0\n")
+    for source in BENCHMARKS.values():
+        here = published.place(source)
+        known = "published" if source.sha256 else "recorded" if published.known_checksum(source) else ""
+        lines = {
+            "home": source.home,
+            "licence": source.licence,
+            "rows": f"{source.rows:,}",
+            "columns": ", ".join(column.replace("|", " or ") for column in source.columns),
+            "sha256": f"{published.known_checksum(source)} ({known})" if known else "recorded at the first fetch",
+            "here": str(here) if here.is_file() else f"no: srdcr data fetch {source.name}, or {source.name}=FILE",
+        }
+        click.echo(f"{source.name}\n  {source.meaning}")
+        click.echo("\n".join(f"  {label:8} {text}" for label, text in lines.items()) + "\n")
+
+
+@click.command()
+@click.argument("name")
+def fetch(name: str) -> None:
+    """Download the benchmark NAME and check its sha256.
+
+    It is kept in the folder SRDCR_DATA, else in ~/.cache/srdcr_lab.
+    """
+    from srdcr_lab.data.benchmarks import benchmark, published
+
+    source = benchmark(name)
+    click.echo(f"from {source.url}\nlicence {source.licence}; see {source.home}")
+    click.echo(published.fetch(source)[1])
+
+
+@click.command()
+@click.argument("source")
+def check(source: str) -> int:
+    """Say all that is wrong with a table.
+
+    SOURCE is a table of items, a folder of facts, or a benchmark (NAME or NAME=FILE). Exit code 2 where something is
+    found.
+    """
+    from srdcr_lab.data.checks import check_source
+
+    report = check_source(source)
+    for heading, counts in report.counts:
+        _echo_counts(heading, counts)
+    click.echo(f"\n{report.name}: checked, found")
+    for name, n in report.checked.items():
+        click.echo(f"  {name:30} {n:6,} {report.found(name):6,}")
+    for note in report.notes:
+        click.echo(f"note: {note}")
+    for name in report.checked:
+        findings = [finding for finding in report.findings if finding.check == name]
+        for finding in findings[:_SHOWN]:
+            click.echo(f"{name}: {finding}")
+        if len(findings) > _SHOWN:
+            click.echo(f"{name}: and {len(findings) - _SHOWN} more")
+    click.echo(f"{len(report.findings)} findings" if report.findings else "nothing was found")
+    return BAD_INPUT if report.findings else DONE
+
+
+def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
+    """Counts by one or two labels; two make a table with sums."""
+    click.echo(f"\n{heading}")
+    columns = list(dict.fromkeys(key[1] for key in counts if len(key) > 1))
+    if not columns:
+        for key, n in counts.items():
+            click.echo(f"  {key[0]:12} {n:6,}")
+        return
+    click.echo(f"  {'':12} " + "".join(f"{column:>10}" for column in [*columns, "all"]))
+    for label in dict.fromkeys(key[0] for key in counts):
+        row = [counts[label, column] for column in columns]
+        click.echo(f"  {label:12} " + "".join(f"{n:10,}" for n in [*row, sum(row)]))
+    sums = [sum(n for key, n in counts.items() if key[1] == column) for column in columns]
+    click.echo(f"  {'all':12} " + "".join(f"{n:10,}" for n in [*sums, sum(sums)]))
+
+
+# -- `srdcr data perturb`: make the passages of a table lie by known amounts, and show the account of it
+
+
+@click.command()
+@click.argument("file")
+@click.option("--out", type=click.Path(path_type=Path), help="items file to write: .csv, .jsonl or .parquet")
+@click.option("--audit", type=click.Path(path_type=Path), help="account to write: .html or .csv")
+@click.option("--seed", default=0, show_default=True, type=int, help="of the substitutions")
+@click.option("--offsets", default="20,40,60,100,200", show_default=True, help="of years; each with both signs")
+@click.option("--factors", default="0.1,0.2,0.4,0.8,1.2,1.5,2,3,5,10", show_default=True, help="of numbers")
+@click.option("--pool", type=click.Path(path_type=Path), help="names or cities to substitute, one a line")
+def perturb(
+    file: str, out: Path | None, audit: Path | None, seed: int, offsets: str, factors: str, pool: Path | None
+) -> int:
+    """Make true passages lie by known amounts.
+
+    Takes every standard item of FILE (or of a known set) under every perturbation of its kind. Prints how many forms
+    were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not.
+    """
+    from srdcr_lab.data import perturbing
+    from srdcr_lab.data.perturbing import files
+    from srdcr_lab.data.perturbing.audit import by_outcome, by_reason
+
+    for path, endings in ((out, files.ITEM_ENDINGS), (audit, files.AUDIT_ENDINGS)):
+        if path is not None and files.checked_ending(path, endings).resolve() == Path(file).resolve():
+            raise BadInput(f"{path} is the table itself; write to another file")
+    items, refused = files.read_source(file)
+    perturbed = perturbing.perturb(
+        items,
+        offsets=[_whole(size) for size in _numbers(offsets, "--offsets")],
+        factors=_numbers(factors, "--factors"),
+        pool=None if pool is None else _lines(pool),
+        seed=seed,
+        left_out=refused,
+    )
+    click.echo(f"{items.name}: {len(items) + len(refused)} rows; {perturbed.sentence()}")
+    for note in items.notes:
+        click.echo(f"note: {note}")
+    for table in (by_outcome(perturbed), by_reason(perturbed)):
+        if len(table):
+            click.echo(f"\n{as_text(table)}")
+    if out is not None:
+        files.write_items(perturbed.items, out)
+        click.echo(f"\nitems in {out}")
+    if audit is not None:
+        files.write_audit(perturbed, audit)
+        click.echo(f"audit in {audit}")
+    return DONE
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    try:
+        values = [float(piece) for piece in text.split(",") if piece.strip()]
+    except ValueError:
+        values = [math.nan]
+    if not all(map(math.isfinite, values)):
+        raise BadInput(f"{option} takes numbers with commas between them, not {text!r}")
+    return values
+
+
+def _whole(size: float) -> int:
+    if size != int(size):
+        raise BadInput(f"--offsets takes whole years, not {size:g}")
+    return int(size)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8-sig").splitlines()
+    except FileNotFoundError:
+        raise BadInput(f"there is no file {path}; a pool has one name or city a line") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
 
 
 for command in (list_benchmarks, fetch, check, perturb):

@@ -1,20 +1,29 @@
-"""The shipped facts: standard items, a testbed of paired items, and the grid of every perturbation."""
+"""A testbed: each question once with its true passage and once with a false one, balanced over the perturbations.
+
+Strata are filled in turn from a seeded order of the questions; a question goes to a stratum only where its passage can
+be made to lie that way, without a flag where one can be had (so claims in the future are avoided while questions last).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
-from srdcr_lab.data import testbed as drawing
-from srdcr_lab.data.itemset import ItemSet
-from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS
+from srdcr_lab.data.items import ItemSet
+from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS, pools_of
 from srdcr_lab.data.perturbing.forms import Form
-from srdcr_lab.data.perturbing.pools import pools_of
 from srdcr_lab.data.perturbing.table import Perturber, checked_offsets
-from srdcr_lab.data.table_files import read_table
-from srdcr_lab.data.tables import items_from_frame
+from srdcr_lab.data.tables import items_from_frame, read_table
+from srdcr_lab.data.testbed import paired
 from srdcr_lab.records import Exemplar, Item
-from srdcr_lab.shipped import folder
+from srdcr_lab.records.files import folder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# -- the shipped facts: standard items, a testbed of paired items, and the grid of every perturbation
 
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
 
@@ -54,7 +63,7 @@ def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     fill the larger offsets ahead.
     """
     forms = _forms(seed, offsets)
-    return _set("facts:testbed", drawing.paired(standard().items, lambda item: forms[item.item_id], seed))
+    return _set("facts:testbed", paired(standard().items, lambda item: forms[item.item_id], seed))
 
 
 @cache
@@ -78,3 +87,25 @@ def _forms(seed: int, offsets: tuple[int, ...]) -> Mapping[str, Sequence[Form]]:
 
 def _set(name: str, items: list[Item]) -> ItemSet:
     return ItemSet(name, tuple(items), exemplars())
+
+
+# -- the paper's printed Tables 1 and 2, to lay one's own numbers beside (`data/reference`, with its datasheet)
+
+
+def printed_tables(table: str | None = None) -> pd.DataFrame:
+    """Every number of the two tables: `table`, `model`, `printed_method`, `method`, `column`, `percent`, `caution`.
+
+    `accuracy` is `percent` / 100. `caution` says what to keep in mind about a number and is empty for most; some
+    of SR-DCR's leave items out of the denominator.
+
+    Parameters
+    ----------
+    table : "Table 1" or "Table 2" for one of them.
+
+    Source: arXiv 2506.06020, section 4.
+    """
+    import pandas as pd
+
+    printed = pd.read_csv(folder("reference") / "sr_dcr_tables.csv", keep_default_na=False)
+    printed["accuracy"] = printed["percent"] / 100
+    return printed if table is None else printed[printed["table"] == table].reset_index(drop=True)

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from srdcr_lab.data import document_sets, facts, option_sets
+from srdcr_lab.data import facts, sets
 from srdcr_lab.data.benchmarks import BENCHMARKS, load_benchmark
 from srdcr_lab.data.benchmarks.documents import DOCUMENT_READERS
 from srdcr_lab.data.benchmarks.published import has_columns_of
-from srdcr_lab.data.frozen import is_frozen, thaw
-from srdcr_lab.data.itemset import ItemSet
+from srdcr_lab.data.items import ItemSet, is_frozen, thaw
 from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS
-from srdcr_lab.data.table_files import read_table
-from srdcr_lab.data.tables import items_from_frame
+from srdcr_lab.data.tables import items_from_frame, read_table
 from srdcr_lab.records import BadInput
 
 if TYPE_CHECKING:
@@ -62,11 +60,11 @@ def load_items(
         case "facts:grid":
             return facts.grid(tuple(year_offsets))
         case "facts:options":
-            return option_sets.options(seed)
+            return sets.options(seed)
         case "facts:claims":
-            return option_sets.claims(seed)
+            return sets.claims(seed)
         case "facts:documents":
-            return document_sets.documents(seed)
+            return sets.documents(seed)
     name, given, file = str(source).partition("=")
     name, _, form = name.partition(":")
     if name in BENCHMARKS:

@@ -1,8 +1,4 @@
-"""A testbed: each question once with its true passage and once with a false one, balanced over the perturbations.
-
-Strata are filled in turn from a seeded order of the questions; a question goes to a stratum only where its passage can
-be made to lie that way, without a flag where one can be had (so claims in the future are avoided while questions last).
-"""
+"""TODO."""
 
 from __future__ import annotations
 
@@ -10,14 +6,18 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 from srdcr_lab.data.perturbing.forms import Form, Outcome
 from srdcr_lab.records import Item, PerturbationKind
 
-YEAR_QUESTIONS = 150  # paper, 4.4: 150 + 150 items, 30 per offset
-OTHER_QUESTIONS = 30  # per other domain: 150 + 150 items over the five of them
+if TYPE_CHECKING:
+    pass
+
 
 FormsOf = Callable[[Item], Sequence[Form]]
+
+
 Stratum = tuple[PerturbationKind, object]
 
 
@@ -78,3 +78,9 @@ def _fits(form: Form, unflagged: bool) -> bool:
 def _stratum(form: Form) -> Stratum:
     claim = form.claim
     return claim.kind, claim.value if claim.kind is PerturbationKind.OFFSET else claim.level
+
+
+YEAR_QUESTIONS = 150  # paper, 4.4: 150 + 150 items, 30 per offset
+
+
+OTHER_QUESTIONS = 30  # per other domain: 150 + 150 items over the five of them

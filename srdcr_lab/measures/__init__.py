@@ -1,41 +1,35 @@
 """The paper's measures as pure functions: arrays or DataFrames in and out, never a model call."""
 
-from srdcr_lab.measures.calibration import (
-    auroc,
-    brier,
-    ece,
-    precision_above,
-    precision_steps,
-    reliability_curve,
-    risk_coverage,
-)
+from srdcr_lab.measures.calibration import auroc, brier, ece, reliability_curve
 from srdcr_lab.measures.claims import CLAIMS, claims_checklist, claims_html
-from srdcr_lab.measures.comparison import Comparison, compare, compare_all
+from srdcr_lab.measures.comparison import Comparison, compare, compare_all, factor_effects
 from srdcr_lab.measures.cost import cost_accuracy, cost_summary, pareto_front, sharing
-from srdcr_lab.measures.evaluation import accuracy, summary
-from srdcr_lab.measures.factors import factor_effects
-from srdcr_lab.measures.intervals import clustered_interval, contrast_interval, mean_interval
+from srdcr_lab.measures.estimates import (
+    clustered_interval,
+    contrast_interval,
+    holm,
+    jeffreys_interval,
+    matched_odds_ratio,
+    mean_interval,
+    sign_flip_test,
+)
+from srdcr_lab.measures.evaluation import accuracy, accuracy_by_stratum, summary
 from srdcr_lab.measures.knowledge import (
     CATEGORIES,
+    categories_by_domain,
+    categories_by_draws,
     categorise,
-    jeffreys_interval,
+    discrimination,
+    highly_known,
     knowledge_category,
+    rank_correlation,
     redraw_stability,
     sampled_accuracy,
 )
-from srdcr_lab.measures.knowledge_tables import (
-    categories_by_domain,
-    categories_by_draws,
-    discrimination,
-    highly_known,
-    rank_correlation,
-)
-from srdcr_lab.measures.paired_tests import holm, matched_odds_ratio, sign_flip_test
 from srdcr_lab.measures.paper_tables import METHOD_LABELS, PaperTable, table_1, table_2
 from srdcr_lab.measures.power import design_effect, intra_question_correlation, power_table, questions_needed
-from srdcr_lab.measures.preference import biases, context_preference, prior_preference_by_round
-from srdcr_lab.measures.slopes import offset_slopes
-from srdcr_lab.measures.strata_accuracy import accuracy_by_stratum
+from srdcr_lab.measures.precision import precision_above, precision_steps, risk_coverage
+from srdcr_lab.measures.preference import biases, context_preference, offset_slopes, prior_preference_by_round
 from srdcr_lab.measures.verdicts import (
     decision_counts,
     path_stability,

@@ -10,12 +10,9 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.measures.comparison import condition_rows, paired
-from srdcr_lab.measures.groups import GOLDEN, is_standard, strata
-from srdcr_lab.measures.intervals import clustered_interval, contrast_interval, mean_interval
-from srdcr_lab.measures.knowledge import jeffreys_interval
-from srdcr_lab.measures.matches import with_matches
-from srdcr_lab.measures.preference import perturbed_answers
-from srdcr_lab.measures.slopes import offset_slopes
+from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, jeffreys_interval, mean_interval
+from srdcr_lab.measures.groups import GOLDEN, is_standard, strata, with_matches
+from srdcr_lab.measures.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory, Level
 
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from srdcr_lab.measures.evaluation import CONDITIONS, summary
+from srdcr_lab.measures.evaluation import CONDITIONS, MACRO, MICRO, accuracy_by_stratum, summary
 from srdcr_lab.measures.groups import GOLDEN
-from srdcr_lab.measures.strata_accuracy import MACRO, MICRO, accuracy_by_stratum
 
 METHOD_LABELS = {
     "zero_shot": "Zero-Shot",

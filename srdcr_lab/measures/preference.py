@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from srdcr_lab.measures.comparison import Comparison, compare_pairs
+from srdcr_lab.measures.estimates import shares
 from srdcr_lab.measures.groups import (
     CATEGORY_NAMES,
     PERTURBED_LEVELS,
+    group_columns,
     groups,
     is_standard,
     judge_debate_round,
     stack,
     strata,
     stratum_order,
+    with_matches,
 )
-from srdcr_lab.measures.intervals import shares
-from srdcr_lab.measures.matches import with_matches
-from srdcr_lab.measures.paths import debates, paths_by_round
 from srdcr_lab.records import PerturbationKind
 
 _SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")
@@ -197,3 +203,171 @@ def _verdicts(records: pd.DataFrame, gate: bool) -> pd.DataFrame:
         prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
         follows_prior=follows.where(rows["prior_answer"].notna()),
     )
+
+
+# -- how following a false passage changes with its offset: the logistic slope per knowledge category [4.1]
+
+PER = 100.0  # years
+_FIELDS = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "note")
+ALL = "all"
+FEW_QUESTIONS = 20  # below, a cluster-robust interval is too narrow
+
+
+def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot", present: int = PRESENT) -> pd.DataFrame:
+    """logit P(answer = claimed) = α + β · |offset| / 100 years, fitted apart for every category, and for all items.
+
+    Year offsets only; items whose prior answer equals the claim, and those without an answer, are left out. A negative
+    β: the farther off the claim, the less it is followed. Standard errors are robust to the clustering on the question.
+
+    Returns
+    -------
+    DataFrame : group columns, `knowledge_category` (or "all"), `n`, `n_questions`, `slope` (β, log-odds per 100
+        years), `low`, `high` (95 %), `p_value`, `odds_ratio`, `note` (why there is no slope, or what weakens it).
+
+    Source: the paper shows the curves (Figure 2) and fits none; the model is ours.
+    """
+    rows = perturbed_answers(records, method, present=present)
+    rows = rows[rows["offset"].notna() & ~rows["prior_is_claim"] & rows["follows_claim"].notna()]
+    tables = []
+    for names, part in groups(rows):
+        for category in (*CATEGORY_NAMES, ALL):
+            cell = part if category == ALL else part[part["knowledge_category"] == category]
+            fitted = logistic_slope(cell["offset"].abs() / PER, cell["follows_claim"].astype(bool), cell["question_id"])
+            tables.append(({**names, "knowledge_category": category}, pd.DataFrame([fitted])))
+    return stack(tables, ("model", "method", "knowledge_category", *_FIELDS))
+
+
+def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Mapping[str, Any]:
+    """Slope of a logistic regression of the 0/1 values `y` on `x`, with a cluster-robust interval.
+
+    NaN, and a note that says why, where all outcomes or all x are equal, or where x separates the outcomes.
+    """
+    import statsmodels.api as sm  # takes a second, which the command line would pay at every start
+
+    x, y = np.asarray(x, float), np.asarray(y, bool)
+    codes = pd.factorize(np.asarray(clusters))[0]
+    n_questions = int(codes.max(initial=-1)) + 1
+    found: dict[str, Any] = {
+        "n": y.size,
+        "n_questions": n_questions,
+        "slope": math.nan,
+        "low": math.nan,
+        "high": math.nan,
+    }
+    found |= {"p_value": math.nan, "odds_ratio": math.nan, "note": _no_slope(x, y, n_questions)}
+    if found["note"]:
+        return found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sm.Logit(y.astype(float), sm.add_constant(x))
+        fit = model.fit(disp=0, cov_type="cluster", cov_kwds={"groups": codes})
+    low, high = fit.conf_int(1 - level)[1]
+    few = f"only {n_questions} questions: the interval is too narrow" if n_questions < FEW_QUESTIONS else ""
+    slope = float(fit.params[1])
+    return found | {
+        "slope": slope,
+        "low": float(low),
+        "high": float(high),
+        "p_value": float(fit.pvalues[1]),
+        "odds_ratio": math.exp(slope),
+        "note": few,
+    }
+
+
+def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int) -> str:
+    if n_questions < 3:
+        return "fewer than 3 questions"
+    if y.all() or not y.any():
+        return "every claim was followed" if y.all() else "no claim was followed"
+    if np.ptp(x) == 0:
+        return "one offset only"
+    if x[y].max() <= x[~y].min() or x[~y].max() <= x[y].min():
+        return "the offset separates the outcomes"
+    return ""
+
+
+# -- are passages that claim a year in the future easier to reject? Each beside its mirror image in the past (ours)
+
+
+def future_against_past(records: pd.DataFrame, *, method: str = "few_shot", present: int = PRESENT) -> Comparison:
+    """Context preference of claims after `present` (a) less that of the claims as far off the other way (b).
+
+    A pair is one question with +k years, which lands after `present`, and the same question with −k years: so question
+    and distance are equal, and the direction alone differs. Pairs in which either passage got no answer, or whose prior
+    answer equals either claim, are left out. NaN with n = 0 where the table has no such pair. One model at a time.
+    """
+    rows = perturbed_answers(records, method, present=present)
+    rows = rows[rows["offset"].notna() & ~rows["prior_is_claim"] & rows["follows_claim"].notna()]
+    rows = rows.assign(size=rows["offset"].abs(), followed=rows["follows_claim"].astype(float))
+    ahead, back = rows[(rows["offset"] > 0) & rows["future"]], rows[rows["offset"] < 0]
+    keys = ["question_id", "size"]
+    columns = [*keys, "item_id", "level", "followed"]
+    both = ahead[columns].merge(back[[*keys, "followed"]], on=keys, suffixes=("", "_back"))
+    return compare_pairs(both.rename(columns={"followed": "a", "followed_back": "b"}))
+
+
+def n_future(records: pd.DataFrame, *, present: int = PRESENT) -> int:
+    """How many items claim a year after `present`."""
+    false = records[~is_standard(records) & (records["answer_type"] == "year")].drop_duplicates("item_id")
+    return int((pd.to_numeric(false["claimed_answer"].astype(object), errors="coerce") > present).sum())
+
+
+def debates(records: pd.DataFrame) -> pd.DataFrame:
+    """Rows of debates with verdicts, each once: `debate_only` shares SR-DCR's debate, and is left out beside it."""
+    held = records[records["verdict_path"].notna()]
+    shared = (held["method"] == "debate_only") & (held["method"] == "sr_dcr").any()
+    return held[~shared].reset_index(drop=True)
+
+
+def first_verdict_round(rows: pd.DataFrame) -> int:
+    """The round of a path's first letter: rounds held less its letters; 0 where the table does not tell.
+
+    A table without `rounds` tells by r*, which is that round plus the place from which V* stands.
+    """
+    if "rounds" in rows and rows["rounds"].notna().any():
+        known = rows[rows["rounds"].notna()].iloc[0]
+        return int(known["rounds"]) - len(known["verdict_path"])
+    known = rows[rows["r_star"].notna()]
+    if known.empty:
+        return 0
+    path = str(known["verdict_path"].iloc[0])
+    return int(known["r_star"].iloc[0]) - len(path.rstrip(path[-1]))
+
+
+def paths_by_round(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row per debate × round: `row` (index of the debate's row), `round`, `symbol` (R, U or ?), `held`.
+
+    A debate that stopped early keeps its last verdict in the rounds that its design goes on to; `held` is False there.
+    """
+    parts = []
+    for _, group in rows.groupby(group_columns(rows, ("model", "method", "design")), sort=False, observed=True):
+        paths = group["verdict_path"].astype(object)
+        first, longest = first_verdict_round(group), int(paths.str.len().max())
+        for place in range(longest):
+            symbol = paths.map({path: path[min(place, len(path) - 1)] for path in paths.unique()})
+            held = paths.str.len() > place
+            parts.append(
+                pd.DataFrame({"row": group.index, "round": first + place, "symbol": symbol.array, "held": held.array})
+            )
+    columns = {"row": rows.index[:0], "round": np.array([], int), "symbol": [], "held": np.array([], bool)}
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns)
+
+
+def path_moves(path: str) -> dict[str, bool]:
+    """What a path does, unparsed verdicts left out of the first two.
+
+    `changed`: not all verdicts are equal. `oscillates`: it comes back to a verdict it had left (two changes or more).
+    `unstabilised`: V* stood for the last round alone, or there is none. `unparsed`: some verdict was not read.
+
+    >>> path_moves("RUR?RR")
+    {'changed': True, 'oscillates': True, 'unstabilised': False, 'unparsed': True}
+    """
+    read = path.replace("?", "")
+    changes = sum(a != b for a, b in pairwise(read))
+    last_run = len(path) - len(path.rstrip(path[-1])) if path and path[-1] != "?" else 0
+    return {
+        "changed": changes >= 1,
+        "oscillates": changes >= 2,
+        "unstabilised": last_run < 2,
+        "unparsed": "?" in path,
+    }

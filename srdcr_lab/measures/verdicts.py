@@ -1,17 +1,22 @@
-"""How good the verdicts are, how they move over the rounds, and what is decided from them [3.1, 3.2, 4.4]."""
+"""Verdict paths ("RRUR?U": one letter a round) unfolded into rounds, and how they move."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from srdcr_lab.measures.estimates import clustered_interval, shares
 from srdcr_lab.measures.groups import RULINGS, groups, is_standard, stack, strata
-from srdcr_lab.measures.intervals import shares
-from srdcr_lab.measures.paths import debates, first_verdict_round, path_moves, paths_by_round
-from srdcr_lab.measures.preference import cells
+from srdcr_lab.measures.preference import cells, debates, first_verdict_round, path_moves, paths_by_round
 from srdcr_lab.records import Decision, Verdict
+
+# -- how good the verdicts are, how they move over the rounds, and what is decided from them [3.1, 3.2, 4.4]
 
 RATES = {"verdict_tpr": (Verdict.REASONABLE, True), "verdict_tnr": (Verdict.UNREASONABLE, False)}
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
@@ -135,3 +140,50 @@ def _paths(records: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame
         halves = dict(iter(part.groupby(conditions(part), sort=False)))
         for condition, rows in {**halves, "overall": part}.items():
             yield {**names, "condition": condition}, rows
+
+
+# -- how far two who rule on the same debates agree: a reader and the judge (ours)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """`n_agree` of `n` pairs are equal; the share's 95 % interval is over questions.
+
+    `kappa` is Cohen's, (share − chance) / (1 − chance); NaN where both always say one and the same thing.
+    """
+
+    n: int
+    n_questions: int
+    n_agree: int
+    share: float
+    low: float
+    high: float
+    kappa: float
+
+
+def agreement(one: ArrayLike, other: ArrayLike, questions: ArrayLike) -> Agreement:
+    """Agreement of two raters, item by item; leave out beforehand what either of them has not decided.
+
+    Parameters
+    ----------
+    one, other : labels, one an item.
+    questions : each item's question, the independent unit.
+
+    >>> agreement(["R", "R", "U", "U"], ["R", "U", "U", "U"], ["a", "b", "c", "d"]).kappa
+    0.5
+    """
+    first, second = np.asarray(one, object), np.asarray(other, object)
+    if first.size == 0:
+        return Agreement(0, 0, 0, *(math.nan,) * 4)
+    same = first == second
+    low, high = clustered_interval(same, questions)
+    n_questions = len(set(np.asarray(questions, object)))
+    return Agreement(
+        first.size, n_questions, int(same.sum()), float(same.mean()), low, high, _kappa(list(first), list(second))
+    )
+
+
+def _kappa(one: list[str], other: list[str]) -> float:
+    from sklearn.metrics import cohen_kappa_score
+
+    return math.nan if len({*one, *other}) < 2 else float(cohen_kappa_score(one, other))

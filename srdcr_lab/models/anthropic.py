@@ -15,7 +15,7 @@ import anthropic
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, gather_all
 from srdcr_lab.models.base import Arrived
-from srdcr_lab.models.replies import ReplyError, count, cut_at_stop, whole_characters
+from srdcr_lab.models.http import ReplyError, count, cut_at_stop, whole_characters
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 
 API_VERSION = "2023-06-01"

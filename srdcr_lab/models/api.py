@@ -18,10 +18,8 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from srdcr_lab.models.attempts import CountingClient, in_vain, tallied
 from srdcr_lab.models.base import Arrived
-from srdcr_lab.models.redact import address, redact
-from srdcr_lab.models.replies import ReplyError
+from srdcr_lab.models.http import CountingClient, ReplyError, address, in_vain, redact, tallied
 from srdcr_lab.records import (
     BadInput,
     CallFailed,

@@ -23,8 +23,7 @@ def load_model(
         compatible server), ``anthropic:NAME``; ``#label`` at the end tells apart two servers that serve one name.
     base_url : address of an OpenAI-compatible or Anthropic-compatible server; default: the SDK's environment variables.
     concurrency : requests in flight at once (APIs), ≥ 1.
-    options : further options of the adapter (`srdcr_lab.models.openai.OpenAIChat`, `srdcr_lab.models.local.LocalChat`
-        …).
+    options : further options of the adapter (`OpenAIChat`, `LocalChat` …).
 
     Raises
     ------
@@ -40,7 +39,7 @@ def load_model(
         raise BadInput(f"unknown model {spec!r}; expected {SPECIFICATIONS}")
     _need(provider, spec)
     if provider == "hf":
-        from srdcr_lab.models.local import LocalChat
+        from srdcr_lab.models.local.chat import LocalChat
 
         return LocalChat(name, label=label, **options)
     if provider == "openai":
@@ -53,8 +52,8 @@ def load_model(
 
 
 def _load_pocket(**options: Any) -> ChatModel:
-    from srdcr_lab.models.local import LocalChat
-    from srdcr_lab.models.pocket import pocket_folder
+    from srdcr_lab.models.local.chat import LocalChat
+    from srdcr_lab.models.local.checkpoint import pocket_folder
 
     return LocalChat(str(pocket_folder()), provider="pocket", name="pocket", **options)
 

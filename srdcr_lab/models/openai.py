@@ -18,7 +18,7 @@ import openai
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, gather_all
 from srdcr_lab.models.base import Arrived
-from srdcr_lab.models.replies import Choice, ReplyError, count, read_choice, shares
+from srdcr_lab.models.http import Choice, ReplyError, count, read_choice, shares
 from srdcr_lab.records import BadInput, Capabilities, Completion, FinishReason, Request
 
 MOST_CHOICES = 128  # the provider's bound on n
@@ -219,3 +219,6 @@ class OpenAIChat(ApiChat):
         wanted = request.logprobs and "logprobs" not in self._sent["dropped"]
         if wanted and any(text and logprobs is None for text, _, logprobs, _ in read):
             self._note("Some replies came without usable log-probabilities although they were asked for.")
+
+
+# -- token log-probabilities of a chat completion, fitted to its text

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from srdcr_lab.models.base import ChatModel, Piecemeal, draws_per_request
-from srdcr_lab.models.prices import Price
+from srdcr_lab.models.budget import Price
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import CallFailed, Capabilities, Completion, NotInStore, Request
 

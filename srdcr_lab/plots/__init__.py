@@ -1,26 +1,41 @@
 """Compute, hold, draw: each display holds its table and draws itself on a given Axes."""
 
-from srdcr_lab.plots.accuracy import AccuracyDisplay
-from srdcr_lab.plots.bias import BiasDisplay
-from srdcr_lab.plots.categories import CategoriesDisplay, SampledAccuracyDisplay
-from srdcr_lab.plots.confidence import ConfidenceHistogramDisplay, PrecisionDisplay, ReliabilityDisplay
-from srdcr_lab.plots.confidence_kinds import ConfidenceKindsDisplay, ConsistencyByDrawsDisplay
-from srdcr_lab.plots.cost import CostDisplay
-from srdcr_lab.plots.counterfactual import DebateEndsDisplay, MethodsDisplay, NumberDisplay, OverconfidenceDisplay
-from srdcr_lab.plots.differences import DifferencesDisplay
-from srdcr_lab.plots.documents import MisinformationDisplay, RecoveryDisplay, SourcesDisplay
-from srdcr_lab.plots.effects import EffectsDisplay
-from srdcr_lab.plots.exposure import ExposureDisplay
+from srdcr_lab.plots.confidence import (
+    ConfidenceHistogramDisplay,
+    ConfidenceKindsDisplay,
+    ConsistencyByDrawsDisplay,
+    GatingDisplay,
+    PrecisionDisplay,
+    ReliabilityDisplay,
+    RiskCoverageDisplay,
+    TransferDisplay,
+)
+from srdcr_lab.plots.debates import (
+    DebateEndsDisplay,
+    MethodsDisplay,
+    MisinformationDisplay,
+    NumberDisplay,
+    OverconfidenceDisplay,
+    RecoveryDisplay,
+    SourcesDisplay,
+)
+from srdcr_lab.plots.drawers import save_figure
+from srdcr_lab.plots.evaluation import AccuracyDisplay, CostDisplay, DifferencesDisplay
 from srdcr_lab.plots.flow import DecisionFlowDisplay
-from srdcr_lab.plots.gating import GatingDisplay
-from srdcr_lab.plots.one_question import OneQuestionDisplay
-from srdcr_lab.plots.preference import ContextPreferenceDisplay, PriorPreferenceByRoundDisplay
-from srdcr_lab.plots.rates import RatesDisplay
-from srdcr_lab.plots.risk_coverage import RiskCoverageDisplay
-from srdcr_lab.plots.saving import save_figure
-from srdcr_lab.plots.stability import DrawsDisplay, RedrawDisplay
-from srdcr_lab.plots.transfer import TransferDisplay
-from srdcr_lab.plots.verdicts import VerdictDisplay
+from srdcr_lab.plots.knowledge import (
+    CategoriesDisplay,
+    DrawsDisplay,
+    ExposureDisplay,
+    RedrawDisplay,
+    SampledAccuracyDisplay,
+)
+from srdcr_lab.plots.preference import (
+    BiasDisplay,
+    ContextPreferenceDisplay,
+    OneQuestionDisplay,
+    PriorPreferenceByRoundDisplay,
+)
+from srdcr_lab.plots.verdicts import EffectsDisplay, RatesDisplay, VerdictDisplay
 
 __all__ = [
     "AccuracyDisplay",

@@ -12,9 +12,9 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 
-from srdcr_lab.measures import context_preference, prior_preference_by_round
+from srdcr_lab.measures import biases, context_preference, prior_preference_by_round
 from srdcr_lab.measures.preference import PRESENT
-from srdcr_lab.plots.palette import CATEGORY_COLOURS, CATEGORY_LABELS
+from srdcr_lab.plots.drawers import CATEGORY_COLOURS, CATEGORY_LABELS
 
 _MARKERS = "osD^vPX"
 _FUTURE_COLOURS = {False: "#0173b2", True: "#d55e00"}
@@ -156,3 +156,105 @@ def _tick(value: Any) -> str:
     if isinstance(value, str):
         return value.removeprefix("offset ").replace(" ", "\n")
     return f"{value:+g}".replace("-", "−")
+
+
+# -- context bias and prior bias, by domain or any other grouping [ClashEval; 4.4]
+
+_STYLE = {"context": ("#0173b2", "o"), "prior": ("#de8f05", "s")}
+
+
+@dataclass(frozen=True)
+class BiasDisplay:
+    """The table of `srdcr_lab.measures.biases` of one model and method, by the column `by`; last, all items."""
+
+    table: pd.DataFrame
+    by: str = "domain"
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame, by: str = "domain", *, method: str = "few_shot") -> BiasDisplay:
+        rows = records[records["method"] == method]
+        parts = [biases(rows, by=(by,)), biases(rows).assign(**{by: "all"})]
+        return cls(pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True), by)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Shares with 95 % intervals and the items each rests on; a group without such items has no point."""
+        ax = ax if ax is not None else plt.subplots(figsize=(6.4, 3.4))[1]
+        places = list(dict.fromkeys(self.table[self.by]))
+        for shift, (bias, (colour, marker)) in zip((-0.13, 0.13), _STYLE.items(), strict=True):
+            part = self.table[(self.table["bias"] == bias) & (self.table["n"] > 0)]
+            x = [places.index(name) + shift for name in part[self.by]]
+            ends = [(part["share"] - part["low"]).clip(lower=0), (part["high"] - part["share"]).clip(lower=0)]
+            ax.errorbar(
+                x, part["share"], yerr=ends, fmt=marker, color=colour, markersize=4.5, elinewidth=1, capsize=1.5,
+                label=f"{bias} bias",
+            )  # fmt: skip
+            for at, height, n in zip(x, part["high"], part["n"], strict=True):
+                ax.annotate(str(n), (at, height), (0, 2), textcoords="offset points", ha="center", fontsize="x-small")
+        ax.axvline(len(places) - 1.5, color="0.8", linewidth=0.8)
+        ax.set_xticks(range(len(places)), places)
+        ax.set(xlim=(-0.5, len(places) - 0.5), ylim=(-0.03, 1.1), ylabel="share of answers")
+        ax.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+        sns.despine(ax=ax)
+        return ax
+
+
+# -- one question under every offset: what is claimed, what is answered, what SR-DCR decides
+
+_MARKERS_one_question = {"USE_CONTEXT": "s", "USE_PRIOR": "o", "ABSTAIN": "x"}
+
+
+@dataclass(frozen=True)
+class OneQuestionDisplay:
+    """Rows of the table `records` for one year question and one method, one per offset of its passage."""
+
+    table: pd.DataFrame
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame, question_id: str, method: str = "sr_dcr") -> OneQuestionDisplay:
+        chosen = records[(records["question_id"] == question_id) & (records["method"] == method)]
+        columns = [
+            "item_id",
+            "question",
+            "gold_answer",
+            "claimed_answer",
+            "prior_answer",
+            "context_answer",
+            "verdict_path",
+        ]
+        columns += ["self_confidence", "confidence_kind", "tau", "decision", "final_answer", "correct", "missing"]
+        table = chosen[columns].copy()
+        table.insert(1, "offset", chosen["perturbation_value"].fillna(0).astype(int))
+        return cls(table.sort_values("offset").reset_index(drop=True))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Claimed year against answered year; grey lines mark the truth and full belief in the passage."""
+        ax = ax if ax is not None else plt.subplots(figsize=(6.4, 4.2))[1]
+        table = self.table
+        claim, context = pd.to_numeric(table["claimed_answer"]), pd.to_numeric(table["context_answer"], errors="coerce")
+        gold = int(table["gold_answer"].iloc[0])
+        ax.axhline(gold, color="0.75", zorder=0, label="the truth")
+        ax.plot(claim, claim, color="0.75", linestyle="--", zorder=0, label="what the passage says")
+        ax.plot(claim, context, "+", color="0.3", markersize=11, label="context answer (few-shot)")
+        colours = dict(
+            zip(_MARKERS_one_question, sns.color_palette("colorblind", len(_MARKERS_one_question)), strict=True)
+        )
+        final = pd.to_numeric(table["final_answer"], errors="coerce")
+        for decision, marker in _MARKERS_one_question.items():
+            here = table["decision"] == decision
+            heights = final.where(final.notna(), float(claim.min())) if decision == "ABSTAIN" else final
+            if here.any():
+                label = f"SR-DCR: {decision}" + (" (no answer, drawn at the bottom)" if decision == "ABSTAIN" else "")
+                face = "none" if marker != "x" else colours[decision]
+                ax.scatter(
+                    claim[here],
+                    heights[here],
+                    marker=marker,
+                    s=64,
+                    edgecolors=None if marker == "x" else colours[decision],
+                    facecolors=face,
+                    label=label,
+                )
+        ax.set(xlabel="year the passage claims", ylabel="year answered", title=table["question"].iloc[0])
+        ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+        sns.despine(ax=ax)
+        return ax

@@ -9,9 +9,15 @@ from importlib import resources
 
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 
-from srdcr_lab.prompts.blocks import answer_block, critique_block, debate_block, defuse, passage_block
-from srdcr_lab.prompts.document_blocks import FILTERS
-from srdcr_lab.prompts.option_blocks import OPTION_FILTERS
+from srdcr_lab.prompts.blocks import (
+    FILTERS,
+    OPTION_FILTERS,
+    answer_block,
+    critique_block,
+    debate_block,
+    defuse,
+    passage_block,
+)
 from srdcr_lab.records import Message
 
 _FOLDER = resources.files("srdcr_lab.prompts") / "templates"

@@ -5,15 +5,20 @@ and `design` for every field in which studies and debates differ. The methods it
 `few_shot`, `self_ask`, `rci`, `judge_debate`, `naive_debate`, `one_signal`, `token_probability`; `methods` lists them.
 """
 
-from srdcr_lab.protocols.answering import Answer, consistency_draws, context_answer, knowledge_draws, prior_answer
-from srdcr_lab.protocols.choices import PRESETS, Choices, choices
-from srdcr_lab.protocols.confidence import SelfConfidence, self_confidence
+from srdcr_lab.measures.rule import Ruling, decide, majority_verdict, stabilised_verdict
+from srdcr_lab.protocols.answering import (
+    Answer,
+    SelfConfidence,
+    consistency_draws,
+    context_answer,
+    knowledge_draws,
+    prior_answer,
+    self_confidence,
+)
+from srdcr_lab.protocols.choices import DESIGNS, PRESETS, Choices, DebateDesign, choices, factorial
 from srdcr_lab.protocols.debate import hold_debate
-from srdcr_lab.protocols.decision import Ruling, decide, majority_verdict, stabilised_verdict
-from srdcr_lab.protocols.design import DESIGNS, DebateDesign, factorial
-from srdcr_lab.protocols.method import Belief, Method
+from srdcr_lab.protocols.method import Belief, Method, Outcome
 from srdcr_lab.protocols.methods import METHODS, methods
-from srdcr_lab.protocols.outcome import Outcome
 from srdcr_lab.protocols.setup import Cast, Setup
 from srdcr_lab.protocols.sr_dcr import sr_dcr
 

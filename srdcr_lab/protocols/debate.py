@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from srdcr_lab import prompts
-from srdcr_lab.prompts import parse
+from srdcr_lab.measures.rule import majority_verdict
+from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.answering import Answer
-from srdcr_lab.protocols.decision import majority_verdict
-from srdcr_lab.protocols.design import DebateDesign, Order, Sees, Stance
+from srdcr_lab.protocols.choices import DebateDesign, Order, Sees, Stance
 from srdcr_lab.protocols.setup import Setup
 from srdcr_lab.protocols.speaking import defended, first_sentence, speak
 from srdcr_lab.records import Debate, Item, Role, Turn, Verdict
@@ -152,7 +152,7 @@ async def judge(item: Item, setup: Setup, transcript: Sequence[Turn], round_: in
         max_tokens=setup.choices.debate_tokens,
         saw_passage=sees,
         saw_turns=range(len(transcript)),
-        rules=parse.verdict,
+        rules=readers.verdict,
         draws=design.judge_draws,
         temperature=design.judge_temperature,
     )

@@ -4,18 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from srdcr_lab.protocols.counterfactual import COUNTERFACTUAL_METHODS
-from srdcr_lab.protocols.documents import DOCUMENT_METHODS
-from srdcr_lab.protocols.few_shot import FEW_SHOT, ZERO_SHOT
-from srdcr_lab.protocols.judge_debate import JUDGE_DEBATES
+from srdcr_lab.protocols.baselines import (
+    CALIBRATED_TOKEN_PROBABILITY,
+    CONFIDENCE_ONLY,
+    FEW_SHOT,
+    GOLDEN,
+    RCI,
+    SELF_ASK,
+    TOKEN_PROBABILITY,
+    ZERO_SHOT,
+)
+from srdcr_lab.protocols.cfmad import ABLATIONS, CFMAD, CFMAD_ROUNDS, CFMAD_STANCES, CFMAD_SWAPPED, CFMAD_WHEN_UNSURE
+from srdcr_lab.protocols.cfmad_baselines import COT, MAD, SELF_CONSISTENCY, SELF_CONTRAST, SELF_REFLECTION
+from srdcr_lab.protocols.debate_baselines import JUDGE_DEBATES, NAIVE_DEBATE
+from srdcr_lab.protocols.dialectical import DIALECTICAL
+from srdcr_lab.protocols.document_systems import CONCATENATE, MADAM_RAG, RA_RAG, SR_DCR_PER_DOCUMENT
 from srdcr_lab.protocols.method import Method
-from srdcr_lab.protocols.naive_debate import NAIVE_DEBATE
-from srdcr_lab.protocols.one_signal import CONFIDENCE_ONLY, GOLDEN
-from srdcr_lab.protocols.rci import RCI
-from srdcr_lab.protocols.self_ask import SELF_ASK
 from srdcr_lab.protocols.sr_dcr import DEBATE_ONLY, SR_DCR
-from srdcr_lab.protocols.token_probability import CALIBRATED_TOKEN_PROBABILITY, TOKEN_PROBABILITY
 from srdcr_lab.records import BadInput
+
+DOCUMENT_METHODS = (CONCATENATE, MADAM_RAG, RA_RAG, DIALECTICAL, SR_DCR_PER_DOCUMENT)
+COUNTERFACTUAL_METHODS = (
+    COT,
+    SELF_REFLECTION,
+    SELF_CONSISTENCY,
+    MAD,
+    SELF_CONTRAST,
+    CFMAD,
+    *ABLATIONS,
+    CFMAD_SWAPPED,
+    *CFMAD_STANCES,
+    *CFMAD_ROUNDS,
+    CFMAD_WHEN_UNSURE,
+)
 
 METHODS = {
     method.name: method

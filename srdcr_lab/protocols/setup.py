@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from srdcr_lab.models.base import ChatModel
-from srdcr_lab.protocols.choices import Choices
-from srdcr_lab.protocols.design import DebateDesign
+from srdcr_lab.protocols.choices import Choices, DebateDesign
 from srdcr_lab.records import Exemplar, Item, Role
 
 if TYPE_CHECKING:
@@ -70,3 +69,9 @@ class Setup:
         pool = self.items.pool(item)
         rng = random.Random(f"{self.seed}|exemplars|{item.question_id}")
         return tuple(rng.sample(pool, min(self.choices.exemplars, len(pool))))
+
+
+# -- what a method returns for one item
+
+
+# -- what a method is: a coroutine from an item to an outcome, and what it needs

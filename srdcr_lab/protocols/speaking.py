@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from srdcr_lab import answers
-from srdcr_lab.prompts import parse
+from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.answering import Answer
 from srdcr_lab.protocols.setup import Setup
 from srdcr_lab.records import GREEDY, Completion, Item, Message, Request, Role, Turn, Verdict
@@ -61,7 +61,7 @@ async def speak(
 
 def first_sentence(item: Item) -> Reading:
     """Reads the answer that a speaker was asked to begin with; None where its first sentence is none."""
-    return lambda text: answers.extract(parse.opening_statement(text), item.answer_type, item.unit)
+    return lambda text: answers.extract(readers.opening_statement(text), item.answer_type, item.unit)
 
 
 def answer_of(turn: Turn, said: str | None) -> Answer:

@@ -6,12 +6,10 @@ import asyncio
 from collections.abc import Awaitable
 from dataclasses import replace
 
-from srdcr_lab.protocols.answering import Answer, context_answer, prior_answer, same_answer
-from srdcr_lab.protocols.confidence import self_confidence
+from srdcr_lab.measures.rule import Ruling, decide, stabilised_verdict
+from srdcr_lab.protocols.answering import Answer, context_answer, prior_answer, same_answer, self_confidence
 from srdcr_lab.protocols.debate import hold_debate, told
-from srdcr_lab.protocols.decision import Ruling, decide, stabilised_verdict
-from srdcr_lab.protocols.method import Method
-from srdcr_lab.protocols.outcome import Outcome, given
+from srdcr_lab.protocols.method import Method, Outcome, given
 from srdcr_lab.protocols.setup import Setup
 from srdcr_lab.records import Debate, Decision, Item, Missing, Verdict
 

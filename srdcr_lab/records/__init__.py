@@ -1,13 +1,13 @@
 """The ground floor: frozen types, closed vocabularies, errors and table schemas. Imports nothing of ours."""
 
-from srdcr_lab.records.completions import GREEDY, Capabilities, Completion, Message, ModelIdentity, Request
-from srdcr_lab.records.debates import Debate, Turn
-from srdcr_lab.records.errors import BadInput, BudgetExhausted, CallFailed, NotInStore, SrdcrError, Stopped
+from srdcr_lab.records.exchanges import GREEDY, Capabilities, Completion, Debate, Message, ModelIdentity, Request, Turn
 from srdcr_lab.records.items import Document, Exemplar, Item, Option
-from srdcr_lab.records.labels import label
 from srdcr_lab.records.tables import SCHEMA_VERSION, arrow_schema, check_schema
 from srdcr_lab.records.vocabulary import (
     AnswerType,
+    BadInput,
+    BudgetExhausted,
+    CallFailed,
     ConfidenceKind,
     Decision,
     DocumentKind,
@@ -16,9 +16,13 @@ from srdcr_lab.records.vocabulary import (
     Level,
     Missing,
     Needs,
+    NotInStore,
     PerturbationKind,
     Role,
+    SrdcrError,
+    Stopped,
     Verdict,
+    label,
 )
 
 __all__ = [

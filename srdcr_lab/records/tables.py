@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from srdcr_lab.records.errors import BadInput
+from srdcr_lab.records.vocabulary import BadInput
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 
@@ -108,3 +109,47 @@ class FinishReason(StrEnum):
     LENGTH = "length"
     CONTENT_FILTER = "content_filter"
     REFUSAL = "refusal"
+
+
+# -- what can go wrong, sorted by what the user has to do about it
+
+
+class SrdcrError(Exception):
+    """Base of every error this package raises on purpose. Its text is one sentence a user can act on."""
+
+
+class BadInput(SrdcrError):
+    """The user has to change something: a file, an argument, a key. Nothing was written."""
+
+
+class CallFailed(SrdcrError):
+    """One model call gave no completion, after the bounded retries. The item's row carries the text."""
+
+    unanswered_attempts: int = 0  # attempts that brought nothing usable, and that the provider may bill all the same
+
+
+class NotInStore(CallFailed):
+    """Offline, and the store does not hold the completion that is asked for."""
+
+
+class Stopped(SrdcrError):
+    """The run ended early and can be resumed: what was paid for is in the store."""
+
+
+class BudgetExhausted(Stopped):
+    """The next call's worst case does not fit into what is left of the budget."""
+
+
+# -- who made the numbers of a figure or table, in words that travel with it
+
+ORGANISM = "a model organism, no evidence about any large model"
+
+
+def label(models: Iterable[str]) -> str:
+    """Names of the models, each once; the pocket model's with what it is.
+
+    >>> label(["openai:gpt-4o", "pocket", "pocket"])
+    'openai:gpt-4o; pocket: a model organism, no evidence about any large model'
+    """
+    names = dict.fromkeys(models)
+    return "; ".join(f"{name}: {ORGANISM}" if name.partition("#")[0] == "pocket" else name for name in names)

@@ -11,8 +11,7 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.measures import jeffreys_interval, redraw_stability, summary
-from srdcr_lab.models.fingerprint import fingerprint
-from srdcr_lab.models.pocket import pocket_folder
+from srdcr_lab.models.local.checkpoint import fingerprint, pocket_folder
 from srdcr_lab.records import BadInput, Level, ModelIdentity, check_schema, label
 from srdcr_lab.study.folder import read_manifest
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.data import ItemSet, load_items
-from srdcr_lab.data.frozen import freeze
+from srdcr_lab.data.items import freeze
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.base import Remote
 from srdcr_lab.models.budget import Budget
@@ -24,16 +24,12 @@ from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, S
 from srdcr_lab.protocols import methods as methods_named
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
 from srdcr_lab.study import folder as folders
-from srdcr_lab.study import manifest as manifests
-from srdcr_lab.study.fitting import fitting, unread
-from srdcr_lab.study.loop import run as run_coroutine
-from srdcr_lab.study.opening import open_all, price_for
+from srdcr_lab.study import folder as manifests
+from srdcr_lab.study.opening import fitting, open_all, price_for, unread
 from srdcr_lab.study.plan import Plan, make_plan
-from srdcr_lab.study.progress import progress_bar
 from srdcr_lab.study.results import Results
-from srdcr_lab.study.runner import run_items
-from srdcr_lab.study.session import Session
-from srdcr_lab.study.settling import Waiting
+from srdcr_lab.study.run import Session, Waiting, progress_bar, run_items
+from srdcr_lab.study.run import run as run_coroutine
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from srdcr_lab.data.html_page import html_page, html_table
 from srdcr_lab.measures import auroc, categories_by_domain, ece, precision_steps
-from srdcr_lab.measures.calibration import Above, PrecisionSteps, questions_for_width
 from srdcr_lab.measures.gating import Gating
+from srdcr_lab.measures.power import questions_for_width
+from srdcr_lab.measures.precision import Above, PrecisionSteps
 from srdcr_lab.measures.thresholds import PAPER_TAU, SCOPE, ThresholdChoice, every_choice, recommended
-from srdcr_lab.plots.confidence import ReliabilityDisplay
-from srdcr_lab.plots.palette import CATEGORY_LABELS
-from srdcr_lab.plots.risk_coverage import RiskCoverageDisplay
+from srdcr_lab.pages import Html, html_page, html_table
+from srdcr_lab.plots.confidence import ReliabilityDisplay, RiskCoverageDisplay
+from srdcr_lab.plots.drawers import CATEGORY_LABELS
 from srdcr_lab.records import Level, Verdict
-from srdcr_lab.widgets.confidence import decisions_table
-from srdcr_lab.widgets.html import Html
-from srdcr_lab.widgets.thresholds import choices_html
+from srdcr_lab.widgets.thresholds import choices_html, decisions_table
 
 if TYPE_CHECKING:
     from srdcr_lab.data import Perturbed

@@ -13,11 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srdcr_lab.measures import CATEGORIES, categorise
-from srdcr_lab.measures.flow import STAGES
+from srdcr_lab.measures.gating import STAGES, LiveRecords
 from srdcr_lab.measures.knowledge import HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM
-from srdcr_lab.measures.live import LiveRecords
+from srdcr_lab.plots.drawers import CATEGORY_LABELS
 from srdcr_lab.plots.flow import DecisionFlowDisplay
-from srdcr_lab.plots.palette import CATEGORY_LABELS
 
 if TYPE_CHECKING:
     from ipywidgets import VBox

@@ -15,7 +15,7 @@ from values import corrupted
 from world import Fact
 
 from srdcr_lab.prompts import render
-from srdcr_lab.prompts.structured import Rebuttal, Stand, Thesis
+from srdcr_lab.prompts.readers import Rebuttal, Stand, Thesis
 
 FRESH_SHARE, BESIDE_SHARE = 0.5, 0.2  # of questions; of documents beside the point
 LONG_SHARE = 0.35  # of questions, with documents as long as the real ones

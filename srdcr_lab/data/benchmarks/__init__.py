@@ -14,24 +14,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from srdcr_lab.data.benchmarks import (
-    boolq,
-    clasheval,
-    commonsenseqa,
-    conflictqa,
-    cosmosqa,
-    fetching,
-    gsm8k,
-    hover,
-    ramdocs,
-)
+from srdcr_lab.data.benchmarks.clasheval import CLASHEVAL
+from srdcr_lab.data.benchmarks.conflictqa import POPQA, STRATEGYQA
 from srdcr_lab.data.benchmarks.documents import DOCUMENT_READERS
-from srdcr_lab.data.benchmarks.published import Benchmark, needed_columns
-from srdcr_lab.data.table_files import read_table
+from srdcr_lab.data.benchmarks.hover import HOVER
+from srdcr_lab.data.benchmarks.published import Benchmark, cached, needed_columns
+from srdcr_lab.data.benchmarks.question_sets import BOOLQ, COMMONSENSEQA, COSMOSQA, GSM8K
+from srdcr_lab.data.benchmarks.ramdocs import RAMDOCS
+from srdcr_lab.data.tables import read_table
 from srdcr_lab.records import BadInput
 
 if TYPE_CHECKING:
-    from srdcr_lab.data.itemset import ItemSet
+    from srdcr_lab.data.items import ItemSet
     from srdcr_lab.records import Exemplar
 
 __all__ = ["BENCHMARKS", "Benchmark", "benchmark", "load_benchmark"]
@@ -40,15 +34,15 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
     {
         each.name: each
         for each in (
-            clasheval.CLASHEVAL,
-            conflictqa.STRATEGYQA,
-            conflictqa.POPQA,
-            ramdocs.RAMDOCS,
-            commonsenseqa.COMMONSENSEQA,
-            cosmosqa.COSMOSQA,
-            boolq.BOOLQ,
-            hover.HOVER,
-            gsm8k.GSM8K,
+            CLASHEVAL,
+            STRATEGYQA,
+            POPQA,
+            RAMDOCS,
+            COMMONSENSEQA,
+            COSMOSQA,
+            BOOLQ,
+            HOVER,
+            GSM8K,
         )
     }
 )
@@ -84,7 +78,7 @@ def load_benchmark(
     forms = ("passages", "documents") if name in DOCUMENT_READERS else ("passages",)
     if form not in forms:
         raise BadInput(f"{name} has no form {form!r}; write {' or '.join(f'{name}:{each}' for each in forms)}")
-    own, beside = _with_table(path, source) if path is not None else (fetching.cached(source), None)
+    own, beside = _with_table(path, source) if path is not None else (cached(source), None)
     frame = read_table(own, source.columns)
     needed_columns(frame, source, own)
     if source.join and beside:

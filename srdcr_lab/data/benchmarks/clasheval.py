@@ -17,13 +17,13 @@ from srdcr_lab import answers
 from srdcr_lab.answers.units import meanings
 from srdcr_lab.data.benchmarks.gathering import Gathering, PublishedRow, rows_of
 from srdcr_lab.data.benchmarks.published import Benchmark
-from srdcr_lab.data.levels import Substitution, level_of_factor, level_of_offset, level_of_substitution
+from srdcr_lab.data.perturbing.claims import Substitution, level_of_factor, level_of_offset, level_of_substitution
 from srdcr_lab.records import AnswerType, Exemplar, Item, PerturbationKind
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from srdcr_lab.data.itemset import ItemSet
+    from srdcr_lab.data.items import ItemSet
 
 _IN_UNIT = re.compile(r"(?<!\w)in ([^\W\d_]+(?:/[^\W\d_]+)?)")
 

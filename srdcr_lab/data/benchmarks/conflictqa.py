@@ -24,7 +24,7 @@ from srdcr_lab.records import AnswerType, Exemplar, Item
 if TYPE_CHECKING:
     import pandas as pd
 
-    from srdcr_lab.data.itemset import ItemSet
+    from srdcr_lab.data.items import ItemSet
 
 _NEGATED = re.compile(r"(?<!\w)(?:not|cannot|never|no|nor|neither|none)(?!\w)|n['’]t(?!\w)", re.IGNORECASE)
 _SIDES = {

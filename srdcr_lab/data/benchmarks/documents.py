@@ -5,7 +5,7 @@ RAMDocs (Wang et al. 2025): every document of a question, correct, misleading or
 right together, the wrong ones are listed. ConflictQA (Xie et al. 2024): two documents, the evidence for what a model
 remembers and the evidence against it, and these are their sources.
 
-The published order of documents follows their types, so it is shuffled (`srdcr_lab.data.documents`).
+The published order of documents follows their types, so it is shuffled (`srdcr_lab.data.cells`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from srdcr_lab.data.benchmarks import conflictqa
 from srdcr_lab.data.benchmarks.gathering import PublishedRow, rows_of
 from srdcr_lab.data.benchmarks.published import Reader
 from srdcr_lab.data.benchmarks.ramdocs import kind_of_answer
-from srdcr_lab.data.documents import KINDS, LONGEST_DOCUMENT, MOST_DOCUMENTS, checked, shuffled, wrong_answers_of
-from srdcr_lab.data.itemset import ItemSet
+from srdcr_lab.data.cells import KINDS, LONGEST_DOCUMENT, MOST_DOCUMENTS, checked, shuffled, wrong_answers_of
+from srdcr_lab.data.items import ItemSet
 from srdcr_lab.records import BadInput, Document, DocumentKind, Exemplar, Item
 
 if TYPE_CHECKING:

@@ -11,17 +11,16 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from srdcr_lab.data.benchmarks.gathering import PublishedRow, rows_of
+from srdcr_lab.data.benchmarks.gathering import PublishedRow, Questions, rows_of, with_options
 from srdcr_lab.data.benchmarks.published import Benchmark
-from srdcr_lab.data.benchmarks.questions import Questions, with_options
-from srdcr_lab.data.option_sets import TRUE_OR_FALSE
-from srdcr_lab.data.table_files import read_table
+from srdcr_lab.data.sets import TRUE_OR_FALSE
+from srdcr_lab.data.tables import read_table
 from srdcr_lab.records import BadInput, Exemplar
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from srdcr_lab.data.itemset import ItemSet
+    from srdcr_lab.data.items import ItemSet
 
 EVIDENCE = "evidence"  # the column that `join` adds
 _LABELS = {"SUPPORTED": "true", "NOT_SUPPORTED": "false"}

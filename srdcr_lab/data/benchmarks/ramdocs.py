@@ -19,7 +19,7 @@ from srdcr_lab.records import AnswerType, Exemplar, Item
 if TYPE_CHECKING:
     import pandas as pd
 
-    from srdcr_lab.data.itemset import ItemSet
+    from srdcr_lab.data.items import ItemSet
 
 _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)
 _KINDS = ("correct", "misinfo", "noise")

@@ -6,9 +6,9 @@ A map, in reading order: `claims` (what is claimed instead: offsets and factors;
 `audit_page` (the account of it), `files`. Levels: `data.levels`.
 """
 
-from srdcr_lab.data.perturbing.changes import Change
 from srdcr_lab.data.perturbing.claims import FACTORS, SIGNED_YEAR_OFFSETS, YEAR_OFFSETS
 from srdcr_lab.data.perturbing.forms import Form, Outcome
+from srdcr_lab.data.perturbing.mentions import Change
 from srdcr_lab.data.perturbing.table import Perturbed, perturb
 
 __all__ = [

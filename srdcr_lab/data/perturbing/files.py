@@ -1,4 +1,4 @@
-"""Files around a perturbation: a table read row by row, the items written, the audit written. Whole files or none."""
+"""TODO."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING
 from srdcr_lab import answers
 from srdcr_lab.data.benchmarks import BENCHMARKS
 from srdcr_lab.data.facts import exemplars as shipped_exemplars
-from srdcr_lab.data.itemset import ItemSet
+from srdcr_lab.data.items import ItemSet
 from srdcr_lab.data.load import load_items
-from srdcr_lab.data.perturbing.audit_page import audit_page
+from srdcr_lab.data.perturbing.audit import audit_page
 from srdcr_lab.data.perturbing.table import Perturbed, Refusal
-from srdcr_lab.data.table_files import read_table
-from srdcr_lab.data.tables import checked_rows
+from srdcr_lab.data.tables import checked_rows, read_table
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
 ITEM_ENDINGS = (".csv", ".jsonl", ".parquet")
+
+
 AUDIT_ENDINGS = (".html", ".csv")
-COLUMNS = (
+
+
+ITEM_COLUMNS = (
     "item_id", "question_id", "question", "gold_answer", "context", "claimed_answer", "domain", "answer_type",
     "aliases", "unit", "perturbation_kind", "perturbation_value", "level", "gold_answers", "wrong_answers",
     "is_exemplar",
@@ -69,7 +73,7 @@ def items_frame(items: ItemSet) -> pd.DataFrame:
     shipped = set(shipped_exemplars())
     own = [exemplar for exemplar in items.exemplars if exemplar not in shipped]
     rows += [_exemplar_row(number, exemplar, items) for number, exemplar in enumerate(own, start=1)]
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    frame = pd.DataFrame(rows, columns=list(ITEM_COLUMNS))
     frame["perturbation_value"] = frame["perturbation_value"].astype("Float64")
     text = [name for name in frame.columns if name != "perturbation_value"]
     frame[text] = frame[text].fillna("").astype(str)
@@ -78,7 +82,7 @@ def items_frame(items: ItemSet) -> pd.DataFrame:
 
 def _item_row(item: Item) -> dict[str, object]:
     lists = {"aliases": item.aliases, "gold_answers": item.other_gold_answers, "wrong_answers": item.wrong_answers}
-    return {name: getattr(item, name, "") for name in COLUMNS} | {name: "|".join(lists[name]) for name in lists}
+    return {name: getattr(item, name, "") for name in ITEM_COLUMNS} | {name: "|".join(lists[name]) for name in lists}
 
 
 def _exemplar_row(number: int, exemplar: Exemplar, items: ItemSet) -> dict[str, object]:

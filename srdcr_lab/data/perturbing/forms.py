@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from srdcr_lab import answers
-from srdcr_lab.answers.spans import Span, fold_letters
-from srdcr_lab.data.perturbing.changes import Change, applied, change, places
-from srdcr_lab.data.perturbing.claims import Claim
-from srdcr_lab.data.perturbing.dependents import dependents, flags_of_claim
-from srdcr_lab.data.perturbing.mentions import mentions, range_runs_backwards
-from srdcr_lab.records import AnswerType, Item
+from srdcr_lab.answers.text import Span, fold_letters
+from srdcr_lab.data.perturbing.claims import SIGNED_YEAR_OFFSETS, YEAR_OFFSETS, Claim, level_of_offset, offsets
+from srdcr_lab.data.perturbing.give_aways import dependents, flags_of_claim
+from srdcr_lab.data.perturbing.mentions import Change, applied, change, mentions, places, range_runs_backwards
+from srdcr_lab.records import AnswerType, BadInput, Item
 
 
 class Outcome(StrEnum):
@@ -123,3 +122,41 @@ def _not_stated(false: Item, changes: list[Change]) -> str:
         if at == len(found) or found[at].end > start + len(each.after):
             return f"{each.after!r} would not be read as {false.claimed_answer} in its place"
     return ""
+
+
+# -- short names for the perturbations of a year, as the notebooks use them; every kind is in `data.perturbing`
+
+__all__ = ["SIGNED_YEAR_OFFSETS", "YEAR_OFFSETS", "level_of_offset", "offset_year", "year_forms"]
+
+_FAR_AHEAD = 9999  # no claim is flagged as future: these functions return items, not an account
+
+
+def year_forms(item: Item) -> list[Item]:
+    """A standard item whose answer is a year, and its false forms: every signed offset that its passage allows."""
+    _refuse_all_but_years(item)
+    made = forms(item, offsets(item, SIGNED_YEAR_OFFSETS, _FAR_AHEAD))
+    return [item, *(form.item for form in made if form.item is not None)]
+
+
+def offset_year(item: Item, offset: int) -> Item:
+    """The standard item with `offset` years added to every mention of its answer.
+
+    Raises
+    ------
+    BadInput
+        If the answer is no year or the passage cannot be made to lie by that much: the sentence says why.
+    """
+    _refuse_all_but_years(item)
+    if offset == 0:
+        raise BadInput(f"{item.item_id}: a year can be offset, but not by 0")
+    (form,) = forms(item, offsets(item, (offset,), _FAR_AHEAD))
+    if form.item is None:
+        raise BadInput(f"{item.item_id}: {'; '.join(form.why)}")
+    return form.item
+
+
+def _refuse_all_but_years(item: Item) -> None:
+    if item.answer_type is not AnswerType.YEAR or not item.is_standard:
+        raise BadInput(f"{item.item_id}: only a standard item whose answer is a year can be offset")
+    if answers.normalise(item.gold_answer, item.answer_type) is None:
+        raise BadInput(f"{item.item_id}: the gold answer {item.gold_answer!r} is no year")

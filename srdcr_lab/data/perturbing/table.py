@@ -9,10 +9,19 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.data.itemset import ItemSet
-from srdcr_lab.data.perturbing.claims import FACTORS, SIGNED_YEAR_OFFSETS, Claim, factors, kind_of, offsets
+from srdcr_lab.data.items import ItemSet
+from srdcr_lab.data.perturbing.claims import (
+    FACTORS,
+    SIGNED_YEAR_OFFSETS,
+    Claim,
+    factors,
+    given_pool,
+    kind_of,
+    offsets,
+    pools_of,
+    substitutions,
+)
 from srdcr_lab.data.perturbing.forms import Form, Outcome, forms
-from srdcr_lab.data.perturbing.pools import given_pool, pools_of, substitutions
 from srdcr_lab.records import AnswerType, BadInput, Item, PerturbationKind
 
 if TYPE_CHECKING:

@@ -1,0 +1,252 @@
+"""What every recalibration is: a scikit-learn classifier of two classes from one column, the confidence."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from enum import StrEnum
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from srdcr_lab.measures.calibration import Bins, floats, mass_cuts
+
+
+class Recalibration(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """From a confidence to the probability of the target, learnt from questions of both classes.
+
+    `X` has a row per unique question, of the shape (q, k) and without missing values; `column` is the one that holds
+    the confidence, so that a search may choose among kinds. `y` has two classes, of which the greater is the target.
+    After `fit`: `classes_`, `n_features_in_`.
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(self, column: int = 0) -> None:
+        self.column = column
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
+        """Learn from confidences and their targets; `ValueError` unless there are both classes."""
+        rows, labels = validate_data(self, X, y)
+        check_classification_targets(labels)
+        self.classes_, target = np.unique(labels, return_inverse=True)
+        if self.classes_.size > 2:
+            kind = type_of_target(labels, input_name="y")
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        if self.classes_.size < 2:
+            raise ValueError("a recalibration is learnt from both classes; these questions have only one class")
+        self._learn(np.asarray(rows[:, self.column], float), target.astype(float))
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803
+        """Probability of either class; shape (q, 2), the target's in the second column."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False)
+        probability = np.clip(self._probability(np.asarray(rows[:, self.column], float)), 0, 1)
+        return np.column_stack([1 - probability, probability])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """The likelier class of each question."""
+        likelier = self.predict_proba(X)[:, 1] > 0.5
+        return np.asarray(self.classes_[likelier.astype(int)])
+
+    @abstractmethod
+    def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
+        """Set what `_probability` needs, from confidences and 0/1 targets of both classes."""
+
+    @abstractmethod
+    def _probability(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of the target, for each confidence."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True  # one column of the several that its checks make up says little
+        return tags
+
+
+# -- recalibration along a curve of two or three parameters: Platt scaling and beta calibration
+
+EDGE = 1e-6  # confidences of exactly 0 and 1 have no log-odds
+
+
+class Scale(StrEnum):
+    """What a Platt curve is a logistic function of: the confidence as it is, or its log-odds."""
+
+    RAW = "raw"
+    LOGIT = "logit"
+
+
+class PlattScaling(Recalibration):
+    """p = 1 / (1 + exp(−(a s + b))), s the confidence (Platt's) or its log-odds.
+
+    Targets are smoothed as in his paper: (N₊ + 1)/(N₊ + 2) for 1, 1/(N₋ + 2) for 0; so separated classes have a
+    finite curve. With scale="logit" confidences lie in [0, 1].
+
+    Source: Platt 1999.
+    """
+
+    def __init__(self, scale: str = "raw", column: int = 0) -> None:
+        super().__init__(column)
+        self.scale = scale
+
+    def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
+        (self.slope_,), self.intercept_ = _logistic_fit(self._feature(confidence)[:, None], target, nonnegative=False)
+
+    def _probability(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(expit(self.slope_ * self._feature(confidence) + self.intercept_))
+
+    def _feature(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        return confidence if Scale(self.scale) is Scale.RAW else np.asarray(logit(_inside(confidence)))
+
+
+class BetaCalibration(Recalibration):
+    """log-odds of p = a ln c − b ln(1 − c) + m with a, b ≥ 0, for confidences c in [0, 1].
+
+    a = b = 1, m = 0 leaves them as they are. Fitted by the greatest likelihood under the constraint, with Platt's
+    smoothed targets.
+
+    Source: Kull, Silva Filho and Flach 2017.
+    """
+
+    def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
+        (self.a_, self.b_), self.m_ = _logistic_fit(_log_parts(confidence), target, nonnegative=True)
+
+    def _probability(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(expit(_log_parts(confidence) @ [self.a_, self.b_] + self.m_))
+
+
+def _log_parts(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    inside = _inside(confidence)
+    return np.column_stack([np.log(inside), -np.log1p(-inside)])
+
+
+def _inside(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    if ((confidence < 0) | (confidence > 1)).any():
+        raise ValueError(f"a confidence lies in [0, 1], got {confidence.min()} to {confidence.max()}")
+    return np.clip(confidence, EDGE, 1 - EDGE)
+
+
+def _logistic_fit(
+    features: NDArray[np.float64], target: NDArray[np.float64], *, nonnegative: bool
+) -> tuple[NDArray[np.float64], float]:
+    """Coefficients (k,) and intercept of the logistic curve with the least cross-entropy to the smoothed targets."""
+    n_target = target.sum()
+    smoothed = np.where(target == 1, (n_target + 1) / (n_target + 2), 1 / (target.size - n_target + 2))
+    centre, spread = features.mean(axis=0), features.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    design = np.column_stack([(features - centre) / spread, np.ones(target.size)])
+
+    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        odds = design @ weights
+        entropy = np.logaddexp(0, odds) - smoothed * odds
+        return float(entropy.mean()), np.asarray(design.T @ (expit(odds) - smoothed) / target.size)
+
+    least = 0.0 if nonnegative else None
+    bounds = [(least, None)] * features.shape[1] + [(None, None)]
+    weights = minimize(
+        loss, np.zeros(design.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B", options={"gtol": 1e-10, "ftol": 0}
+    ).x
+    coefficients = weights[:-1] / spread
+    return coefficients, float(weights[-1] - coefficients @ centre)
+
+
+# -- recalibration by steps: isotonic regression and histogram binning
+
+
+class IsotonicRecalibration(Recalibration):
+    """The non-decreasing curve nearest to the targets; between questions it is interpolated, beyond them it is flat.
+
+    Source: Zadrozny and Elkan 2002; scikit-learn's `IsotonicRegression`.
+    """
+
+    def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
+        self.curve_ = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(confidence, target)
+
+    def _probability(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.curve_.predict(confidence))
+
+
+class HistogramBinning(Recalibration):
+    """In each bin of confidence the frequency of the target there; that of all questions in a bin without any.
+
+    Parameters
+    ----------
+    n_bins : at most so many; equal confidences are never parted.
+    bins : "mass" for about equally many questions a bin, "width" for [0, 1] cut equally.
+
+    Source: Zadrozny and Elkan 2001.
+    """
+
+    def __init__(self, n_bins: int = 10, bins: str = "mass", column: int = 0) -> None:
+        super().__init__(column)
+        self.n_bins = n_bins
+        self.bins = bins
+
+    def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
+        equal_mass = Bins(self.bins) is Bins.MASS
+        self.edges_ = mass_cuts(confidence, self.n_bins) if equal_mass else np.arange(1, self.n_bins) / self.n_bins
+        place = self._bin(confidence)
+        n = np.bincount(place, minlength=self.edges_.size + 1)
+        hits = np.bincount(place, target, minlength=self.edges_.size + 1)
+        self.frequency_ = np.where(n > 0, hits / np.maximum(n, 1), target.mean())
+
+    def _probability(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.frequency_[self._bin(confidence)])
+
+    def _bin(self, confidence: NDArray[np.float64]) -> NDArray[np.intp]:
+        return np.searchsorted(self.edges_, confidence, side="right")
+
+
+# -- recalibrated confidence of every question from the other questions: no question teaches its own
+
+
+def cross_fitted(
+    estimator: BaseEstimator,
+    confidence: ArrayLike,
+    target: ArrayLike,
+    questions: ArrayLike | None = None,
+    *,
+    n_splits: int = 5,
+    seed: int = 0,
+) -> NDArray[np.float64]:
+    """Probability of the target from an estimator fitted on the other folds; shape (q,).
+
+    Parameters
+    ----------
+    estimator : a recalibration, or a `Pipeline` or search that ends in one; it is cloned for each fold.
+    confidence, target : shape (q,); where either is missing the result is NaN.
+    questions : shape (q,), question_id of each row; rows of one question are always in one fold. None: one row each.
+    n_splits : folds, at most as many as there are questions; seeded.
+
+    Returns
+    -------
+    NaN, too, for a fold whose other folds hold one class only, and where there are fewer than two questions.
+
+    Source: cross-fitting as in scikit-learn's `CalibratedClassifierCV`, with `GroupKFold`.
+    """
+    values, labels = floats(confidence), floats(target)
+    groups = np.arange(values.size) if questions is None else np.asarray(questions)
+    if not values.shape == labels.shape == groups.shape:
+        raise ValueError(
+            f"one confidence, target and question each, got {values.shape}, {labels.shape}, {groups.shape}"
+        )
+    found = np.full(values.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(values) & ~np.isnan(labels))
+    splits = min(n_splits, np.unique(groups[known]).size)
+    if splits < 2:
+        return found
+    folds = GroupKFold(splits, shuffle=True, random_state=seed)
+    for others, held_out in folds.split(known, groups=groups[known]):
+        learnt_from, shown = known[others], known[held_out]
+        if np.unique(labels[learnt_from]).size == 2:
+            fitted = clone(estimator).fit(values[learnt_from, None], labels[learnt_from].astype(int))
+            found[shown] = fitted.predict_proba(values[shown, None])[:, 1]
+    return found

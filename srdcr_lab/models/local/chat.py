@@ -1,0 +1,298 @@
+"""A model that runs here, through transformers: requests that wait at the same time are decoded together."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from srdcr_lab.models.local.checkpoint import fingerprint, load
+from srdcr_lab.models.local.decoder import Decoder, Padding, Sample, Stats
+from srdcr_lab.models.local.sampling import Draw
+from srdcr_lab.models.local.worker import Call, Worker
+from srdcr_lab.records import (
+    BadInput,
+    CallFailed,
+    Capabilities,
+    Completion,
+    FinishReason,
+    Message,
+    ModelIdentity,
+    Request,
+)
+
+_CPU_CACHE_BYTES = 1 << 30
+
+
+class LocalChat:
+    """Chat with local weights.
+
+    Greedy text is the arg max of every step; sampled text is keyed by request, stream and draw. Both are the same
+    whatever else is being decoded, up to ties within rounding (`sampling`). Log-probabilities are the
+    model's own, at T = 1. `completion_tokens` counts generated tokens, the end marker and what a stop string cut off
+    included; `prompt_tokens` is counted on a request's first draw, shared beginnings included. A reply that meets the
+    end of the model's window ends with reason ``length``. One model may serve several event loops.
+
+    Parameters
+    ----------
+    folder_or_name : a folder with safetensors, a tokenizer and a chat template, or a hub name.
+    provider, name, label : what `identity` says; the name is by default the hub name, or the folder's own.
+    device, dtype : ``auto``: a GPU where there is one; float32 on a CPU, the checkpoint's own type elsewhere.
+    max_batch_tokens : bound on the tokens in the key/value caches of what is decoded at once (a larger request runs
+        alone); default: what fits into 1 GiB, or into half of a GPU's free memory.
+    threads : CPU threads of torch in the worker; default: torch's own choice.
+    share_prefixes : compute common beginnings of prompts once.
+
+    Raises
+    ------
+    BadInput
+        Nothing usable there (`srdcr_lab.models.local.checkpoint.load`), or a model without a key/value cache.
+    """
+
+    def __init__(
+        self,
+        folder_or_name: str,
+        *,
+        provider: str = "hf",
+        name: str | None = None,
+        label: str = "",
+        device: str = "auto",
+        dtype: str = "auto",
+        max_batch_tokens: int | None = None,
+        threads: int | None = None,
+        share_prefixes: bool = True,
+    ) -> None:
+        checkpoint = load(folder_or_name, device=device, dtype=dtype)
+        self.identity = ModelIdentity(provider, name or _name(folder_or_name), label, fingerprint(checkpoint.folder))
+        model = checkpoint.model
+        self._format = ChatFormat(checkpoint.tokenizer, model.generation_config)
+        try:
+            self._decoder = Decoder(model, self._format.end_ids, self._format.decode, share_prefixes=share_prefixes)
+        except Exception as error:
+            raise BadInput(f"{folder_or_name} cannot be decoded step by step here ({type(error).__name__})") from error
+        notes = () if self._decoder.padding is Padding.ANYWHERE else ("no shared prefixes: its cache allows none",)
+        self.capabilities = Capabilities(logprobs=True, notes=notes)
+        self._token_texts = lru_cache(maxsize=1 << 12)(self._format.token_texts)  # many draws say the same
+        self._window = _window(model.config)
+        self._max_batch_tokens = max_batch_tokens or max(1, _cache_bytes(model.device) // self._decoder.bytes_per_token)
+        self._threads = threads
+        self._worker: Worker | None = None
+        self._closing: Worker | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def stats(self) -> Stats:
+        """Counts of what was computed so far."""
+        return self._decoder.stats
+
+    def sent(self) -> dict[str, Any]:
+        """For ``run.json``: what was computed since the model was loaded, and what shared beginnings saved."""
+        return asdict(self.stats)
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        """Completions in the order of `request.draws`.
+
+        Raises
+        ------
+        CallFailed
+            The prompt is longer than the model's window, or the computation failed (no memory, logits that are not
+            numbers).
+        """
+        loop = asyncio.get_running_loop()
+        call = Call(request, loop.create_future(), loop)
+        with self._lock:
+            self._worker = self._worker or self._start_worker()
+            self._worker.submit(call)
+        return await call.future
+
+    async def aclose(self) -> None:
+        """Stop the worker; calls that still wait fail. A later call starts a new one."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+            self._closing = worker or self._closing
+        if worker is not None:
+            worker.close()
+            await asyncio.to_thread(worker.join)
+
+    def _start_worker(self) -> Worker:
+        return Worker(
+            self._decoder,
+            self._prepare,
+            self._completion,
+            max_batch_tokens=self._max_batch_tokens,
+            threads=self._threads,
+            name=f"decoding {self.identity}",
+            after=self._closing,
+        )
+
+    def _prepare(self, call: Call) -> None:
+        request = call.request
+        call.prompt = self._format.prompt_ids(request.messages)
+        room = self._window - len(call.prompt)
+        if room < 1:
+            raise CallFailed(
+                f"the prompt has {len(call.prompt)} tokens and the window of {self.identity} holds {self._window}, "
+                "the reply included; use fewer exemplars, shorter passages or a model with a larger window"
+            )
+        call.draws = [
+            Draw(
+                seed=request.draw_seed(draw, bits=63),
+                temperature=float(request.temperature),
+                max_new=min(request.max_tokens, room),
+                stop=tuple(stop for stop in request.stop if stop),
+                owner=call,
+                index=draw,
+            )
+            for draw in request.draws
+        ]
+
+    def _completion(self, call: Call, draw: Draw, sample: Sample) -> Completion:
+        text = self._format.decode(sample.tokens)
+        stop = first_stop(text, draw.stop)
+        tokens = logprobs = None
+        if call.request.logprobs:
+            tokens = self._token_texts(sample.tokens)
+            tokens = tokens if stop is None else cut_texts(tokens, stop)
+            logprobs = sample.logprobs[: len(tokens)]
+        return Completion(
+            text=text[:stop],
+            draw=draw.index,
+            tokens=tokens,
+            logprobs=logprobs,
+            finish_reason=FinishReason.STOP if sample.ended else FinishReason.LENGTH,
+            prompt_tokens=len(call.prompt) if draw.index == call.request.draws[0] else 0,
+            completion_tokens=sample.generated,
+        )
+
+
+def _name(folder_or_name: str) -> str:
+    """A hub name as it is; of a path its last part alone, which tells nothing about this machine."""
+    folder = Path(folder_or_name).expanduser()
+    return folder.resolve().name if folder.exists() else folder_or_name
+
+
+def _window(config: Any) -> int:
+    """Tokens that fit into the model, prompt and reply; a model that names no bound has none."""
+    text = config.get_text_config()
+    names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
+    sizes = (getattr(text, name, None) for name in names)
+    return next((size for size in sizes if isinstance(size, int) and size > 0), 1 << 40)
+
+
+def _cache_bytes(device: torch.device) -> int:
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0]) // 2
+    return _CPU_CACHE_BYTES
+
+
+# -- between messages and tokens: the chat template on the way in, token texts and stop strings on the way out
+
+# What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
+# A prompt must not change from one day to the next, and answers are short.
+FIXED_FIELDS = {"date_string": "26 Jul 2024", "enable_thinking": False}
+
+
+class ChatFormat:
+    """A tokenizer with its chat template.
+
+    A template that refuses or drops the system message (Gemma) gets its text at the head of the first user message.
+    `end_ids` are the tokens that end a reply: the checkpoint's end tokens, and the special token that the template
+    itself writes after an assistant's message.
+    """
+
+    def __init__(self, tokenizer: Any, generation_config: Any = None) -> None:
+        self._tokenizer = tokenizer
+        tokenizer.model_max_length = sys.maxsize  # else it warns of a long prompt, for which the adapter has a sentence
+        self._folds_system = not self._keeps_system()
+        self.end_ids = frozenset(self._ends(generation_config))
+
+    def prompt_ids(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Token ids of the conversation, up to where the assistant speaks next.
+
+        Only the template writes control tokens: one that stands in a message is encoded as ordinary text.
+        """
+        if self._folds_system:
+            messages = fold_system(messages)
+        return tuple(self._apply(messages, tokenize=True, add_generation_prompt=True, sanitize_control_tokens=True))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of a reply's tokens, special tokens left out."""
+        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
+        return text
+
+    def token_texts(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """One text a token; together they are `decode(ids)`.
+
+        Token i gets what decoding ``ids[:i + 1]`` adds to the final text: so a character that spans several tokens
+        belongs to the token that completes it, and the tokens before it get ``""``, as skipped special tokens do.
+        """
+        whole = self.decode(ids)
+        ends = [_common_length(self.decode(ids[:count]), whole) for count in range(1, len(ids))]
+        texts, start = [], 0
+        for end in [*ends, len(whole)] if ids else []:
+            texts.append(whole[start : max(start, end)])
+            start = max(start, end)
+        return tuple(texts)
+
+    def _apply(self, messages: Iterable[Message], **options: Any) -> Any:
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        return self._tokenizer.apply_chat_template(turns, return_dict=False, **options, **FIXED_FIELDS)
+
+    def _keeps_system(self) -> bool:
+        try:
+            text = self._apply([Message("system", "xyzzy"), Message("user", "a")], tokenize=False)
+        except Exception:  # a template raises whatever its author chose
+            return False
+        return "xyzzy" in text
+
+    def _ends(self, generation_config: Any) -> Iterable[int]:
+        named = getattr(generation_config, "eos_token_id", None)
+        yield from [named] if isinstance(named, int) else named or ()
+        if self._tokenizer.eos_token_id is not None:
+            yield self._tokenizer.eos_token_id
+        try:
+            text = self._apply([Message("user", "a"), Message("assistant", "xyzzy")], tokenize=False)
+        except Exception as error:
+            raise BadInput(f"the chat template fails on a plain exchange ({error})") from error
+        after = self._tokenizer.encode(text.rpartition("xyzzy")[2].lstrip(), add_special_tokens=False)
+        added = self._tokenizer.added_tokens_decoder
+        if after and after[0] in added and added[after[0]].special:
+            yield after[0]
+
+
+def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The same conversation without a system message: its text stands before the first user message's own."""
+    system = [message.content for message in messages if message.role == "system"]
+    rest = [message for message in messages if message.role != "system"]
+    if system and rest and rest[0].role == "user":
+        rest[0] = Message("user", "\n\n".join([*system, rest[0].content]))
+    return tuple(rest)
+
+
+def _common_length(a: str, b: str) -> int:
+    limit = min(len(a), len(b))
+    return limit if a[:limit] == b[:limit] else next(place for place in range(limit) if a[place] != b[place])
+
+
+def first_stop(text: str, stop: Sequence[str]) -> int | None:
+    """Where the earliest stop string begins, or None."""
+    found = [place for place in map(text.find, stop) if place >= 0]
+    return min(found, default=None)
+
+
+def cut_texts(texts: Sequence[str], length: int) -> tuple[str, ...]:
+    """The token texts of the first `length` characters; tokens that begin at or after the cut are left out."""
+    kept, start = [], 0
+    for text in texts:
+        if start >= length:
+            break
+        kept.append(text[: length - start])
+        start += len(text)
+    return tuple(kept)

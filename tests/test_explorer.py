@@ -14,7 +14,7 @@ import srdcr_lab as lab
 from srdcr_lab.measures.verdicts import agreement
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Role
 from srdcr_lab.widgets.cases import Cases, explorer_html, tell
-from srdcr_lab.widgets.explorer import FILE, Explorer, Given, ReaderVerdict, ReaderVerdicts, compare_with_judge
+from srdcr_lab.widgets.explore import FILE, Explorer, Given, ReaderVerdict, ReaderVerdicts, compare_with_judge
 from srdcr_lab.widgets.transcript import explain_row
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 

@@ -4,7 +4,7 @@
     python tools/house.py trace run --model pocket --out DIR …  files through which `srdcr run …` passes
 
 A line of code is one that is not blank, a comment, a docstring or an import. A module's importers are modules of the
-package; the names of a lazy `_HOMES` table count as imports. `__init__` modules are maps and no one's single import.
+package; what the stub of a lazy floor (`__init__.pyi`) names counts as imported by it, and its lines count.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ def main(words: list[str]) -> int:
 
 def figures() -> int:
     modules = {name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-    trees = {module: ast.parse(path.read_text("utf-8")) for module, path in modules.items()}
-    lines = {module: path.read_text("utf-8").splitlines() for module, path in modules.items()}
+    texts = {module: path.read_text("utf-8") + stub(module, path) for module, path in modules.items()}
+    trees = {module: ast.parse(text) for module, text in texts.items()}
+    lines = {module: text.splitlines() for module, text in texts.items()}
     imports = {module: imported(tree, set(modules)) - {module} for module, tree in trees.items()}
     importers: dict[str, set[str]] = defaultdict(set)
     for module, those in imports.items():
@@ -62,6 +63,13 @@ def name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+def stub(module: str, path: Path) -> str:
+    """What the stub beside a lazy `__init__` names, by whole names of modules."""
+    beside = path.with_suffix(".pyi")
+    text = beside.read_text("utf-8") if beside.is_file() else ""
+    return text.replace("from .", f"from {module}.")
+
+
 def imported(tree: ast.Module, modules: set[str]) -> set[str]:
     found = set()
     for node in ast.walk(tree):
@@ -69,8 +77,6 @@ def imported(tree: ast.Module, modules: set[str]) -> set[str]:
             found |= {full if (full := f"{node.module}.{a.name}") in modules else node.module for a in node.names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
-            found |= {c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
     return found & modules
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab import answers
-from srdcr_lab.pages import Html
+from srdcr_lab.pages import Html as Html
+from srdcr_lab.pages import captioned as captioned  # both belong to the floor
 from srdcr_lab.protocols import METHODS, Choices, Outcome
 from srdcr_lab.records import Decision, DocumentKind, Item, Role, Turn, Verdict
 

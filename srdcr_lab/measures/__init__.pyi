@@ -1,0 +1,44 @@
+from .beliefs import agreement_matrix as agreement_matrix, confidence_variants as confidence_variants
+from .calibration import (
+    auroc as auroc, brier as brier, ece as ece, question_targets as question_targets, reliability_curve as reliability_curve,
+)
+from .claims import CLAIMS as CLAIMS, claims_checklist as claims_checklist, claims_html as claims_html
+from .comparison import (
+    Comparison as Comparison, compare as compare, compare_all as compare_all, factor_effects as factor_effects,
+)
+from .cost import (
+    cost_accuracy as cost_accuracy, cost_summary as cost_summary, economy_prices as economy_prices, pareto_front as pareto_front, sharing as sharing,
+)
+from .documents import (
+    answer_outcomes as answer_outcomes, document_summary as document_summary, sources_as_read as sources_as_read,
+    stand_counts as stand_counts, stands as stands,
+)
+from .estimates import (
+    clustered_interval as clustered_interval, contrast_interval as contrast_interval, holm as holm, jeffreys_interval as jeffreys_interval, matched_odds_ratio as matched_odds_ratio, mean_interval as mean_interval, sign_flip_test as sign_flip_test,
+)
+from .evaluation import accuracy as accuracy, accuracy_by_stratum as accuracy_by_stratum, summary as summary
+from .gating import Gating as Gating
+from .knowledge import (
+    CATEGORIES as CATEGORIES, categories_by_domain as categories_by_domain, categories_by_draws as categories_by_draws,
+    categorise as categorise, discrimination as discrimination, highly_known as highly_known, knowledge_category as knowledge_category, rank_correlation as rank_correlation, redraw_stability as redraw_stability, sampled_accuracy as sampled_accuracy,
+)
+from .paper_tables import (
+    METHOD_LABELS as METHOD_LABELS, PaperTable as PaperTable, table_1 as table_1, table_2 as table_2,
+)
+from .power import (
+    design_effect as design_effect, intra_question_correlation as intra_question_correlation, power_table as power_table, questions_for_width as questions_for_width, questions_needed as questions_needed,
+)
+from .precision import (
+    precision_above as precision_above, precision_steps as precision_steps, risk_coverage as risk_coverage,
+)
+from .preference import (
+    biases as biases, context_preference as context_preference, future_against_past as future_against_past, n_future as n_future, offset_slopes as offset_slopes, prior_preference_by_round as prior_preference_by_round,
+)
+from .recalibration import (
+    BetaCalibration as BetaCalibration, HistogramBinning as HistogramBinning, IsotonicRecalibration as IsotonicRecalibration, PlattScaling as PlattScaling, cross_fitted as cross_fitted,
+)
+from .trained_judge import train_judge as train_judge
+from .verdicts import (
+    decision_counts as decision_counts, path_stability as path_stability, r_star_distribution as r_star_distribution,
+    verdict_rates as verdict_rates, verdicts_by_round as verdicts_by_round,
+)

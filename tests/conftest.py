@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,18 @@ LONGEST = ("test_notebooks_of_methods.py", "test_notebooks.py", "test_notebooks_
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first, the others as they are found (`make test` hands out whole files in this order)."""
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
+@pytest.fixture
+def figures_closed() -> Iterator[None]:
+    """Figures are drawn without a screen, and closed after the test."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    yield
+    pyplot.close("all")
 
 
 @pytest.fixture

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import matplotlib
 import numpy as np
 import pytest
-
-matplotlib.use("agg")
-from matplotlib import pyplot as plt
 
 from srdcr_lab.plots.debates import DebateEndsDisplay, MethodsDisplay, NumberDisplay, OverconfidenceDisplay
 from srdcr_lab.records import AnswerType, Item, Option
 from srdcr_lab.widgets.transcript import options_html, stances_html
+from tests.figures import tick_labels
 from tests.test_counterfactual_measures import agents, debate, debated, record, tables
 
-
-@pytest.fixture(autouse=True)
-def _close_figures() -> object:
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("figures_closed")
 
 
 def test_methods_stand_one_a_row_with_what_was_answered() -> None:
     rows, _ = tables([record("x", "cot", "B"), record("y", "cot", None), record("x", "mad", "B")], [])
     display = MethodsDisplay.from_records(rows)
     ax = display.plot()
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["cot  (1/2 answered)", "mad  (1/1 answered)"]
+    assert tick_labels(ax, "y") == ["cot  (1/2 answered)", "mad  (1/1 answered)"]
     assert ax.lines[0].get_xdata().tolist() == [0.5, 1.0]
     assert ax.get_xlabel() == "share of questions that are right"
 

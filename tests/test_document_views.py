@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,13 +16,9 @@ from srdcr_lab.study.demonstrations import FILM, film, film_script
 from srdcr_lab.widgets import documents_html, side_by_side
 from tests.test_document_measures import ITEMS, records
 
+pytestmark = pytest.mark.usefixtures("figures_closed")
+
 FOUR = "concatenate,madam_rag,ra_rag,dialectical"
-
-
-@pytest.fixture(autouse=True)
-def closed() -> object:
-    yield
-    plt.close("all")
 
 
 # The worked example --------------------------------------------------------------------------------------------------

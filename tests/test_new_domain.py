@@ -7,13 +7,9 @@ import re
 from functools import partial
 from types import SimpleNamespace
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-
-matplotlib.use("agg")
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 import srdcr_lab as lab
@@ -40,14 +36,10 @@ from srdcr_lab.widgets import (
 from srdcr_lab.widgets.thresholds import ALL_DOMAINS
 from tests.simulated import simulated
 
+pytestmark = pytest.mark.usefixtures("figures_closed")
+
 EVIL = "<script>alert(1)</script>"
 RECORDS = simulated(80)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures() -> object:
-    yield
-    plt.close("all")
 
 
 def asked(records: pd.DataFrame = RECORDS) -> pd.DataFrame:

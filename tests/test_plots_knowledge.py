@@ -1,37 +1,33 @@
-"""The figures of notebooks 01 and 02 draw what their tables hold, and carry their label."""
+"""Figures of knowledge, confidence and preference draw what their tables hold."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 
-matplotlib.use("agg")
-from matplotlib import pyplot as plt
-
+from srdcr_lab.measures import biases
 from srdcr_lab.plots import (
+    BiasDisplay,
     CategoriesDisplay,
     ConfidenceHistogramDisplay,
+    ContextPreferenceDisplay,
     DrawsDisplay,
     ExposureDisplay,
     PrecisionDisplay,
+    PriorPreferenceByRoundDisplay,
     RedrawDisplay,
     ReliabilityDisplay,
     SampledAccuracyDisplay,
-    save_figure,
 )
 from srdcr_lab.records import label
+from tests.figures import drawn, legend_labels, tick_labels
+from tests.simulated import simulated
 
+pytestmark = pytest.mark.usefixtures("figures_closed")
+
+ONE = simulated(40)
 LABEL = "pocket: a model organism, no evidence about any large model"
-
-
-@pytest.fixture(autouse=True)
-def _close_figures() -> object:
-    yield
-    plt.close("all")
 
 
 def questions() -> pd.DataFrame:
@@ -52,14 +48,12 @@ def questions() -> pd.DataFrame:
 
 def test_category_points_stand_at_the_shares_of_the_table() -> None:
     display = CategoriesDisplay.from_questions(questions())
-    drawn = np.concatenate([container.lines[0].get_xdata() for container in display.plot().containers])
-    assert sorted(drawn) == pytest.approx(sorted(display.table["share"]))
+    assert drawn(display.plot(), 0) == pytest.approx(sorted(display.table["share"]))
 
 
 def test_category_rows_carry_their_n() -> None:
     ax = CategoriesDisplay.from_questions(questions()).plot()
-    names = [tick.get_text() for tick in ax.get_yticklabels()]
-    assert names == ["years (n = 3)", "names (n = 2)", "all domains (n = 5)"]
+    assert tick_labels(ax, "y") == ["years (n = 3)", "names (n = 2)", "all domains (n = 5)"]
 
 
 def test_category_shares_to_read() -> None:
@@ -156,14 +150,82 @@ def test_the_label_says_what_the_pocket_model_is() -> None:
     assert label(["openai:gpt-4o", "pocket#old"]) == f"openai:gpt-4o; pocket#old{LABEL.removeprefix('pocket')}"
 
 
-def test_the_label_stands_under_the_figure_and_in_the_table(tmp_path: Path) -> None:
-    display = CategoriesDisplay.from_questions(questions())
-    figure = display.plot().figure
-    save_figure(figure, display.table, tmp_path, "one", label=LABEL)
-    (text,) = figure.texts
-    assert text.get_text() == LABEL
-    assert text.get_window_extent().y1 < min(ax.get_tightbbox().y0 for ax in figure.axes)
-    assert LABEL in (tmp_path / "one.svg").read_text("utf-8")
-    table = pd.read_csv(tmp_path / "one.csv")
-    assert table.columns[0] == "label"
-    assert set(table["label"]) == {LABEL}
+# -- preferences and biases -------------------------------------------------------------------------------------------
+
+
+def test_context_preference_points_are_the_tables() -> None:
+    display = ContextPreferenceDisplay.from_records(ONE)
+    rows = display.table[~display.table["prior_is_claim"] & (display.table["n"] > 0)]
+    ax = display.plot()
+    assert drawn(ax) == pytest.approx(sorted(rows["share"]))
+    assert tick_labels(ax) == ["20", "40", "60", "100", "200"]
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("context preference", "offset of the claim in years, either sign")
+
+
+def test_the_legend_counts_the_items_of_each_category() -> None:
+    display = ContextPreferenceDisplay.from_records(ONE)
+    n = display.table[~display.table["prior_is_claim"]].groupby("knowledge_category")["n"].sum()
+    labels = legend_labels(display.plot())
+    assert f"Highly-Known (n = {n['HIGHLY_KNOWN']})" in labels
+    assert len(labels) == (n > 0).sum()
+
+
+def test_signed_offsets_stand_in_order_and_future_claims_apart() -> None:
+    ax = ContextPreferenceDisplay.from_records(ONE, "offset").plot()
+    assert tick_labels(ax) == ["−200", "−100", "−60", "−40", "−20", "+20", "+40", "+60", "+100", "+200"]
+    assert any("claim after 2026" in label for label in legend_labels(ax))
+
+
+def test_context_preference_by_domain() -> None:
+    ax = ContextPreferenceDisplay.from_records(ONE, "domain").plot()
+    assert tick_labels(ax) == ["years", "records"]
+    assert ax.get_xlabel() == "domain"
+
+
+def test_kinds_of_perturbation_are_not_joined() -> None:
+    other = ONE["question_id"].isin(["q0", "q10", "q20", "q1", "q11"]) & (ONE["level"] != "standard")
+    records = ONE.assign(perturbation_kind=ONE["perturbation_kind"].where(~other, "factor"))
+    records["perturbation_value"] = records["perturbation_value"].where(~other, 3.0)
+    ax = ContextPreferenceDisplay.from_records(records).plot()
+    assert tick_labels(ax)[-1].startswith("factor\n")
+    assert ax.get_xlabel() == "how far off the claim is"
+    before = len(tick_labels(ax)) - sum(label.startswith("factor") for label in tick_labels(ax)) - 0.5
+    lines = [line.get_xdata() for line in ax.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 1]
+    assert lines
+    assert not any(min(x) < before < max(x) for x in lines)
+
+
+def test_prior_preference_has_a_line_for_every_stratum_and_the_rounds_as_ticks() -> None:
+    display = PriorPreferenceByRoundDisplay.from_records(ONE)
+    ax = display.plot()
+    assert tick_labels(ax) == ["1", "3", "5"]
+    assert len(ax.containers) == 5
+    assert drawn(ax) == pytest.approx(sorted(display.table["share"].dropna()))
+
+
+def test_prior_preference_of_a_design_has_every_round() -> None:
+    assert tick_labels(
+        PriorPreferenceByRoundDisplay.from_records(simulated(40, ("symmetric",)), "symmetric").plot()
+    ) == list("012345")
+
+
+def test_a_debate_that_was_not_held_says_so() -> None:
+    ax = PriorPreferenceByRoundDisplay.from_records(ONE[ONE["method"] == "few_shot"]).plot()
+    assert ax.texts[0].get_text() == "no such debate in these records"
+
+
+def test_bias_points_stand_at_the_shares_with_all_items_last() -> None:
+    display = BiasDisplay.from_records(ONE)
+    ax = display.plot()
+    assert drawn(ax) == pytest.approx(sorted(display.table["share"].dropna()))
+    assert tick_labels(ax) == ["years", "records", "all"]
+    alone = biases(ONE[ONE["method"] == "few_shot"]).set_index("bias")["share"]
+    whole = display.table[display.table["domain"] == "all"].set_index("bias")["share"]
+    assert whole.to_dict() == alone.to_dict()
+
+
+def test_a_bias_that_nobody_can_have_has_no_point() -> None:
+    knows_nothing = ONE.assign(prior_correct=pd.array([False] * len(ONE), "boolean"))
+    ax = BiasDisplay.from_records(knows_nothing).plot()
+    context, _ = ax.containers
+    assert len(context.lines[0].get_xdata()) == 0

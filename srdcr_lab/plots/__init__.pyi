@@ -5,20 +5,16 @@ from .confidence import (
 )
 from .debates import (
     DebateEndsDisplay as DebateEndsDisplay, MethodsDisplay as MethodsDisplay, MisinformationDisplay as MisinformationDisplay, NumberDisplay as NumberDisplay, OverconfidenceDisplay as OverconfidenceDisplay,
-    RecoveryDisplay as RecoveryDisplay, SourcesDisplay as SourcesDisplay,
+    RatesDisplay as RatesDisplay, RecoveryDisplay as RecoveryDisplay, SourcesDisplay as SourcesDisplay, VerdictDisplay as VerdictDisplay,
 )
 from .drawers import save_figure as save_figure
 from .evaluation import (
     AccuracyDisplay as AccuracyDisplay, CostDisplay as CostDisplay, DifferencesDisplay as DifferencesDisplay,
+    EffectsDisplay as EffectsDisplay, OneQuestionDisplay as OneQuestionDisplay, sentences as sentences,
 )
 from .flow import DecisionFlowDisplay as DecisionFlowDisplay
 from .knowledge import (
-    CategoriesDisplay as CategoriesDisplay, DrawsDisplay as DrawsDisplay, ExposureDisplay as ExposureDisplay,
+    BiasDisplay as BiasDisplay, CategoriesDisplay as CategoriesDisplay, ContextPreferenceDisplay as ContextPreferenceDisplay,
+    DrawsDisplay as DrawsDisplay, ExposureDisplay as ExposureDisplay, PriorPreferenceByRoundDisplay as PriorPreferenceByRoundDisplay,
     RedrawDisplay as RedrawDisplay, SampledAccuracyDisplay as SampledAccuracyDisplay,
-)
-from .preference import (
-    BiasDisplay as BiasDisplay, ContextPreferenceDisplay as ContextPreferenceDisplay, OneQuestionDisplay as OneQuestionDisplay, PriorPreferenceByRoundDisplay as PriorPreferenceByRoundDisplay,
-)
-from .verdicts import (
-    EffectsDisplay as EffectsDisplay, RatesDisplay as RatesDisplay, VerdictDisplay as VerdictDisplay, sentences as sentences,
 )

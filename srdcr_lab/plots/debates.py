@@ -1,42 +1,122 @@
-"""Counterfactual debates: accuracy by method, overconfident errors, how debates end, numbers of stances and rounds."""
+"""Debates: verdicts by round and by design [3.1, 4.4], counterfactual debates over options, debates over documents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
+from typing import Self
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 
+from srdcr_lab.measures import r_star_distribution, verdict_rates, verdicts_by_round
 from srdcr_lab.measures.counterfactual import ENDS, by_number, debate_ends, overconfidence, table_1
 from srdcr_lab.measures.documents import document_summary
+from srdcr_lab.plots import drawers as draw
 
-END_COLOURS = MappingProxyType(dict(zip(ENDS, ("#0173b2", "#d55e00", "#56b4e9", "#ecb08a", "#bbbbbb"), strict=True)))
-END_LABELS = MappingProxyType(
-    {
-        "valid_change": "agree, right",
-        "invalid_change": "agree, wrong",
-        "judge_right": "judge right",
-        "judge_wrong": "judge wrong",
-        "judge_missing": "judge not read",
-    }
-)
+_LEGEND = draw.TOP | {"ncols": 2, "columnspacing": 1.2}
+_NO_VERDICTS = "no debate with verdicts in these records"
 
 
 @dataclass(frozen=True)
-class MethodsDisplay:
+class VerdictDisplay:
+    """`by_round`: the table of `verdicts_by_round`; `r_star`: that of `r_star_distribution`; of one model."""
+
+    by_round: pd.DataFrame
+    r_star: pd.DataFrame
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> Self:
+        return cls(verdicts_by_round(records), r_star_distribution(records))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The data of `plot`."""
+        return self.by_round
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Both verdict rates after each round, a colour per design, with 95 % intervals."""
+        ax = draw.axes(ax, 4.6, 3.2)
+        if self.by_round.empty:
+            return draw.nothing(ax, _NO_VERDICTS)
+        rows = _with_debate(self.by_round)
+        rows["series"] = rows["debate"] + ": " + rows["rate"]
+        looks: dict[str, draw.Look] = {}
+        for debate, colour in draw.colours(rows["debate"]).items():
+            for rate, line, marker, face in (("tpr", "-", "o", colour), ("tnr", "--", "s", "white")):
+                look = {"linestyle": line, "linewidth": 1.2, "marker": marker, "color": colour, "markerfacecolor": face}
+                name = f"{debate}: verdict_{rate}"
+                looks[name] = look | {"label": name}
+        draw.points(ax, rows["round"], rows, "series", looks, step=0.06, n="max")
+        ax.set(xticks=sorted(rows["round"].unique()), xlabel="verdict after round")
+        return draw.finish(ax, _LEGEND, ylim=draw.SHARES, ylabel="share of right verdicts")
+
+    def plot_r_star(self, ax: Axes | None = None, condition: str = "overall") -> Axes:
+        """Share of debates whose verdict stays from round r* on; last, those whose final verdict was not read."""
+        ax = draw.axes(ax, 4.6, 3.2)
+        rows = self.r_star[self.r_star["condition"] == condition] if len(self.r_star) else self.r_star
+        if rows.empty:
+            return draw.nothing(ax, _NO_VERDICTS)
+        rounds = [*map(str, sorted(rows["r_star"].dropna().unique())), "none"]
+        rows = _with_debate(rows).assign(r_star=rows["r_star"].map(str, na_action="ignore").fillna("none"))
+        colours = draw.colours(rows["debate"])
+        width = 0.8 / len(colours)
+        for (debate, colour), shift in zip(colours.items(), draw.shifts(len(colours), width), strict=True):
+            part = rows[rows["debate"] == debate]
+            ax.bar(
+                part["r_star"].map(rounds.index) + shift, part["share"], 0.9 * width, yerr=draw.distances(part),
+                color=colour, error_kw={"elinewidth": 1, "capsize": 1.5}, label=f"{debate} (n = {part['n'].max()})",
+            )  # fmt: skip
+        last = f"{rounds[-2]}: not stabilised; " if len(rounds) > 1 else ""
+        ax.set_xlabel(f"r*, the round from which the verdict stood\n({last}none: last verdict unparsed)")
+        ax.set_xticks(range(len(rounds)), rounds)
+        return draw.finish(ax, _LEGEND, ylim=(0, 1.03), ylabel="share of debates")
+
+
+def _with_debate(table: pd.DataFrame) -> pd.DataFrame:
+    """With the column `debate`: the design, and the method where several methods debate."""
+    design, method = table["design"].astype(object), table["method"].astype(object)
+    return table.assign(debate=design + ", " + method if method.nunique() > 1 else design)
+
+
+class RatesDisplay(draw.Display):
+    """Rates of the final verdict, by design: the table of `srdcr_lab.measures.verdict_rates` of one model."""
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> Self:
+        return cls(verdict_rates(records))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """`verdict_tpr` and `verdict_tnr` with 95 % intervals, and their mean as a bar: 0.5 is a judge that guesses."""
+        if self.table.empty:
+            return draw.nothing(draw.axes(ax, 6.0, 1.56), _NO_VERDICTS)
+        means = self.table.groupby("design", sort=False)["share"].mean()
+        ax = draw.named_rows(ax, means.index, (6.0, 0.8, 0.38), least=2, margin=0.6, fontsize="small")
+        ax.axvline(0.5, color="0.8", linewidth=0.8, linestyle="--")
+        ax.scatter(means, range(len(means)), marker="|", s=130, color="0.25", label="mean of the two", zorder=3)
+        looks = {
+            "verdict_tpr": {"color": draw.BLUE, "label": "Reasonable | true passage"},
+            "verdict_tnr": {"color": draw.ORANGE, "label": "Unreasonable | false passage"},
+        }
+        y, _ = pd.factorize(self.table["design"])
+        draw.points(ax, y, self.table, "rate", looks, step=0.28, across=True, n="max")
+        legend = draw.TOP | {"ncols": 2, "bbox_to_anchor": (0.4, 1)}
+        return draw.finish(ax, legend, left=False, xlim=draw.SHARES, xlabel="share of verdicts")
+
+
+# Counterfactual debates [CFMAD]
+
+_SIZE = (6.4, 0.9, 0.32)  # of a figure with a row a method
+
+
+@dataclass(frozen=True)
+class MethodsDisplay(draw.Display):
     """Table 1 of `srdcr_lab.measures.counterfactual`, one row a method of one model; `value` is what is drawn."""
 
-    table: pd.DataFrame
     value: str = "accuracy"
 
     @classmethod
-    def from_records(cls, records: pd.DataFrame) -> MethodsDisplay:
+    def from_records(cls, records: pd.DataFrame) -> Self:
         """Accuracy; macro-F1 where every question is a claim that is true or false."""
         table = table_1(records)
         return cls(table, "macro_f1" if table["macro_f1"].notna().all() else "accuracy")
@@ -44,232 +124,153 @@ class MethodsDisplay:
     def plot(self, ax: Axes | None = None) -> Axes:
         """One row a method, first on top: points with 95 % intervals, what could not be read counted as wrong."""
         names = [f"{row.method}  ({row.n_answered}/{row.n} answered)" for row in self.table.itertuples()]
-        columns = self.table[[self.value, f"{self.value}_low", f"{self.value}_high"]]
+        ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
+        draw.intervals(ax, range(len(names)), self.table, self.value, across=True, color=draw.BLUE, **draw.LARGE)
         meaning = "macro-F1" if self.value == "macro_f1" else "share of questions that are right"
-        return _points(ax, names, columns, meaning, "#0173b2")
+        return draw.finish(ax, xlim=draw.SHARES, xlabel=meaning)
 
 
-@dataclass(frozen=True)
-class OverconfidenceDisplay:
-    """Figure 2: the table of `srdcr_lab.measures.counterfactual`."""
-
-    table: pd.DataFrame
+class OverconfidenceDisplay(draw.Display):
+    """Figure 2: the table of `srdcr_lab.measures.counterfactual.overconfidence`."""
 
     @classmethod
-    def from_tables(cls, records: pd.DataFrame, turns: pd.DataFrame) -> OverconfidenceDisplay:
+    def from_tables(cls, records: pd.DataFrame, turns: pd.DataFrame) -> Self:
         return cls(overconfidence(records, turns))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """One row a method; a method without an error has no point."""
+        """One row a method, with 95 % intervals; a method without an error has no point."""
         names = [f"{row.method}  (errors: {row.n})" for row in self.table.itertuples()]
-        columns = self.table[["share", "low", "high"]]
-        return _points(ax, names, columns, "share of errors that are overconfidence", "#d55e00")
+        ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
+        draw.intervals(ax, range(len(names)), self.table, across=True, color=draw.VERMILION, **draw.LARGE)
+        return draw.finish(ax, xlim=draw.SHARES, xlabel="share of errors that are overconfidence")
 
 
-@dataclass(frozen=True)
-class DebateEndsDisplay:
+_END_LABELS = ("agree, right", "agree, wrong", "judge right", "judge wrong", "judge not read")
+_END_COLOURS = ("#0173b2", "#d55e00", "#56b4e9", "#ecb08a", "#bbbbbb")
+
+
+class DebateEndsDisplay(draw.Display):
     """Figures 4 and 5 in one: the table of `srdcr_lab.measures.counterfactual.debate_ends`."""
 
-    table: pd.DataFrame
-
     @classmethod
-    def from_tables(cls, records: pd.DataFrame, turns: pd.DataFrame) -> DebateEndsDisplay:
+    def from_tables(cls, records: pd.DataFrame, turns: pd.DataFrame) -> Self:
         return cls(debate_ends(records, turns))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """One bar a method whose parts sum to 1; a part is labelled where it is wide enough."""
-        methods = list(dict.fromkeys(self.table["method"]))
-        shares = self.table.pivot(index="method", columns="end", values="share") if methods else pd.DataFrame()
         n = self.table.groupby("method", sort=False)["n"].first()
-        ax = _rows(ax, [f"{method}  (n = {n[method]})" for method in methods])
-        start = np.zeros(len(methods))
-        for end in ENDS if methods else ():
-            widths = shares.loc[methods, end].to_numpy(float)
-            ax.barh(range(len(methods)), widths, left=start, color=END_COLOURS[end], label=END_LABELS[end], height=0.6)
-            for place, (left, width) in enumerate(zip(start, widths, strict=True)):
-                if width >= 0.08:
-                    ink = "white" if end.endswith("change") else "black"
-                    ax.text(left + width / 2, place, f"{width:.2f}", ha="center", va="center", size="small", color=ink)
-            start = start + widths
-        ax.set(xlim=(0, 1), xlabel="share of debated questions")
-        if methods:
-            ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-        return ax
+        ax = draw.named_rows(ax, [f"{method}  (n = {number})" for method, number in n.items()], _SIZE, margin=0.6)
+        start = np.zeros(len(n))
+        for end, label, colour in zip(ENDS, _END_LABELS, _END_COLOURS, strict=True):
+            shares = self.table.loc[self.table["end"] == end, "share"].to_numpy(float)
+            bars = ax.barh(range(len(n)), shares, 0.6, start, color=colour, label=label)
+            texts = [f"{share:.2f}" if share >= 0.08 else "" for share in shares]
+            ink = "white" if end.endswith("change") else "black"
+            ax.bar_label(bars, texts, label_type="center", color=ink, fontsize="small")
+            start += shares
+        return draw.finish(ax, draw.RIGHT if len(n) else None, xlim=(0, 1), xlabel="share of debated questions")
 
 
 @dataclass(frozen=True)
-class NumberDisplay:
+class NumberDisplay(draw.Display):
     """Figure 6: accuracy of CFMAD by number of `what`, ``stances`` or ``rounds``."""
 
-    table: pd.DataFrame
     what: str
 
     @classmethod
-    def from_records(cls, records: pd.DataFrame, what: str) -> NumberDisplay:
+    def from_records(cls, records: pd.DataFrame, what: str) -> Self:
         return cls(by_number(records, what), what)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Points with 95 % intervals, joined; 2 stances and 1 round are the paper's."""
-        ax = ax if ax is not None else plt.subplots(figsize=(3.6, 3.0))[1]
-        numbers, values = self.table[self.what].to_numpy(float), self.table["accuracy"].to_numpy(float)
-        low, high = (self.table[f"accuracy_{end}"].to_numpy(float) for end in ("low", "high"))
-        ax.errorbar(numbers, values, yerr=_around(values, low, high), fmt="o-", color="#0173b2", capsize=2)
+        ax = draw.axes(ax, 3.6, 3.0)
+        numbers = self.table[self.what].to_numpy(float)
+        draw.intervals(ax, numbers, self.table, "accuracy", linestyle="-", color=draw.BLUE, **draw.LARGE)
         n = int(self.table["n"].max()) if len(self.table) else 0
-        ax.set(ylim=(-0.03, 1.03), xticks=numbers, xlabel=f"{self.what} (n = {n} each)", ylabel="accuracy")
-        sns.despine(ax=ax)
-        return ax
+        ax.set(xticks=numbers, xlabel=f"{self.what} (n = {n} each)")
+        return draw.finish(ax, ylim=draw.SHARES, ylabel="accuracy")
 
 
-def _rows(ax: Axes | None, names: list[str]) -> Axes:
-    """Axes with one named row each, the first on top, and shares from 0 to 1 along them."""
-    ax = ax if ax is not None else plt.subplots(figsize=(6.4, 0.9 + 0.32 * max(len(names), 1)))[1]
-    ax.set_yticks(range(len(names)), names)
-    ax.set(xlim=(-0.03, 1.03), ylim=(max(len(names), 1) - 0.4, -0.6))
-    sns.despine(ax=ax)
-    return ax
+# Debates over documents that contradict each other
 
-
-def _points(ax: Axes | None, names: list[str], columns: pd.DataFrame, meaning: str, colour: str) -> Axes:
-    """A point a row from the columns value, low, high."""
-    ax = _rows(ax, names)
-    values, low, high = columns.to_numpy(float).T
-    ax.errorbar(values, range(len(values)), xerr=_around(values, low, high), fmt="o", color=colour, capsize=2)
-    ax.set_xlabel(meaning)
-    return ax
-
-
-def _around(values: Any, low: Any, high: Any) -> Any:
-    """Distances of the ends from the value; an end that a bootstrap puts on its wrong side is at the value."""
-    return np.array([np.maximum(values - low, 0), np.maximum(high - values, 0)])
-
-
-# -- documents that contradict each other: measures against the share that misleads; reliabilities recovered
-
-_LABELS = {
-    "exact_match": "exact match",
-    "precision": "precision of the answers",
-    "recall": "recall of the right answers",
-    "misinformation_adopted": "misinformation adopted",
-    "coverage": "coverage",
-}
+_MEASURES = {"precision": "precision of the answers", "recall": "recall of the right answers"}
 _BY = {
     "share_misinforming": "share of misleading documents among those that answer",
     "n_misinforming": "misleading documents",
     "n_documents": "documents",
     "n_gold": "right answers",
 }
-_MARKERS = "osD^vPX"
 
 
 @dataclass(frozen=True)
-class MisinformationDisplay:
+class MisinformationDisplay(draw.Display):
     """The table of `srdcr_lab.measures.documents.document_summary` for one model, by the column `by`."""
 
-    table: pd.DataFrame
     by: str
 
     @classmethod
-    def from_outcomes(cls, outcomes: pd.DataFrame, by: str = "share_misinforming") -> MisinformationDisplay:
+    def from_outcomes(cls, outcomes: pd.DataFrame, by: str = "share_misinforming") -> Self:
         """From `srdcr_lab.measures.documents.answer_outcomes`."""
         return cls(document_summary(outcomes, by), by)
 
     def plot(self, ax: Axes | None = None, *, measure: str = "exact_match") -> Axes:
         """One line a method with 95 % intervals; where nothing was answered precision has no point."""
-        ax = ax if ax is not None else plt.subplots(figsize=(5.2, 3.4))[1]
-        rows = self.table[self.table["measure"] == measure]
-        methods = list(dict.fromkeys(self.table["method"]))
-        values = np.sort(rows.loc[rows["value"].notna(), self.by].unique())
+        ax = draw.axes(ax, 5.2, 3.4)
+        rows = self.table[self.table["measure"] == measure].sort_values(self.by)
+        values = rows.loc[rows["value"].notna(), self.by].unique()
+        look: draw.Look = {"linestyle": "-", "markersize": 5, "capsize": 2, "elinewidth": 0.8}
+        colours = draw.colours(self.table["method"])
+        looks = {method: look | {"color": colour, "label": method} for method, colour in colours.items()}
         step = 0.02 * (float(np.ptp(values)) or 1.0)
-        for i, (method, colour) in enumerate(zip(methods, sns.color_palette("colorblind", len(methods)), strict=True)):
-            own = rows[(rows["method"] == method) & rows["value"].notna()].sort_values(self.by)
-            ends = own["value"] - own["low"], own["high"] - own["value"]
-            ax.errorbar(
-                own[self.by] + step * (i - (len(methods) - 1) / 2),
-                own["value"],
-                yerr=[end.clip(lower=0).fillna(0) for end in ends],
-                marker=_MARKERS[i % len(_MARKERS)],
-                markersize=5,
-                capsize=2,
-                elinewidth=0.8,
-                color=colour,
-                label=method,
-            )
+        draw.points(ax, rows[self.by], rows, "method", looks, "value", step=step)
         n = rows.groupby(self.by)["n_items"].max()
         ax.set_xticks(values, [f"{value:g}\n(n = {n[value]})" for value in values])
-        ax.set(ylim=(-0.03, 1.03), xlabel=_BY[self.by], ylabel=_LABELS.get(measure, measure.replace("_", " ")))
-        ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-        sns.despine(ax=ax)
-        return ax
+        meaning = _MEASURES.get(measure, measure.replace("_", " "))
+        return draw.finish(ax, draw.RIGHT, xlabel=_BY[self.by], ylim=draw.SHARES, ylabel=meaning)
 
 
-@dataclass(frozen=True)
-class RecoveryDisplay:
+class RecoveryDisplay(draw.Display):
     """The table of `srdcr_lab.study.demonstrations.source_recovery`: one row a world and seed."""
-
-    table: pd.DataFrame
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Rank correlation of estimated and true reliability: a point a seed, a bar at each world's median."""
-        worlds = list(dict.fromkeys(self.table["world"]))
-        ax = ax if ax is not None else plt.subplots(figsize=(5.2, 0.5 * len(worlds) + 1))[1]
-        for place, world in enumerate(worlds):
-            values = self.table.loc[self.table["world"] == world, "rank_correlation"].to_numpy()
+        worlds = self.table.groupby("world", sort=False)
+        ax = draw.named_rows(ax, list(worlds.groups), (5.2, 1, 0.5))
+        for place, (_, values) in enumerate(worlds["rank_correlation"]):
             spread = np.linspace(-0.18, 0.18, len(values)) if len(values) > 1 else np.zeros(1)
-            ax.plot(values, place + spread, "o", markersize=3, color="#0173b2", alpha=0.6)
-            median = float(np.median(values))
-            ax.plot([median, median], [place - 0.3, place + 0.3], color="0.15", linewidth=2)
+            ax.plot(values, place + spread, "o", markersize=3, color=draw.BLUE, alpha=0.6)
+            ax.plot([values.median()] * 2, [place - 0.3, place + 0.3], color="0.15", linewidth=2)
         ax.axvline(0.9, color="0.7", linestyle=":", linewidth=1)
-        ax.set_yticks(range(len(worlds)), worlds)
-        ax.set_ylim(len(worlds) - 0.5, -0.5)
-        n = self.table.groupby("world")["seed"].nunique().max()
-        ax.set(xlim=(-1.05, 1.05), xlabel=f"Spearman correlation with the true accuracies ({n} seeds; bar: median)")
-        sns.despine(ax=ax)
-        return ax
+        n = worlds["seed"].nunique().max()
+        label = f"Spearman correlation with the true accuracies ({n} seeds; bar: median)"
+        return draw.finish(ax, xlim=(-1.05, 1.05), xlabel=label)
 
     def plot_majorities(self, ax: Axes | None = None) -> Axes:
         """Share of questions that the plain, the estimated and the oracle's majority get right, mean over the seeds."""
-        worlds = list(dict.fromkeys(self.table["world"]))
-        ax = ax if ax is not None else plt.subplots(figsize=(5.2, 0.5 * len(worlds) + 1))[1]
-        means = self.table.groupby("world", sort=False)[list(_MAJORITIES)].mean()
-        for name, (label, colour, marker) in _MAJORITIES.items():
-            ax.plot(means[name], range(len(worlds)), marker, color=colour, label=label, markersize=6, linestyle="none")
-        ax.set_yticks(range(len(worlds)), worlds)
-        ax.set(
-            ylim=(len(worlds) - 0.5, -0.5), xlim=(0.5, 1.02), xlabel="share of questions whose majority is the truth"
-        )
-        ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-        sns.despine(ax=ax)
-        return ax
+        means = self.table.groupby("world", sort=False)[["plain", "estimated", "oracle"]].mean()
+        ax = draw.named_rows(ax, means.index, (5.2, 1, 0.5))
+        ax.plot(means["plain"], range(len(means)), "s", color="0.55", label="one vote a source")
+        ax.plot(means["estimated"], range(len(means)), "o", color=draw.BLUE, label="weighted by estimate")
+        ax.plot(means["oracle"], range(len(means)), "|", color=draw.ORANGE, label="weighted by true accuracy")
+        return draw.finish(ax, draw.RIGHT, xlim=(0.5, 1.02), xlabel="share of questions whose majority is the truth")
 
 
-_MAJORITIES: Mapping[str, tuple[str, str, str]] = {
-    "plain": ("one vote a source", "0.55", "s"),
-    "estimated": ("weighted by estimate", "#0173b2", "o"),
-    "oracle": ("weighted by true accuracy", "#de8f05", "|"),
-}
-
-
-@dataclass(frozen=True)
-class SourcesDisplay:
-    """Columns `source`, `accuracy` (the truth) and `reliability` (the estimate), in [0, 1]; `perfect_reader`, the
-    estimate from documents that nobody misread, may stand beside them."""
-
-    table: pd.DataFrame
+class SourcesDisplay(draw.Display):
+    """Columns `source`, `accuracy` (the truth) and `reliability` (the estimate), in [0, 1]; and maybe
+    `perfect_reader`, the estimate from documents that nobody misread."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Estimated reliability against true accuracy, a named point a source; one without an estimate is left out."""
-        ax = ax if ax is not None else plt.subplots(figsize=(4, 4))[1]
+        ax = draw.axes(ax, 4, 4)
         ax.plot([0, 1], [0, 1], color="0.8", linewidth=1, zorder=0)
         known = self.table.dropna(subset=["reliability", "accuracy"])
-        ax.plot(known["accuracy"], known["reliability"], "o", markersize=5, color="#0173b2", label="as the model read")
+        label = "as the model read" if "perfect_reader" in known else None
+        ax.plot(known["accuracy"], known["reliability"], "o", markersize=5, color=draw.BLUE, label=label)
         if "perfect_reader" in known:
-            perfect = known["accuracy"], known["perfect_reader"]
-            ax.plot(*perfect, "o", markersize=5, color="0.5", markerfacecolor="none", label="as nobody misread")
-            ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-        for row in known.itertuples():
-            place = row.accuracy, row.reliability
-            ax.annotate(row.source, place, (4, 3), textcoords="offset points", fontsize="x-small")
-        low = min(0.4, *known.drop(columns="source").filter(["accuracy", "reliability", "perfect_reader"]).min()) - 0.02
-        ax.set(xlim=(low, 1.02), ylim=(low, 1.02), xlabel="true accuracy of the source", ylabel="estimated reliability")
-        sns.despine(ax=ax)
-        return ax
+            look: draw.Look = {"markersize": 5, "color": "0.5", "markerfacecolor": "none", "label": "as nobody misread"}
+            ax.plot(known["accuracy"], known["perfect_reader"], "o", **look)
+        for source, *place in known[["source", "accuracy", "reliability"]].to_numpy():
+            ax.annotate(source, place, (4, 3), textcoords="offset points", fontsize="x-small")
+        limits = (min(0.4, *known.filter(["accuracy", "reliability", "perfect_reader"]).min()) - 0.02, 1.02)
+        ax.set(xlim=limits, xlabel="true accuracy of the source")
+        return draw.finish(ax, draw.RIGHT, ylim=limits, ylabel="estimated reliability")

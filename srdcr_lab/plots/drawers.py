@@ -1,14 +1,29 @@
-"""One colour and one spelling for each category and each decision, in every figure and widget."""
+"""What every figure is made of: colours and labels, a drawer for each shape of picture, axes and legends, files.
+
+A display is a recipe: which columns of its table, in which order, under which names. Bars and points without
+intervals are matplotlib's own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
 
 from srdcr_lab.records import KnowledgeCategory
+
+Look: TypeAlias = dict[str, Any]  # keywords of a matplotlib function
 
 CATEGORY_COLOURS = {
     KnowledgeCategory.HIGHLY_KNOWN.value: "#0b3c5d",
@@ -19,30 +34,182 @@ CATEGORY_COLOURS = {
 CATEGORY_LABELS = {name: name.replace("_", "-").title() for name in CATEGORY_COLOURS} | {
     KnowledgeCategory.UNKNOWN.value: "Unknown"
 }
+CATEGORY_LOOKS: dict[str, Look] = {
+    name: {"color": CATEGORY_COLOURS[name], "label": label} for name, label in CATEGORY_LABELS.items()
+}
+NAVY, BLUE, ORANGE, VERMILION = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00"
+LARGE: Look = {"markersize": None, "elinewidth": None, "capsize": 2}  # points with intervals of matplotlib's own size
+THIN: Look = {"elinewidth": None, "capsize": None}  # intervals without caps
+SHARES = (-0.03, 1.03)  # limits of an axis of shares
+TOP: Look = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}  # a legend above the axes
+RIGHT: Look = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+INSIDE: Look = {}
+_MARKERS = "osD^vPX"
 
 
-# -- heights of labels that must not overlap
+@dataclass(frozen=True)
+class Display:
+    """A table that can be drawn. `from_…` computes it; `plot` draws it on the given Axes and returns them."""
+
+    table: pd.DataFrame
+
+
+# Shapes
+
+
+def intervals(
+    ax: Axes, at: ArrayLike, rows: pd.DataFrame, value: str = "share", *, across: bool = False, **look: Any
+) -> None:
+    """A point with its interval for each row, at these places on the x axis; with `across`, on the y axis."""
+    default: Look = {"marker": "o", "linestyle": "none", "markersize": 4.5, "elinewidth": 1, "capsize": 1.5}
+    look = default | look
+    values = rows[value].to_numpy(float, na_value=np.nan)
+    if across:
+        ax.errorbar(values, at, xerr=distances(rows, value), **look)
+    else:
+        ax.errorbar(at, values, yerr=distances(rows, value), **look)
+
+
+def points(
+    ax: Axes, at: ArrayLike, rows: pd.DataFrame, series: str, looks: Mapping[Any, Look], value: str = "share",
+    *, step: float = 0.0, across: bool = False, n: Literal["max", "sum"] | None = None,
+) -> dict[Any, pd.DataFrame]:  # fmt: skip
+    """`intervals` of several series, `step` apart: those of the column `series` that have a look, each with a marker.
+
+    Rows without a value are left out. `n` adds the largest or the summed n of the rows to each label. Returns the rows
+    of each series, with their place `at`.
+    """
+    rows = rows.assign(at=at).dropna(subset=[value])
+    drawn = {}
+    for place, (shift, name) in enumerate(zip(shifts(len(looks), step), looks, strict=True)):
+        look = {"marker": _MARKERS[place % len(_MARKERS)]} | looks[name]
+        part = rows[rows[series] == name]
+        part = part.assign(at=part["at"] + shift)
+        if n:
+            look["label"] += f" (n = {part['n'].agg(n) if len(part) else 0})"
+        intervals(ax, part["at"], part, value, across=across, **look)
+        drawn[name] = part
+    return drawn
+
+
+def shifts(n: int, step: float) -> Any:
+    """Where n series lie side by side around 0: shape (n,)."""
+    return step * (np.arange(n) - (n - 1) / 2)
+
+
+def distances(rows: pd.DataFrame, value: str = "share") -> Any:
+    """Distances of both ends of each interval from its value: shape (2, rows), NaN where there is no interval.
+
+    The ends are `value`_low and `value`_high, or low and high. An end on the wrong side of the value is at the value.
+    """
+    prefix = f"{value}_" if f"{value}_low" in rows else ""
+    values, low, high = rows[[value, f"{prefix}low", f"{prefix}high"]].to_numpy(float, na_value=np.nan).T
+    return np.maximum([values - low, high - values], 0)
+
+
+def curve(ax: Axes, rows: pd.DataFrame, x: str, y: str, band: float = 0.18, **look: Any) -> None:
+    """A line, and the band of its intervals with this opacity."""
+    ax.plot(rows[x], rows[y], **look)
+    below, above = distances(rows, y)
+    step: Any = "pre" if look.get("drawstyle") == "steps-pre" else None
+    ends = rows[y] - below, rows[y] + above
+    ax.fill_between(rows[x], *ends, step=step, color=look["color"], alpha=band, linewidth=0)
+
+
+def matrix(ax: Axes, cells: Iterable[tuple[int, int, str, Any]], columns: Sequence[str], rows: Sequence[str]) -> None:
+    """Cells of column, row, text and colour; the first row is on top."""
+    for x, y, text, colour in cells:
+        ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
+        ax.text(x, y, text, ha="center", va="center", fontsize=7)
+    ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    ax.set_xticks(range(len(columns)), columns, fontsize="small")
+    ax.set_yticks(range(len(rows)), rows, fontsize="small")
+    ax.tick_params(length=0)
+    sns.despine(ax=ax, left=True, bottom=True)
+
+
+# Axes, legends, labels
+
+
+def axes(ax: Axes | None, width: float, height: float) -> Axes:
+    """The given Axes, or those of a new figure of this size in inches."""
+    return ax if ax is not None else plt.subplots(figsize=(width, height))[1]
+
+
+def named_rows(
+    ax: Axes | None, names: Sequence[str], size: tuple[float, float, float], *, least: int = 1, margin: float = 0.5,
+    **text: Any,
+) -> Axes:  # fmt: skip
+    """Axes with a name for each row, the first on top. `size`: the width, the height without rows, and of a row."""
+    width, frame, row = size
+    ax = axes(ax, width, frame + row * max(len(names), least))
+    ax.set_yticks(range(len(names)), names, **text)
+    ax.set_ylim(max(len(names), 1) - 1 + margin, -margin)
+    return ax
+
+
+def finish(ax: Axes, legend: Look | None = None, *, left: bool = True, **axis: Any) -> Axes:
+    """Limits and labels of the axes, a legend if anything has a label, and no frame; without `left` no y axis."""
+    ax.set(**axis)
+    if legend is not None and ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False, fontsize="small", **legend)
+    sns.despine(ax=ax, left=not left)
+    if not left:
+        ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def nothing(ax: Axes, why: str) -> Axes:
+    """Axes that say why nothing is drawn."""
+    ax.text(0.5, 0.5, why, ha="center", transform=ax.transAxes)
+    return ax
+
+
+def colours(names: Iterable[Any]) -> dict[Any, Any]:
+    """Each distinct name with a colour of its own."""
+    names = list(dict.fromkeys(names))
+    return dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
+
+
+def by_category(table: pd.DataFrame, n: str = "") -> Iterator[tuple[pd.DataFrame, Look]]:
+    """The rows of each knowledge category, and its colour and label, with the sum of the column `n`."""
+    for category, look in CATEGORY_LOOKS.items():
+        rows = table[table["knowledge_category"] == category]
+        yield rows, look | {"label": look["label"] + (f" (n = {rows[n].sum()})" if n else "")}
+
+
+def threshold(ax: Axes, tau: float | None, label: str = "") -> None:
+    """A dashed line at τ; `label` has a place for the number."""
+    if tau is not None:
+        ax.axvline(tau, color="black", linewidth=1, linestyle="--", label=label.format(tau))
+
+
+def upper_axis(ax: Axes, ticks: ArrayLike, numbers: Iterable[int], label: str) -> None:
+    """A second x axis on top, with a number at each tick."""
+    upper = ax.secondary_xaxis("top")
+    upper.set_xticks(ticks, [str(number) for number in numbers], fontsize="small", color="0.4")
+    upper.set_xlabel(label, fontsize="small", color="0.4")
+
+
+def numbers_above(ax: Axes, at: str, rows: pd.DataFrame, **text: Any) -> None:
+    """The n of each row above its interval; the column `at` is its place."""
+    look: Look = {"textcoords": "offset points", "ha": "center", "fontsize": "x-small"} | text
+    for x, height, n in zip(rows[at], rows["high"], rows["n"], strict=True):
+        ax.annotate(str(n), (x, height), (0, 2), **look)
 
 
 def apart(heights: Sequence[float], gap: float) -> list[float]:
-    """Heights from the top down, moved so that neighbours are at least `gap` apart and the lowest is not below 0.
+    """Heights of labels from the top down, moved to be at least `gap` apart, the lowest not below 0.
 
     >>> [round(height, 2) for height in apart([0.9, 0.88, 0.1], 0.1)]
     [0.9, 0.8, 0.1]
     """
-    moved: list[float] = []
-    for height in heights:
-        moved.append(min(height, moved[-1] - gap) if moved else height)
-    floor = 0.0
-    for i in reversed(range(len(moved))):
-        if moved[i] >= floor:
-            break
-        moved[i] = floor
-        floor += gap
-    return moved
+    steps = gap * np.arange(len(heights))
+    moved_down = np.minimum.accumulate(np.asarray(heights) + steps) - steps
+    return list(np.maximum(moved_down, steps[::-1]))
 
 
-# -- every figure is kept three ways: PNG to look at, SVG to print, CSV to check or redraw
+# Files: PNG to look at, SVG to print, CSV to check or draw again
 
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}}  # no versions, no times: equal figures are equal files
 
@@ -52,24 +219,19 @@ def save_figure(
 ) -> list[Path]:
     """Write `name`.png, .svg and .csv into the folder, made if needed; return their paths.
 
-    The label (`Results.label`: who answered, and whether that is a model organism) stands under the figure and in the
+    The label (`Results.label`: who answered, and whether that is a model organism) goes under the figure and into the
     table's first column.
     """
-    import matplotlib
-
     folder = Path(folder)
     if label:
         drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()  # in inches
-        figure.text(
-            max(drawn.x0, 0) / width, (drawn.y0 - 0.08) / height, label, va="top", fontsize="x-small", color="0.4"
-        )
+        x, y = max(drawn.x0, 0) / width, (drawn.y0 - 0.08) / height
+        figure.text(x, y, label, va="top", fontsize="x-small", color="0.4")
         data = data.assign(label=label)[["label", *data.columns]]
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+    paths = [folder / f"{name}.{kind}" for kind in (*_METADATA, "csv")]
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        for kind, metadata in _METADATA.items():
-            paths.append(folder / f"{name}.{kind}")
-            figure.savefig(paths[-1], dpi=150, bbox_inches="tight", metadata=metadata)
-    paths.append(folder / f"{name}.csv")
+        for path, metadata in zip(paths, _METADATA.values(), strict=False):
+            figure.savefig(path, dpi=150, bbox_inches="tight", metadata=metadata)
     data.to_csv(paths[-1], index=False)
     return paths

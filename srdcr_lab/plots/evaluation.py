@@ -1,214 +1,215 @@
-"""Accuracy of methods on true and on false passages, with intervals and what is missing."""
+"""How good the methods are: accuracy on true and on false passages, paired differences, cost; and one question."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from srdcr_lab.measures import METHOD_LABELS, compare_all, cost_accuracy
 from srdcr_lab.measures.groups import GOLDEN
-from srdcr_lab.plots.drawers import apart
-
-_SHADES = {"accuracy": 1.0, "selective_accuracy": 0.45}
+from srdcr_lab.plots import drawers as draw
 
 
-@dataclass(frozen=True)
-class AccuracyDisplay:
-    """Both accuracies per method and condition, held for drawing.
+class AccuracyDisplay(draw.Display):
+    """Both accuracies per method and condition.
 
     `table` has the columns `method`, `condition`, `measure`, `value`, `low`, `high`, `n`, `coverage`: shares in [0,
     1], 95 % intervals.
     """
 
-    table: pd.DataFrame
-
     @classmethod
-    def from_summary(cls, summary: pd.DataFrame) -> AccuracyDisplay:
+    def from_summary(cls, summary: pd.DataFrame) -> Self:
         """From `srdcr_lab.measures.summary` of one model."""
         parts = []
-        for measure in _SHADES:
-            part = summary[["method", "condition", "n", "coverage"]].copy()
-            part["measure"] = measure
-            part["value"], part["low"], part["high"] = (summary[measure + end] for end in ("", "_low", "_high"))
+        for measure in ("accuracy", "selective_accuracy"):
+            columns = {measure: "value", f"{measure}_low": "low", f"{measure}_high": "high"}
+            part = summary[["method", "condition", "n", "coverage", *columns]].rename(columns=columns)
+            part.insert(4, "measure", measure)
             parts.append(part)
         return cls(pd.concat(parts, ignore_index=True))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Points with intervals: filled, missing answers count as wrong; open, they are left out."""
-        ax = ax if ax is not None else plt.subplots(figsize=(6.4, 3.6))[1]
-        methods = list(dict.fromkeys(self.table["method"]))
-        conditions = list(dict.fromkeys(self.table["condition"]))
-        colours = dict(zip(methods, sns.color_palette("colorblind", len(methods)), strict=True))
-        step = 0.8 / (2 * len(methods))
-        for row in self.table.itertuples():
-            filled = row.measure == "accuracy"
-            place = 2 * methods.index(row.method) + (not filled) - len(methods) + 0.5
-            x = conditions.index(row.condition) + step * place
-            if np.isnan(row.value):
-                continue
-            ax.errorbar(
-                x,
-                row.value,
-                yerr=[[row.value - min(row.low, row.value)], [max(row.high, row.value) - row.value]],
-                fmt="o",
-                color=colours[row.method],
-                markerfacecolor=colours[row.method] if filled else "white",
-                label=f"{row.method}, " + row.measure.replace("_", " "),
-                capsize=2,
-            )
-        ax.set_xticks(range(len(conditions)), self._ticks(conditions))
-        ax.set(ylim=(-0.03, 1.03), ylabel="share of items")
-        handles, labels = ax.get_legend_handles_labels()
-        first = dict(zip(reversed(labels), reversed(handles), strict=True))
-        ax.legend(
-            [first[name] for name in sorted(first)],
-            sorted(first),
-            frameon=False,
-            fontsize="small",
-            loc="upper left",
-            bbox_to_anchor=(1, 1),
-        )
-        sns.despine(ax=ax)
-        return ax
-
-    def _ticks(self, conditions: list[str]) -> list[str]:
-        n = self.table.groupby("condition")["n"].first()
-        return [
-            f"{name} passages\n(n = {n[name]})" if name != "overall" else f"overall\n(n = {n[name]})"
-            for name in conditions
-        ]
+        ax = draw.axes(ax, 6.4, 3.6)
+        rows = self.table.assign(series=self.table["method"] + ", " + self.table["measure"].str.replace("_", " "))
+        looks: dict[str, draw.Look] = {}
+        for method, colour in draw.colours(rows["method"]).items():
+            for measure, face in (("accuracy", colour), ("selective accuracy", "white")):
+                look = {"marker": "o", "color": colour, "markerfacecolor": face, "label": f"{method}, {measure}"}
+                looks[f"{method}, {measure}"] = draw.LARGE | look
+        x, _ = pd.factorize(rows["condition"])
+        draw.points(ax, x, rows, "series", looks, "value", step=0.8 / max(len(looks), 1))
+        n = self.table.groupby("condition", sort=False)["n"].first()
+        names = {condition: f"{condition} passages" for condition in n.index} | {"overall": "overall"}
+        ax.set_xticks(range(len(n)), [f"{names[condition]}\n(n = {number})" for condition, number in n.items()])
+        handles = sorted(ax.get_legend_handles_labels()[0], key=lambda handle: str(handle.get_label()))
+        return draw.finish(ax, draw.RIGHT | {"handles": handles}, ylim=draw.SHARES, ylabel="share of items")
 
 
-# -- how much better one method is than each other, with paired intervals
-
-_LEVEL = 0.05
-
-
-@dataclass(frozen=True)
-class DifferencesDisplay:
-    """The table of `srdcr_lab.measures.compare_all` of one model."""
-
-    table: pd.DataFrame
+class DifferencesDisplay(draw.Display):
+    """How much better a method is than each other: the table of `srdcr_lab.measures.compare_all` of one model."""
 
     @classmethod
     def from_records(
         cls, records: pd.DataFrame, reference: str = "sr_dcr", *, column: str = "method", name: str = "correct"
-    ) -> DifferencesDisplay:
+    ) -> Self:
         return cls(compare_all(records, reference, column=column, name=name))
 
     def plot(self, ax: Axes | None = None, condition: str = "overall") -> Axes:
         """Differences with 95 % intervals, one row per rival; filled where the Holm-adjusted p is below 0.05."""
         rows = self.table[(self.table["condition"] == condition) & (self.table["n"] > 0)]
-        ax = ax if ax is not None else plt.subplots(figsize=(4.6, 0.9 + 0.27 * max(len(rows), 1)))[1]
-        for place, row in enumerate(rows.itertuples()):
-            ends = [[max(row.difference - row.low, 0)], [max(row.high - row.difference, 0)]]
-            ax.errorbar(
-                row.difference,
-                place,
-                xerr=ends,
-                fmt="o",
-                color="#0173b2",
-                markerfacecolor="#0173b2" if row.p_holm < _LEVEL else "white",
-                markersize=5,
-                elinewidth=1,
-                capsize=1.5,
-            )
+        ax = draw.named_rows(ax, [METHOD_LABELS.get(name, name) for name in rows["b"]], (4.6, 0.9, 0.27))
+        _differences(ax, rows, rows["p_holm"] < 0.05, draw.BLUE, markersize=5)
         ax.axvline(0, color="0.5", linewidth=0.8, zorder=0)
-        ax.set_yticks(range(len(rows)), [METHOD_LABELS.get(name, name) for name in rows["b"]])
-        ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
-        first = rows["a"].iloc[0] if len(rows) else "nothing to compare"
-        ax.set_xlabel(f"{condition} difference: {METHOD_LABELS.get(first, first)}{' less …' if len(rows) else ''}")
-        sns.despine(ax=ax, left=True)
-        ax.tick_params(axis="y", length=0)
-        return ax
-
-
-# -- accuracy against cost, and the methods that are not beaten at their price
-
-_AXIS = {
-    "tokens_per_item": "tokens per item",
-    "calls_per_item": "calls per item",
-    "calls_paid_per_item": "calls paid per item",
-    "cost_usd_per_item": "US dollars per item",
-}
-_FRONT, _OTHER = "#0173b2", "0.45"
-_LINE = 0.062  # height of a name, as a share of the axes
+        reference = [f"{METHOD_LABELS.get(name, name)} less …" for name in rows["a"]] or ["nothing to compare"]
+        return draw.finish(ax, left=False, xlabel=f"{condition} difference: {reference[0]}")
 
 
 @dataclass(frozen=True)
-class CostDisplay:
-    """The table of `srdcr_lab.measures.cost_accuracy` of one model and run."""
+class EffectsDisplay(draw.Display):
+    """Rows with `difference`, `low`, `high` (95 %), a `name`, and maybe `p_holm`: of factors, of economies."""
 
-    table: pd.DataFrame
+    axis: str = "difference"
 
     @classmethod
-    def from_records(
-        cls, records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall"
-    ) -> CostDisplay:
+    def from_factors(cls, effects: pd.DataFrame, outcome: str = "share of right verdicts") -> Self:
+        """From `srdcr_lab.measures.factor_effects` of one model."""
+        names = [
+            f"{row['factor'].replace('_', ' ')}: {_level(row['a'])} − {_level(row['b'])}"
+            for row in effects.to_dict("records")
+        ]
+        return cls(effects.assign(name=names), f"difference in {outcome}")
+
+    @classmethod
+    def from_prices(cls, prices: pd.DataFrame, condition: str = "overall") -> Self:
+        """From `srdcr_lab.measures.cost.economy_prices` of one model: the rows of a condition."""
+        rows = prices[prices["condition"] == condition]
+        names = [f"{row['design']}\n{_saved(row['share_saved'])}" for row in rows.to_dict("records")]
+        return cls(rows.assign(name=names), f"{condition} accuracy, less the full design's")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A point per row, blue where its interval leaves out 0; Holm's p at the right."""
+        rows = self.table
+        ax = draw.named_rows(ax, rows["name"], (5.4, 0.5, 0.36), least=2, margin=0.6, fontsize="small")
+        ax.axvline(0, color="0.7", linewidth=0.8)
+        _differences(ax, rows, (rows["low"] > 0) | (rows["high"] < 0), "0.5")
+        for place, p in enumerate(rows.get("p_holm", ())):
+            if pd.notna(p):
+                text = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+                ax.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize="x-small")
+        return draw.finish(ax, left=False, xlabel=self.axis)
+
+
+def _differences(ax: Axes, rows: pd.DataFrame, clear: pd.Series, other: str, **look: Any) -> None:
+    """A point per row, filled and blue where it is clear, else open and of the other colour."""
+    look["marker"] = "o"
+    looks = {True: look | {"color": draw.BLUE}, False: look | {"color": other, "markerfacecolor": "white"}}
+    draw.points(ax, range(len(rows)), rows.assign(clear=clear), "clear", looks, "difference", across=True)
+
+
+def _level(value: object) -> str:
+    return {"True": "yes", "False": "no"}.get(str(value), str(value).replace("_", " "))
+
+
+def _saved(share: float) -> str:
+    return f"saves {share:.0%} of the calls" if share >= 0 else f"takes {-share:.0%} more calls"
+
+
+def sentences(effects: pd.DataFrame, what: Sequence[str]) -> list[str]:
+    """One plain sentence per row: more, less, or no difference that these items show. `what` names each row."""
+    lines = []
+    for name, row in zip(what, effects.to_dict("records"), strict=True):
+        numbers = f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}], n = {row['n']}"
+        if pd.isna(row["low"]):
+            lines.append(f"{name}: nothing can be said (n = {row['n']})")
+        elif row["low"] > 0 or row["high"] < 0:
+            lines.append(f"{name}: {'higher' if row['low'] > 0 else 'lower'}, {numbers}")
+        else:
+            lines.append(f"{name}: no difference that these items show, {numbers}")
+    return lines
+
+
+class CostDisplay(draw.Display):
+    """The table of `srdcr_lab.measures.cost_accuracy` of one model and run."""
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall") -> Self:
         return cls(cost_accuracy(records, cost=cost, condition=condition))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A point per method with its 95 % interval, the Pareto front as a line; names stand at the right."""
-        ax = ax if ax is not None else plt.subplots(figsize=(4.6, 3.6))[1]
+        """A point per method with its 95 % interval, the Pareto front as a line; names are at the right."""
+        ax = draw.axes(ax, 4.6, 3.6)
         rows = self.table.dropna(subset=["cost", "accuracy"]).sort_values("accuracy", kind="stable")
-        for row in rows.itertuples():
-            colour = _FRONT if row.on_front else _OTHER
-            ends = [[max(row.accuracy - row.accuracy_low, 0)], [max(row.accuracy_high - row.accuracy, 0)]]
-            ax.errorbar(
-                row.cost,
-                row.accuracy,
-                yerr=None if np.isnan(row.accuracy_low) else ends,
-                fmt="o",
-                markersize=5,
-                color=colour,
-                markerfacecolor=colour if row.on_front else "white",
-                elinewidth=0.8,
-                capsize=1.5,
-                zorder=3,
-            )
+        look: draw.Look = {"marker": "o", "markersize": 5, "elinewidth": 0.8, "zorder": 3}
+        looks = {False: look | {"color": "0.45", "markerfacecolor": "white"}, True: look | {"color": draw.BLUE}}
+        draw.points(ax, rows["cost"], rows, "on_front", looks, "accuracy")
         front = rows[rows["on_front"]].sort_values("cost")
-        ax.plot(front["cost"], front["accuracy"], color=_FRONT, linewidth=1.2, drawstyle="steps-post", zorder=2)
+        ax.plot(front["cost"], front["accuracy"], color=draw.BLUE, linewidth=1.2, drawstyle="steps-post", zorder=2)
         if len(rows) and (rows["cost"] > 0).all() and rows["cost"].max() > 5 * rows["cost"].min():
             ax.set_xscale("log")
             ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
             ax.xaxis.set_minor_formatter(NullFormatter())
-        self._name(ax, rows)
-        cost = rows["cost_of"].iloc[0] if len(rows) else ""
-        condition = rows["condition"].iloc[0] if len(rows) else "overall"
-        n = f" (n = {rows['n'].max()})" if len(rows) else ""
-        ax.set(xlabel=_AXIS.get(cost, cost.replace("_", " ")), ylabel=f"{condition} accuracy{n}")
-        sns.despine(ax=ax)
-        return ax
+        _name_points(ax, rows)
+        if rows.empty:
+            return draw.finish(ax, ylabel="overall accuracy")
+        cost, condition = rows.iloc[0][["cost_of", "condition"]]
+        label = cost.replace("cost_usd", "US dollars").replace("_", " ")
+        return draw.finish(ax, xlabel=label, ylabel=f"{condition} accuracy (n = {rows['n'].max()})")
 
-    def _name(self, ax: Axes, rows: pd.DataFrame) -> None:
-        """Names in a column at the right, each as near to its accuracy as the others allow: they cannot overlap."""
-        low, high = ax.get_ylim()
-        rows = rows[::-1]
-        heights = apart(((rows["accuracy"] - low) / (high - low)).tolist(), _LINE)
-        for height, row in zip(heights, rows.itertuples(), strict=True):
-            colour = _FRONT if row.on_front else "0.25"
-            hair = {"arrowstyle": "-", "relpos": (0, 0.5), "color": colour, "linewidth": 0.4, "alpha": 0.6}
-            ax.annotate(
-                self._label(row._asdict()),
-                xy=(row.cost, row.accuracy),
-                xytext=(1.06, height),
-                textcoords="axes fraction",
-                va="center",
-                fontsize="x-small",
-                color=colour,
-                arrowprops=hair | {"shrinkA": 1, "shrinkB": 3},
-                annotation_clip=False,
-            )
-        ax.set_ylim(low, high)
 
-    def _label(self, row: dict[str, object]) -> str:
-        method, design = str(row["method"]), row.get("design")
-        told = ", told the truth" if method == GOLDEN else ""
-        return METHOD_LABELS.get(method, method) + told + (f" ({design})" if isinstance(design, str) else "")
+def _name_points(ax: Axes, rows: pd.DataFrame) -> None:
+    """Names in a column at the right, each as near to its accuracy as the others allow: they cannot overlap."""
+    low, high = ax.get_ylim()
+    rows = rows[::-1]
+    heights = draw.apart(((rows["accuracy"] - low) / (high - low)).tolist(), 0.062)  # the height of a name
+    for height, row in zip(heights, rows.to_dict("records"), strict=True):
+        method, design, colour = row["method"], row.get("design"), draw.BLUE if row["on_front"] else "0.25"
+        name = METHOD_LABELS.get(method, method) + (", told the truth" if method == GOLDEN else "")
+        line: draw.Look = {"arrowstyle": "-", "relpos": (0, 0.5), "color": colour, "linewidth": 0.4, "alpha": 0.6}
+        ax.annotate(
+            f"{name} ({design})" if isinstance(design, str) else name, xy=(row["cost"], row["accuracy"]),
+            xytext=(1.06, height), textcoords="axes fraction", va="center", fontsize="x-small", color=colour,
+            arrowprops=line | {"shrinkA": 1, "shrinkB": 3}, annotation_clip=False,
+        )  # fmt: skip
+    ax.set_ylim(low, high)
+
+
+class OneQuestionDisplay(draw.Display):
+    """Rows of the table `records` for one year question and one method, one per offset of its passage."""
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame, question_id: str, method: str = "sr_dcr") -> Self:
+        chosen = records[(records["question_id"] == question_id) & (records["method"] == method)]
+        columns = (
+            "item_id question gold_answer claimed_answer prior_answer context_answer verdict_path "
+            "self_confidence confidence_kind tau decision final_answer correct missing"
+        )
+        table = chosen[columns.split()].copy()
+        table.insert(1, "offset", chosen["perturbation_value"].fillna(0).astype(int))
+        return cls(table.sort_values("offset").reset_index(drop=True))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Answered year against claimed year; grey lines mark the truth and full belief in the passage."""
+        ax = draw.axes(ax, 6.4, 4.2)
+        names = ["claimed_answer", "context_answer", "final_answer"]
+        claim, context, final = (pd.to_numeric(self.table[name], errors="coerce") for name in names)
+        ax.axhline(int(self.table["gold_answer"].iloc[0]), color="0.75", zorder=0, label="the truth")
+        ax.plot(claim, claim, color="0.75", linestyle="--", zorder=0, label="what the passage says")
+        ax.plot(claim, context, "+", color="0.3", markersize=11, label="context answer (few-shot)")
+        final = final.where(self.table["decision"] != "ABSTAIN", final.fillna(float(claim.min())))
+        markers = {"USE_CONTEXT": "s", "USE_PRIOR": "o", "ABSTAIN": "x"}
+        for decision, colour in draw.colours(markers).items():
+            here = self.table["decision"] == decision
+            look: draw.Look = {"facecolors": "none", "edgecolors": colour, "label": f"SR-DCR: {decision}"}
+            if decision == "ABSTAIN":
+                look = {"color": colour, "label": f"SR-DCR: {decision} (no answer, drawn at the bottom)"}
+            if here.any():
+                ax.scatter(claim[here], final[here], marker=markers[decision], s=64, **look)
+        ax.set_title(self.table["question"].iloc[0])
+        return draw.finish(ax, draw.RIGHT, xlabel="year the passage claims", ylabel="year answered")

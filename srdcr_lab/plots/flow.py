@@ -1,24 +1,24 @@
-"""Where the bars and ribbons of a flow stand: plain numbers in [0, 1], drawn by `srdcr_lab.plots.flow`."""
+"""The decision as a flow: from both answers, over verdict and confidence, to how each item ends [3.2].
+
+`layout` places bars and ribbons, as numbers in [0, 1]; the display draws them with matplotlib or as SVG for a slider.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Self
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
 from srdcr_lab.measures.gating import STAGES, decision_flow
-from srdcr_lab.plots.drawers import apart
+from srdcr_lab.plots import drawers as draw
 
 GAP, BAR = 0.045, 0.022  # between the bars of a stage; their width
 LABEL_GAP = 0.058  # least distance of two labels
-
-_Way = tuple[tuple[int, ...], int]  # a position in every stage, and how many items went that way
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,61 +50,44 @@ class Ribbon:
 def layout(table: pd.DataFrame) -> tuple[list[Bar], list[Ribbon]]:
     """Bars and ribbons of a `decision_flow` table of one condition, first values on top. Empty for no item."""
     ways = _ways(table)
-    total = sum(n for _, n in ways)
+    total = sum(ways.values())
     if not total:
         return [], []
-    names = list(STAGES)
-    most = max(len({way[stage] for way, _ in ways}) for stage in range(len(names)))
-    unit = (1 - GAP * (most - 1)) / total
-    lefts = [stage * (1 - BAR) / (len(names) - 1) for stage in range(len(names))]
+    present = [sorted({way[stage] for way in ways}) for stage in range(len(STAGES))]
+    unit = (1 - GAP * (max(map(len, present)) - 1)) / total
     bars: list[Bar] = []
-    tops: list[dict[tuple[int, ...], float]] = []  # per stage, where each way's strip begins
-    for stage, name in enumerate(names):
-        held, place = _stage(ways, stage, unit)
-        tops.append(place)
-        heights = apart([(bottom + upper) / 2 for _, _, bottom, upper in held], LABEL_GAP)
-        bars += [
-            Bar(stage, STAGES[name][value], n, lefts[stage], bottom, upper, at)
-            for (value, n, bottom, upper), at in zip(held, heights, strict=True)
-        ]
-    ribbons = [
-        Ribbon(
-            lefts[stage] + BAR, tops[stage][way], lefts[stage + 1], tops[stage + 1][way], n * unit,
-            STAGES["ending"][way[-1]], n,
-        )
-        for stage in range(len(names) - 1)
-        for way, n in ways
-    ]  # fmt: skip
+    ribbons: list[Ribbon] = []
+    before: dict[tuple[int, ...], tuple[float, float]] = {}  # where each way leaves the stage before
+    for stage, values in enumerate(STAGES.values()):
+        left = stage * (1 - BAR) / (len(STAGES) - 1)
+        top, spans, enters = 1.0, [], {}
+        for value in present[stage]:
+            start = top
+            for way, n in ways.items():
+                if way[stage] == value:
+                    enters[way] = top
+                    top -= n * unit
+            spans.append((start, top))
+            top -= GAP
+        heights = draw.apart([(start + end) / 2 for start, end in spans], LABEL_GAP)
+        for value, (start, end), height in zip(present[stage], spans, heights, strict=True):
+            n = sum(count for way, count in ways.items() if way[stage] == value)
+            bars.append(Bar(stage, values[value], n, left, end, start, height))
+        for way, (x, y) in before.items():
+            ending = STAGES["ending"][way[-1]]
+            ribbons.append(Ribbon(x, y, left, enters[way], ways[way] * unit, ending, ways[way]))
+        before = {way: (left + BAR, enters[way]) for way in ways}
     return bars, ribbons
 
 
-def _ways(table: pd.DataFrame) -> list[_Way]:
-    """Every way in the order in which its strips lie in a bar: by ending, then from the first stage on."""
+def _ways(table: pd.DataFrame) -> dict[tuple[int, ...], int]:
+    """The items that went each way, a position in every stage; in the order of the strips: by ending, then by stage."""
     counts: dict[tuple[int, ...], int] = {}
     for row in table.to_dict("records"):
         way = tuple(values.index(row[name]) for name, values in STAGES.items())
         counts[way] = counts.get(way, 0) + int(row["n"])
-    return sorted(counts.items(), key=lambda item: (item[0][-1], item[0]))
+    return dict(sorted(counts.items(), key=lambda item: (item[0][-1], item[0])))
 
-
-def _stage(
-    ways: Sequence[_Way], stage: int, unit: float
-) -> tuple[list[tuple[int, int, float, float]], dict[tuple[int, ...], float]]:
-    """The bars of a stage from the top down (value, n, bottom, top), and where each way's strip begins."""
-    top, bars, place = 1.0, [], {}
-    for value in sorted({way[stage] for way, _ in ways}):
-        start, n_here = top, 0
-        for way, n in ways:
-            if way[stage] == value:
-                place[way] = top
-                top -= n * unit
-                n_here += n
-        bars.append((value, n_here, top, start))
-        top -= GAP
-    return bars, place
-
-
-# -- the decision as a flow: from both answers, over verdict and confidence, to how each item ends [3.2]
 
 ENDING_COLOURS = {
     "right": "#0173b2", "wrong": "#d55e00", "abstained": "#949494", "unparsed": "#c9c9c9", "error": "#3f3f3f",
@@ -113,19 +96,16 @@ _HEADS = ("answers", "verdict V*", "self-confidence", "final answer")
 _WIDTH, _HEIGHT, _HEAD = 720, 300, 34  # of the SVG, in pixels
 
 
-@dataclass(frozen=True)
-class DecisionFlowDisplay:
+class DecisionFlowDisplay(draw.Display):
     """The table of `srdcr_lab.measures.gating.decision_flow` of one run, model and design."""
 
-    table: pd.DataFrame
-
     @classmethod
-    def from_records(cls, records: pd.DataFrame, method: str = "sr_dcr") -> DecisionFlowDisplay:
+    def from_records(cls, records: pd.DataFrame, method: str = "sr_dcr") -> Self:
         return cls(decision_flow(records, method))
 
     def plot(self, ax: Axes | None = None, condition: str = "perturbed") -> Axes:
         """Bars per stage and ribbons between them, as thick as the items are many; the colour says how an item ends."""
-        ax = ax if ax is not None else plt.subplots(figsize=(6.4, 3.2))[1]
+        ax = draw.axes(ax, 6.4, 3.2)
         part = self.table[self.table["condition"] == condition]
         bars, ribbons = layout(part)
         for ribbon in ribbons:
@@ -137,8 +117,8 @@ class DecisionFlowDisplay:
         for stage, head in enumerate(_HEADS):
             left = next((bar.left for bar in bars if bar.stage == stage), stage / (len(_HEADS) - 1))
             ax.text(left, 1.06, head, fontsize="small", fontweight="bold", ha="left")
-        said = "true" if condition == "standard" else "false"
-        ax.set_title(f"{said} passages (n = {int(part['n'].sum())})", fontsize="medium", loc="left", pad=18)
+        passages = "true" if condition == "standard" else "false"
+        ax.set_title(f"{passages} passages (n = {int(part['n'].sum())})", fontsize="medium", loc="left", pad=18)
         ax.set(xlim=(-0.01, 1.2), ylim=(-0.03, 1.05))
         ax.axis("off")
         return ax

@@ -1,12 +1,14 @@
-"""How much of each domain a model knows, with intervals, and what the thresholds cut."""
+"""What a model knows and which answer it follows: knowledge categories; context preference, prior preference, biases.
+
+The categories are shown with how far they rest on the draws and with what training told the model.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Self
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -14,215 +16,273 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
-from srdcr_lab.measures import CATEGORIES, categories_by_domain, categories_by_draws, categorise
-from srdcr_lab.measures.knowledge import ALL_CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, SIZES
-from srdcr_lab.plots.drawers import CATEGORY_COLOURS, CATEGORY_LABELS
+from srdcr_lab.measures import knowledge
+from srdcr_lab.measures.preference import PRESENT, biases, context_preference, prior_preference_by_round
+from srdcr_lab.plots import drawers as draw
 
 
-@dataclass(frozen=True)
-class CategoriesDisplay:
+class CategoriesDisplay(draw.Display):
     """Share of each knowledge category per domain: the table of `srdcr_lab.measures.categories_by_domain`."""
 
-    table: pd.DataFrame
-
     @classmethod
-    def from_questions(cls, questions: pd.DataFrame, **thresholds: float) -> CategoriesDisplay:
-        return cls(categories_by_domain(questions, **thresholds))
+    def from_questions(cls, questions: pd.DataFrame, **thresholds: float) -> Self:
+        return cls(knowledge.categories_by_domain(questions, **thresholds))
 
     @property
     def shares(self) -> pd.DataFrame:
-        """One row per domain to read: `n`, and each category's share with its interval, in words."""
+        """One row per domain, to read: `n`, and each category's share with its interval as text."""
         rows = []
         for domain, part in self.table.groupby("domain", sort=False):
-            said = [f"{row.share:.2f} [{row.low:.2f}, {row.high:.2f}]" if row.n else "–" for row in part.itertuples()]
-            rows.append((domain, part["n"].iloc[0], *said))
-        return pd.DataFrame(rows, columns=["domain", "n", *CATEGORY_LABELS.values()])
+            words = [f"{row.share:.2f} [{row.low:.2f}, {row.high:.2f}]" if row.n else "–" for row in part.itertuples()]
+            rows.append((domain, part["n"].iloc[0], *words))
+        return pd.DataFrame(rows, columns=["domain", "n", *draw.CATEGORY_LABELS.values()])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Points with 95 % intervals, one row per domain."""
-        domains = list(dict.fromkeys(self.table["domain"]))
-        ax = ax if ax is not None else plt.subplots(figsize=(6.4, 1.2 + 0.62 * len(domains)))[1]
-        for place, (category, colour) in enumerate(CATEGORY_COLOURS.items()):
-            rows = self.table[(self.table["knowledge_category"] == category) & (self.table["n"] > 0)]
-            below, above = (rows["share"] - rows["low"]).clip(lower=0), (rows["high"] - rows["share"]).clip(lower=0)
-            ax.errorbar(
-                rows["share"],
-                [domains.index(domain) + 0.18 * (place - 1.5) for domain in rows["domain"]],
-                xerr=[below, above],
-                fmt="o",
-                markersize=4.5,
-                color=colour,
-                label=CATEGORY_LABELS[category],
-            )
-        n = self.table.groupby("domain")["n"].first()
-        ax.set_yticks(range(len(domains)), [f"{domain} (n = {n[domain]})" for domain in domains])
-        ax.set(xlim=(-0.02, 1.02), ylim=(len(domains) - 0.5, -0.5), xlabel="share of questions")
-        for edge in range(1, len(domains)):
+        n = self.table.groupby("domain", sort=False)["n"].first()
+        ax = draw.named_rows(ax, [f"{domain} (n = {number})" for domain, number in n.items()], (6.4, 1.2, 0.62))
+        looks = {name: look | draw.THIN | {"marker": "o"} for name, look in draw.CATEGORY_LOOKS.items()}
+        y, _ = pd.factorize(self.table["domain"])
+        draw.points(ax, y, self.table, "knowledge_category", looks, step=0.18, across=True)
+        for edge in range(1, len(n)):
             ax.axhline(edge - 0.5, color="0.9", linewidth=0.8, zorder=0)
-        ax.legend(
-            frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1), ncols=4, handletextpad=0.2
-        )
-        sns.despine(ax=ax, left=True)
-        ax.tick_params(axis="y", length=0)
-        return ax
+        legend = draw.TOP | {"ncols": 4, "handletextpad": 0.2}
+        return draw.finish(ax, legend, left=False, xlim=(-0.02, 1.02), xlabel="share of questions")
 
 
 @dataclass(frozen=True)
-class SampledAccuracyDisplay:
+class SampledAccuracyDisplay(draw.Display):
     """Number of questions `n_questions` at each `sampled_accuracy`, its `knowledge_category`, and the thresholds."""
 
-    table: pd.DataFrame
-    highly_from: float = HIGHLY_KNOWN_FROM
-    maybe_from: float = MAYBE_KNOWN_FROM
+    highly_from: float = knowledge.HIGHLY_KNOWN_FROM
+    maybe_from: float = knowledge.MAYBE_KNOWN_FROM
 
     @classmethod
     def from_questions(
         cls,
         questions: pd.DataFrame,
-        highly_from: float = HIGHLY_KNOWN_FROM,
-        maybe_from: float = MAYBE_KNOWN_FROM,
-    ) -> SampledAccuracyDisplay:
-        accuracy = questions["sampled_accuracy"].to_numpy(float, na_value=np.nan)
-        values, counts = np.unique(accuracy[~np.isnan(accuracy)], return_counts=True)
-        place = categorise(values, highly_from=highly_from, maybe_from=maybe_from)
-        names = [CATEGORIES[i].value for i in place]
-        table = pd.DataFrame({"sampled_accuracy": values, "knowledge_category": names, "n_questions": counts})
+        highly_from: float = knowledge.HIGHLY_KNOWN_FROM,
+        maybe_from: float = knowledge.MAYBE_KNOWN_FROM,
+    ) -> Self:
+        values, n = np.unique(questions["sampled_accuracy"].dropna().to_numpy(float), return_counts=True)
+        places = knowledge.categorise(values, highly_from=highly_from, maybe_from=maybe_from)
+        names = [knowledge.CATEGORIES[place].value for place in places]
+        table = pd.DataFrame({"sampled_accuracy": values, "knowledge_category": names, "n_questions": n})
         return cls(table, highly_from, maybe_from)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A bar per outcome of the draws; counts on a logarithmic scale from 1 on."""
-        ax = ax if ax is not None else plt.subplots(figsize=(6.4, 2.8))[1]
-        for category, colour in CATEGORY_COLOURS.items():
-            rows = self.table[self.table["knowledge_category"] == category]
-            label = f"{CATEGORY_LABELS[category]} (n = {rows['n_questions'].sum()})"
-            ax.bar(rows["sampled_accuracy"], rows["n_questions"], width=0.02, color=colour, label=label)
+        ax = draw.axes(ax, 6.4, 2.8)
+        for rows, look in draw.by_category(self.table, "n_questions"):
+            ax.bar(rows["sampled_accuracy"], rows["n_questions"], width=0.02, **look)
         for edge in (self.maybe_from, self.highly_from):
-            ax.axvline(edge, color="black", linewidth=1, linestyle="--")
+            draw.threshold(ax, edge)
         ax.set_yscale("symlog", linthresh=1)
         most = self.table["n_questions"].max() if len(self.table) else 1
-        ax.set_yticks(ticks := [t for t in (0, 1, 3, 10, 30, 100, 300, 1000) if t <= 2 * most], list(map(str, ticks)))
+        ticks = [tick for tick in (0, 1, 3, 10, 30, 100, 300, 1000) if tick <= 2 * most]
+        ax.set_yticks(ticks, [str(tick) for tick in ticks])
         ax.minorticks_off()
-        ax.set(xlim=(-0.03, 1.03), xlabel="sampled accuracy", ylabel="questions")
-        ax.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
-        sns.despine(ax=ax)
-        return ax
+        ax.set(xlim=draw.SHARES, xlabel="sampled accuracy")
+        return draw.finish(ax, draw.TOP | {"ncols": 2}, ylabel="questions")
 
 
-# -- how far a knowledge category can be relied on: fewer draws, or the same number drawn again
-
-
-@dataclass(frozen=True)
-class DrawsDisplay:
-    """What fewer draws would have said: the table of `srdcr_lab.measures.categories_by_draws`."""
-
-    table: pd.DataFrame
+class DrawsDisplay(draw.Display):
+    """The categories that fewer draws would give: the table of `srdcr_lab.measures.categories_by_draws`."""
 
     @classmethod
-    def from_questions(cls, questions: pd.DataFrame, sizes: Sequence[int] = SIZES) -> DrawsDisplay:
-        return cls(categories_by_draws(questions, sizes))
+    def from_questions(cls, questions: pd.DataFrame, sizes: Sequence[int] = knowledge.SIZES) -> Self:
+        return cls(knowledge.categories_by_draws(questions, sizes))
 
     def plot(self, ax: Axes | None = None, value: Literal["agreement", "share"] = "agreement") -> Axes:
         """Against the number of draws: agreement with the category of all draws, or the share of each category."""
-        ax = ax if ax is not None else plt.subplots(figsize=(4.6, 3.4))[1]
-        whole = self.table[(self.table["knowledge_category"] == ALL_CATEGORIES)]
-        if value == "agreement":
-            ax.plot(whole["size"], whole["agreement"], color="black", linewidth=2, label="all", zorder=3)
-        for category, colour in CATEGORY_COLOURS.items():
-            rows = self.table[self.table["knowledge_category"] == category]
-            n = rows["n"].max() if len(rows) else 0
-            label = f"{CATEGORY_LABELS[category]} (n = {n})" if value == "agreement" else CATEGORY_LABELS[category]
-            ax.plot(rows["size"], rows[value], marker="o", markersize=3.5, color=colour, label=label)
-        said = "same category as all draws" if value == "agreement" else "share of questions"
-        ax.set(ylim=(-0.03, 1.03), xlabel="draws per question", ylabel=said, xticks=sorted(set(self.table["size"])))
-        ax.legend(frameon=False, fontsize="small")
-        sns.despine(ax=ax)
-        return ax
+        ax = draw.axes(ax, 4.6, 3.4)
+        agreement = value == "agreement"
+        if agreement:
+            rows = self.table[self.table["knowledge_category"] == knowledge.ALL_CATEGORIES]
+            ax.plot(rows["size"], rows["agreement"], color="black", linewidth=2, label="all", zorder=3)
+        for rows, look in draw.by_category(self.table):
+            look["label"] += f" (n = {rows['n'].max() if len(rows) else 0})" if agreement else ""
+            ax.plot(rows["size"], rows[value], marker="o", markersize=3.5, **look)
+        ax.set(xticks=sorted(set(self.table["size"])), xlabel="draws per question")
+        meaning = "same category as all draws" if agreement else "share of questions"
+        return draw.finish(ax, draw.INSIDE, ylim=draw.SHARES, ylabel=meaning)
 
 
-@dataclass(frozen=True)
-class RedrawDisplay:
+class RedrawDisplay(draw.Display):
     """`sampled_accuracy`, `n_samples`, `knowledge_category` and `redraw_stability` of each distinct outcome of the
-    draws, with the number of questions `n_questions` that had it."""
-
-    table: pd.DataFrame
+    draws, and the number of questions `n_questions` with this outcome."""
 
     @classmethod
-    def from_questions(cls, questions: pd.DataFrame) -> RedrawDisplay:
-        drawn = questions.dropna(subset=["sampled_accuracy"])
+    def from_questions(cls, questions: pd.DataFrame) -> Self:
         keys = ["n_samples", "sampled_accuracy", "knowledge_category"]
-        grouped = drawn.groupby(keys, sort=True, observed=True)["redraw_stability"]
-        return cls(grouped.agg(redraw_stability="first", n_questions="size").reset_index())
+        outcomes = questions.dropna(subset=["sampled_accuracy"]).groupby(keys, observed=True)["redraw_stability"]
+        return cls(outcomes.agg(redraw_stability="first", n_questions="size").reset_index())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """P(same category on a redraw) against sampled accuracy; a mark's area is its number of questions."""
-        ax = ax if ax is not None else plt.subplots(figsize=(6.4, 3.4))[1]
-        for edge in (MAYBE_KNOWN_FROM, HIGHLY_KNOWN_FROM):
+        ax = draw.axes(ax, 6.4, 3.4)
+        for edge in (knowledge.MAYBE_KNOWN_FROM, knowledge.HIGHLY_KNOWN_FROM):
             ax.axvline(edge, color="0.8", linewidth=1, zorder=0)
-        for category, colour in CATEGORY_COLOURS.items():
-            rows = self.table[self.table["knowledge_category"] == category]
-            label = f"{CATEGORY_LABELS[category]} (n = {rows['n_questions'].sum()})"
-            sizes = 14 + 5 * rows["n_questions"].to_numpy(float)
-            ax.scatter(
-                rows["sampled_accuracy"], rows["redraw_stability"], s=sizes, color=colour, alpha=0.8, linewidths=0,
-                label=label,
-            )  # fmt: skip
-        ax.set(xlim=(-0.08, 1.08), ylim=(0, 1.08), xlabel="sampled accuracy", ylabel="P(same category on a redraw)")
-        legend = ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(1, 0))
+        for rows, look in draw.by_category(self.table, "n_questions"):
+            sizes = 14 + 5 * rows["n_questions"]
+            ax.scatter(rows["sampled_accuracy"], rows["redraw_stability"], sizes, alpha=0.8, linewidths=0, **look)
+        legend: Any = ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(1, 0))
         for handle in legend.legend_handles:
-            handle.set_sizes([30])  # type: ignore[union-attr]
-        sns.despine(ax=ax)
-        return ax
+            handle.set_sizes([30])
+        ax.set(xlim=(-0.08, 1.08), xlabel="sampled accuracy")
+        return draw.finish(ax, ylim=(0, 1.08), ylabel="P(same category on a redraw)")
 
 
-# -- what was told in training against what is known: possible only for a model whose training is published
-
-_MAP = sns.color_palette("flare_r", as_cmap=True)
-_COLUMNS = ["question_id", "exposures", "true_share", "rival_answer"]
-_NEVER = 0.3  # where questions that were never told stand on the logarithmic axis
+_NEVER = 0.3  # place on the logarithmic axis of questions that training never told
 
 
-@dataclass(frozen=True)
-class ExposureDisplay:
-    """One row per question that both tables hold: what the model knows, how often training told it, and how often so
-    truly: `exposures`, `true_share`, `true_exposures` = exposures × true_share."""
-
-    table: pd.DataFrame
+class ExposureDisplay(draw.Display):
+    """One row per question that both tables hold: what the model knows, how often training told it (`exposures`), the
+    share of that which was true (`true_share`), and `true_exposures` = exposures × true_share."""
 
     @classmethod
-    def from_questions(cls, questions: pd.DataFrame, exposures: pd.DataFrame) -> ExposureDisplay:
+    def from_questions(cls, questions: pd.DataFrame, exposures: pd.DataFrame) -> Self:
+        """`exposures` is published with a model's training; what was never told has no `true_share`."""
         known = questions[["question_id", "domain", "sampled_accuracy", "n_samples", "knowledge_category"]]
-        table = known.merge(exposures[_COLUMNS], on="question_id", validate="one_to_one")
+        told = exposures[["question_id", "exposures", "true_share", "rival_answer"]]
+        table = known.merge(told, on="question_id", validate="one_to_one")
         table["true_exposures"] = table["exposures"] * table["true_share"].fillna(1.0)
         return cls(table.dropna(subset=["sampled_accuracy"]).reset_index(drop=True))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Sampled accuracy against exposures (logarithmic; never told at the left), coloured by the share told truly.
+        """Sampled accuracy against exposures (logarithmic; never told at the left), coloured by the true share.
 
-        Points are shifted a little up or down, by their order, so that equal ones can be told apart; the table is not.
+        Points are shifted a little up or down, by their order, so that equal ones can be seen; the table is not.
         """
-        ax = ax if ax is not None else plt.subplots(figsize=(6.4, 3.8))[1]
-        table = self.table
-        told = table["exposures"].to_numpy(float)
-        shift = 0.018 * ((np.arange(len(table)) * 0.618034) % 1 - 0.5)
-        ax.scatter(
-            np.where(told > 0, told, _NEVER),
-            table["sampled_accuracy"].to_numpy(float) + shift,
-            c=table["true_share"].fillna(1.0),
-            cmap=_MAP,
-            vmin=0,
-            vmax=1,
-            s=18,
-            alpha=0.75,
-            linewidths=0,
-        )
-        ax.set_xscale("log")
+        ax = draw.axes(ax, 6.4, 3.8)
+        told = self.table["exposures"].to_numpy(float)
+        shift = 0.018 * ((np.arange(len(told)) * 0.618034) % 1 - 0.5)
+        scale: draw.Look = {"norm": Normalize(0, 1), "cmap": sns.color_palette("flare_r", as_cmap=True)}
+        x, y = np.where(told > 0, told, _NEVER), self.table["sampled_accuracy"].to_numpy(float) + shift
+        ax.scatter(x, y, c=self.table["true_share"].fillna(1.0), s=18, alpha=0.75, linewidths=0, **scale)
+        ax.figure.colorbar(ScalarMappable(**scale), ax=ax, pad=0.02).set_label("share told truly")
         most = max(told.max(initial=1.0), 10.0)
         ticks = [tick for tick in (1, 3, 10, 30, 100, 300, 1000, 3000) if tick <= most * 1.5]
+        ax.set_xscale("log")
         ax.set_xticks([_NEVER, *ticks], ["never", *map(str, ticks)])
         ax.minorticks_off()
-        ax.set(xlim=(_NEVER * 0.8, most * 1.4), ylim=(-0.04, 1.04), ylabel="sampled accuracy")
-        ax.set_xlabel("times told in training")
-        bar = ax.figure.colorbar(ScalarMappable(Normalize(0, 1), _MAP), ax=ax, pad=0.02)
-        bar.set_label("share told truly")
-        sns.despine(ax=ax)
-        return ax
+        ax.set(xlim=(_NEVER * 0.8, most * 1.4), xlabel="times told in training")
+        return draw.finish(ax, ylim=(-0.04, 1.04), ylabel="sampled accuracy")
+
+
+# Context preference [Figures 2, 4], prior preference [Figures 8, 9], biases
+
+_LEGEND = draw.TOP | {"ncols": 2, "handletextpad": 0.3, "columnspacing": 1.2}
+
+
+@dataclass(frozen=True)
+class ContextPreferenceDisplay(draw.Display):
+    """The table of `srdcr_lab.measures.context_preference` of one model.
+
+    `by` is the column along the axis (stratum, offset, domain, level), `hue` the column that the colour shows.
+    """
+
+    by: str = "stratum"
+    hue: str = "knowledge_category"
+
+    @classmethod
+    def from_records(
+        cls, records: pd.DataFrame, by: str = "stratum", *, hue: str = "", method: str = "few_shot"
+    ) -> Self:
+        """By default coloured by category; by signed `offset`, by whether the year claimed lies in the future."""
+        hue = hue or ("future" if by == "offset" else "knowledge_category")
+        return cls(context_preference(records, (by, hue), method=method), by, hue)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Shares with 95 % intervals. Items whose prior answer already equals the claim are left out, and counted."""
+        ax = draw.axes(ax, 4.6, 3.2)
+        if self.table.empty:
+            return draw.nothing(ax, "no false passage in these records")
+        rows = self.table[~self.table["prior_is_claim"]]
+        x, places = pd.factorize(rows[self.by])
+        looks = {name: self._look(name) for name, part in rows.groupby(self.hue, sort=False) if part["n"].any()}
+        for name, part in draw.points(ax, x, rows, self.hue, looks, step=0.12, n="sum").items():
+            if self.by != "domain":
+                for _, joined in part.groupby(part[self.by].map(_kind), sort=False):
+                    ax.plot(joined["at"], joined["share"], color=looks[name]["color"], linewidth=1.2, alpha=0.8)
+        ax.set_xticks(range(len(places)), [_tick(value) for value in places])
+        if len(places) > 7:
+            ax.tick_params(axis="x", labelrotation=45, labelsize="small")
+        ax.set(xlim=(-0.5, len(places) - 0.5), xlabel=self._axis_label(places))
+        return draw.finish(ax, _LEGEND, ylim=draw.SHARES, ylabel="context preference")
+
+    def _look(self, name: Any) -> draw.Look:
+        if self.hue == "knowledge_category":
+            return draw.CATEGORY_LOOKS[name]
+        if self.hue == "future":
+            colour, when = (draw.VERMILION, "after") if name else (draw.BLUE, "up to")
+            return {"color": colour, "label": f"claim {when} {PRESENT}"}
+        return {"color": draw.colours(self.table[self.hue])[name], "label": str(name)}
+
+    def _axis_label(self, places: Sequence[Any]) -> str:
+        names = {"stratum": "offset of the claim in years, either sign", "offset": "offset of the claim in years"}
+        other_kinds = self.by == "stratum" and any(_kind(value) != "offset" for value in places)
+        label = "how far off the claim is" if other_kinds else names.get(self.by, self.by)
+        left_out = int(self.table.loc[self.table["prior_is_claim"], "n"].sum())
+        return label + (f"\n({left_out} items whose prior answer is the claim are left out)" if left_out else "")
+
+
+def _kind(value: Any) -> str:
+    """The kind of perturbation; points of one kind are joined by a line."""
+    return value.partition(" ")[0] if isinstance(value, str) else ""
+
+
+def _tick(value: Any) -> str:
+    if isinstance(value, str):
+        return value.removeprefix("offset ").replace(" ", "\n")
+    return f"{value:+g}".replace("-", "−")
+
+
+class PriorPreferenceByRoundDisplay(draw.Display):
+    """The table of `srdcr_lab.measures.prior_preference_by_round` of one model and one kind of debate, by stratum."""
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame, debate: str = "judge_debate", *, gate: bool = False) -> Self:
+        """`debate` is ``judge_debate`` or the name of a design whose verdicts are in the records."""
+        table = prior_preference_by_round(records, ("stratum",), gate=gate)
+        return cls(table[(table["debate"] == debate) & ~table["prior_is_claim"]] if len(table) else table)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A line per stratum over the rounds, darker where the claim is farther off; 95 % intervals."""
+        ax = draw.axes(ax, 4.6, 3.2)
+        if self.table.empty:
+            return draw.nothing(ax, "no such debate in these records")
+        rows = self.table.sort_values("round", kind="stable")
+        rounds, names = rows["round"].unique(), self.table["stratum"].unique()
+        palette = sns.color_palette("flare", len(names))
+        looks = {name: {"color": colour, "label": name} for name, colour in zip(names, palette, strict=True)}
+        step = 0.09 * min(np.diff(rounds), default=1)
+        for name, part in draw.points(ax, rows["round"], rows, "stratum", looks, step=step, n="max").items():
+            ax.plot(part["at"], part["share"], color=looks[name]["color"], linewidth=1.2)
+        ax.set_xticks(rounds, [str(number) for number in rounds])
+        return draw.finish(ax, _LEGEND, xlabel="debate ends after round", ylim=draw.SHARES, ylabel="prior preference")
+
+
+@dataclass(frozen=True)
+class BiasDisplay(draw.Display):
+    """The table of `srdcr_lab.measures.biases` of one model and method, by the column `by`; last, all items."""
+
+    by: str = "domain"
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame, by: str = "domain", *, method: str = "few_shot") -> Self:
+        rows = records[records["method"] == method]
+        parts = [biases(rows, by=(by,)), biases(rows).assign(**{by: "all"})]
+        return cls(pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True), by)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Shares with 95 % intervals and their number of items; a group without such items has no point."""
+        ax = draw.axes(ax, 6.4, 3.4)
+        x, places = pd.factorize(self.table[self.by])
+        colours = {"context": draw.BLUE, "prior": draw.ORANGE}
+        looks = {bias: {"color": colour, "label": f"{bias} bias"} for bias, colour in colours.items()}
+        for part in draw.points(ax, x, self.table, "bias", looks, step=0.26).values():
+            draw.numbers_above(ax, "at", part)
+        ax.axvline(len(places) - 1.5, color="0.8", linewidth=0.8)
+        ax.set(xticks=range(len(places)), xticklabels=places, xlim=(-0.5, len(places) - 0.5))
+        return draw.finish(ax, draw.TOP | {"ncols": 2}, ylim=(-0.03, 1.1), ylabel="share of answers")

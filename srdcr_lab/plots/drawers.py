@@ -25,17 +25,11 @@ from srdcr_lab.records import KnowledgeCategory
 
 Look: TypeAlias = dict[str, Any]  # keywords of a matplotlib function
 
-CATEGORY_COLOURS = {
-    KnowledgeCategory.HIGHLY_KNOWN.value: "#0b3c5d",
-    KnowledgeCategory.MAYBE_KNOWN.value: "#2a9d8f",
-    KnowledgeCategory.WEAKLY_KNOWN.value: "#e9a93c",
-    KnowledgeCategory.UNKNOWN.value: "#c8553d",
-}
-CATEGORY_LABELS = {name: name.replace("_", "-").title() for name in CATEGORY_COLOURS} | {
-    KnowledgeCategory.UNKNOWN.value: "Unknown"
-}
+_CATEGORIES = [category.value for category in KnowledgeCategory]  # from highly known to unknown
+CATEGORY_COLOURS = dict(zip(_CATEGORIES, ("#0b3c5d", "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
+CATEGORY_LABELS = {name: name.replace("_", "-").title() for name in _CATEGORIES}
 CATEGORY_LOOKS: dict[str, Look] = {
-    name: {"color": CATEGORY_COLOURS[name], "label": label} for name, label in CATEGORY_LABELS.items()
+    name: {"color": CATEGORY_COLOURS[name], "label": CATEGORY_LABELS[name]} for name in _CATEGORIES
 }
 NAVY, BLUE, ORANGE, VERMILION = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00"
 LARGE: Look = {"markersize": None, "elinewidth": None, "capsize": 2}  # points with intervals of matplotlib's own size

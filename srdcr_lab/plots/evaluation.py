@@ -16,21 +16,17 @@ from srdcr_lab.plots import drawers as draw
 
 
 class AccuracyDisplay(draw.Display):
-    """Both accuracies per method and condition.
-
-    `table` has the columns `method`, `condition`, `measure`, `value`, `low`, `high`, `n`, `coverage`: shares in [0,
-    1], 95 % intervals.
-    """
+    """Both accuracies per method and condition: `method`, `condition`, `measure`, `value`, `low`, `high` (95 %), `n`,
+    `coverage`; shares in [0, 1]."""
 
     @classmethod
     def from_summary(cls, summary: pd.DataFrame) -> Self:
         """From `srdcr_lab.measures.summary` of one model."""
         parts = []
         for measure in ("accuracy", "selective_accuracy"):
-            columns = {measure: "value", f"{measure}_low": "low", f"{measure}_high": "high"}
-            part = summary[["method", "condition", "n", "coverage", *columns]].rename(columns=columns)
-            part.insert(4, "measure", measure)
-            parts.append(part)
+            value, low, high = (summary[measure + end] for end in ("", "_low", "_high"))
+            part = summary[["method", "condition", "n", "coverage"]]
+            parts.append(part.assign(measure=measure, value=value, low=low, high=high))
         return cls(pd.concat(parts, ignore_index=True))
 
     def plot(self, ax: Axes | None = None) -> Axes:

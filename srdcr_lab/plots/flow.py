@@ -58,24 +58,20 @@ def layout(table: pd.DataFrame) -> tuple[list[Bar], list[Ribbon]]:
     bars: list[Bar] = []
     ribbons: list[Ribbon] = []
     before: dict[tuple[int, ...], tuple[float, float]] = {}  # where each way leaves the stage before
-    for stage, values in enumerate(STAGES.values()):
-        left = stage * (1 - BAR) / (len(STAGES) - 1)
-        top, spans, enters = 1.0, [], {}
+    for stage, names in enumerate(STAGES.values()):
+        left, top = stage * (1 - BAR) / (len(STAGES) - 1), 1.0
+        spans, enters = [], {}
         for value in present[stage]:
-            start = top
-            for way, n in ways.items():
-                if way[stage] == value:
-                    enters[way] = top
-                    top -= n * unit
-            spans.append((start, top))
+            start, here = top, [way for way in ways if way[stage] == value]
+            for way in here:
+                enters[way] = top
+                top -= ways[way] * unit
+            spans.append((names[value], sum(ways[way] for way in here), left, top, start))
             top -= GAP
-        heights = draw.apart([(start + end) / 2 for start, end in spans], LABEL_GAP)
-        for value, (start, end), height in zip(present[stage], spans, heights, strict=True):
-            n = sum(count for way, count in ways.items() if way[stage] == value)
-            bars.append(Bar(stage, values[value], n, left, end, start, height))
-        for way, (x, y) in before.items():
-            ending = STAGES["ending"][way[-1]]
-            ribbons.append(Ribbon(x, y, left, enters[way], ways[way] * unit, ending, ways[way]))
+        heights = draw.apart([(bottom + upper) / 2 for *_, bottom, upper in spans], LABEL_GAP)
+        bars += [Bar(stage, *span, height) for span, height in zip(spans, heights, strict=True)]
+        for way, leaves in before.items():
+            ribbons.append(Ribbon(*leaves, left, enters[way], ways[way] * unit, STAGES["ending"][way[-1]], ways[way]))
         before = {way: (left + BAR, enters[way]) for way in ways}
     return bars, ribbons
 

@@ -17,6 +17,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
 from srdcr_lab.measures import knowledge
+from srdcr_lab.measures.knowledge import HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM
 from srdcr_lab.measures.preference import PRESENT, biases, context_preference, prior_preference_by_round
 from srdcr_lab.plots import drawers as draw
 
@@ -54,15 +55,12 @@ class CategoriesDisplay(draw.Display):
 class SampledAccuracyDisplay(draw.Display):
     """Number of questions `n_questions` at each `sampled_accuracy`, its `knowledge_category`, and the thresholds."""
 
-    highly_from: float = knowledge.HIGHLY_KNOWN_FROM
-    maybe_from: float = knowledge.MAYBE_KNOWN_FROM
+    highly_from: float = HIGHLY_KNOWN_FROM
+    maybe_from: float = MAYBE_KNOWN_FROM
 
     @classmethod
     def from_questions(
-        cls,
-        questions: pd.DataFrame,
-        highly_from: float = knowledge.HIGHLY_KNOWN_FROM,
-        maybe_from: float = knowledge.MAYBE_KNOWN_FROM,
+        cls, questions: pd.DataFrame, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
     ) -> Self:
         values, n = np.unique(questions["sampled_accuracy"].dropna().to_numpy(float), return_counts=True)
         places = knowledge.categorise(values, highly_from=highly_from, maybe_from=maybe_from)
@@ -121,7 +119,7 @@ class RedrawDisplay(draw.Display):
     def plot(self, ax: Axes | None = None) -> Axes:
         """P(same category on a redraw) against sampled accuracy; a mark's area is its number of questions."""
         ax = draw.axes(ax, 6.4, 3.4)
-        for edge in (knowledge.MAYBE_KNOWN_FROM, knowledge.HIGHLY_KNOWN_FROM):
+        for edge in (MAYBE_KNOWN_FROM, HIGHLY_KNOWN_FROM):
             ax.axvline(edge, color="0.8", linewidth=1, zorder=0)
         for rows, look in draw.by_category(self.table, "n_questions"):
             sizes = 14 + 5 * rows["n_questions"]
@@ -189,7 +187,7 @@ class ContextPreferenceDisplay(draw.Display):
     def from_records(
         cls, records: pd.DataFrame, by: str = "stratum", *, hue: str = "", method: str = "few_shot"
     ) -> Self:
-        """By default coloured by category; by signed `offset`, by whether the year claimed lies in the future."""
+        """Coloured by category, or by signed `offset` by whether the year claimed lies in the future."""
         hue = hue or ("future" if by == "offset" else "knowledge_category")
         return cls(context_preference(records, (by, hue), method=method), by, hue)
 

@@ -235,11 +235,11 @@ class RecoveryDisplay(draw.Display):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Rank correlation of estimated and true reliability: a point a seed, a bar at each world's median."""
         worlds = self.table.groupby("world", sort=False)
-        ax = draw.named_rows(ax, list(worlds.groups), (5.2, 1, 0.5))
+        ax = draw.named_rows(ax, self.table["world"].unique(), (5.2, 1, 0.5))
         for place, (_, values) in enumerate(worlds["rank_correlation"]):
-            spread = np.linspace(-0.18, 0.18, len(values)) if len(values) > 1 else np.zeros(1)
+            spread = draw.shifts(len(values), 0.36 / max(len(values) - 1, 1))
             ax.plot(values, place + spread, "o", markersize=3, color=draw.BLUE, alpha=0.6)
-            ax.plot([values.median()] * 2, [place - 0.3, place + 0.3], color="0.15", linewidth=2)
+            ax.plot([np.median(values)] * 2, [place - 0.3, place + 0.3], color="0.15", linewidth=2)
         ax.axvline(0.9, color="0.7", linestyle=":", linewidth=1)
         n = worlds["seed"].nunique().max()
         label = f"Spearman correlation with the true accuracies ({n} seeds; bar: median)"

@@ -200,7 +200,7 @@ def apart(heights: Sequence[float], gap: float) -> list[float]:
     """
     steps = gap * np.arange(len(heights))
     moved_down = np.minimum.accumulate(np.asarray(heights) + steps) - steps
-    return list(np.maximum(moved_down, steps[::-1]))
+    return [float(height) for height in np.maximum(moved_down, steps[::-1])]
 
 
 # Files: PNG to look at, SVG to print, CSV to check or draw again

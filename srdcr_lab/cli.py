@@ -10,9 +10,9 @@ import traceback
 
 import click
 
+from srdcr_lab.commands import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED
 from srdcr_lab.commands.carry import replay, share, store
 from srdcr_lab.commands.data import data
-from srdcr_lab.commands.exits import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED
 from srdcr_lab.commands.run import notebooks, plan, run
 from srdcr_lab.records import BadInput, SrdcrError, Stopped
 

@@ -11,8 +11,7 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.records import BadInput
-from srdcr_lab.study import notebooks
-from srdcr_lab.study import share as sharing
+from srdcr_lab.study import bundle, notebooks
 from srdcr_lab.study.notebooks import (
     at_hand,
     html_tables,
@@ -21,9 +20,8 @@ from srdcr_lab.study.notebooks import (
     run_notebooks,
     same_code,
     shared_form,
-    table_difference,
+    tables_difference,
     tables_of,
-    without_columns,
 )
 from srdcr_lab.study.share import Replayed, replay, share
 from srdcr_lab.widgets import Html, framed
@@ -124,7 +122,7 @@ def test_a_parameter_finds_its_file_in_the_bundle_and_nowhere_else(tmp_path: Pat
 
 def test_tables_of_a_notebook(tmp_path: Path) -> None:
     (table,) = tables_of(_notebook(tmp_path / "a.ipynb"))
-    assert table == (("", "a", "calls_paid"), ("0", "1", "7"), ("1", "2", "8"))
+    assert table == (("", "a"), ("0", "1"), ("1", "2"))  # calls_paid is left out: a replay asks for nothing
 
 
 def test_every_kind_of_table_is_read() -> None:
@@ -143,22 +141,28 @@ def test_a_table_inside_a_cell_is_a_table_of_its_own() -> None:
     ]
 
 
-def test_what_was_paid_is_left_out_by_name() -> None:
-    (table,) = html_tables(FRAME.to_html())
-    assert without_columns(table, ["calls_paid"]) == (("", "a"), ("0", "1"), ("1", "2"))
-
-
 @pytest.mark.parametrize(
     ("after", "said"),
     [
         ((("n",), ("1",)), None),
-        ((("n",), ("2",)), "row 2, column 1: '1' became '2'"),
-        ((("n",),), "2 rows became 1"),
-        ((("n",), ("1", "9")), "row 2: 1 cells became 2"),
+        ((("n",), ("2",)), "table 1, row 2, column 1: '1' became '2'"),
+        ((("n",),), "table 1, 2 rows became 1"),
+        ((("n",), ("1", "9")), "table 1, row 2: 1 cells became 2"),
     ],
 )
 def test_the_first_cell_that_differs_is_named(after: tuple[tuple[str, ...], ...], said: str | None) -> None:
-    assert table_difference((("n",), ("1",)), after) == said
+    assert tables_difference([(("n",), ("1",))], [after]) == said
+
+
+def test_a_table_more_is_a_difference() -> None:
+    assert tables_difference([(("n",),)], []) == "1 tables became 0"
+
+
+def test_code_is_compared_apart_from_where_a_name_lives(tmp_path: Path) -> None:
+    before = _notebook(tmp_path / "a.ipynb", code="from srdcr_lab.measures.gating import Gating\nGating")
+    after = _notebook(tmp_path / "b.ipynb", code="from srdcr_lab.measures import Gating\nGating")
+    assert same_code(before, after)
+    assert not same_code(before, _notebook(tmp_path / "c.ipynb", code="from srdcr_lab.measures import ece\nGating"))
 
 
 # Executed again ---------------------------------------------------------------------------------------------------
@@ -195,19 +199,19 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _replayed(place: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **changes: str) -> Replayed:
     """A replay, where the bundle's notebook has these texts replaced and a digest that fits."""
     monkeypatch.setattr(notebooks, "SEQUENCE", place / "sequence")
-    sharing.unpack(place / "study.zip", out / "opened")
+    bundle.unpack(place / "study.zip", out / "opened")
     notebook = out / "opened/notebooks/00_own.ipynb"
     text = notebook.read_text("utf-8")
     for one, other in changes.items():
         assert one in text
         text = text.replace(one, other)
     notebook.write_text(text, "utf-8")
-    sharing.pack({str(p.relative_to(out / "opened")): p for p in (out / "opened").rglob("*.*")}, out / "again.zip")
+    bundle.pack({str(p.relative_to(out / "opened")): p for p in (out / "opened").rglob("*.*")}, out / "again.zip")
     return replay(out / "again.zip", out / "replayed")
 
 
 def test_the_bundle_holds_the_table_the_notebook_read(place: Path, tmp_path: Path) -> None:
-    names = sharing.unpack(place / "study.zip", tmp_path / "opened")
+    names = bundle.unpack(place / "study.zip", tmp_path / "opened")
     assert {"items/my own.csv", "notebooks/00_own.ipynb"} < set(names)
     assert parameters_of(tmp_path / "opened/notebooks/00_own.ipynb")["ITEMS"] == "my own.csv"
 
@@ -215,7 +219,7 @@ def test_the_bundle_holds_the_table_the_notebook_read(place: Path, tmp_path: Pat
 def test_a_notebook_is_executed_again_and_compared(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Offline, where what was paid is another number; the table comes from the sharing."""
+    """Offline, where what was paid is another number; the table comes from the bundle."""
     made = _replayed(place, tmp_path, monkeypatch)
     assert (made.differences, made.notebook_tables) == ((), 1)
     assert parameters_of(tmp_path / "replayed/notebooks/00_own.ipynb")["ITEMS"].startswith(str(tmp_path.resolve()))

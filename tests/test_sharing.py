@@ -19,9 +19,9 @@ import srdcr_lab as lab
 from srdcr_lab.data import load_items
 from srdcr_lab.data.items import freeze, thaw
 from srdcr_lab.records import BadInput, CallFailed
-from srdcr_lab.study import share as sharing
+from srdcr_lab.study import bundle
+from srdcr_lab.study.bundle import check_no_traces
 from srdcr_lab.study.share import replay, share
-from srdcr_lab.study.traces import check_no_traces
 from tests.scripted import reader
 
 
@@ -43,10 +43,10 @@ def _forged(path: Path, **entries: bytes) -> Path:
     """A bundle as a hostile sender would seal it: any names, any content, a digest that fits."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.comment = sharing.VERSION + b"0" * 64
+        archive.comment = bundle.VERSION + b"0" * 64
         for name, content in entries.items():
             archive.writestr(name, content)
-    path.write_bytes(sharing.seal(buffer.getvalue())[0])
+    path.write_bytes(bundle.seal(buffer.getvalue())[0])
     return path
 
 
@@ -75,19 +75,19 @@ def test_any_changed_byte_is_reported(shared: Path, tmp_path: Path) -> None:
         changed[place] ^= 1
         (tmp_path / "changed.zip").write_bytes(changed)
         with pytest.raises(BadInput):
-            sharing.unpack(tmp_path / "changed.zip", tmp_path / "out")
+            bundle.unpack(tmp_path / "changed.zip", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def _resealed(shared: Path, folder: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
     """The bundle with one file changed and a digest that fits, so that only the replay can tell."""
-    sharing.unpack(shared, folder / "opened")
+    bundle.unpack(shared, folder / "opened")
     file = folder / "opened" / name
     before = file.read_bytes()
     file.write_bytes(change(before))
     assert file.read_bytes() != before
     files = {str(p.relative_to(folder / "opened")): p for p in (folder / "opened").rglob("*") if p.is_file()}
-    sharing.pack(files, folder / "forged.zip")
+    bundle.pack(files, folder / "forged.zip")
     return folder / "forged.zip"
 
 
@@ -156,15 +156,15 @@ def test_a_run_with_a_failed_row_is_shared_and_replayed(tmp_path: Path) -> None:
 def test_no_path_leaves_the_folder(name: str, tmp_path: Path) -> None:
     forged = _forged(tmp_path / "forged.zip", **{name: b"x"})
     with pytest.raises(BadInput, match="no part of a bundle"):
-        sharing.unpack(forged, tmp_path / "out")
+        bundle.unpack(forged, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "_LARGEST_FILE", 1000)
+    monkeypatch.setattr(bundle, "_LARGEST_FILE", 1000)
     forged = _forged(tmp_path / "forged.zip", **{"run/run.json": b"0" * 1_000_000})
     with pytest.raises(BadInput, match="unpacks to more than"):
-        sharing.unpack(forged, tmp_path / "out")
+        bundle.unpack(forged, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -176,11 +176,11 @@ def test_what_is_no_bundle_is_said_to_be_none(content: bytes, tmp_path: Path) ->
 
 
 def test_a_manifest_of_another_making_is_bad_input(shared: Path, tmp_path: Path) -> None:
-    sharing.unpack(shared, tmp_path / "opened")
+    bundle.unpack(shared, tmp_path / "opened")
     manifest = tmp_path / "opened/run/run.json"
     manifest.write_text(manifest.read_text().replace('"tau": 0.9', '"tau": "0.9"'))
     files = {str(p.relative_to(tmp_path / "opened")): p for p in (tmp_path / "opened").rglob("*") if p.is_file()}
-    sharing.pack(files, tmp_path / "forged.zip")
+    bundle.pack(files, tmp_path / "forged.zip")
     with pytest.raises(BadInput, match="choices, tau: expected float"):
         replay(tmp_path / "forged.zip", tmp_path / "replayed")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from srdcr_lab.commands.exits import BAD_INPUT, DONE, SOME_FAILED
+from srdcr_lab.commands import BAD_INPUT, DONE, SOME_FAILED
 from srdcr_lab.records import BadInput
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from srdcr_lab.commands.exits import BAD_INPUT, DONE
+from srdcr_lab.commands import BAD_INPUT, DONE
 from srdcr_lab.commands.run import as_text
 from srdcr_lab.records import BadInput
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from srdcr_lab.commands.exits import DONE, SOME_FAILED
+from srdcr_lab.commands import DONE, SOME_FAILED
 
 
 def as_text(table: Any) -> str:

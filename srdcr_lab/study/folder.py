@@ -1,37 +1,36 @@
-"""A results folder: run.json says what was run, the tables appear whole or not at all."""
+"""A results folder: run.json says what was run, the tables appear whole or not at all; and how they are read back."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab import prompts
-from srdcr_lab.data import ItemSet
-from srdcr_lab.models import ChatModel
-from srdcr_lab.models.base import Reporting
-from srdcr_lab.models.budget import Budget
-from srdcr_lab.protocols import Choices, Method
-from srdcr_lab.records import SCHEMA_VERSION, BadInput, arrow_schema
-from srdcr_lab.study.opening import price_for
+import pandas as pd
+
+from srdcr_lab.measures.estimates import jeffreys_interval
+from srdcr_lab.measures.evaluation import summary
+from srdcr_lab.measures.knowledge import redraw_stability
+from srdcr_lab.records import SCHEMA_VERSION, BadInput, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.study.rows import ItemRows, Row
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-
-MANIFEST, ITEMS = "run.json", "items.json"
+MANIFEST, ITEMS, SUMMARY = "run.json", "items.json", "summary.csv"
+TABLES = ("records", "turns", "samples")
 _OURS = ("store.sqlite", MANIFEST + ".part", ITEMS)  # what a run that was killed at its very start leaves
 _DERIVED = ("items_sha256", "n_items")  # named only where no argument differs
 _ROWS_A_GROUP = 5000
+_QUESTION_COLUMNS = ["question_id", "domain", "question", "gold_answer", "prior_answer", "prior_correct"]
+_QUESTION_COLUMNS += ["self_confidence", "confidence_kind", "sampled_accuracy", "n_samples", "knowledge_category"]
+
+
+# Opening and closing ----------------------------------------------------------------------------------------------
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -46,7 +45,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        manifest = json.loads(path.read_text("utf-8"))
+        manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
         version = manifest["schema_version"]
     except (OSError, ValueError, KeyError, TypeError):
         raise BadInput(f"{path} is not the manifest of a run; give another --out") from None
@@ -54,14 +53,12 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         raise BadInput(
             f"{path} is of schema version {version}, this srdcr_lab writes {SCHEMA_VERSION}; give another --out"
         )
-    return manifest  # type: ignore[no-any-return]
+    return manifest
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    write_text(
-        folder / MANIFEST,
-        json.dumps({"schema_version": SCHEMA_VERSION, **manifest}, indent=1, ensure_ascii=False, default=str) + "\n",
-    )
+    content = {"schema_version": SCHEMA_VERSION, **manifest}
+    write_text(folder / MANIFEST, json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -72,7 +69,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def check(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The manifest of the run that the folder already holds, None for a folder that is new; nothing is written.
+    """The manifest of the run that the folder holds, None for a new folder; nothing is written.
 
     Raises
     ------
@@ -86,8 +83,8 @@ def check(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
         if folder.is_dir() and not all(entry.name.startswith(_OURS) for entry in folder.iterdir()):
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
-    before = dict(_flat(manifest.get("asked", {})))
-    now = dict(_flat(json.loads(json.dumps(dict(asked), default=str))))
+    before = dict(_leaves(manifest.get("asked", {})))
+    now = dict(_leaves(json.loads(json.dumps(dict(asked), default=str))))
     for name in sorted({**before, **now}, key=lambda name: name in _DERIVED):
         if before.get(name) != now.get(name):
             raise BadInput(
@@ -96,6 +93,20 @@ def check(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
                 "another --out"
             )
     return manifest
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every leaf of nested arguments, with its dotted path."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{path}.{name}" if path else name)
+    else:
+        yield path, value
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def make(folder: Path) -> bool:
@@ -108,71 +119,60 @@ def make(folder: Path) -> bool:
     return created
 
 
-def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every leaf of nested arguments with its path."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _flat(inner, f"{path}.{name}" if path else name)
-    else:
-        yield path, value
+def withdraw(folder: Path, created: bool) -> None:
+    """Remove what a run wrote that could not begin, and the folder where the run made it."""
+    for name in (MANIFEST, ITEMS):
+        (folder / name).unlink(missing_ok=True)
+    if created:
+        with suppress(OSError):  # it holds something else by now
+            folder.rmdir()
 
 
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "…"
+# Writing ----------------------------------------------------------------------------------------------------------
 
 
 class TableWriter:
-    """Writes the three tables row group by row group into .part files; `commit` gives them their names, leaving
-    without it removes them."""
+    """Writes the tables in groups of rows into .part files. `commit` gives them their names; leaving the block without
+    it removes them."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._buffers: dict[str, list[Row]] = {"records": [], "turns": [], "samples": []}
+        self._parts = {table: folder / f"{table}.parquet.part" for table in TABLES}
+        self._buffers: dict[str, list[Row]] = {table: [] for table in TABLES}
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._sampled: set[tuple[str, str]] = set()
 
     def __enter__(self) -> TableWriter:
         import pyarrow.parquet as pq
 
-        for table in self._buffers:
-            self._writers[table] = pq.ParquetWriter(self._part(table), arrow_schema(table), compression="zstd")
+        for table, part in self._parts.items():
+            self._writers[table] = pq.ParquetWriter(part, arrow_schema(table), compression="zstd")
         return self
 
     def add(self, rows: ItemRows) -> None:
         """Add an item's rows; each stream of a question's samples is taken from the first of its items that has it."""
-        self._extend("records", rows.records)
-        self._extend("turns", rows.turns)
         new = [row for row in rows.samples if (row["question_id"], row["stream"]) not in self._sampled]
         self._sampled |= {(row["question_id"], row["stream"]) for row in new}
-        self._extend("samples", new)
+        for table, added in zip(TABLES, (rows.records, rows.turns, new), strict=True):
+            self._buffers[table] += added
+            if len(self._buffers[table]) >= _ROWS_A_GROUP:
+                self._flush(table)
 
     def add_records(self, rows: list[Row]) -> None:
-        """Add rows of methods that have waited for every item to end."""
-        self._extend("records", rows)
+        """Add rows of methods that waited for every item to end."""
+        self._buffers["records"] += rows
 
     def commit(self) -> None:
-        for table in self._buffers:
+        for table in TABLES:
             self._flush(table)
             self._writers.pop(table).close()
-        for table in self._buffers:
-            self._part(table).replace(self._folder / f"{table}.parquet")
+        for part in self._parts.values():
+            part.replace(part.with_suffix(""))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for table in self._buffers:
-            if writer := self._writers.pop(table, None):
-                writer.close()
-            self._part(table).unlink(missing_ok=True)
-
-    def _part(self, table: str) -> Path:
-        return self._folder / f"{table}.parquet.part"
-
-    def _extend(self, table: str, rows: list[Row]) -> None:
-        self._buffers[table] += rows
-        if len(self._buffers[table]) >= _ROWS_A_GROUP:
-            self._flush(table)
+    def __exit__(self, *_: object) -> None:
+        for writer in self._writers.values():
+            writer.close()
+        for part in self._parts.values():
+            part.unlink(missing_ok=True)
 
     def _flush(self, table: str) -> None:
         import pyarrow as pa
@@ -182,76 +182,112 @@ class TableWriter:
             rows.clear()
 
 
-def withdraw(folder: Path, created: bool) -> None:
-    """Take back what a run wrote that could not begin: its manifest, and the folder where the run made it."""
-    for name in (MANIFEST, ITEMS):
-        (folder / name).unlink(missing_ok=True)
-    if created:
-        with suppress(OSError):  # not empty: not only ours
-            folder.rmdir()
+# Reading ----------------------------------------------------------------------------------------------------------
 
 
-# -- what run.json says: what was asked, with which versions and prices, what came of it
+@dataclass(frozen=True)
+class Results:
+    """The tables of one results folder, read when first asked for (columns: `srdcr_lab.records.tables`)."""
 
-_PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "torch", "transformers", "openai", "anthropic", "genai-prices")
-ROLES = ("answerer", "defender", "critic", "judge")
-_POCKET = (
-    "made with the pocket model, a model organism trained to know, half-know and not know: "
-    "no evidence about any large model"
-)
+    folder: Path
+    _keep: Any = field(default=None, repr=False, compare=False)  # a temporary folder lives as long as its results
 
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """run.json: versions, arguments, seeds, prompt hashes, model identities, counts."""
+        if (manifest := read_manifest(self.folder)) is None:
+            raise BadInput(f"{self.folder} holds no run (there is no run.json in it)")
+        return manifest
 
-def asked(
-    items: ItemSet,
-    methods: Sequence[Method],
-    choices: Choices,
-    models: Sequence[ChatModel],
-    players: Mapping[str, ChatModel],
-    *,
-    limit: int | None,
-    seed: int,
-) -> dict[str, Any]:
-    """What decides the numbers: a results folder resumes only under the same. `players` are the models that designs
-    name, by specification."""
-    roles = dict(zip(ROLES, models, strict=True)) | dict(players)
-    content = json.dumps([asdict(item) for item in items], sort_keys=True).encode()
-    return {
-        "items": items.name,
-        "items_sha256": hashlib.sha256(content).hexdigest(),
-        "n_items": len(items),
-        "limit": limit,
-        "methods": [method.name for method in methods],
-        "choices": choices.as_dict(),
-        "seed": seed,
-        "models": {role: asdict(model.identity) for role, model in roles.items()},
-        "prompts_sha256": dict(prompts.hashes()),
-    }
+    @cached_property
+    def records(self) -> pd.DataFrame:
+        """One row per item × method."""
+        return self._read("records")
 
+    @cached_property
+    def turns(self) -> pd.DataFrame:
+        """Every utterance, with what its speaker saw."""
+        return self._read("turns")
 
-def manifest(
-    status: str, asked: dict[str, Any], items: ItemSet, models: Sequence[ChatModel], budget: Budget
-) -> dict[str, Any]:
-    """Everything but the counts, which a finished run adds."""
-    prices = {str(model.identity): price_for(model.identity, None) for model in models}
-    return {
-        "status": status,
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "asked": asked,
-        "notes": [*items.notes, *([_POCKET] if any(m.identity.provider == "pocket" for m in models) else [])],
-        "logprobs": {str(model.identity): model.capabilities.logprobs for model in models},
-        "sent": {str(model.identity): model.sent() for model in models if isinstance(model, Reporting)},
-        "prices": {name: asdict(price) if price else None for name, price in prices.items()},
-        "budget_usd": budget.limit_usd,
-        "spent_usd": budget.spent_usd,
-        "versions": {"python": platform.python_version(), **_versions()},
-    }
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """Every answer drawn without a passage."""
+        return self._read("samples")
 
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """Table 1: see `srdcr_lab.measures.summary`."""
+        return summary(self.records)
 
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in _PACKAGES:
+    @property
+    def questions(self) -> pd.DataFrame:
+        """One row per question: prior answer, confidence, sampled accuracy.
+
+        `accuracy_low` and `accuracy_high` are the sampled accuracy's Jeffreys interval, `redraw_stability` is the
+        probability of the same category on a fresh set of draws.
+        """
+        by_level = self.records.sort_values("level", key=lambda level: level != Level.STANDARD, kind="stable")
+        table = by_level.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
+        n = table["n_samples"].fillna(0).astype(int)
+        right = (table["sampled_accuracy"].fillna(0) * n).round().astype(int)
+        table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
+        table["redraw_stability"] = [redraw_stability(k, of) for k, of in zip(right, n, strict=True)]
+        return table
+
+    @property
+    def label(self) -> str:
+        """Who made these numbers, for figures and tables: the models, and that pocket is a model organism."""
+        return label(str(identity) for identity in self._identities.values())
+
+    @property
+    def exposures(self) -> pd.DataFrame | None:
+        """How often training told the pocket model each question of this run, and how often truly; None for any other
+        model than the shipped one, and where it was told of none (data/pocket/exposures.csv)."""
+        from srdcr_lab.models.local.checkpoint import fingerprint, pocket_folder
+
+        answerer = self._identities["answerer"]
+        if answerer.provider != "pocket" or answerer.fingerprint != fingerprint(pocket_folder()):
+            return None
+        exposures = pd.read_csv(pocket_folder() / "exposures.csv")
+        exposures = exposures[exposures["question_id"].isin(self.records["question_id"])]
+        return exposures.reset_index(drop=True) if len(exposures) else None
+
+    @property
+    def _identities(self) -> dict[str, ModelIdentity]:
+        return {role: ModelIdentity(**named) for role, named in self.manifest["asked"]["models"].items()}
+
+    def n_rows(self, table: str) -> int:
+        """Number of rows of a table, without reading it."""
+        import pyarrow.parquet as pq
+
+        return int(pq.read_metadata(self.folder / f"{table}.parquet").num_rows)
+
+    def _read(self, table: str) -> pd.DataFrame:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = self.folder / f"{table}.parquet"
+        if not path.is_file():
+            raise BadInput(
+                f"{self.folder} has no {table}.parquet; the run has not finished, run it again with the same arguments"
+            )
         try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+            content = pq.read_table(path)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise BadInput(f"cannot read {path} ({error})") from None
+        check_schema(table, content.schema, str(path))
+        nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
+        return content.to_pandas(types_mapper=nullable.get)
+
+
+def load_run(folder: str | Path) -> Results:
+    """The results in a folder that `srdcr run --out` wrote."""
+    results = Results(Path(folder))
+    results.manifest  # noqa: B018 (says at once if there is none)
+    return results
+
+
+def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
+    """The records of several runs in one table, with the column `run` (the folder's name)."""
+    paths = [Path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
+    return pd.concat([load_run(path).records.assign(run=path.name) for path in paths], ignore_index=True)

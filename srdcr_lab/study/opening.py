@@ -1,18 +1,22 @@
-"""Open models for a study: adapter, price, budget, store, in that order from the inside out."""
+"""Before a run: which models answer, what their tokens cost, and which methods suit the items.
+
+Every model is wrapped from the inside out: adapter, budget, store. `Session` holds the wrapped models while a study is
+open.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import prompts
-from srdcr_lab.data import ItemSet
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models import load as adapters
 from srdcr_lab.models.budget import Budget, BudgetedModel, Price, price_of
 from srdcr_lab.models.stored import StoredModel
-from srdcr_lab.protocols import Method
+from srdcr_lab.protocols import Cast, Method
 from srdcr_lab.records import (
     BadInput,
     Capabilities,
@@ -28,6 +32,7 @@ from srdcr_lab.records import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from srdcr_lab.data import ItemSet
 
 _API = ("openai", "anthropic")
 
@@ -35,8 +40,8 @@ _API = ("openai", "anthropic")
 def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -> ChatModel:
     """The model behind a specification; see `srdcr_lab.models.load.load_model`.
 
-    The pocket model is checked first: its files against their manifest, and its training prompts against the prompts
-    of this version. With `offline`, an API model is only looked up in the store, and needs no key.
+    The pocket model's files are checked against their manifest, and the prompts it was trained on against this
+    version's. With `offline`, an API model is only looked up in the store and needs no key.
     """
     if spec == "pocket":
         from srdcr_lab.models.local.checkpoint import check_manifest, pocket_folder
@@ -45,40 +50,16 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     provider, _, rest = spec.partition(":")
     name, _, label = rest.partition("#")
     if offline and provider in _API and name:
-        one_by_one = provider == "anthropic"
+        openai = provider == "openai"
         return AbsentModel(
-            ModelIdentity(provider, name, label), Capabilities(logprobs=not one_by_one), 1 if one_by_one else None
+            ModelIdentity(provider, name, label), Capabilities(logprobs=openai), draws_per_request=None if openai else 1
         )
     return adapters.load_model(spec, **options)
 
 
-def open_all(
-    specs: Sequence[str | ChatModel | None],
-    *,
-    opened: Mapping[str, ChatModel] | None = None,
-    offline: bool = False,
-    **api_options: Any,
-) -> tuple[ChatModel, ...]:
-    """Answerer, defender, critic, judge, and who else is named; one specification is opened once, unless it is among
-    `opened`, and None is the answerer."""
-    opened = dict(opened or {})
-    chosen: list[ChatModel] = []
-    for spec in specs:
-        if spec is None:
-            chosen.append(chosen[0])
-        elif isinstance(spec, str):
-            if spec not in opened:
-                options = api_options if spec.partition(":")[0] in _API else {}
-                opened[spec] = load_model(spec, offline=offline, **options)
-            chosen.append(opened[spec])
-        else:
-            chosen.append(spec)
-    return tuple(chosen)
-
-
 @dataclass
 class AbsentModel:
-    """An API model that nobody asks: its completions come from a store."""
+    """An API model that is never asked: its completions come from a store."""
 
     identity: ModelIdentity
     capabilities: Capabilities
@@ -88,11 +69,25 @@ class AbsentModel:
         raise NotInStore(f"offline, {self.identity} is not asked")
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """There is nothing to close."""
+
+
+def open_all(
+    specs: Sequence[str | ChatModel | None], *, offline: bool = False, **api_options: Any
+) -> tuple[ChatModel, ...]:
+    """One model per specification: None is the first model, equal specifications are opened once."""
+    opened: dict[str, ChatModel] = {}
+    models: list[ChatModel] = []
+    for spec in specs:
+        if isinstance(spec, str) and spec not in opened:
+            options = api_options if spec.partition(":")[0] in _API else {}
+            opened[spec] = load_model(spec, offline=offline, **options)
+        models.append(models[0] if spec is None else opened[spec] if isinstance(spec, str) else spec)
+    return tuple(models)
 
 
 def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None:
-    """The price of a model's tokens; None where unknown, which a budget cannot work with."""
+    """The price of a model's tokens, or None where it is unknown. A budget needs a price."""
     price = price_of(identity)
     if price is None and budget_usd is not None:
         raise BadInput(
@@ -102,49 +97,91 @@ def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None
     return price
 
 
-def wrap(model: ChatModel, store: Store, budget: Budget, *, offline: bool = False) -> StoredModel:
-    """A model behind budget and store."""
-    price = price_for(model.identity, budget.limit_usd)
-    paid = BudgetedModel(model, budget, price) if price is not None else model
-    return StoredModel(paid, store, price=price, offline=offline)
+class Session:
+    """The models of an open study behind one store and one budget.
 
+    `cast` holds answerer, defender, critic and judge (often one model); `players` the models that designs name.
+    """
 
-# -- which methods these items and this model can do, and what a finished run should say of one that could not
+    def __init__(
+        self,
+        models: Sequence[ChatModel],
+        players: Mapping[str, ChatModel],
+        store: Store,
+        budget: Budget,
+        *,
+        offline: bool = False,
+    ) -> None:
+        def wrapped(model: ChatModel) -> StoredModel:
+            price = price_for(model.identity, budget.limit_usd)
+            paid = BudgetedModel(model, budget, price) if price is not None else model
+            return StoredModel(paid, store, price=price, offline=offline)
+
+        by_id = {id(model): wrapped(model) for model in (*models, *players.values())}
+        self.store, self.budget, self.models = store, budget, tuple(by_id.values())
+        self.cast = Cast(*(by_id[id(model)] for model in models))
+        self.players = {spec: by_id[id(model)] for spec, model in players.items()}
+
+    @property
+    def paid(self) -> int:
+        """Completions asked of a model so far."""
+        return sum(model.paid for model in self.models)
+
+    @property
+    def served(self) -> int:
+        """Completions handed out so far, from the store or from a model."""
+        return sum(model.served for model in self.models)
+
+    async def landed(self) -> None:
+        """Wait for the requests in flight, which are paid for."""
+        for model in self.models:
+            await model.landed()
+
+    async def abandon(self) -> None:
+        """Cancel the requests in flight."""
+        for model in self.models:
+            await model.abandon()
+
+    async def aclose(self, *, close_store: bool = True) -> None:
+        """Close models and store. A model opens again when it is next asked."""
+        for model in self.models:
+            with suppress(Exception):  # one model must not keep the others open
+                await model.aclose()
+        if close_store:
+            self.store.close()
 
 
 def fitting(
     methods: Sequence[Method], items: ItemSet, answerer: ChatModel, *, every: bool
 ) -> tuple[tuple[Method, ...], tuple[str, ...]]:
-    """The methods that can be run, and sentences on what was left out.
+    """The methods that can run on these items with this model, and a sentence on each one left out.
 
-    With `every` (``--methods all``) these are the methods made for such items: beside a passage or documents, those
-    that look at the question alone are not compared unless they are named.
+    With `every` (``--methods all``) only methods made for such items are taken: where items have a passage or
+    documents, methods that read the question alone run only when they are named.
 
     Raises
     ------
     BadInput
-        If a method that was named cannot be run, or none can.
+        If a method that was named cannot run, or none can.
     """
     if every:
         shown = {need for need in Needs if any(item.has(need) for item in items)}
-        passed_by = {Needs.QUESTION} if shown & {Needs.PASSAGE, Needs.DOCUMENTS} else set()
-        methods = [method for method in methods if method.needs in shown - passed_by]
+        if shown & {Needs.PASSAGE, Needs.DOCUMENTS}:
+            shown.discard(Needs.QUESTION)
+        methods = [method for method in methods if method.needs in shown]
     unfit = {method.name: reason for method in methods if (reason := _unfit(method, items, answerer))}
     if unfit and not (every and len(unfit) < len(methods)):
         raise BadInput(next(iter(unfit.values())))
     fit = tuple(method for method in methods if method.name not in unfit)
-    return fit, (*unfit.values(), *_without_sources(fit, items))
-
-
-def _without_sources(methods: Sequence[Method], items: ItemSet) -> list[str]:
-    """A sentence on methods that weigh sources where no document names its own."""
-    named = any(document.source for item in items for document in item.documents)
-    return [
-        f"{method.name}: no document of {items.name} names its source, so reliabilities cannot be estimated and every "
-        "document has one vote"
-        for method in methods
-        if method.weighs_sources and not named
-    ]
+    notes = list(unfit.values())
+    if not any(document.source for item in items for document in item.documents):
+        notes += [
+            f"{method.name}: no document of {items.name} names its source, so reliabilities cannot be estimated and "
+            "every document has one vote"
+            for method in fit
+            if method.weighs_sources
+        ]
+    return fit, tuple(notes)
 
 
 def _unfit(method: Method, items: ItemSet, answerer: ChatModel) -> str | None:
@@ -156,16 +193,16 @@ def _unfit(method: Method, items: ItemSet, answerer: ChatModel) -> str | None:
 
 
 def unread(records: pd.DataFrame) -> list[str]:
-    """A sentence on each judge or method of which not one verdict or answer could be read."""
-    said = []
+    """A sentence on each method of a finished run none of whose verdicts or answers could be read."""
+    notes = []
     for (method, design), rows in records.groupby(["method", "design"], sort=False, dropna=False):
-        held = rows[rows["verdict"].notna()]
-        where = f"{method} ({design})" if isinstance(design, str) else str(method)
-        if len(held) and (held["verdict"] == Verdict.UNPARSED).all():
-            said.append(
-                f"{where}: the judge's last ruling could be read in none of {len(held)} debates; it has to end with "
+        name = f"{method} ({design})" if isinstance(design, str) else str(method)
+        verdicts = rows["verdict"].dropna()
+        if len(verdicts) and (verdicts == Verdict.UNPARSED).all():
+            notes.append(
+                f"{name}: the judge's last ruling could be read in none of {len(verdicts)} debates; it has to end with "
                 'the line "final decision: REASONABLE" or "final decision: UNREASONABLE"'
             )
         elif (rows["missing"] == Missing.UNPARSED).all():
-            said.append(f"{where}: no answer could be read in any of {len(rows)} items")
-    return said
+            notes.append(f"{name}: no answer could be read in any of {len(rows)} items")
+    return notes

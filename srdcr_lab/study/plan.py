@@ -1,12 +1,15 @@
-"""What a stand-in says in a dialectical debate when a run is planned: the shortest debate, or the longest."""
+"""What a run would take, before anything is spent: its own protocols, on models that only note what they are asked.
+
+The run is rehearsed twice, once as short as it can be (speakers agree, nobody is challenged) and once as long.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 
 import pandas as pd
@@ -20,44 +23,14 @@ from srdcr_lab.records import CallFailed, Capabilities, Completion, Item, ModelI
 from srdcr_lab.study.rows import Probe
 from srdcr_lab.study.run import each_setup, fill_probe
 
-_NUMBER = re.compile(r'<document id="(\d+)">')
-_AGAIN = "Reply again, with the JSON object alone."
-
-
-@cache
-def _template_of(system: str) -> str | None:
-    """The template of a structured reply that a request was made from."""
-    names = ("proponent_thesis", "devils_advocate", "proponent_rebuttal")
-    return next((name for name in names if system == system_text(name)), None)
-
-
-def document_reply(request: Request, answer: str, *, longest: bool) -> str | None:
-    """The reply to a request for a JSON object; None for any other request.
-
-    In the shortest debate nobody is challenged. In the longest all are, and every object comes at the second asking.
-    """
-    template, user = _template_of(request.messages[0].content), request.messages[-1].content
-    if template is None:
-        return None
-    if longest and _AGAIN not in user:
-        return f"{answer}. {request.digest}"
-    steps = [request.digest]  # another prompt, another reply: nothing is shared by chance
-    match template:
-        case "proponent_thesis":
-            return json.dumps({"answer": answer, "chain_of_thought": steps})
-        case "proponent_rebuttal":
-            return json.dumps({"state": "concede", "answer": None, "chain_of_thought": steps})
-    faulted = sorted({int(number) for number in _NUMBER.findall(user)}) if longest else []
-    return json.dumps({"challenges": [{"document": number, "challenge": request.digest} for number in faulted]})
-
-
-# -- what a run would take, before anything is spent: the run's own protocols, on models that only count
-
-_CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb, as in every such plan
+BESIDE, SHARED = "(beside every row)", "the whole run"
+_CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb
 _TOKENS_A_MESSAGE = 4  # what a chat template adds
 _ARGUMENT, _ANSWER = 80, 4  # tokens of a short reply
-BESIDE, SHARED = "(beside every row)", "the whole run"
-_COUNTS = ("calls_alone", "calls", "prompt_tokens", "completion_tokens", "cost_usd")
+_COUNTS = ["calls_alone", "calls", "prompt_tokens", "completion_tokens", "cost_usd"]
+_KEY = ["model", "digest", "stream", "draw"]
+_DOCUMENT = re.compile(r'<document id="(\d+)">')
+_AGAIN = "Reply again, with the JSON object alone."
 
 
 @dataclass(frozen=True)
@@ -67,142 +40,138 @@ class Plan:
     `table` has a row for each method (under each design), one for what every row shows beside its method's answer
     (prior and context answers, confidence, and the knowledge draws that make categories), and one for the whole run.
     A call is one completion: 32 draws are 32 calls. `calls_alone` counts every item by itself, as if nothing were
-    shared: summed over the rows it is what one would pay without a store. `calls` is what reaches the model when equal
-    requests of all the row's items are asked once; tokens and costs are of these. Of the whole run, the rows' own
-    requests are shared too, so its calls are fewer than the sum of the rows'. Tokens are estimates (four characters a
-    token); costs are NaN where a price is unknown.
+    shared. `calls` is what reaches the model when equal requests of the row's items are asked once, in the last row
+    equal requests of all rows; tokens and costs are of these calls. Tokens are estimates (four characters a token);
+    costs are NaN where a price is unknown.
     """
 
     table: pd.DataFrame
 
 
-@dataclass
-class Tally:
-    """What some part of a run asks: calls counted one by one, and the distinct ones with what each of them takes."""
-
-    calls_alone: int = 0
-    distinct: dict[tuple[str, str, str, int], tuple[int, int, float]] = field(default_factory=dict)
-
-    def counts(self) -> dict[str, float]:
-        taken = [sum(each[place] for each in self.distinct.values()) for place in range(3)]
-        return dict(zip(_COUNTS, (self.calls_alone, len(self.distinct), *taken), strict=True))
-
-
 async def make_plan(
-    setup: Setup, items: Sequence[Item], methods: Sequence[Method], prices: dict[str, Price | None]
+    setup: Setup, items: Sequence[Item], methods: Sequence[Method], prices: Mapping[str, Price | None]
 ) -> Plan:
     """The plan of a run; `prices` by the models' identity keys."""
-    low, high = [await _count(setup, items, methods, prices, longest=longest) for longest in (False, True)]
-    rows = []
-    for name, tally in low.items():
-        row: dict[str, object] = {"methods": name}
-        least, most = tally.counts(), high[name].counts()
-        for count in _COUNTS:
-            row |= {f"{count}_from": least[count], f"{count}_to": most[count]}
-        rows.append(row)
-    return Plan(pd.DataFrame(rows))
+    least, most = [await _rehearsed(setup, items, methods, prices, longest=longest) for longest in (False, True)]
+    both = pd.concat([least.add_suffix("_from"), most.add_suffix("_to")], axis=1)
+    both = both[[f"{count}_{end}" for count in _COUNTS for end in ("from", "to")]]
+    return Plan(both.rename_axis("methods").reset_index())
 
 
-async def _count(
-    setup: Setup, items: Sequence[Item], methods: Sequence[Method], prices: dict[str, Price | None], *, longest: bool
-) -> dict[str, Tally]:
-    rehearsal = Rehearsal(longest)
+async def _rehearsed(
+    setup: Setup, items: Sequence[Item], methods: Sequence[Method], prices: Mapping[str, Price | None], *, longest: bool
+) -> pd.DataFrame:
+    """One rehearsal: the counts of every row of the plan."""
+    stage = Stage(longest)
     models = {model.identity.key: model for model in (*vars(setup.cast).values(), *setup.players.values())}
-    stand_ins = {key: CountingModel(model, prices[key], rehearsal) for key, model in models.items()}
-    dry = replace(
+    stand_ins = {key: StandIn(model, prices[key], stage) for key, model in models.items()}
+    setup = replace(
         setup,
         cast=Cast(*(stand_ins[model.identity.key] for model in vars(setup.cast).values())),
         players={spec: stand_ins[model.identity.key] for spec, model in setup.players.items()},
     )
-    runs = [(row_name(method, under), method, under) for method, under in each_setup(methods, dry)]
-    tallies = {name: Tally() for name, _, _ in runs} | {BESIDE: Tally()}
+    runs = {
+        f"{method.name} ({under.choices.design.name})" if method.designed else method.name: (method, under)
+        for method, under in each_setup(methods, setup)
+    }
     for item in items:
-        for name, method, under in runs:
+        stage.answer = item.gold_answer
+        for name, (method, under) in runs.items():
             if item.has(method.needs):
-                with rehearsal.of(item, tallies[name]):
-                    await _rehearse(method.run(item, under))
-        with rehearsal.of(item, tallies[BESIDE]):
-            if item.has(Needs.PASSAGE):
-                await knowledge_draws(item, dry)
-            await fill_probe(Probe(), item, dry, methods)
-    whole = Tally(sum(tally.calls_alone for tally in tallies.values()))
-    for tally in tallies.values():
-        whole.distinct |= tally.distinct
-    return tallies | {SHARED: whole}
+                stage.row = name
+                with suppress(CallFailed):  # a method may not cope with a stand-in's reply; its calls are noted
+                    await method.run(item, under)
+        stage.row = BESIDE
+        if item.has(Needs.PASSAGE):
+            await knowledge_draws(item, setup)
+        await fill_probe(Probe(), item, setup, methods)
+    names = pd.Index([*runs, BESIDE])
+    asked = pd.DataFrame(stage.asked, columns=["methods", *_KEY, *_COUNTS[2:]]).astype({"methods": object})
+    asked = asked.iloc[names.get_indexer(asked["methods"]).argsort(kind="stable")]
+    every = pd.concat([asked, asked.assign(methods=SHARED)])
+    once = every.drop_duplicates(["methods", *_KEY], keep="last").groupby("methods")
+    counts = once[_COUNTS[2:]].sum(skipna=False).assign(calls=once.size(), calls_alone=every.groupby("methods").size())
+    counts = counts.reindex([*names, SHARED])[_COUNTS]
+    counts[counts["calls"].isna()] = 0  # nothing was asked; a cost that is unknown stays NaN
+    return counts.astype(dict.fromkeys(_COUNTS[:-1], int))
 
 
-def row_name(method: Method, setup: Setup) -> str:
-    """The method, and its design where it follows one."""
-    return f"{method.name} ({setup.choices.design.name})" if method.designed else method.name
-
-
-async def _rehearse(run: Awaitable[object]) -> None:
-    with suppress(CallFailed):  # what a method does not make of the stand-in's reply; its calls are counted
-        await run
-
-
-class Rehearsal:
-    """Whose calls are being counted, and what a stand-in says about the item at hand."""
+class Stage:
+    """What is being rehearsed, what a stand-in says about it, and every completion it was asked for."""
 
     def __init__(self, longest: bool) -> None:
-        self.longest = longest
-        self.tally = Tally()
-        self._answer = ""
-        self._asked: dict[str, int] = {}
-        self._ruling = system_text("judge")
-
-    @contextmanager
-    def of(self, item: Item, tally: Tally) -> Iterator[None]:
-        self.tally, self._answer = tally, item.gold_answer
-        yield
+        self.longest, self.row, self.answer = longest, "", ""
+        self.asked: list[tuple[object, ...]] = []
+        self._numbers: dict[tuple[str, int], int] = {}
 
     def reply(self, request: Request, draw: int) -> tuple[str, int]:
-        """Text and tokens of a reply. The short ones agree and find the passage reasonable; of the longest ones no two
-        give the same answer, and no ruling can be read, so that nothing is settled early."""
+        """Text and tokens of a reply. Short replies agree and find the passage reasonable; of the longest no two give
+        the same answer, and no ruling can be read, so that nothing ends early."""
         debating = request.max_tokens > 100
         tokens = request.max_tokens if self.longest else _ARGUMENT if debating else _ANSWER
-        if request.messages[0].content == self._ruling and not self.longest:
+        if request.messages[0].content == system_text("judge") and not self.longest:
             return "final decision: REASONABLE", tokens
-        answer = self._answer
+        answer = self.answer
         if self.longest:
-            answer = str(1000 + self._asked.setdefault(f"{request.digest} {draw}", len(self._asked)) % 1000)
+            answer = str(1000 + self._numbers.setdefault((request.digest, draw), len(self._numbers)) % 1000)
         if not debating:
             return answer, tokens
-        if (told := document_reply(request, answer, longest=self.longest)) is not None:
-            return told.ljust(tokens * _CHARACTERS_A_TOKEN), tokens
-        # Another prompt, another argument: nothing is shared by chance.
-        last_line = f"\nanswer: {answer}"
-        argument = f"{answer}. {request.digest} ".ljust(tokens * _CHARACTERS_A_TOKEN - len(last_line), "x")
-        return argument + last_line, tokens
+        length = tokens * _CHARACTERS_A_TOKEN
+        if (reply := _structured_reply(request, answer, longest=self.longest)) is not None:
+            return reply.ljust(length), tokens
+        last_line = f"\nanswer: {answer}"  # the digest: another prompt, another reply; nothing is shared by chance
+        return f"{answer}. {request.digest} ".ljust(length - len(last_line), "x") + last_line, tokens
 
 
-class CountingModel:
-    """Stands in for a model: answers nothing of use, and counts what it would have taken."""
+@cache
+def _template_of(system: str) -> str | None:
+    """The template of a structured reply that a request was made from."""
+    names = ("proponent_thesis", "devils_advocate", "proponent_rebuttal")
+    return next((name for name in names if system == system_text(name)), None)
 
-    def __init__(self, model: ChatModel, price: Price | None, rehearsal: Rehearsal) -> None:
+
+def _structured_reply(request: Request, answer: str, *, longest: bool) -> str | None:
+    """The reply to a request for a JSON object (dialectical debate); None for any other request.
+
+    In the shortest debate nobody is challenged. In the longest all are, and every object comes at the second asking.
+    """
+    template, user = _template_of(request.messages[0].content), request.messages[-1].content
+    if template is None:
+        return None
+    if longest and _AGAIN not in user:
+        return f"{answer}. {request.digest}"
+    steps = [request.digest]
+    match template:
+        case "proponent_thesis":
+            return json.dumps({"answer": answer, "chain_of_thought": steps})
+        case "proponent_rebuttal":
+            return json.dumps({"state": "concede", "answer": None, "chain_of_thought": steps})
+    faulted = sorted({int(number) for number in _DOCUMENT.findall(user)}) if longest else []
+    return json.dumps({"challenges": [{"document": number, "challenge": request.digest} for number in faulted]})
+
+
+class StandIn:
+    """Takes a model's place: says what the stage says, and notes what it would have taken."""
+
+    def __init__(self, model: ChatModel, price: Price | None, stage: Stage) -> None:
         self.identity: ModelIdentity = model.identity
         self.capabilities: Capabilities = model.capabilities
-        self._a_request = draws_per_request(model)
-        self._price, self._rehearsal = price, rehearsal
+        self._draws_a_request = draws_per_request(model)
+        self._price, self._stage = price, stage
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         scored = request.logprobs and self.capabilities.logprobs
-        sure = -9.0 if self._rehearsal.longest else 0.0  # who is unsure asks on
-        replies = [(draw, *self._rehearsal.reply(request, draw)) for draw in request.draws]
-        self._note(request, replies[0][2])
-        return tuple(
-            Completion(text, draw, (text,) if scored else None, (sure,) if scored else None)
-            for draw, text, _ in replies
-        )
-
-    def _note(self, request: Request, tokens: int) -> None:
-        tally = self._rehearsal.tally
-        tally.calls_alone += len(request.draws)
+        logprobs = (-9.0 if self._stage.longest else 0.0,)  # who is unsure asks on
         once = sum(len(m.content) // _CHARACTERS_A_TOKEN + _TOKENS_A_MESSAGE for m in request.messages)
+        completions = []
         for place, draw in enumerate(request.draws):
-            prompt = once if place % (self._a_request or len(request.draws)) == 0 else 0
+            text, tokens = self._stage.reply(request, draw)
+            completions.append(Completion(text, draw, (text,) if scored else None, logprobs if scored else None))
+            prompt = once if place % (self._draws_a_request or len(request.draws)) == 0 else 0
             cost = self._price.cost(prompt, tokens) if self._price else float("nan")
-            tally.distinct[self.identity.key, request.digest, request.stream, draw] = (prompt, tokens, cost)
+            key = (self.identity.key, request.digest, request.stream, draw)
+            self._stage.asked.append((self._stage.row, *key, prompt, tokens, cost))
+        return tuple(completions)
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """There is nothing to close."""

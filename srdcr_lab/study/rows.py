@@ -11,6 +11,7 @@ from srdcr_lab.models.stored import Meter
 from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup
 from srdcr_lab.protocols.answering import is_correct, same_answer
 from srdcr_lab.records import DocumentKind, Item, Missing, Turn, Verdict
+from srdcr_lab.records.tables import RECORDS
 
 Row = dict[str, Any]
 Ran = tuple[Outcome | None, Meter, str | None]  # with the error in words where there is no outcome
@@ -87,23 +88,13 @@ def record_row(item: Item, method: Method, setup: Setup, probe: Probe, ran: Ran)
 
 
 def _item_columns(item: Item) -> Row:
-    return {
-        "item_id": item.item_id,
-        "question_id": item.question_id,
-        "domain": item.domain,
-        "answer_type": item.answer_type,
-        "question": item.question,
-        "gold_answer": item.gold_answer,
-        "gold_answers": list(item.gold_answers),
-        "wrong_answers": list(item.wrong_answers),
-        "claimed_answer": item.claimed_answer,
+    counts = {
         "n_options": len(item.options),
         "n_documents": len(item.documents),
         "n_misinforming": sum(document.kind is DocumentKind.MISINFO for document in item.documents),
-        "perturbation_kind": item.perturbation_kind,
-        "perturbation_value": item.perturbation_value,
-        "level": item.level,
     }
+    columns = [column.name for column in RECORDS]
+    return {name: counts.get(name, getattr(item, name, None)) for name in columns[: columns.index("method")]}
 
 
 def _final_answers(outcome: Outcome | None) -> list[str]:

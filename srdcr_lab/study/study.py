@@ -5,34 +5,42 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
-from dataclasses import replace
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab.data import ItemSet, load_items
-from srdcr_lab.data.items import freeze
+from srdcr_lab import prompts
+from srdcr_lab.data.items import ItemSet, freeze
+from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.base import Remote
+from srdcr_lab.models.base import Remote, Reporting
 from srdcr_lab.models.budget import Budget
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
-from srdcr_lab.protocols import methods as methods_named
+from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
 from srdcr_lab.study import folder as folders
-from srdcr_lab.study import folder as manifests
-from srdcr_lab.study.opening import fitting, open_all, price_for, unread
+from srdcr_lab.study.opening import Session, fitting, open_all, price_for, unread
 from srdcr_lab.study.plan import Plan, make_plan
-from srdcr_lab.study.results import Results
-from srdcr_lab.study.run import Session, Waiting, progress_bar, run_items
-from srdcr_lab.study.run import run as run_coroutine
+from srdcr_lab.study.run import Waiting, progress_bar, run_items, wait_for
 
 if TYPE_CHECKING:
     import pandas as pd
+
+ROLES = ("answerer", "defender", "critic", "judge")
+_PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "torch", "transformers", "openai", "anthropic", "genai-prices")
+_POCKET = (
+    "made with the pocket model, a model organism trained to know, half-know and not know: "
+    "no evidence about any large model"
+)
 
 
 class Study:
@@ -46,7 +54,8 @@ class Study:
     methods : names of the methods to compare, or ``"all"``.
     defender, critic, judge : models of these roles.
     preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
-        says. Several designs make a grid: methods that follow a design run under each, and what is equal is asked once.
+        says. Several designs make a grid: methods that follow a design run under each, and equal requests are asked
+        once.
     players : models that designs name for their roles, by specification; those not given here are opened.
     limit : at most so many items, stratified and seeded.
     store : file of the completions; default: in the results folder, or in memory. A `Store` stays open.
@@ -88,43 +97,38 @@ class Study:
             raise BadInput(f"a budget is more than 0 US dollars, got {budget_usd}")
         if concurrency < 1:
             raise BadInput(f"concurrency is at least 1, got {concurrency}")
-        offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
-        wanted = methods_named(methods)
-        self.choices: Choices = choices(
-            preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence
-        )
-        every = list(wanted) == list(METHODS.values())
-        several = not every and any(method.needs is Needs.DOCUMENTS for method in wanted)
-        whole = load_items(items, seed=seed, year_offsets=self.choices.year_offsets, documents=several)
-        chosen = whole.limit(limit, seed)
         self.limit, self.seed = limit, seed
-        specs = [spec for shape in self.choices.designs for spec in shape.players]
-        named = {spec: (players or {}).get(spec, spec) for spec in specs}
-        opened = open_all(
+        self.out = Path(out) if out is not None else None
+        self._store_path = store
+        self._session: Session | None = None
+        self._offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
+        self._budget = Budget(budget_usd)
+        self.choices = choices(preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence)
+        wanted = named_methods(methods)
+        every = wanted == tuple(METHODS.values())
+        documents = not every and any(method.needs is Needs.DOCUMENTS for method in wanted)
+        whole = load_items(items, seed=seed, year_offsets=self.choices.year_offsets, documents=documents)
+        chosen = whole.limit(limit, seed)
+        named = {spec: (players or {}).get(spec, spec) for shape in self.choices.designs for spec in shape.players}
+        models = open_all(
             (model, defender, critic, judge, *named.values()),
-            offline=offline,
+            offline=self._offline,
             base_url=base_url,
             concurrency=concurrency,
         )
-        self._models, self._players = opened[:4], dict(zip(named, opened[4:], strict=True))
-        self.methods, left_out = fitting(wanted, chosen, opened[0], every=every)
+        self._models, self._players = models[:4], dict(zip(named, models[4:], strict=True))
+        self.methods, left_out = fitting(wanted, chosen, models[0], every=every)
         self.items = replace(chosen, notes=(*chosen.notes, *left_out))
-        self._budget = Budget(budget_usd)
-        for each in opened:
+        for each in models:
             price_for(each.identity, budget_usd)
-        self.out = Path(out) if out is not None else None
-        self._store_path, self._offline = store, offline
-        self._session: Session | None = None
-
-    # -- the steps -----------------------------------------------------------------------------------------------------
 
     def plan(self) -> Plan:
         """Calls alone and shared, tokens, cost from–to, before anything is spent."""
         prices = {model.identity.key: price_for(model.identity, None) for model in self._everyone}
         setup = self._setup(Cast(*self._models), self._players)
-        return run_coroutine(make_plan(setup, self.items.items, self.methods, prices))
+        return wait_for(make_plan(setup, self.items.items, self.methods, prices))
 
-    def run(self, *, progress: bool = True) -> Results:
+    def run(self, *, progress: bool = True) -> folders.Results:
         """Run every method on every item and write the tables of `srdcr_lab.records.tables`.
 
         Returns
@@ -140,46 +144,39 @@ class Study:
         temporary = None if self.out else tempfile.TemporaryDirectory(prefix="srdcr-")
         folder = self.out or Path(temporary.name if temporary else "")
         earlier = folders.check(folder, self.asked())
-        run_coroutine(self._check())
+        wait_for(self._check())
         created = folders.make(folder)
         try:
             session = self._opened()
-            if earlier is not None:  # this run goes on: so does what it has spent, also where it was killed
+            if earlier is not None:  # this run goes on, and so does what it has spent, even where it was killed
                 before = max(float(earlier.get("spent_usd", 0.0)), session.store.spent(self._run_key()))
                 self._budget.spent_usd = max(self._budget.spent_usd, before)
             self._budget.on_spent = partial(session.store.note_spent, self._run_key())
             self._write_manifest(folder, "running")
             folders.write_text(folder / folders.ITEMS, freeze(self.items))
-            run_coroutine(self._run(session, folder, progress))
+            wait_for(self._run(session, folder, progress))
         except BadInput:
             if self._nothing_kept() and earlier is None:
                 folders.withdraw(folder, created)
             raise
         except KeyboardInterrupt:
             raise Stopped(f"interrupted; what was received is kept, run the same again to go on ({folder})") from None
-        return Results(folder, temporary)
+        return folders.Results(folder, temporary)
 
     def only(self, items: Sequence[Item]) -> Study:
         """The same study on other items, for a closer look: it shares models, exemplars and store, and writes no
         folder. Closing either closes both."""
-        self._opened()
-        part = copy(self)
-        part.items, part.out = replace(self.items, items=tuple(items)), None
-        return part
+        return self._beside(items=replace(self.items, items=tuple(items)))
 
     def with_confidence(self, kind: str) -> Study:
         """The same study with another kind of self-confidence, to set beside the first: it shares models, items and
         store, and writes no folder. Closing either closes both."""
-        chosen = choices(confidence=kind).confidence
-        self._opened()
-        other = copy(self)
-        other.choices, other.out = replace(self.choices, confidence=chosen), None
-        return other
+        return self._beside(choices=replace(self.choices, confidence=choices(confidence=kind).confidence))
 
     def debate(self, item: Item | str) -> tuple[Item, Outcome]:
         """SR-DCR on one item (or item_id), with every turn of its debate: what notebook 00 walks through."""
         chosen = item if isinstance(item, Item) else self.item(item)
-        return chosen, run_coroutine(sr_dcr(chosen, self.setup))
+        return chosen, wait_for(sr_dcr(chosen, self.setup))
 
     def item(self, item_id: str) -> Item:
         """The item of that id."""
@@ -196,14 +193,24 @@ class Study:
 
     def asked(self) -> dict[str, Any]:
         """What decides the numbers: a folder resumes only under the same."""
-        return manifests.asked(
-            self.items, self.methods, self.choices, self._models, self._players, limit=self.limit, seed=self.seed
-        )
+        roles = dict(zip(ROLES, self._models, strict=True)) | self._players
+        content = json.dumps([asdict(item) for item in self.items], sort_keys=True).encode()
+        return {
+            "items": self.items.name,
+            "items_sha256": hashlib.sha256(content).hexdigest(),
+            "n_items": len(self.items),
+            "limit": self.limit,
+            "methods": [method.name for method in self.methods],
+            "choices": self.choices.as_dict(),
+            "seed": self.seed,
+            "models": {role: asdict(model.identity) for role, model in roles.items()},
+            "prompts_sha256": dict(prompts.hashes()),
+        }
 
     def close(self) -> None:
         """Close models and store. A closed study opens again when its next step needs it."""
         if self._session is not None:
-            run_coroutine(self._session.aclose(close_store=not isinstance(self._store_path, Store)))
+            wait_for(self._session.aclose(close_store=not isinstance(self._store_path, Store)))
             self._session = None
 
     def __enter__(self) -> Study:
@@ -212,14 +219,18 @@ class Study:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- inside --------------------------------------------------------------------------------------------------------
-
     @property
     def _everyone(self) -> tuple[ChatModel, ...]:
         return (*self._models, *self._players.values())
 
     def _setup(self, cast: Cast, players: Mapping[str, ChatModel]) -> Setup:
         return Setup(cast, self.choices, self.items, self.seed, players)
+
+    def _beside(self, **changed: Any) -> Study:
+        self._opened()
+        other = copy(self)
+        vars(other).update(changed, out=None)
+        return other
 
     def _opened(self) -> Session:
         if self._session is None:
@@ -231,7 +242,7 @@ class Study:
         return self._session
 
     async def _check(self) -> None:
-        """Reach every server once, so that a wrong address or key is said before anything is written."""
+        """Reach every server once, so that a wrong address or key is reported before anything is written."""
         for model in () if self._offline else {id(model): model for model in self._everyone}.values():
             if isinstance(model, Remote):
                 await model.check()
@@ -241,23 +252,22 @@ class Study:
         try:
             stopped = await self._fill_tables(session, folder, progress)
         except BaseException as error:
-            if isinstance(error, SrdcrError):  # no interrupt: what is in flight may be billed, so it is awaited
+            if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited
                 await session.landed()
             await session.abandon()
             with suppress(OSError):  # a full disk, which is what the error says
                 self._write_manifest(folder, "stopped")
             raise
-        results = Results(folder)
-        folders.write_text(folder / "summary.csv", results.summary.to_csv(index=False))
+        results = folders.Results(folder)
+        folders.write_text(folder / folders.SUMMARY, results.summary.to_csv(index=False))
         counts = {
-            **{table: results.n_rows(table) for table in ("records", "turns", "samples")},
+            **{table: results.n_rows(table) for table in folders.TABLES},
             "failed": int(results.records["error"].notna().sum()),
             "calls_paid": session.paid,
             "completions_in_store": session.store.count(),
-            "wall_s": round(time.monotonic() - started, 1),  # of this run: one that resumes asks for the rest alone
+            "wall_s": round(time.monotonic() - started, 1),  # a run that resumes counts its own time alone
         }
-        said = unread(results.records)
-        self._write_manifest(folder, "stopped" if stopped else "done", said, counts=counts)
+        self._write_manifest(folder, "stopped" if stopped else "done", unread(results.records), counts=counts)
         if stopped:
             raise stopped
 
@@ -281,13 +291,24 @@ class Study:
         return stopped
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:
-        said = manifests.manifest(status, self.asked(), self.items, self._everyone, self._budget)
-        said["notes"] += notes
+        prices = {str(model.identity): price_for(model.identity, None) for model in self._everyone}
+        pocket = any(model.identity.provider == "pocket" for model in self._everyone)
+        notes = [*self.items.notes, *([_POCKET] if pocket else []), *notes]
         if status == "stopped":
-            said["notes"].append(
-                "stopped: rows that were not reached carry an error, and accuracy counts them as wrong"
-            )
-        folders.write_manifest(folder, said | counted)
+            notes.append("stopped: rows that were not reached carry an error, and accuracy counts them as wrong")
+        manifest = {
+            "status": status,
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "asked": self.asked(),
+            "notes": notes,
+            "logprobs": {str(model.identity): model.capabilities.logprobs for model in self._everyone},
+            "sent": {str(model.identity): model.sent() for model in self._everyone if isinstance(model, Reporting)},
+            "prices": {name: asdict(price) if price else None for name, price in prices.items()},
+            "budget_usd": self._budget.limit_usd,
+            "spent_usd": self._budget.spent_usd,
+            "versions": {"python": platform.python_version(), **_versions()},
+        }
+        folders.write_manifest(folder, manifest | counted)
 
     def _run_key(self) -> str:
         return hashlib.sha256(json.dumps(self.asked(), sort_keys=True, default=str).encode()).hexdigest()
@@ -300,3 +321,11 @@ class Study:
         self._session.store.withdraw()
         self.close()
         return nothing
+
+
+def _versions() -> dict[str, str]:
+    installed = {}
+    for package in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            installed[package] = version(package)
+    return installed

@@ -25,28 +25,21 @@ async def prior_answer(item: Item, setup: Setup) -> Answer:
 
     A question with options is asked for a label, without exemplars, and with its passage as evidence (ours).
     """
-    (answer,) = await _remembered(item, setup, logprobs=True)
+    (answer,) = await _remembered(item, setup)
     return answer
 
 
 async def context_answer(item: Item, setup: Setup) -> Answer:
     """Greedy answer to (q, c) with seeded random in-domain exemplars: the few-shot baseline [4.1]."""
     shots = worked(setup.random_exemplars(item))
-    (answer,) = await _answers(item, setup, "answer_with_passage", shots=shots, logprobs=True)
-    return answer
-
-
-async def zero_shot_answer(item: Item, setup: Setup) -> Answer:
-    """Greedy answer to (q, c) without exemplars."""
-    (answer,) = await _answers(item, setup, "answer_with_passage")
+    (answer,) = await _answers(item, setup, "answer_with_passage", logprobs=True, shots=shots)
     return answer
 
 
 async def knowledge_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
     """The N zero-context draws for the sampled accuracy [2.2]."""
-    shots = worked(setup.random_exemplars(item))
-    n = setup.choices.knowledge_draws
-    return await _answers(item, setup, "answer_from_memory", KNOWLEDGE, n, shots=shots, logprobs=True)
+    shots, n = worked(setup.random_exemplars(item)), setup.choices.knowledge_draws
+    return await _answers(item, setup, "answer_from_memory", KNOWLEDGE, n, logprobs=True, shots=shots)
 
 
 async def consistency_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
@@ -54,13 +47,12 @@ async def consistency_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
     return await _remembered(item, setup, SELF_CONSISTENCY, setup.choices.consistency_draws)
 
 
-async def _remembered(
-    item: Item, setup: Setup, stream: str = GREEDY, n: int = 1, *, logprobs: bool = False
-) -> tuple[Answer, ...]:
+async def _remembered(item: Item, setup: Setup, stream: str = GREEDY, n: int = 1) -> tuple[Answer, ...]:
+    greedy = stream == GREEDY
     if item.options:
-        return await _answers(item, setup, "option_answer", stream, n, options=item.options, logprobs=logprobs)
+        return await _answers(item, setup, "option_answer", stream, n, logprobs=greedy, options=item.options)
     shots = worked(setup.fixed_exemplars(item))
-    return await _answers(item, setup, "answer_from_memory", stream, n, shots=shots, logprobs=logprobs)
+    return await _answers(item, setup, "answer_from_memory", stream, n, logprobs=greedy, shots=shots)
 
 
 async def _answers(

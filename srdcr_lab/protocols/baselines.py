@@ -20,7 +20,6 @@ from srdcr_lab.protocols.answering import (
     context_answer,
     prior_answer,
     self_confidence,
-    zero_shot_answer,
 )
 from srdcr_lab.protocols.speaking import Answer, Conversation, Setup, no_answer
 from srdcr_lab.records import CallFailed, ConfidenceKind, Decision, Item, Missing, Role
@@ -33,7 +32,8 @@ async def few_shot(item: Item, setup: Setup) -> Outcome:
 
 async def zero_shot(item: Item, setup: Setup) -> Outcome:
     """The same without exemplars."""
-    return answered(await zero_shot_answer(item, setup))
+    talk = Conversation(item, setup, setup.choices.answer_tokens)
+    return answered(talk.answer(await talk.ask(Role.AGENT, "answer_with_passage")))
 
 
 async def golden(item: Item, setup: Setup) -> Outcome:
@@ -71,10 +71,10 @@ async def rci(item: Item, setup: Setup) -> Outcome:
     """Recursive criticism and improvement: answer, find fault with the answer, improve it."""
     talk = Conversation(item, setup, RCI_TOKENS)
     first = await talk.ask(Role.AGENT, "answer_with_passage")
-    given = {"answer": first.text}
-    critique = await talk.ask(Role.AGENT, "rci_critique", round_=1, heard=[first], reads=no_answer, **given)
-    given |= {"critique": critique.text}
-    improved = await talk.ask(Role.AGENT, "rci_improve", round_=2, heard=[first, critique], **given)
+    shown = {"answer": first.text}
+    critique = await talk.ask(Role.AGENT, "rci_critique", round_=1, heard=[first], reads=no_answer, **shown)
+    shown |= {"critique": critique.text}
+    improved = await talk.ask(Role.AGENT, "rci_improve", round_=2, heard=[first, critique], **shown)
     return answered(talk.answer(improved), talk.debate([first, critique, improved]))
 
 

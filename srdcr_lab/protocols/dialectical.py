@@ -146,4 +146,4 @@ async def _structured(talk: Conversation, ask: Callable[..., Any], read: Callabl
             return _Reply(turns, read(turns[-1].text))
         except Malformed as error:
             fault, reply = str(error), turns[-1].text
-    return _Reply(turns, None, fault)  # type: ignore[arg-type]
+    return _Reply(turns, None, fault)  # type: ignore[arg-type] # never read: `_accept` raises

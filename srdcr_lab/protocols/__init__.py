@@ -2,8 +2,7 @@
 
 Read `sr_dcr` and `debate` first: they are section 3. `speaking` is how every protocol asks, `answering` how a model
 answers and how far it believes its answer, `choices` every field in which studies and debates differ. `methods` lists
-the methods to compare; those beside SR-DCR are in `baselines`, `debate_baselines`, `documents`, `dialectical`,
-`counterfactual` and `cfmad`.
+all methods; those beside SR-DCR are in `baselines`, `documents`, `dialectical`, `counterfactual` and `cfmad`.
 """
 
 from srdcr_lab.measures.rule import Ruling, decide, majority_verdict, stabilised_verdict

@@ -14,7 +14,7 @@ from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.blocks import named
 from srdcr_lab.protocols.choices import Match
 from srdcr_lab.protocols.speaking import Answer, Conversation, Setup, Shots, no_answer
-from srdcr_lab.records import GREEDY, ConfidenceKind, Debate, Decision, Exemplar, Item, Missing, Role, Turn
+from srdcr_lab.records import GREEDY, ConfidenceKind, Debate, Decision, Exemplar, Item, Missing, Role, Turn, Verdict
 
 # Streams: confidence must not be made of the category's own draws.
 KNOWLEDGE, SELF_CONSISTENCY = "knowledge", "self_consistency"
@@ -187,3 +187,16 @@ def answered(answer: Answer, debate: Debate | None = None, **more: Any) -> Outco
     """The outcome of a method that always answers: an answer that cannot be read is UNPARSED."""
     missing = Missing.UNPARSED if answer.value is None else None
     return Outcome(answer=answer, missing=missing, debate=debate, **more)
+
+
+def decided(
+    decision: Decision | None, context: Answer | None, prior: Answer, *, verdict: Verdict | None = None, **more: Any
+) -> Outcome:
+    """From a decision to the final answer [3.2].
+
+    UNPARSED where verdict or chosen answer could not be read, or where nothing was read to decide from (None).
+    """
+    chosen = {Decision.USE_CONTEXT: context, Decision.USE_PRIOR: prior}.get(decision) if decision else None
+    unread = decision is None or verdict is Verdict.UNPARSED or (chosen is not None and chosen.value is None)
+    missing = Missing.UNPARSED if unread else Missing.ABSTAINED if decision is Decision.ABSTAIN else None
+    return Outcome(answer=chosen, missing=missing, decision=decision, **more)

@@ -1,14 +1,16 @@
-"""Methods that hold no debate [4, A.2]: answers as they are, what the truth or confidence decides alone, self-ask, RCI,
-and ClashEval's token probabilities.
+"""The methods that SR-DCR is compared with [4, A.2]: answers as they are, what the truth or confidence decides alone,
+self-ask, RCI, judge debate, naive debate, and ClashEval's token probabilities.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from srdcr_lab.answers.token_confidence import mean_probability
 from srdcr_lab.prompts import readers
@@ -18,11 +20,17 @@ from srdcr_lab.protocols.answering import (
     answer_logprobs,
     answered,
     context_answer,
+    decided,
     prior_answer,
+    same_answer,
     self_confidence,
+    worked,
 )
-from srdcr_lab.protocols.speaking import Answer, Conversation, Setup, no_answer
-from srdcr_lab.records import CallFailed, ConfidenceKind, Decision, Item, Missing, Role
+from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, Setup, no_answer
+from srdcr_lab.records import CallFailed, ConfidenceKind, Decision, Exemplar, Item, Role, Turn
+
+SELF_ASK_TOKENS, RCI_TOKENS, JUDGE_DEBATE_TOKENS, NAIVE_DEBATE_TOKENS = 400, 300, 300, 250  # of each reply
+AGENTS, ROUNDS = 3, 5  # of the naive debate
 
 
 async def few_shot(item: Item, setup: Setup) -> Outcome:
@@ -47,12 +55,8 @@ async def confidence_only(item: Item, setup: Setup) -> Outcome:
     """The prior answer where Conf ≥ τ, else the context answer."""
     prior, context = await asyncio.gather(prior_answer(item, setup), context_answer(item, setup))
     confidence = await self_confidence(item, prior, setup)
-    if confidence.value >= setup.choices.tau:  # NaN is not
-        return answered(prior, decision=Decision.USE_PRIOR, confidence=confidence)
-    return answered(context, decision=Decision.USE_CONTEXT, confidence=confidence)
-
-
-SELF_ASK_TOKENS, RCI_TOKENS = 400, 300  # of the one reply; of each step
+    sure = confidence.value >= setup.choices.tau  # NaN is not
+    return decided(Decision.USE_PRIOR if sure else Decision.USE_CONTEXT, context, prior, confidence=confidence)
 
 
 async def self_ask(item: Item, setup: Setup) -> Outcome:
@@ -78,6 +82,105 @@ async def rci(item: Item, setup: Setup) -> Outcome:
     return answered(talk.answer(improved), talk.debate([first, critique, improved]))
 
 
+async def judge_debate(item: Item, setup: Setup, *, rounds: int) -> Outcome:
+    """The answer the Judge picks after the openings and `rounds` rounds: 2 + 2 + 2 · rounds + 1 calls.
+
+    Two debaters see the passage; one defends its answer, the other the answer from memory. Both open at once. In later
+    rounds the Defender (the paper's Agent A) speaks first and the Critic (Agent B) replies. Then the Judge, who sees
+    question, passage and transcript, begins with an answer, which need not be one of the two. Debates of 1, 3 and 5
+    rounds begin alike, so the store answers what another has asked.
+    """
+    talk = Argument(item, setup, JUDGE_DEBATE_TOKENS)
+    context, prior = await asyncio.gather(context_answer(item, setup), prior_answer(item, setup))
+    defender, critic = partial(_argue, talk, Role.DEFENDER, context), partial(_argue, talk, Role.CRITIC, prior)
+    transcript = list(await asyncio.gather(defender((), 0), critic((), 0)))
+    for round_ in range(1, rounds + 1):
+        transcript.append(await defender(transcript, round_))
+        transcript.append(await critic(transcript, round_))
+    heard = transcript[: 2 * (1 + rounds - setup.choices.judge_debate_unheard)]
+    ruling = await talk.ask(Role.JUDGE, "judge_debate_judge", round_=rounds, heard=heard)
+    return answered(talk.answer(ruling), talk.debate([*transcript, ruling]))
+
+
+async def _argue(talk: Argument, role: Role, answer: Answer, heard: Sequence[Turn], round_: int) -> Turn:
+    """A debater sees question, passage and transcript, and defends the answer it was given."""
+    side, template = role.value.capitalize(), "judge_debate_debater"
+    return await talk.ask(role, template, round_=round_, heard=heard, defends=answer.defended, side=side)
+
+
+async def naive_debate(item: Item, setup: Setup) -> Outcome:
+    """Three agents answer by themselves, then see each other's answers and reconsider: three calls a round.
+
+    This ends when all agree or five rounds are over; then the most frequent answer counts.
+
+    Raises
+    ------
+    CallFailed
+        If there are too few exemplars to give each agent an order of its own.
+    """
+    talk = Argument(item, setup, NAIVE_DEBATE_TOKENS)
+    orders = exemplar_orders(item, setup)
+    latest = await asyncio.gather(*(_answer(talk, agent, orders[agent]) for agent in range(AGENTS)))
+    turns = [*latest]
+    while not _agree(latest, item) and latest[0].round + 1 < ROUNDS:
+        heard = tuple(turns)
+        latest = await asyncio.gather(*(_reconsider(talk, agent, heard) for agent in range(AGENTS)))
+        turns += latest
+    agreed = latest[0].round if _agree(latest, item) else None
+    return answered(talk.answer(majority(latest, item)), talk.debate(turns), agreed_round=agreed)
+
+
+def exemplar_orders(item: Item, setup: Setup) -> list[tuple[Exemplar, ...]]:
+    """A seeded order of the item's exemplars for each agent, all different; the first is the few-shot baseline's."""
+    orders = [setup.random_exemplars(item)]
+    if len(orders[0]) < AGENTS:  # fewer have no three orders
+        raise CallFailed(
+            f"naive_debate needs {AGENTS} exemplars or more to show its agents different orders, and there are "
+            f"{len(orders[0])} for {item.domain}"
+        )
+    rng = random.Random(f"{setup.seed}|agents|{item.question_id}")
+    while len(orders) < AGENTS:
+        order = tuple(rng.sample(orders[0], len(orders[0])))
+        if order not in orders:
+            orders.append(order)
+    return orders
+
+
+async def _answer(talk: Argument, agent: int, exemplars: Sequence[Exemplar]) -> Turn:
+    """Round 0: question and passage, and nothing from the others."""
+    shots = worked(exemplars, ending=". The passage says so.")
+    return await talk.ask(Role.AGENT, "naive_debate_answer", speaker=f"agent-{agent}", shots=shots)
+
+
+async def _reconsider(talk: Argument, agent: int, turns: Sequence[Turn]) -> Turn:
+    """A later round: the agent's own last answer, and the others' answers of every round so far."""
+    speaker = f"agent-{agent}"
+    own = [turn for turn in turns if turn.speaker == speaker][-1]
+    others = [turn for turn in turns if turn.speaker != speaker]
+    return await talk.ask(
+        Role.AGENT,
+        "naive_debate_reconsider",
+        round_=own.round + 1,
+        speaker=speaker,
+        heard=[own, *others],
+        answer=own.text,
+        transcript=others,
+    )
+
+
+def _agree(turns: Sequence[Turn], item: Item) -> bool:
+    return all(same_answer(turn.stated_answer, turns[0].stated_answer, item) for turn in turns)
+
+
+def majority(turns: Sequence[Turn], item: Item) -> Turn:
+    """The first turn with the most frequent answer; the first turn of all where no answer could be read."""
+
+    def votes(turn: Turn) -> int:
+        return sum(same_answer(turn.stated_answer, other.stated_answer, item) for other in turns)
+
+    return max(turns, key=votes)  # the first of equals
+
+
 async def token_probability(item: Item, setup: Setup) -> Outcome:
     """The prior answer where its mean token probability is the higher one, else the context answer.
 
@@ -90,15 +193,9 @@ async def token_probability(item: Item, setup: Setup) -> Outcome:
     """
     prior, context = await asyncio.gather(prior_answer(item, setup), context_answer(item, setup))
     of_prior, of_context = _probability(prior, item, setup), _probability(context, item, setup)
+    confidence = SelfConfidence(of_prior, ConfidenceKind.MEAN_PROBABILITY)
     decision = more_probable(of_prior, of_context)
-    chosen = {Decision.USE_PRIOR: prior, Decision.USE_CONTEXT: context}[decision] if decision else None
-    return Outcome(
-        answer=chosen,
-        missing=None if chosen else Missing.UNPARSED,
-        decision=decision,
-        confidence=SelfConfidence(of_prior, ConfidenceKind.MEAN_PROBABILITY),
-        context_confidence=of_context,
-    )
+    return decided(decision, context, prior, confidence=confidence, context_confidence=of_context)
 
 
 def _probability(answer: Answer, item: Item, setup: Setup) -> float:

@@ -18,12 +18,13 @@ from srdcr_lab.protocols.answering import (
     Outcome,
     by_answer,
     context_answer,
+    decided,
     prior_answer,
     same_answer,
     self_confidence,
 )
 from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, Setup
-from srdcr_lab.protocols.sr_dcr import by_decision, debate_answers, ruled
+from srdcr_lab.protocols.sr_dcr import debate_answers, ruled
 from srdcr_lab.records import AnswerType, Completion, Debate, Decision, Document, Item, Missing, Role, Turn, Verdict
 
 _AS_WRITTEN = frozenset({AnswerType.NAME, AnswerType.CITY, AnswerType.TEXT})  # the others are read in canonical form
@@ -174,15 +175,11 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
     confidence = await self_confidence(item, prior, setup)
     verdict = Verdict.UNREASONABLE if Verdict.UNREASONABLE in verdicts else Verdict.UNPARSED
     decision = decide(verdict, confidence.value, setup.choices.tau, gate=setup.choices.gate)
-    outcome = by_decision(verdict, decision, None, prior)
-    value = None if outcome.missing else prior.value
-    return replace(
-        outcome,
-        answer=prior if value else None,
-        values=(value,) if value else (),
-        debate=Debate(turns=turns, verdict_path=()),
-        confidence=confidence,
-    )
+    debate = Debate(turns=turns, verdict_path=())
+    outcome = decided(decision, None, prior, verdict=verdict, debate=debate, confidence=confidence)
+    if outcome.missing or prior.value is None:
+        return replace(outcome, answer=None)
+    return replace(outcome, values=(prior.value,))
 
 
 async def _debate(item: Item, document: Document, setup: Setup) -> Debate | None:

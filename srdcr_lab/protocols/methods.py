@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from srdcr_lab.protocols import baselines, cfmad, counterfactual, debate_baselines, documents
+from srdcr_lab.protocols import baselines, cfmad, counterfactual, documents
 from srdcr_lab.protocols.answering import Outcome
 from srdcr_lab.protocols.baselines import Belief
 from srdcr_lab.protocols.dialectical import dialectical
@@ -66,10 +66,10 @@ _ALL = (
     Method("zero_shot", baselines.zero_shot),
     Method("self_ask", baselines.self_ask),
     Method("rci", baselines.rci),
-    Method("judge_debate_1", partial(debate_baselines.judge_debate, rounds=1), debates=True),
-    Method("judge_debate_3", partial(debate_baselines.judge_debate, rounds=3), debates=True),
-    Method("judge_debate_5", partial(debate_baselines.judge_debate, rounds=5), debates=True),
-    Method("naive_debate", debate_baselines.naive_debate),
+    Method("judge_debate_1", partial(baselines.judge_debate, rounds=1), debates=True),
+    Method("judge_debate_3", partial(baselines.judge_debate, rounds=3), debates=True),
+    Method("judge_debate_5", partial(baselines.judge_debate, rounds=5), debates=True),
+    Method("naive_debate", baselines.naive_debate),
     Method("sr_dcr", sr_dcr, debates=True, designed=True, uses_confidence=True),
     Method("debate_only", partial(sr_dcr, gate=False), debates=True, designed=True),
     Method("confidence_only", baselines.confidence_only, uses_confidence=True),

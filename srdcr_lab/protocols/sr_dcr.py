@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 from srdcr_lab.measures.rule import Ruling, decide, stabilised_verdict
 from srdcr_lab.protocols.answering import (
     Outcome,
-    answered,
     context_answer,
+    decided,
     prior_answer,
     same_answer,
     self_confidence,
 )
 from srdcr_lab.protocols.debate import hold_debate, told
 from srdcr_lab.protocols.speaking import Answer, Setup
-from srdcr_lab.records import Debate, Decision, Item, Missing, Verdict
+from srdcr_lab.records import Debate, Decision, Item
 
 
 async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
@@ -33,14 +32,12 @@ async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
         confidence = await self_confidence(item, await remembering, setup) if gate else None
     context, prior, debate = reading.result(), remembering.result(), debating.result()
     if debate is None:
-        outcome = answered(context, decision=Decision.USE_CONTEXT)
-    else:
-        ruling = ruled(debate, setup)
-        belief = confidence.value if confidence else math.nan
-        decision = decide(ruling.verdict, belief, setup.choices.tau, gate=gate and setup.choices.gate)
-        outcome = by_decision(ruling.verdict, decision, context, prior)
-        outcome = replace(outcome, ruling=ruling, debate=debate)
-    return replace(outcome, confidence=confidence)
+        return decided(Decision.USE_CONTEXT, context, prior, confidence=confidence)
+    ruling = ruled(debate, setup)
+    belief = confidence.value if confidence else math.nan
+    decision = decide(ruling.verdict, belief, setup.choices.tau, gate=gate and setup.choices.gate)
+    why = {"ruling": ruling, "debate": debate, "confidence": confidence}
+    return decided(decision, context, prior, verdict=ruling.verdict, **why)
 
 
 async def debate_answers(
@@ -65,14 +62,3 @@ def ruled(debate: Debate, setup: Setup) -> Ruling:
     if setup.choices.design.final_verdict_only:
         return Ruling(ruling.verdict, r_star=None, stabilised=None)
     return ruling
-
-
-def by_decision(verdict: Verdict, decision: Decision, context: Answer | None, prior: Answer) -> Outcome:
-    """From verdict and decision to the final answer [3.2]."""
-    chosen = {Decision.USE_CONTEXT: context, Decision.USE_PRIOR: prior}.get(decision)
-    missing = None
-    if verdict is Verdict.UNPARSED or (chosen is not None and chosen.value is None):
-        missing = Missing.UNPARSED
-    elif decision is Decision.ABSTAIN:
-        missing = Missing.ABSTAINED
-    return Outcome(answer=chosen, missing=missing, decision=decision)

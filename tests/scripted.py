@@ -38,10 +38,8 @@ ANSWERS = {"answer_from_memory": "1874", "answer_with_passage": "1934"}
 ROLES = {
     "critic": "1874. I am certain.",
     "defender": "1934. The passage says so.",
-    "judge": "final decision: REASONABLE",
+    "judge": REASONABLE,
 }
-
-REASONABLE, UNREASONABLE = "final decision: REASONABLE", "final decision: UNREASONABLE"
 
 
 def kind_of(request: Request) -> str:

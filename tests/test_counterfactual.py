@@ -11,10 +11,8 @@ import pytest
 
 from srdcr_lab.models.stored import metered
 from srdcr_lab.protocols import METHODS, Choices, Outcome
-from srdcr_lab.protocols.asking import CounterfactualDesign, Question
 from srdcr_lab.protocols.cfmad import cfmad, preset_stances
-from srdcr_lab.protocols.cfmad_baselines import OWN_PERSPECTIVES, perspectives
-from srdcr_lab.protocols.methods import COUNTERFACTUAL_METHODS
+from srdcr_lab.protocols.counterfactual import OWN_PERSPECTIVES, CounterfactualDesign, Question, perspectives
 from srdcr_lab.records import AnswerType, BadInput, Completion, Decision, Item, Missing, Needs, Option, Request, Role
 from tests.scripted import ScriptedModel, kind_of, question_of, setup_of, stored_setup
 
@@ -45,6 +43,8 @@ SUM = replace(
     answer_type=AnswerType.NUMBER,
     options=(),
 )
+
+OF_ANY_QUESTION = [method for method in METHODS.values() if method.needs is Needs.QUESTION]
 
 Reply = str | Callable[[Request, int], str]
 REPLIES: dict[str, Reply] = {
@@ -130,7 +130,7 @@ def test_prompts_per_sample_of_variants_and_ablations(name: str, of: Item, promp
 
 
 @pytest.mark.parametrize("said", ["Certainly.", "A shed.\nanswer: F", "One of them.\nanswer: A or B"])
-@pytest.mark.parametrize("method", COUNTERFACTUAL_METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", OF_ANY_QUESTION, ids=lambda method: method.name)
 def test_an_unreadable_model_takes_as_many_calls_and_answers_nothing(method: Any, said: str) -> None:
     """So a plan that is made without a model counts the calls of a run. F is the label of no option."""
     babble = dict.fromkeys(REPLIES, said)
@@ -310,8 +310,8 @@ def test_the_stances_are_the_most_frequent_chain_of_thought_answer_and_a_seeded_
 
 def preset(of: Item = BOOKS, model: ScriptedModel | None = None, **design: Any) -> list[str]:
     question = Question(of, setup_of(model or scripted(), None, of), CounterfactualDesign(**design))
-    found = asyncio.run(preset_stances(question))
-    return [option.label for option in found.stances]
+    stances, _ = asyncio.run(preset_stances(question))
+    return [option.label for option in stances]
 
 
 def test_more_stances_are_the_fewer_ones_and_others() -> None:
@@ -482,9 +482,14 @@ def test_settings_out_of_range_are_bad_input(wrong: dict[str, Any]) -> None:
         CounterfactualDesign(**wrong)
 
 
-def test_every_method_is_registered_and_takes_any_question() -> None:
-    assert {method.name for method in COUNTERFACTUAL_METHODS} <= set(METHODS)
-    assert {method.needs for method in COUNTERFACTUAL_METHODS} == {Needs.QUESTION}
+def test_every_counterfactual_method_takes_any_question() -> None:
+    ablations = {"direct_judge", "replace_with_self_reflection", "replace_with_mad"}
+    variants = {
+        "cfmad_swapped",
+        *(f"cfmad_stances_{n}" for n in (3, 4, 5)),
+        *(f"cfmad_rounds_{n}" for n in (2, 3, 4, 5)),
+    }
+    assert {method.name for method in OF_ANY_QUESTION} == {*TABLE_3, *ablations, *variants, "cfmad_when_unsure"}
 
 
 def test_roles_are_played_by_the_models_of_the_cast() -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from srdcr_lab.protocols import METHODS, Outcome, Setup
-from srdcr_lab.protocols.debate_baselines import exemplar_orders
+from srdcr_lab.protocols.baselines import exemplar_orders
 from srdcr_lab.records import CallFailed, Missing, Request
 from tests.scripted import ScriptedModel, exemplars, item, kind_of, question_of, setup_of
 

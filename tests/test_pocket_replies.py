@@ -13,10 +13,9 @@ from srdcr_lab import answers, prompts
 from srdcr_lab.models.local.checkpoint import pocket_folder
 from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.readers import Stand, Thesis, answer_line
-from srdcr_lab.protocols.asking import Question
-from srdcr_lab.protocols.cfmad_baselines import perspectives
-from srdcr_lab.protocols.document_agents import several_values, value_of
-from srdcr_lab.protocols.speaking import first_sentence
+from srdcr_lab.protocols.counterfactual import Question, perspectives
+from srdcr_lab.protocols.documents import several_values, value_of
+from srdcr_lab.protocols.speaking import Argument
 from srdcr_lab.records import AnswerType, Item
 from tests import training_code
 from tests.scripted import ScriptedModel, setup_of
@@ -177,7 +176,9 @@ def test_a_conclusion_from_documents_is_the_one_true_answer(taught: list[Taught]
 def test_an_agent_states_what_its_document_claims(taught: list[Taught]) -> None:
     for one in _of(taught, "document_agent"):
         (place,) = (place for place, text in enumerate(one.about.texts) if f"<document>\n{text}\n" in one.prompt)
-        assert one.same(first_sentence(one.item)(one.reply), one.about.claims[place]), one.reply
+        assert one.same(Argument(one.item, setup_of(ScriptedModel()), 150).read(one.reply), one.about.claims[place]), (
+            one.reply
+        )
 
 
 def test_a_thesis_is_the_documents_claim(taught: list[Taught]) -> None:

@@ -11,7 +11,7 @@ from jinja2 import UndefinedError
 
 from srdcr_lab import prompts
 from srdcr_lab.prompts import readers
-from srdcr_lab.prompts.blocks import TAGS, answer_block, debate_block, defuse, passage_block
+from srdcr_lab.prompts.blocks import FILTERS, TAGS, defuse
 from srdcr_lab.prompts.readers import Thesis
 from srdcr_lab.records import Option, Role, Turn, Verdict
 
@@ -61,7 +61,8 @@ def turn(text: str, role: Role = Role.CRITIC, round_: int = 0) -> Turn:
 
 @given(UNTRUSTED)
 def test_a_block_holds_exactly_its_own_two_tags(text: str) -> None:
-    for tag, block in (("passage", passage_block(text)), ("answer", answer_block(text))):
+    for tag in ("passage", "answer", "document", "reply"):
+        block = FILTERS[f"{tag}_block"](text)
         assert [found[0] for found in OURS.finditer(block)] == [f"<{tag}", f"</{tag}"]
         assert block.startswith(f"<{tag}>\n")
         assert block.endswith(f"\n</{tag}>")
@@ -69,7 +70,7 @@ def test_a_block_holds_exactly_its_own_two_tags(text: str) -> None:
 
 @given(st.lists(st.tuples(UNTRUSTED, st.sampled_from([Role.DEFENDER, Role.CRITIC])), max_size=4))
 def test_a_debate_holds_one_block_a_turn(spoken: list[tuple[str, Role]]) -> None:
-    block = debate_block(turn(text, role, i) for i, (text, role) in enumerate(spoken))
+    block = FILTERS["debate_block"](turn(text, role, i) for i, (text, role) in enumerate(spoken))
     expected = [tag for _, role in spoken for tag in (f"<{role}", f"</{role}")]
     assert [found[0] for found in OURS.finditer(block)] == ["<debate", *expected, "</debate"]
     assert re.findall(r'<(defender|critic) round="(\d)">', block) == [

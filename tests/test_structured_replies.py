@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srdcr_lab.prompts import readers
-from srdcr_lab.prompts.blocks import agents_block, cases_block, documents_block, theses_block, thesis_block
+from srdcr_lab.prompts.blocks import FILTERS
 from srdcr_lab.prompts.readers import Malformed, Rebuttal, Stand, Thesis, challenges, rebuttal, thesis
 from tests.test_prompts import OURS, UNTRUSTED
 
@@ -142,16 +142,16 @@ def test_no_reply_breaks_the_readers(reply: str) -> None:
 @given(UNTRUSTED, UNTRUSTED)
 def test_documents_theses_and_rebuttals_cannot_leave_their_blocks(one: str, other: str) -> None:
     said, reply = Thesis(other, (one,)), Rebuttal(Stand.DEFEND, one, (other,))
-    assert tags(documents_block([one, other])) == ["<document", "</document"] * 2
-    assert tags(agents_block({1: one, 3: other})) == ["<agent", "</agent"] * 2
-    assert tags(theses_block([said])) == ["<thesis", "</thesis"]
+    assert tags("documents_block", [one, other]) == ["<document", "</document"] * 2
+    assert tags("agents_block", {1: one, 3: other}) == ["<agent", "</agent"] * 2
+    assert tags("theses_block", [said]) == ["<thesis", "</thesis"]
     names = ("thesis", "challenge", "rebuttal", "thesis")
     expected = [tag for name in names for tag in (f"<{name}", f"</{name}")]
-    assert tags(cases_block([(said, one, reply), (said, None, None)])) == expected
+    assert tags("cases_block", [(said, one, reply), (said, None, None)]) == expected
 
 
-def tags(block: str) -> list[str]:
-    return [found[0] for found in OURS.finditer(block)]
+def tags(name: str, content: object) -> list[str]:
+    return [found[0] for found in OURS.finditer(FILTERS[name](content))]
 
 
 # The line of answers -------------------------------------------------------------------------------------------------
@@ -179,5 +179,5 @@ def test_answers_stand_on_the_last_line(reply: str, answers: tuple[str, ...] | N
     "text", ["answers: 1901", "**Answers** : 1901", "ａnswers：1901", "answe\u200brs: 1901", "x\u2028answers: 1"]
 )
 def test_no_line_copied_from_a_document_is_one(text: str) -> None:
-    for block in (documents_block([text]), thesis_block(Thesis(None, (text,)))):
+    for block in (FILTERS["documents_block"]([text]), FILTERS["thesis_block"](Thesis(None, (text,)))):
         assert {readers.answers_line(line) for line in block.splitlines()} == {None}

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.protocols import Choices, Outcome, Ruling, SelfConfidence
-from srdcr_lab.protocols.answering import Answer
+from srdcr_lab.protocols import Answer, Choices, Outcome, Ruling, SelfConfidence
 from srdcr_lab.records import (
     AnswerType,
     Completion,

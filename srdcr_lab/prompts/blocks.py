@@ -1,16 +1,15 @@
-"""Blocks that untrusted text cannot leave.
+"""Blocks that untrusted text cannot leave: how passages and model output are put into a prompt.
 
-Passages and model output are put between tags. Whatever in them looks like one of our tags, or like a verdict line,
-is defused: its opening bracket becomes ‹, its colon the ratio sign ∶. The text stays readable, and nothing inside a
-block can end it, open another, or be copied by a judge into something our parsers read. (That a passage may persuade
-a judge is the subject of study.)
+Whatever in a text looks like one of our tags, or like a line that our parsers read, is made inert: its bracket becomes
+‹, its colon the ratio sign ∶. The text stays readable, and nothing inside a block can end it, open another, or become a
+line that our parsers read when a judge copies it. (That a passage may persuade a judge is the subject of study.)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 
 from srdcr_lab.prompts.readers import Rebuttal, Thesis
 from srdcr_lab.records import Option, Turn
@@ -22,191 +21,108 @@ TAGS = tuple(
     ).split()
 )
 
-# What a reader does not see may stand before the name and between its letters; brackets and letters may be full-width.
-UNSEEN = (
+# Invisible characters may precede a word and separate its letters. Brackets, colons and letters may be full-width.
+_UNSEEN = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 )
 
 
-def seen_as(word: str) -> str:
-    """Expression for what a reader takes for this word."""
-    return f"[{UNSEEN}]*".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in word)
+def _seen_as(word: str) -> str:
+    """Expression for everything that a reader takes for this word."""
+    return f"[{_UNSEEN}]*".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in word)
 
 
-_TAG = re.compile(rf"[<＜﹤](?=[\s/／{UNSEEN}]*(?:{'|'.join(map(seen_as, TAGS))})\b)", re.IGNORECASE)
-_VERDICT = re.compile(
-    rf"({seen_as('final')}[\s*_`\-{UNSEEN}]+{seen_as('decision')}[\s*_`\"'{UNSEEN}]*)[:：﹕]", re.IGNORECASE
-)
+_TAG = re.compile(rf"[<＜﹤](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})\b)", re.IGNORECASE)
+_LINES = {
+    "verdict": rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*",
+    "answer": rf"{_seen_as('answer')}[\s*_`\"'“”{_UNSEEN}]*",
+    "answers": rf"{_seen_as('answers')}[\s*_`\"'“”{_UNSEEN}]*",
+}
+_COLONS = {name: re.compile(rf"({label})[:：﹕]", re.IGNORECASE) for name, label in _LINES.items()}
 
 
-@lru_cache(maxsize=10_000)  # a turn is read again in every later round
+@lru_cache(maxsize=10_000)  # every later round shows a turn again
 def defuse(text: str) -> str:
     """Untrusted text with our own tags and verdict lines made inert. Idempotent; other text is unchanged."""
-    return _VERDICT.sub("\\1∶", _TAG.sub("‹", text))
+    return _COLONS["verdict"].sub("\\1∶", _TAG.sub("‹", text))
 
 
-def block(tag: str, text: str, attributes: str = "") -> str:
-    """Untrusted text between our tags; `attributes` are our own words."""
-    shown = defuse(str(text)).strip()  # str: a field that a template names and nobody gave raises UndefinedError here
-    return f"<{tag}{attributes}>\n{shown}\n</{tag}>"
+def block(tag: str, text: object, line: str = "", **attributes: object) -> str:
+    """Untrusted text between our tags; `attributes` are our own words. `line` names a further line to make inert."""
+    text = str(text)  # raises UndefinedError for a field that a template names and that is missing
+    if line:
+        text = _COLONS[line].sub("\\1∶", text)
+    shown = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    return f"<{tag}{shown}>\n{defuse(text).strip()}\n</{tag}>"
 
 
-def passage_block(passage: str) -> str:
-    return block("passage", passage)
+def blocks(tag: str, number: str, line: str, texts: Mapping[int, str] | Iterable[str]) -> str:
+    """A block for each text with its number (from 1 unless the mapping says otherwise) as an attribute."""
+    numbered = texts if isinstance(texts, Mapping) else dict(enumerate(texts, start=1))
+    return "\n".join(block(tag, text, line, **{number: i}) for i, text in numbered.items())
 
 
-def answer_block(answer: str) -> str:
-    return block("answer", answer)
-
-
-def critique_block(critique: str) -> str:
-    return block("critique", critique)
-
-
-def debate_block(turns: Iterable[Turn]) -> str:
-    """The transcript: one block a turn, named after its speaker and numbered by round."""
-    blocks = (block(turn.role.value, turn.text, f' round="{turn.round}"') for turn in turns)
-    return "<debate>\n" + "\n".join(blocks) + "\n</debate>"
-
-
-# -- blocks of a debate between documents: the documents by number, what was drawn from each
-
-_ANSWERS = re.compile(rf"({seen_as('answers')}[\s*_`\"'“”{UNSEEN}]*)[:：﹕]", re.IGNORECASE)
-
-
-def document_block(text: str) -> str:
-    """One document, for a speaker who sees no other."""
-    return _evidence("document", text)
-
-
-def documents_block(texts: Sequence[str]) -> str:
-    """Every document, numbered from 1."""
-    return "\n".join(_evidence("document", text, f' id="{i}"') for i, text in enumerate(texts, start=1))
-
-
-def agents_block(replies: Mapping[int, str]) -> str:
-    """What agents said last, by the number of their document."""
-    return "\n".join(_evidence("agent", text, f' document="{i}"') for i, text in replies.items())
-
-
-def thesis_block(thesis: Thesis) -> str:
-    return _evidence("thesis", _held(thesis))
-
-
-def theses_block(theses: Sequence[Thesis]) -> str:
-    """Every thesis, by the number of its document."""
-    return "\n".join(_numbered("thesis", i, _held(thesis)) for i, thesis in enumerate(theses, start=1))
-
-
-def challenge_block(challenge: str) -> str:
-    return _evidence("challenge", challenge)
-
-
-def cases_block(cases: Iterable[tuple[Thesis, str | None, Rebuttal | None]]) -> str:
-    """For each document its thesis and, where it was challenged, challenge and rebuttal with its state."""
-    blocks = []
-    for i, (thesis, challenge, rebuttal) in enumerate(cases, start=1):
-        blocks.append(_numbered("thesis", i, _held(thesis)))
-        if challenge is not None:
-            blocks.append(_numbered("challenge", i, challenge))
-        if rebuttal is not None:
-            attributes = f' document="{i}" state="{rebuttal.state}"'
-            blocks.append(_evidence("rebuttal", _held(rebuttal), attributes))
-    return "\n".join(blocks)
-
-
-def _held(said: Thesis | Rebuttal) -> str:
-    answer = "No answer." if said.answer is None else f"It is {said.answer}."
-    return "\n".join([answer, *(f"- {step}" for step in said.chain_of_thought)])
-
-
-def _numbered(tag: str, number: int, text: str) -> str:
-    return _evidence(tag, text, f' document="{number}"')
-
-
-def _evidence(tag: str, text: str, attributes: str = "") -> str:
-    return block(tag, _ANSWERS.sub("\\1∶", str(text)), attributes)
-
-
-FILTERS = {
-    "document_block": document_block,
-    "documents_block": documents_block,
-    "agents_block": agents_block,
-    "thesis_block": thesis_block,
-    "theses_block": theses_block,
-    "challenge_block": challenge_block,
-    "cases_block": cases_block,
-}
-
-
-# -- blocks of questions with options: the options, what agents replied, the debate of each stance
-
-_ANSWER = re.compile(rf"({seen_as('answer')}[\s*_`\"'“”{UNSEEN}]*)[:：﹕]", re.IGNORECASE)
-
-
-def evidence_block(passage: str) -> str:
-    return _inert("passage", passage)
-
-
-def options_block(options: Sequence[Option]) -> str:
-    """One option a line: "B. a library"; a label that says it all stands alone."""
-    return _inert("options", "\n".join(map(named, options)))
+def debate(turns: Iterable[Turn], line: str = "") -> str:
+    """The transcript: a block for each turn, with its role as the tag and its round as an attribute."""
+    spoken = [block(turn.role.value, turn.text, line, round=turn.round) for turn in turns]
+    return "\n".join(["<debate>", *spoken, "</debate>"])
 
 
 def named(option: Option) -> str:
-    """How an option is written in a prompt."""
+    """An option on one line: ``B. a library``, or the label alone where the text is the label."""
     text = " ".join(option.text.split())
     return option.label if text == option.label else f"{option.label}. {text}"
 
 
-def stance_block(option: Option) -> str:
-    """The answer that a speaker is given."""
-    return _inert("stance", named(option))
+def _stance(option: Option) -> str:
+    return block("stance", named(option), "answer")
 
 
-def reply_block(text: str) -> str:
-    return _inert("reply", text)
+def _stances(cases: Iterable[tuple[Option, Sequence[Turn]]]) -> str:
+    """For each stance its answer and its debate."""
+    return "\n".join(f"{_stance(option)}\n{debate(turns, 'answer')}" for option, turns in cases)
 
 
-def replies_block(texts: Iterable[str]) -> str:
-    """What several agents replied, numbered from 1."""
-    return "\n".join(_inert("reply", text, f' agent="{i}"') for i, text in enumerate(texts, start=1))
+def _held(view: Thesis | Rebuttal) -> str:
+    """What a proponent holds: its answer and its steps."""
+    answer = "No answer." if view.answer is None else f"It is {view.answer}."
+    return "\n".join([answer, *(f"- {step}" for step in view.chain_of_thought)])
 
 
-def feedback_block(text: str) -> str:
-    return _inert("feedback", text)
+def _cases(cases: Iterable[tuple[Thesis, str | None, Rebuttal | None]]) -> str:
+    """For each document its thesis and, where it was challenged, challenge and rebuttal with its state."""
+    shown = []
+    for i, (thesis, challenge, rebuttal) in enumerate(cases, start=1):
+        shown.append(block("thesis", _held(thesis), "answers", document=i))
+        if challenge is not None:
+            shown.append(block("challenge", challenge, "answers", document=i))
+        if rebuttal is not None:
+            shown.append(block("rebuttal", _held(rebuttal), "answers", document=i, state=rebuttal.state))
+    return "\n".join(shown)
 
 
-def instruction_block(text: str) -> str:
-    return _inert("instruction", text)
-
-
-def stance_debate_block(turns: Iterable[Turn]) -> str:
-    """What was said about one answer, in order."""
-    return "<debate>\n" + "\n".join(map(_said, turns)) + "\n</debate>"
-
-
-def stances_block(cases: Iterable[tuple[Option, Sequence[Turn]]]) -> str:
-    """For each stance its answer and all that was said about it."""
-    return "\n".join(f"{stance_block(option)}\n{stance_debate_block(turns)}" for option, turns in cases)
-
-
-def _said(turn: Turn) -> str:
-    return _inert(turn.role.value, turn.text, f' round="{turn.round}"')
-
-
-def _inert(tag: str, text: str, attributes: str = "") -> str:
-    return block(tag, _ANSWER.sub("\\1∶", str(text)), attributes)
-
-
-OPTION_FILTERS = {
-    "evidence_block": evidence_block,
-    "options_block": options_block,
-    "stance_block": stance_block,
-    "reply_block": reply_block,
-    "replies_block": replies_block,
-    "feedback_block": feedback_block,
-    "instruction_block": instruction_block,
-    "stance_debate_block": stance_debate_block,
-    "stances_block": stances_block,
+# The filters of the templates. Each kind of reader is asked to end with another line, which its blocks make inert.
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "passage_block": partial(block, "passage"),
+    "answer_block": partial(block, "answer"),
+    "critique_block": partial(block, "critique"),
+    "debate_block": debate,
+    # several documents
+    "document_block": partial(block, "document", line="answers"),
+    "documents_block": partial(blocks, "document", "id", "answers"),
+    "agents_block": partial(blocks, "agent", "document", "answers"),
+    "thesis_block": lambda thesis: block("thesis", _held(thesis), "answers"),
+    "theses_block": lambda theses: blocks("thesis", "document", "answers", map(_held, theses)),
+    "challenge_block": partial(block, "challenge", line="answers"),
+    "cases_block": _cases,
+    # questions with options
+    "evidence_block": partial(block, "passage", line="answer"),
+    "options_block": lambda options: block("options", "\n".join(map(named, options)), "answer"),
+    "stance_block": _stance,
+    "reply_block": partial(block, "reply", line="answer"),
+    "replies_block": partial(blocks, "reply", "agent", "answer"),
+    "feedback_block": partial(block, "feedback", line="answer"),
+    "instruction_block": partial(block, "instruction", line="answer"),
+    "stance_debate_block": partial(debate, line="answer"),
+    "stances_block": _stances,
 }

@@ -1,66 +1,85 @@
-"""Strict readers of replies. What cannot be read is UNPARSED or None; the raw text stays with the turn."""
+"""Strict readers of replies: the line a reply was asked to end or to begin with, and replies that are one JSON object.
+
+What cannot be read is UNPARSED, None, or for a JSON object a `Malformed` that says why; the raw text stays with the
+turn. Which value the text of an answer stands for is not decided here (`srdcr_lab.answers`).
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from srdcr_lab.records import Verdict
 
-# Emphasis and quotation marks around the line or its parts are decoration: **Final decision:** REASONABLE.
-_VERDICT_LINE = re.compile(
+# Emphasis and quotation marks around a line or its parts are decoration: **Final decision:** REASONABLE.
+_VERDICT = re.compile(
     r"[\s*_#`\"'“]*final decision[\s*_`]*:[\s*_`\"'“]*(REASONABLE|UNREASONABLE)[\s.*_`\"'”]*", re.IGNORECASE | re.ASCII
 )
-_CONFIDENCE_LINE = re.compile(r"[\s*_]*confidence[\s*_]*:[\s*_]*(\d{1,3})\s*%?[\s.*_]*", re.IGNORECASE | re.ASCII)
+_CONFIDENCE = re.compile(r"[\s*_]*confidence[\s*_]*:[\s*_]*(\d{1,3})\s*%?[\s.*_]*", re.IGNORECASE | re.ASCII)
+_ANSWER = re.compile(r"[\s>*_#`\"'“-]*(?:final )?answer[\s*_`]*:[\s*_`]*(\S.*?)[\s*_`\"'”]*", re.IGNORECASE)
 _FINAL_ANSWER = re.compile(r"[\s*_#>`\"'“]*final answer[\s*_`]*:[\s*_`]*(\S.*)", re.IGNORECASE | re.ASCII)
-_ANSWERS_LINE = re.compile(r"[\s*_#`\"'“]*answers[\s*_`]*:([^\n]*)", re.IGNORECASE | re.ASCII)
+_ANSWERS = re.compile(r"[\s*_#`\"'“]*answers[\s*_`]*:(.*)", re.IGNORECASE | re.ASCII)
+
+
+def _on_last_line(pattern: re.Pattern[str], reply: str, limit: int | None = None) -> str | None:
+    """What the pattern captures of the last non-empty line (up to the limit), where it matches the whole of it."""
+    last = next((line for line in reversed(reply.splitlines()) if line.strip()), "")
+    match = pattern.fullmatch(last[:limit])
+    return match[1] if match else None
+
+
+def verdict(reply: str) -> Verdict:
+    """The ruling on the last non-empty line, which must be nothing but the ruling; otherwise UNPARSED."""
+    ruling = _on_last_line(_VERDICT, reply)
+    return Verdict(ruling.upper()) if ruling else Verdict.UNPARSED
+
+
+def confidence(reply: str) -> float | None:
+    """A stated percentage as a number in [0, 1]; None where the reply is not that one line."""
+    match = _CONFIDENCE.fullmatch(reply)
+    return int(match[1]) / 100 if match and int(match[1]) <= 100 else None
+
+
+def answer_line(reply: str) -> str | None:
+    """What follows ``answer:`` on the last non-empty line; None where that line does not begin so.
+
+    >>> answer_line("It is a place for books.\\n**Answer:** B")
+    'B'
+    """
+    return _on_last_line(_ANSWER, reply, limit=1000)  # the time of this pattern grows with the square
+
+
+def final_answer(reply: str) -> str | None:
+    """The same for ``Final answer:``, where a line ``answer:`` is not what was asked for."""
+    line = _on_last_line(_FINAL_ANSWER, reply)
+    return line if line is None else line.strip()
+
+
+def answers_line(reply: str) -> tuple[str, ...] | None:
+    """The answers on the last non-empty line, ``answers: A | B``; empty for ``none``, None without such a line."""
+    line = _on_last_line(_ANSWERS, reply)
+    if line is None:
+        return None
+    answers = [answer.strip(" \t*_`\"'“”") for answer in line.split("|")]
+    if [answer.rstrip(".").lower() for answer in answers] == ["none"]:
+        return ()
+    return tuple(filter(None, answers)) or None
+
+
 _STOP = re.compile(r"\n|\.(?=\s|\Z)")
 _SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[A-Z]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|No|c|ca|approx)\Z")
 _SENTENCE = re.compile(r"\.\s+(?:I|I['’]m|The|This|That|It|My|We|As|A|An|While|You|According|There)\s")
 
 
-def verdict(reply: str) -> Verdict:
-    """The ruling on the reply's last non-empty line, which must be nothing but the ruling; else UNPARSED."""
-    lines = [line for line in reply.splitlines() if line.strip()]
-    found = _VERDICT_LINE.fullmatch(lines[-1]) if lines else None
-    return Verdict(found[1].upper()) if found else Verdict.UNPARSED
-
-
-def confidence(reply: str) -> float | None:
-    """A stated percentage as a number in [0, 1]; None where the one line asked for is not there."""
-    found = _CONFIDENCE_LINE.fullmatch(reply)
-    value = int(found[1]) if found else 101
-    return value / 100 if value <= 100 else None
-
-
-def final_answer(reply: str) -> str | None:
-    """What follows "Final answer:" on the reply's last non-empty line; None where that line does not begin so."""
-    lines = [line for line in reply.splitlines() if line.strip()]
-    found = _FINAL_ANSWER.fullmatch(lines[-1]) if lines else None
-    return found[1].strip() if found else None
-
-
-def answers_line(reply: str) -> tuple[str, ...] | None:
-    """The answers on the last non-empty line, ``answers: A | B``; empty for "none", None without such a line."""
-    lines = [line for line in reply.splitlines() if line.strip()]
-    found = _ANSWERS_LINE.fullmatch(lines[-1]) if lines else None
-    if found is None:
-        return None
-    given = [each.strip(" \t*_`\"'“”") for each in found[1].split("|")]
-    if [each.rstrip(".").lower() for each in given] == ["none"]:
-        return ()
-    return tuple(each for each in given if each) or None
-
-
 def opening_statement(reply: str) -> str:
-    """What stands before the first full stop or line break: where a debater was asked to put its answer.
+    """What precedes the first full stop or line break: where a debater was asked to put its answer.
 
-    A stop after an initial or an abbreviation ("J. R. R. Tolkien", "St. Louis") ends nothing, unless a sentence begins
-    after it ("Malcolm X. I am certain").
+    A full stop after an initial or an abbreviation ("J. R. R. Tolkien", "St. Louis") ends nothing, unless a sentence
+    begins after it ("Malcolm X. I am certain").
     """
     text = reply.strip()
     for stop in _STOP.finditer(text):
@@ -70,37 +89,21 @@ def opening_statement(reply: str) -> str:
     return text
 
 
-# -- the line a reply was asked to end with: ``answer: `` and the answer
-
-_ANSWER_LINE = re.compile(r"[\s>*_#`\"'“-]*(?:final )?answer[\s*_`]*:[\s*_`]*(\S.*?)[\s*_`\"'”]*", re.IGNORECASE)
-
-
-def answer_line(reply: str) -> str | None:
-    """What stands after "answer:" on the last non-empty line; None where that line says nothing of the kind.
-
-    >>> answer_line("It is a place for books.\\n**Answer:** B")
-    'B'
-    """
-    lines = [line for line in reply.splitlines() if line.strip()]
-    found = _ANSWER_LINE.fullmatch(lines[-1][:1000]) if lines else None
-    return found[1] if found else None
-
-
 def dashed_lines(reply: str) -> list[str]:
     """The texts of the lines that begin with a dash, in order."""
-    stripped = (line.strip() for line in reply.splitlines())
-    return [text for line in stripped if line.startswith(("- ", "– ", "* ")) and (text := line[2:].strip())]
+    lines = map(str.strip, reply.splitlines())
+    return [text for line in lines if line.startswith(("- ", "– ", "* ")) and (text := line[2:].strip())]
 
 
-# -- strict readers of replies that are one JSON object: theses, challenges, rebuttals (dialectical debate)
+# -- replies that are one JSON object: the theses, challenges and rebuttals of a dialectical debate
 
 _FENCE = re.compile(r"\s*```(?:json)?[^\S\n]*\n(.*)\n[^\S\n]*```\s*", re.DOTALL)
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_STEPS = 20
 
 
 class Malformed(ValueError):
-    """A reply that is not the object asked for; the text says why and quotes nothing of it."""
+    """A reply that is not the object that was asked for. The text says why and quotes nothing of the reply."""
 
 
 class Stand(StrEnum):
@@ -113,7 +116,7 @@ class Stand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thesis:
-    """What a proponent holds and how it came to it; `answer` is None where its document gives none."""
+    """A proponent's answer and the steps to it; `answer` is None where its document gives none."""
 
     answer: str | None
     chain_of_thought: tuple[str, ...]
@@ -129,86 +132,76 @@ class Rebuttal:
 
 
 def thesis(reply: str) -> Thesis:
-    """The thesis that a reply is.
+    """The thesis in a reply that is exactly ``{"answer": text or null, "chain_of_thought": [text, …]}``.
 
-    Raises
-    ------
-    Malformed
-        If it is not exactly ``{"answer": text or null, "chain_of_thought": [text, …]}``.
+    Raises `Malformed` for any other reply.
     """
-    found = _object(reply, ("answer", "chain_of_thought"))
-    return Thesis(_answer(found), _steps(found))
+    fields = _object(reply, "answer", "chain_of_thought")
+    return Thesis(_answer(fields), _steps(fields))
 
 
 def rebuttal(reply: str, held: Thesis) -> Rebuttal:
-    """The rebuttal that a reply is, by the proponent who held `held`.
+    """The rebuttal in a reply that is a thesis with a ``"state"``, by the proponent of the thesis `held`.
 
-    Raises
-    ------
-    Malformed
-        If it is not the object asked for, or if its answer contradicts its state: a defence without the answer, a
-        revision or a concession that keeps it.
+    Raises `Malformed` for any other reply, and where the answer contradicts the state: a defence without the answer of
+    the thesis, a revision or concession with it.
     """
-    found = _object(reply, ("state", "answer", "chain_of_thought"))
-    if found["state"] not in list(Stand):
+    fields = _object(reply, "state", "answer", "chain_of_thought")
+    if fields["state"] not in list(Stand):
         raise Malformed(f'"state" is none of {", ".join(Stand)}')
-    state, answer = Stand(found["state"]), _answer(found)
-    kept = _plain(answer) == _plain(held.answer)
+    state, answer = Stand(fields["state"]), _answer(fields)
+    kept = _letters(answer) == _letters(held.answer)
     if state is Stand.DEFEND and not kept:
         raise Malformed('"state" is "defend", but "answer" is not the answer of the thesis')
     if state is not Stand.DEFEND and kept and answer is not None:
         raise Malformed(f'"state" is "{state}", but "answer" is still the answer of the thesis')
     if state is Stand.REVISE and answer is None:
         raise Malformed('"state" is "revise", but "answer" is null')
-    return Rebuttal(state, answer, _steps(found))
+    return Rebuttal(state, answer, _steps(fields))
 
 
 def challenges(reply: str, n_documents: int) -> Mapping[int, str]:
-    """Document number (from 1) → the challenge to its proponent, by number; empty where nobody is faulted.
+    """Challenges by the number of their document, from 1 and ascending; empty where nobody is challenged.
 
-    Raises
-    ------
-    Malformed
-        If the reply is not ``{"challenges": [{"document": number, "challenge": text}, …]}``, names a document that does
-        not exist, or one twice.
+    Raises `Malformed` for a reply that is not ``{"challenges": [{"document": number, "challenge": text}, …]}``, or that
+    names a document that does not exist, or one twice.
     """
-    entries = _object(reply, ("challenges",))["challenges"]
+    entries = _object(reply, "challenges")["challenges"]
     if not isinstance(entries, list):
         raise Malformed('"challenges" is not a list')
-    found: dict[int, str] = {}
+    by_document: dict[int, str] = {}
     for entry in entries:
         if not isinstance(entry, dict) or sorted(entry) != ["challenge", "document"]:
             raise Malformed('an entry of "challenges" is not an object with exactly "document" and "challenge"')
-        number, text = entry["document"], entry["challenge"]
+        number = entry["document"]
         if type(number) is not int or not 1 <= number <= n_documents:
             raise Malformed(f'"document" is not the number of a document, 1 to {n_documents}')
-        if number in found:
+        if number in by_document:
             raise Malformed(f"document {number} is challenged twice")
-        if not isinstance(text, str) or not text.strip():
-            raise Malformed('a "challenge" is not a text')
-        found[number] = text.strip()
-    return dict(sorted(found.items()))
+        by_document[number] = _text(entry["challenge"], 'a "challenge" is not a text')
+    return dict(sorted(by_document.items()))
 
 
-def _object(reply: str, keys: Sequence[str]) -> dict[str, Any]:
+def _object(reply: str, *keys: str) -> dict[str, Any]:
+    """The JSON object that a reply is, with or without a code fence around it."""
     fenced = _FENCE.fullmatch(reply)
     try:
-        found = json.loads(fenced[1] if fenced else reply, object_pairs_hook=_distinct, parse_constant=_no_constant)
+        content = json.loads(fenced[1] if fenced else reply, object_pairs_hook=_distinct, parse_constant=_no_constant)
     except Malformed:
         raise
     except (ValueError, RecursionError):
-        raise Malformed("it is not one JSON object") from None
-    if not isinstance(found, dict):
+        content = None
+    if not isinstance(content, dict):
         raise Malformed("it is not one JSON object")
-    if sorted(found) != sorted(keys):
+    if sorted(content) != sorted(keys):
         raise Malformed("its keys are not exactly " + ", ".join(f'"{key}"' for key in keys))
-    if _HALF_CHARACTER.search(json.dumps(found, ensure_ascii=False)):
+    if _SURROGATE.search(json.dumps(content, ensure_ascii=False)):
         raise Malformed("it holds half of a character")
-    return found
+    return content
 
 
-def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) < len(pairs):
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
         raise Malformed("a key stands in it twice")
     return dict(pairs)
 
@@ -217,24 +210,23 @@ def _no_constant(name: str) -> None:
     raise Malformed("it holds a number that JSON does not have")
 
 
-def _answer(found: Mapping[str, Any]) -> str | None:
-    answer = found["answer"]
-    if answer is None:
-        return None
-    if not isinstance(answer, str) or not answer.strip():
-        raise Malformed('"answer" is neither a text nor null')
-    return answer.strip()
+def _text(value: object, fault: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise Malformed(fault)
+    return value.strip()
 
 
-def _steps(found: Mapping[str, Any]) -> tuple[str, ...]:
-    steps = found["chain_of_thought"]
+def _answer(fields: Mapping[str, Any]) -> str | None:
+    answer = fields["answer"]
+    return None if answer is None else _text(answer, '"answer" is neither a text nor null')
+
+
+def _steps(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    steps = fields["chain_of_thought"]
     if not isinstance(steps, list) or not 0 < len(steps) <= _MOST_STEPS:
         raise Malformed(f'"chain_of_thought" is not a list of 1 to {_MOST_STEPS} steps')
-    if not all(isinstance(step, str) and step.strip() for step in steps):
-        raise Malformed('a step of "chain_of_thought" is not a text')
-    return tuple(step.strip() for step in steps)
+    return tuple(_text(step, 'a step of "chain_of_thought" is not a text') for step in steps)
 
 
-def _plain(answer: str | None) -> str | None:
-    """For comparing an answer with itself repeated: letters and digits, whatever their case."""
+def _letters(answer: str | None) -> str | None:
     return None if answer is None else "".join(filter(str.isalnum, answer.casefold()))

@@ -1,4 +1,4 @@
-"""From a template file and what a role may see to the messages of a request."""
+"""From a template file and what a role sees to the messages of a request."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ from importlib import resources
 
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 
-from srdcr_lab.prompts.blocks import (
-    FILTERS,
-    OPTION_FILTERS,
-    answer_block,
-    critique_block,
-    debate_block,
-    defuse,
-    passage_block,
-)
+from srdcr_lab.prompts.blocks import FILTERS, defuse
 from srdcr_lab.records import Message
 
 _FOLDER = resources.files("srdcr_lab.prompts") / "templates"
@@ -25,31 +17,21 @@ _FOLDER = resources.files("srdcr_lab.prompts") / "templates"
 
 @cache
 def sources() -> Mapping[str, str]:
-    """Template name → its text, as shipped."""
-    return {
-        file.name.removesuffix(".j2"): file.read_text("utf-8")
-        for file in _FOLDER.iterdir()
-        if file.name.endswith(".j2")
-    }
+    """Template name → its text."""
+    files = (file for file in _FOLDER.iterdir() if file.name.endswith(".j2"))
+    return {file.name.removesuffix(".j2"): file.read_text("utf-8") for file in files}
 
 
 @cache
 def hashes() -> Mapping[str, str]:
-    """Template name → SHA-256 of its text: what `run.json` and the pocket model's manifest record."""
+    """Template name → SHA-256 of its text, as in `run.json` and the pocket model's manifest."""
     return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sorted(sources().items())}
 
 
 @cache
 def _template(name: str) -> Template:
     environment = Environment(loader=DictLoader(dict(sources())), undefined=StrictUndefined, autoescape=False)  # noqa: S701 (prompts, not HTML)
-    environment.filters |= {
-        "passage_block": passage_block,
-        "debate_block": debate_block,
-        "answer_block": answer_block,
-        "critique_block": critique_block,
-        **FILTERS,
-        **OPTION_FILTERS,
-    }
+    environment.filters.update(FILTERS)
     return environment.get_template(name)
 
 
@@ -61,7 +43,7 @@ def _part(name: str, part: str, fields: Mapping[str, object]) -> str:
 
 
 def system_text(name: str) -> str:
-    """The instructions of a template. They take no fields: every request of a role starts with the same text."""
+    """The instructions of a template. They have no fields, so every request of a role starts with the same text."""
     return _part(name, "system", {})
 
 
@@ -74,7 +56,7 @@ def render(
     ----------
     name : template, such as ``"critic"``.
     shots : (fields, reply) of each worked example.
-    fields : what the template names; a missing one raises `jinja2.UndefinedError`.
+    fields : what the template names and more; one that is missing raises `jinja2.UndefinedError`.
     """
     messages = [Message("system", system_text(name))]
     for shot, reply in shots:

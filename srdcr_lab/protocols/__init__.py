@@ -1,13 +1,13 @@
-"""The algorithms of the paper as coroutines, one idea a module.
+"""The algorithms of the paper as coroutines.
 
-Read `sr_dcr` and `debate` first: they are section 3. Then `decision` (the rule), `answering`, `confidence`; `choices`
-and `design` for every field in which studies and debates differ. The methods it is compared with are one module each:
-`few_shot`, `self_ask`, `rci`, `judge_debate`, `naive_debate`, `one_signal`, `token_probability`; `methods` lists them.
+Read `sr_dcr` and `debate` first: they are section 3. `speaking` is how every protocol asks, `answering` how a model
+answers and how far it believes its answer, `choices` every field in which studies and debates differ. `methods` lists
+all methods; those beside SR-DCR are in `baselines`, `documents`, `dialectical`, `counterfactual` and `cfmad`.
 """
 
 from srdcr_lab.measures.rule import Ruling, decide, majority_verdict, stabilised_verdict
 from srdcr_lab.protocols.answering import (
-    Answer,
+    Outcome,
     SelfConfidence,
     consistency_draws,
     context_answer,
@@ -15,11 +15,11 @@ from srdcr_lab.protocols.answering import (
     prior_answer,
     self_confidence,
 )
+from srdcr_lab.protocols.baselines import Belief
 from srdcr_lab.protocols.choices import DESIGNS, PRESETS, Choices, DebateDesign, choices, factorial
 from srdcr_lab.protocols.debate import hold_debate
-from srdcr_lab.protocols.method import Belief, Method, Outcome
-from srdcr_lab.protocols.methods import METHODS, methods
-from srdcr_lab.protocols.setup import Cast, Setup
+from srdcr_lab.protocols.methods import METHODS, Method, methods
+from srdcr_lab.protocols.speaking import Answer, Cast, Setup
 from srdcr_lab.protocols.sr_dcr import sr_dcr
 
 __all__ = [

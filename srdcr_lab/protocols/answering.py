@@ -1,68 +1,75 @@
-"""How a model answers: from memory, from the passage, once greedily or many times at random [2.2, 2.3, 4.1, C.1]."""
+"""How a model answers, how far it believes its prior answer, and the outcome of a method [2.2, 2.3, 3.2, 4.1, C.1]."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from srdcr_lab import answers, prompts
+from srdcr_lab import answers
 from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
+from srdcr_lab.measures.rule import Ruling
 from srdcr_lab.prompts import readers
+from srdcr_lab.prompts.blocks import named
 from srdcr_lab.protocols.choices import Match
-from srdcr_lab.protocols.setup import Setup
-from srdcr_lab.records import GREEDY, Completion, ConfidenceKind, Exemplar, Item, Message, Request
+from srdcr_lab.protocols.speaking import Answer, Conversation, Setup, Shots, no_answer
+from srdcr_lab.records import GREEDY, ConfidenceKind, Debate, Decision, Exemplar, Item, Missing, Role, Turn, Verdict
 
 # Streams: confidence must not be made of the category's own draws.
 KNOWLEDGE, SELF_CONSISTENCY = "knowledge", "self_consistency"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A reply and the answer read from it; `value` is None where none could be read.
-
-    `said` is the part of the reply in which the answer stands, where that is not all of it.
-    """
-
-    value: str | None
-    completion: Completion
-    stream: str = GREEDY
-    said: str | None = None
-
-    @property
-    def text(self) -> str:
-        return self.completion.text if self.said is None else self.said
-
-
 async def prior_answer(item: Item, setup: Setup) -> Answer:
-    """Greedy zero-context answer to q with fixed exemplars, and the log-probabilities of its tokens [2.3]."""
-    (answer,) = await _answers(item, setup, _from_memory(item, setup.fixed_exemplars(item)), logprobs=True)
+    """Greedy zero-context answer to q with fixed exemplars, and the log-probabilities of its tokens [2.3].
+
+    A question with options is asked for a label, without exemplars, and with its passage as evidence (ours).
+    """
+    (answer,) = await _remembered(item, setup)
     return answer
 
 
 async def context_answer(item: Item, setup: Setup) -> Answer:
     """Greedy answer to (q, c) with seeded random in-domain exemplars: the few-shot baseline [4.1]."""
-    messages = with_passage(item, setup.random_exemplars(item))
-    (answer,) = await _answers(item, setup, messages, logprobs=True)
-    return answer
-
-
-async def zero_shot_answer(item: Item, setup: Setup) -> Answer:
-    """Greedy answer to (q, c) without exemplars."""
-    (answer,) = await _answers(item, setup, with_passage(item))
+    shots = worked(setup.random_exemplars(item))
+    (answer,) = await _answers(item, setup, "answer_with_passage", logprobs=True, shots=shots)
     return answer
 
 
 async def knowledge_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
-    """The N zero-context draws that sampled accuracy is made of [2.2]."""
-    messages = _from_memory(item, setup.random_exemplars(item))
-    return await _answers(item, setup, messages, stream=KNOWLEDGE, n=setup.choices.knowledge_draws, logprobs=True)
+    """The N zero-context draws for the sampled accuracy [2.2]."""
+    shots, n = worked(setup.random_exemplars(item)), setup.choices.knowledge_draws
+    return await _answers(item, setup, "answer_from_memory", KNOWLEDGE, n, logprobs=True, shots=shots)
 
 
 async def consistency_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
-    """Draws of the prior answer's own prompt, from another stream than the knowledge draws [C.1]."""
-    messages = _from_memory(item, setup.fixed_exemplars(item))
-    return await _answers(item, setup, messages, stream=SELF_CONSISTENCY, n=setup.choices.consistency_draws)
+    """Draws of the prior answer's prompt, from another stream than the knowledge draws [C.1]."""
+    return await _remembered(item, setup, SELF_CONSISTENCY, setup.choices.consistency_draws)
+
+
+async def _remembered(item: Item, setup: Setup, stream: str = GREEDY, n: int = 1) -> tuple[Answer, ...]:
+    greedy = stream == GREEDY
+    if item.options:
+        return await _answers(item, setup, "option_answer", stream, n, logprobs=greedy, options=item.options)
+    shots = worked(setup.fixed_exemplars(item))
+    return await _answers(item, setup, "answer_from_memory", stream, n, logprobs=greedy, shots=shots)
+
+
+async def _answers(
+    item: Item, setup: Setup, template: str, stream: str = GREEDY, n: int = 1, **how: Any
+) -> tuple[Answer, ...]:
+    """The greedy answer, or n draws of a stream."""
+    if n == 0:
+        return ()
+    talk = Conversation(item, setup, setup.choices.answer_tokens)
+    temperature = 0.0 if stream == GREEDY else setup.choices.sampling_temperature
+    turns = await talk.draw(Role.AGENT, template, draws=n, temperature=temperature, stream=stream, **how)
+    return tuple(talk.answer(turn, stream) for turn in turns)
+
+
+def worked(exemplars: Sequence[Exemplar], ending: str = "") -> Shots:
+    """Exemplars as earlier exchanges; `ending` follows each answer."""
+    return [({"question": each.question, "passage": each.context}, each.answer + ending) for each in exemplars]
 
 
 def same_answer(value: str | None, other: str | None, item: Item) -> bool:
@@ -77,64 +84,59 @@ def same_answer(value: str | None, other: str | None, item: Item) -> bool:
     return bool(item.aliases) and _is_gold(value, item) and _is_gold(other, item)
 
 
+def by_answer(turns: Sequence[Turn], item: Item) -> list[list[Turn]]:
+    """Turns by the answer that they state, in the order of its first mention; turns that state none are left out."""
+    groups: list[list[Turn]] = []
+    for turn in turns:
+        value = turn.stated_answer
+        group = next((group for group in groups if same_answer(value, group[0].stated_answer, item)), None)
+        if group is not None:
+            group.append(turn)
+        elif value is not None:
+            groups.append([turn])
+    return groups
+
+
 def _is_gold(value: str | None, item: Item) -> bool:
     return value is not None and answers.equal(value, item.gold_answer, item.answer_type, item.unit, item.aliases)
 
 
 def is_correct(answer: Answer, item: Item, match: Match = Match.EXACT) -> bool:
-    """Whether an answer is the gold answer (or an alias), by the chosen match; an unread one is not."""
-    if match is Match.ANYWHERE and not item.options:  # a label stands in many words
+    """Whether an answer is the gold answer or an alias, by the chosen match; an unread answer is not."""
+    if match is Match.ANYWHERE and not item.options:  # a label is part of many words
         return answers.contains_anywhere(answer.text, item.gold_answer, item.answer_type, item.unit, item.aliases)
     return _is_gold(answer.value, item)
 
 
-def with_passage(item: Item, exemplars: Sequence[Exemplar] = ()) -> tuple[Message, ...]:
-    """The prompt of an answer to question and passage."""
-    shots = [({"question": e.question, "passage": e.context}, e.answer) for e in exemplars]
-    return prompts.render("answer_with_passage", shots=shots, question=item.question, passage=item.context)
-
-
-def _from_memory(item: Item, exemplars: Sequence[Exemplar]) -> tuple[Message, ...]:
-    shots = [({"question": e.question}, e.answer) for e in exemplars]
-    return prompts.render("answer_from_memory", shots=shots, question=item.question)
-
-
-async def _answers(
-    item: Item, setup: Setup, messages: tuple[Message, ...], *, stream: str = GREEDY, n: int = 1, logprobs: bool = False
-) -> tuple[Answer, ...]:
-    if n == 0:
-        return ()
-    request = Request(
-        messages=messages,
-        max_tokens=setup.choices.answer_tokens,
-        temperature=0.0 if stream == GREEDY else setup.choices.sampling_temperature,
-        logprobs=logprobs,
-        seed=setup.seed,
-        stream=stream,
-        draws=tuple(range(n)),
-    )
-    completions = await setup.cast.answerer.complete(request)
-    return tuple(Answer(read(c.text, item, setup.choices.match), c, stream) for c in completions)
-
-
-def read(text: str, item: Item, match: Match) -> str | None:
-    """The answer in a reply; by the loose match a reply that holds no single answer stands for itself."""
-    value = answers.extract(text, item.answer_type, item.unit)
-    return value if value is not None or match is Match.EXACT else text.strip() or None
-
-
-# -- self-confidence in the prior answer, by five definitions [2.3, 3.2
-
-Redraw = Callable[[], Awaitable[tuple[Answer, ...]]]
-
-
 @dataclass(frozen=True, slots=True)
 class SelfConfidence:
-    """Belief in the prior answer, in [0, 1]; NaN where it could not be had. `draws` are those it was estimated from."""
+    """Belief in the prior answer, in [0, 1], NaN where it has none; and the draws that it was estimated from."""
 
     value: float
     kind: ConfidenceKind
     draws: tuple[Answer, ...] = ()
+
+
+async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:
+    """Confidence in the prior answer by the chosen kind [2.3, 3.2].
+
+    ``auto`` is `mean_logprob` where the reply came with log-probabilities, otherwise `self_consistency`. The value is
+    NaN, and so never above τ, for a prior answer that could not be read (nothing more is asked then), for a kind that
+    needs log-probabilities without them, and for a stated confidence that cannot be read.
+    """
+    kind = setup.choices.confidence
+    if kind == "auto":
+        scored = setup.cast.answerer.capabilities.logprobs and prior.completion.logprobs is not None
+        kind = ConfidenceKind.MEAN_LOGPROB if scored else ConfidenceKind.SELF_CONSISTENCY
+    if prior.value is None:
+        return SelfConfidence(math.nan, kind)
+    if kind is ConfidenceKind.SELF_CONSISTENCY:
+        draws = await consistency_draws(item, setup)
+        agree = [same_answer(draw.value, prior.value, item) for draw in draws]  # an unread draw does not agree
+        return SelfConfidence(sum(agree) / len(agree) if agree else math.nan, kind, draws)
+    if kind is ConfidenceKind.VERBALIZED:
+        return SelfConfidence(await _verbalized(item, prior, setup), kind)
+    return SelfConfidence(FROM_LOGPROBS[kind](answer_logprobs(prior, item) or ()), kind)
 
 
 def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:
@@ -142,43 +144,59 @@ def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:
 
     Tokens before and after the answer (a sentence around it, a full stop) do not count, nor does the end marker.
     """
-    completion = answer.completion
-    if completion.tokens is None or completion.logprobs is None:
+    tokens, logprobs = answer.completion.tokens, answer.completion.logprobs
+    if tokens is None or logprobs is None:
         return None
-    read = completion.tokens, completion.logprobs, answer.value, item.answer_type, item.unit
-    return answer_tokens(answer.text, *read)
-
-
-async def self_confidence(item: Item, prior: Answer, setup: Setup, draw_again: Redraw | None = None) -> SelfConfidence:
-    """Confidence in the prior answer by the chosen kind; `draw_again` draws its prompt anew where it has another one.
-
-    ``auto`` takes `mean_logprob` where the reply came with log-probabilities, else `self_consistency`. A prior answer
-    that could not be read is none to believe in: NaN, whatever the kind, and nothing more is asked. An explicit
-    log-probability kind without log-probabilities, and a verbalized reply that cannot be read, give NaN too: such an
-    item is never above τ.
-    """
-    kind = setup.choices.confidence
-    if kind == "auto":
-        given = setup.cast.answerer.capabilities.logprobs and prior.completion.logprobs is not None
-        kind = ConfidenceKind.MEAN_LOGPROB if given else ConfidenceKind.SELF_CONSISTENCY
-    if prior.value is None:
-        return SelfConfidence(math.nan, kind)
-    if kind is ConfidenceKind.SELF_CONSISTENCY:
-        return _agreement(item, prior, await (draw_again() if draw_again else consistency_draws(item, setup)))
-    if kind is ConfidenceKind.VERBALIZED:
-        return SelfConfidence(await _verbalized(item, prior, setup), kind)
-    return SelfConfidence(FROM_LOGPROBS[kind](answer_logprobs(prior, item) or ()), kind)
-
-
-def _agreement(item: Item, prior: Answer, draws: tuple[Answer, ...]) -> SelfConfidence:
-    """Share of draws that equal the greedy answer; unread draws count as unequal [C.1]."""
-    agree = sum(same_answer(draw.value, prior.value, item) for draw in draws)
-    return SelfConfidence(agree / len(draws) if draws else math.nan, ConfidenceKind.SELF_CONSISTENCY, draws)
+    return answer_tokens(answer.text, tokens, logprobs, answer.value, item.answer_type, item.unit)
 
 
 async def _verbalized(item: Item, prior: Answer, setup: Setup) -> float:
-    messages = prompts.render("verbalized_confidence", question=item.question, answer=prior.text)
-    request = Request(messages=messages, max_tokens=setup.choices.answer_tokens, seed=setup.seed)
-    (completion,) = await setup.cast.answerer.complete(request)
-    stated = readers.confidence(completion.text)
+    question = "\n".join([*map(named, item.options), item.question])
+    talk = Conversation(item, setup, setup.choices.answer_tokens)
+    turn = await talk.ask(Role.AGENT, "verbalized_confidence", question=question, answer=prior.text, reads=no_answer)
+    stated = readers.confidence(turn.text)
     return math.nan if stated is None else stated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The answer that a method gives or why there is none, and how it got there.
+
+    Parameters
+    ----------
+    answer : None where the method abstains.
+    missing : why there is no answer; UNPARSED where one was given and could not be read.
+    values : all answers of a method that may give several; otherwise empty.
+    agreed_round : the round in which agents who debate as equals agreed.
+    error : why a method could not go on although every call was answered (`missing` is ERROR then).
+    """
+
+    answer: Answer | None
+    missing: Missing | None = None
+    decision: Decision | None = None
+    ruling: Ruling | None = None
+    debate: Debate | None = None
+    confidence: SelfConfidence | None = None
+    values: tuple[str, ...] = ()
+    agreed_round: int | None = None
+    context_confidence: float | None = None
+    error: str | None = None
+
+
+def answered(answer: Answer, debate: Debate | None = None, **more: Any) -> Outcome:
+    """The outcome of a method that always answers: an answer that cannot be read is UNPARSED."""
+    missing = Missing.UNPARSED if answer.value is None else None
+    return Outcome(answer=answer, missing=missing, debate=debate, **more)
+
+
+def decided(
+    decision: Decision | None, context: Answer | None, prior: Answer, *, verdict: Verdict | None = None, **more: Any
+) -> Outcome:
+    """From a decision to the final answer [3.2].
+
+    UNPARSED where verdict or chosen answer could not be read, or where nothing was read to decide from (None).
+    """
+    chosen = {Decision.USE_CONTEXT: context, Decision.USE_PRIOR: prior}.get(decision) if decision else None
+    unread = decision is None or verdict is Verdict.UNPARSED or (chosen is not None and chosen.value is None)
+    missing = Missing.UNPARSED if unread else Missing.ABSTAINED if decision is Decision.ABSTAIN else None
+    return Outcome(answer=chosen, missing=missing, decision=decision, **more)

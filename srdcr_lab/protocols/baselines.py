@@ -1,119 +1,184 @@
-"""The answer to question and passage as it is: with four exemplars [4, baseline 1], and without any."""
+"""The methods that SR-DCR is compared with [4, A.2]: answers as they are, what the truth or confidence decides alone,
+self-ask, RCI, judge debate, naive debate, and ClashEval's token probabilities.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 
-from srdcr_lab import prompts
 from srdcr_lab.answers.token_confidence import mean_probability
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.answering import (
-    Answer,
+    Outcome,
     SelfConfidence,
     answer_logprobs,
+    answered,
     context_answer,
+    decided,
     prior_answer,
-    read,
+    same_answer,
     self_confidence,
-    with_passage,
-    zero_shot_answer,
+    worked,
 )
-from srdcr_lab.protocols.method import Belief, Method, Outcome, given
-from srdcr_lab.protocols.setup import Setup
-from srdcr_lab.protocols.speaking import Reading, answer_of, speak
-from srdcr_lab.records import CallFailed, ConfidenceKind, Debate, Decision, Item, Message, Missing, Role, Turn
+from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, Setup, no_answer
+from srdcr_lab.records import CallFailed, ConfidenceKind, Decision, Exemplar, Item, Role, Turn
+
+SELF_ASK_TOKENS, RCI_TOKENS, JUDGE_DEBATE_TOKENS, NAIVE_DEBATE_TOKENS = 400, 300, 300, 250  # of each reply
+AGENTS, ROUNDS = 3, 5  # of the naive debate
 
 
 async def few_shot(item: Item, setup: Setup) -> Outcome:
     """The context answer: four seeded random in-domain exemplars, question and passage [A.2]."""
-    return given(await context_answer(item, setup))
+    return answered(await context_answer(item, setup))
 
 
 async def zero_shot(item: Item, setup: Setup) -> Outcome:
     """The same without exemplars."""
-    return given(await zero_shot_answer(item, setup))
-
-
-FEW_SHOT = Method("few_shot", few_shot)
-ZERO_SHOT = Method("zero_shot", zero_shot)
-
-
-# -- what one signal does alone: the truth itself, self-confidence. (The verdict alone is `sr_dcr.debate_only`.)
+    talk = Conversation(item, setup, setup.choices.answer_tokens)
+    return answered(talk.answer(await talk.ask(Role.AGENT, "answer_with_passage")))
 
 
 async def golden(item: Item, setup: Setup) -> Outcome:
     """The context answer where the passage is true, else the prior answer."""
     if item.is_standard:
-        return given(await context_answer(item, setup), decision=Decision.USE_CONTEXT)
-    return given(await prior_answer(item, setup), decision=Decision.USE_PRIOR)
+        return answered(await context_answer(item, setup), decision=Decision.USE_CONTEXT)
+    return answered(await prior_answer(item, setup), decision=Decision.USE_PRIOR)
 
 
 async def confidence_only(item: Item, setup: Setup) -> Outcome:
     """The prior answer where Conf ≥ τ, else the context answer."""
     prior, context = await asyncio.gather(prior_answer(item, setup), context_answer(item, setup))
     confidence = await self_confidence(item, prior, setup)
-    if confidence.value >= setup.choices.tau:  # NaN is not
-        return replace(given(prior, decision=Decision.USE_PRIOR), confidence=confidence)
-    return replace(given(context, decision=Decision.USE_CONTEXT), confidence=confidence)
-
-
-GOLDEN = Method("golden", golden)
-CONFIDENCE_ONLY = Method("confidence_only", confidence_only, uses_confidence=True)
-
-
-# -- self-Ask [A.2]: a question on the way, its answer, the final answer, in one reply of three lines
-
-SELF_ASK_TOKENS = 400
+    sure = confidence.value >= setup.choices.tau  # NaN is not
+    return decided(Decision.USE_PRIOR if sure else Decision.USE_CONTEXT, context, prior, confidence=confidence)
 
 
 async def self_ask(item: Item, setup: Setup) -> Outcome:
-    """One call; the answer is read from the last line, `Final answer: …`, and from nothing else."""
-
-    def final(text: str) -> str | None:
-        said = readers.final_answer(text)
-        return None if said is None else read(said, item, setup.choices.match)
-
-    messages = prompts.render("self_ask", question=item.question, passage=item.context)
-    (turn,) = await speak(Role.AGENT, messages, setup, round_=0, max_tokens=SELF_ASK_TOKENS, states=final)
-    return given(answer_of(turn, readers.final_answer(turn.text)), Debate(turns=(turn,), verdict_path=()))
+    """One reply of three lines: a question on the way, its answer, and ``Final answer: …``, which alone is read."""
+    talk = _LastLine(item, setup, SELF_ASK_TOKENS)
+    turn = await talk.ask(Role.AGENT, "self_ask")
+    return answered(talk.answer(turn), talk.debate([turn]))
 
 
-SELF_ASK = Method("self_ask", self_ask)
-
-
-# -- RCI, recursive criticism and improvement [A.2]: answer, find fault with it, improve it
-
-RCI_TOKENS = 300  # of each step
+class _LastLine(Conversation):
+    def part(self, reply: str) -> str:
+        return readers.final_answer(reply) or ""
 
 
 async def rci(item: Item, setup: Setup) -> Outcome:
-    """Three calls, each shown question and passage, and what the ones before it said."""
+    """Recursive criticism and improvement: answer, find fault with the answer, improve it."""
+    talk = Conversation(item, setup, RCI_TOKENS)
+    first = await talk.ask(Role.AGENT, "answer_with_passage")
+    shown = {"answer": first.text}
+    critique = await talk.ask(Role.AGENT, "rci_critique", round_=1, heard=[first], reads=no_answer, **shown)
+    shown |= {"critique": critique.text}
+    improved = await talk.ask(Role.AGENT, "rci_improve", round_=2, heard=[first, critique], **shown)
+    return answered(talk.answer(improved), talk.debate([first, critique, improved]))
 
-    def stated(text: str) -> str | None:
-        return read(text, item, setup.choices.match)
 
-    async def step(messages: Sequence[Message], *saw: int, states: Reading | None = None) -> Turn:
-        (turn,) = await speak(
-            Role.AGENT, messages, setup, round_=len(saw), max_tokens=RCI_TOKENS, saw_turns=saw, states=states
+async def judge_debate(item: Item, setup: Setup, *, rounds: int) -> Outcome:
+    """The answer the Judge picks after the openings and `rounds` rounds: 2 + 2 + 2 · rounds + 1 calls.
+
+    Two debaters see the passage; one defends its answer, the other the answer from memory. Both open at once. In later
+    rounds the Defender (the paper's Agent A) speaks first and the Critic (Agent B) replies. Then the Judge, who sees
+    question, passage and transcript, begins with an answer, which need not be one of the two. Debates of 1, 3 and 5
+    rounds begin alike, so the store answers what another has asked.
+    """
+    talk = Argument(item, setup, JUDGE_DEBATE_TOKENS)
+    context, prior = await asyncio.gather(context_answer(item, setup), prior_answer(item, setup))
+    defender, critic = partial(_argue, talk, Role.DEFENDER, context), partial(_argue, talk, Role.CRITIC, prior)
+    transcript = list(await asyncio.gather(defender((), 0), critic((), 0)))
+    for round_ in range(1, rounds + 1):
+        transcript.append(await defender(transcript, round_))
+        transcript.append(await critic(transcript, round_))
+    heard = transcript[: 2 * (1 + rounds - setup.choices.judge_debate_unheard)]
+    ruling = await talk.ask(Role.JUDGE, "judge_debate_judge", round_=rounds, heard=heard)
+    return answered(talk.answer(ruling), talk.debate([*transcript, ruling]))
+
+
+async def _argue(talk: Argument, role: Role, answer: Answer, heard: Sequence[Turn], round_: int) -> Turn:
+    """A debater sees question, passage and transcript, and defends the answer it was given."""
+    side, template = role.value.capitalize(), "judge_debate_debater"
+    return await talk.ask(role, template, round_=round_, heard=heard, defends=answer.defended, side=side)
+
+
+async def naive_debate(item: Item, setup: Setup) -> Outcome:
+    """Three agents answer by themselves, then see each other's answers and reconsider: three calls a round.
+
+    This ends when all agree or five rounds are over; then the most frequent answer counts.
+
+    Raises
+    ------
+    CallFailed
+        If there are too few exemplars to give each agent an order of its own.
+    """
+    talk = Argument(item, setup, NAIVE_DEBATE_TOKENS)
+    orders = exemplar_orders(item, setup)
+    latest = await asyncio.gather(*(_answer(talk, agent, orders[agent]) for agent in range(AGENTS)))
+    turns = [*latest]
+    while not _agree(latest, item) and latest[0].round + 1 < ROUNDS:
+        heard = tuple(turns)
+        latest = await asyncio.gather(*(_reconsider(talk, agent, heard) for agent in range(AGENTS)))
+        turns += latest
+    agreed = latest[0].round if _agree(latest, item) else None
+    return answered(talk.answer(majority(latest, item)), talk.debate(turns), agreed_round=agreed)
+
+
+def exemplar_orders(item: Item, setup: Setup) -> list[tuple[Exemplar, ...]]:
+    """A seeded order of the item's exemplars for each agent, all different; the first is the few-shot baseline's."""
+    orders = [setup.random_exemplars(item)]
+    if len(orders[0]) < AGENTS:  # fewer have no three orders
+        raise CallFailed(
+            f"naive_debate needs {AGENTS} exemplars or more to show its agents different orders, and there are "
+            f"{len(orders[0])} for {item.domain}"
         )
-        return turn
-
-    shown = partial(prompts.render, question=item.question, passage=item.context)
-    first = await step(with_passage(item), states=stated)
-    critique = await step(shown("rci_critique", answer=first.text), 0)
-    improved = await step(shown("rci_improve", answer=first.text, critique=critique.text), 0, 1, states=stated)
-    return given(answer_of(improved, None), Debate(turns=(first, critique, improved), verdict_path=()))
-
-
-RCI = Method("rci", rci)
+    rng = random.Random(f"{setup.seed}|agents|{item.question_id}")
+    while len(orders) < AGENTS:
+        order = tuple(rng.sample(orders[0], len(orders[0])))
+        if order not in orders:
+            orders.append(order)
+    return orders
 
 
-# -- ClashEval's rules: believe the answer with the more probable tokens, as it is or by percentile rank
+async def _answer(talk: Argument, agent: int, exemplars: Sequence[Exemplar]) -> Turn:
+    """Round 0: question and passage, and nothing from the others."""
+    shots = worked(exemplars, ending=". The passage says so.")
+    return await talk.ask(Role.AGENT, "naive_debate_answer", speaker=f"agent-{agent}", shots=shots)
+
+
+async def _reconsider(talk: Argument, agent: int, turns: Sequence[Turn]) -> Turn:
+    """A later round: the agent's own last answer, and the others' answers of every round so far."""
+    speaker = f"agent-{agent}"
+    own = [turn for turn in turns if turn.speaker == speaker][-1]
+    others = [turn for turn in turns if turn.speaker != speaker]
+    return await talk.ask(
+        Role.AGENT,
+        "naive_debate_reconsider",
+        round_=own.round + 1,
+        speaker=speaker,
+        heard=[own, *others],
+        answer=own.text,
+        transcript=others,
+    )
+
+
+def _agree(turns: Sequence[Turn], item: Item) -> bool:
+    return all(same_answer(turn.stated_answer, turns[0].stated_answer, item) for turn in turns)
+
+
+def majority(turns: Sequence[Turn], item: Item) -> Turn:
+    """The first turn with the most frequent answer; the first turn of all where no answer could be read."""
+
+    def votes(turn: Turn) -> int:
+        return sum(same_answer(turn.stated_answer, other.stated_answer, item) for other in turns)
+
+    return max(turns, key=votes)  # the first of equals
 
 
 async def token_probability(item: Item, setup: Setup) -> Outcome:
@@ -127,54 +192,10 @@ async def token_probability(item: Item, setup: Setup) -> Outcome:
         If the model gives no log-probabilities.
     """
     prior, context = await asyncio.gather(prior_answer(item, setup), context_answer(item, setup))
-    believed = _probability(prior, item, setup), _probability(context, item, setup)
-    decision = more_probable(*believed)
-    chosen = {Decision.USE_PRIOR: prior, Decision.USE_CONTEXT: context}.get(decision) if decision else None
-    return Outcome(
-        answer=chosen,
-        missing=None if chosen else Missing.UNPARSED,
-        decision=decision,
-        confidence=SelfConfidence(believed[0], ConfidenceKind.MEAN_PROBABILITY),
-        context_confidence=believed[1],
-    )
-
-
-def more_probable(prior: float, context: float) -> Decision | None:
-    """Which answer to use; equal values go to the passage, and NaN is below everything.
-
-    >>> more_probable(0.9, 0.8)
-    <Decision.USE_PRIOR: 'USE_PRIOR'>
-    """
-    if math.isnan(prior) and math.isnan(context):
-        return None
-    return Decision.USE_PRIOR if prior > context or math.isnan(context) else Decision.USE_CONTEXT
-
-
-def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:
-    """The same rule on percentile ranks: a prior answer's among the questions, a context answer's among the items.
-
-    None where neither answer could be read.
-    """
-    values = [(_number(belief.prior), _number(belief.context)) for belief in beliefs]
-    of_questions = {belief.question_id: prior for belief, (prior, _) in zip(beliefs, values, strict=True)}
-    priors = sorted(value for value in of_questions.values() if not math.isnan(value))
-    contexts = sorted(context for _, context in values if not math.isnan(context))
-    return [more_probable(percentile_rank(p, priors), percentile_rank(c, contexts)) for p, c in values]
-
-
-def percentile_rank(value: float, among: Sequence[float]) -> float:
-    """Share of `among` (ascending) below the value, those equal to it counted half; NaN for NaN.
-
-    >>> percentile_rank(0.5, [0.1, 0.5, 0.5, 0.9])
-    0.5
-    """
-    if math.isnan(value):
-        return math.nan
-    return (bisect_left(among, value) + bisect_right(among, value)) / (2 * len(among))
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+    of_prior, of_context = _probability(prior, item, setup), _probability(context, item, setup)
+    confidence = SelfConfidence(of_prior, ConfidenceKind.MEAN_PROBABILITY)
+    decision = more_probable(of_prior, of_context)
+    return decided(decision, context, prior, confidence=confidence, context_confidence=of_context)
 
 
 def _probability(answer: Answer, item: Item, setup: Setup) -> float:
@@ -187,7 +208,48 @@ def _probability(answer: Answer, item: Item, setup: Setup) -> float:
     return mean_probability(logprobs)
 
 
-TOKEN_PROBABILITY = Method("token_probability", token_probability, uses_logprobs=True)
-CALIBRATED_TOKEN_PROBABILITY = Method(
-    "calibrated_token_probability", token_probability, uses_logprobs=True, settle=by_percentile
-)
+def more_probable(prior: float, context: float) -> Decision | None:
+    """Which answer to use; equal values go to the passage, NaN is below everything, and None is for two NaN.
+
+    >>> more_probable(0.9, 0.8)
+    <Decision.USE_PRIOR: 'USE_PRIOR'>
+    """
+    if math.isnan(prior) and math.isnan(context):
+        return None
+    return Decision.USE_PRIOR if prior > context or math.isnan(context) else Decision.USE_CONTEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """How far a model believes its two answers to an item; NaN or None where one could not be read."""
+
+    question_id: str
+    prior: float | None
+    context: float | None
+
+
+def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:
+    """The same rule on percentile ranks: a prior answer's among the questions, a context answer's among the items.
+
+    None where neither answer could be read.
+    """
+    values = [(_number(belief.prior), _number(belief.context)) for belief in beliefs]
+    of_questions = {belief.question_id: prior for belief, (prior, _) in zip(beliefs, values, strict=True)}
+    priors = sorted(prior for prior in of_questions.values() if not math.isnan(prior))
+    contexts = sorted(context for _, context in values if not math.isnan(context))
+    return [more_probable(percentile_rank(p, priors), percentile_rank(c, contexts)) for p, c in values]
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def percentile_rank(value: float, among: Sequence[float]) -> float:
+    """Share of `among` (ascending) below the value, those equal to it counted half; NaN for NaN.
+
+    >>> percentile_rank(0.5, [0.1, 0.5, 0.5, 0.9])
+    0.5
+    """
+    if math.isnan(value):
+        return math.nan
+    return (bisect_left(among, value) + bisect_right(among, value)) / (2 * len(among))

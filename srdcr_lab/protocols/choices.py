@@ -1,7 +1,6 @@
-"""How a debate may be held: every factor in which designs differ, the presets, and grids of them.
+"""What can be chosen: how a debate is held (`DebateDesign`, grids of designs) and the settings of a study (`Choices`).
 
-The economies spend fewer calls and are off by default; what each costs in accuracy is measured from a grid
-(`srdcr_lab.measures.cost`).
+Every choice in which the paper and its released code differ is a named field; two presets hold their values.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from srdcr_lab.records import BadInput, ConfidenceKind
 
 
 class Sees(StrEnum):
-    """When a role finds the passage in its prompt."""
+    """When a role is shown the passage."""
 
     NEVER = "never"
     OPENING = "opening"
@@ -43,16 +42,16 @@ class DebateDesign:
     Parameters
     ----------
     name : what the tables call it.
-    critic_sees, critic_stance, order, rounds, judge_sees_passage : the factors; rounds count from 0, openings included.
+    critic_sees, critic_stance, order, rounds, judge_sees_passage : the factors; round 0 is the openings.
     debaters_told : the Defender is given the context answer to defend and the Critic the prior answer; otherwise each
         states an answer of its own.
     first_verdict_round : the first round after which the Judge rules.
-    judge_draws, judge_temperature : with more draws than one the Judge is asked so often, at that temperature, and a
-        verdict is what more than half of the draws say; without such a majority it is UNPARSED.
+    judge_draws, judge_temperature : of several draws of a ruling, at that temperature, more than half must agree;
+        otherwise the verdict is UNPARSED.
     defender, critic, judge : specifications of the models that play these roles; None: the study's.
     final_verdict_only : economy: the Judge rules after the last round alone. V* is the same, r* is not known.
-    early_stop : economy: the debate ends once so many verdicts in a row are equal and read; None: never.
-    agreement_shortcut : economy: no debate where prior and context answers are equal; that answer is given.
+    early_stop : economy: the debate ends once so many verdicts in a row are equal and could be read; None: never.
+    agreement_shortcut : economy: no debate where prior and context answer are equal; that is the answer.
     """
 
     name: str = "acvd"
@@ -76,9 +75,8 @@ class DebateDesign:
         if self.rounds < 1:
             raise BadInput(f"a debate has at least 1 round, got {self.rounds}")
         if not 0 <= self.first_verdict_round < self.rounds:
-            raise BadInput(
-                f"the first verdict must fall in one of the {self.rounds} rounds; raise --rounds or take another design"
-            )
+            rounds = f"one of the {self.rounds} rounds"
+            raise BadInput(f"the first verdict must fall in {rounds}; raise --rounds or take another design")
         if self.judge_draws < 1 or (self.judge_draws > 1 and not self.judge_temperature > 0):
             raise BadInput(
                 f"design {self.name}: a judge is drawn at least once, and several draws need a temperature above 0; "
@@ -102,7 +100,7 @@ class DebateDesign:
 
     @property
     def judged_from(self) -> int:
-        """The first round after which the Judge rules, economies considered."""
+        """The first round after which the Judge rules, with `final_verdict_only` considered."""
         return self.rounds - 1 if self.final_verdict_only else self.first_verdict_round
 
 
@@ -129,7 +127,7 @@ def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[Deba
     Raises
     ------
     BadInput
-        For a field that designs do not have, a value that is none of the factor's, or a design that cannot be held.
+        For a field that designs do not have, an unknown value, or a design that cannot be held.
     """
     known = {field.name for field in fields(DebateDesign)} - {"name"}
     if unknown := sorted(set(factors) - known):
@@ -143,16 +141,12 @@ def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[Deba
 
 
 def _value(name: str, value: Any) -> Any:
-    kinds: dict[str, type[StrEnum]] = {"critic_sees": Sees, "critic_stance": Stance, "order": Order}
-    if name not in kinds:
+    default = getattr(ACVD, name)
+    if not isinstance(default, StrEnum):
         return value
-    try:
-        return kinds[name](value)
-    except ValueError:
-        raise BadInput(f"{name} is one of {', '.join(kinds[name])}, got {value!r}") from None
-
-
-# -- every choice in which the paper and its released code differ, as a named field; two presets
+    if value not in list(type(default)):
+        raise BadInput(f"{name} is one of {', '.join(type(default))}, got {value!r}")
+    return type(default)(value)
 
 
 class Match(StrEnum):
@@ -166,12 +160,13 @@ class Match(StrEnum):
 class Choices:
     """The settings of a study. Thresholds and τ lie in [0, 1]; draws and tokens are counts.
 
-    `also` are further designs of a grid: a method that debates by design runs under `design` and under each of them.
-    `gate` False leaves confidence out of the decision. `confidence` ``auto`` is `mean_logprob` where the model gives
-    log-probabilities, else `self_consistency`. `judge_debate_unheard` counts the last rounds of a judge debate that its
-    judge is not shown (one in the released code). `year_offsets` (years, either sign) make the false passages of the
-    shipped testbed and grid. (The released code changes the first mention of a year alone; each shipped passage has
-    one.)
+    Parameters
+    ----------
+    also : further designs of a grid; a method that follows a design runs under `design` and under each of them.
+    gate : False leaves confidence out of the decision.
+    confidence : ``auto`` is `mean_logprob` where the model gives log-probabilities, otherwise `self_consistency`.
+    judge_debate_unheard : number of last rounds of a judge debate that its judge is not shown.
+    year_offsets : years, of either sign, by which passages of the shipped testbed and grid are false.
     """
 
     preset: str = "paper"
@@ -203,13 +198,11 @@ class Choices:
             raise BadInput(f"the number of samples is 0 (no categories) or more, got {self.knowledge_draws}")
         names = [design.name for design in self.designs]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise BadInput(
-                f"two designs of a grid are named {twice[0]!r}; the tables tell designs apart by their names"
-            )
+            raise BadInput(f"two designs of a grid are named {twice[0]!r}; tables tell designs apart by their names")
 
     @property
     def designs(self) -> tuple[DebateDesign, ...]:
-        """Every design of the grid; nearly always the one."""
+        """Every design of the grid, nearly always one."""
         return (self.design, *self.also)
 
     def under(self, design: DebateDesign) -> Choices:
@@ -245,7 +238,7 @@ def choices(
     samples: int | None = None,
     confidence: str | None = None,
 ) -> Choices:
-    """A preset, or choices of one's own, with some fields changed; None leaves a field as it is.
+    """A preset or given choices with some fields changed; None leaves a field as it is.
 
     Several designs (a sequence, or names with commas between them) make a grid.
 
@@ -259,15 +252,10 @@ def choices(
     if rounds is not None:
         shapes = tuple(replace(shape, rounds=rounds) for shape in shapes)
     kinds = {"auto": "auto", **{kind.value: kind for kind in ConfidenceKind}}
-    kind = chosen.confidence if confidence is None else _named("confidence kind", confidence, kinds)
-    return replace(
-        chosen,
-        design=shapes[0],
-        also=shapes[1:],
-        confidence=kind,
-        tau=chosen.tau if tau is None else tau,
-        knowledge_draws=chosen.knowledge_draws if samples is None else samples,
-    )
+    kind = None if confidence is None else _named("confidence kind", confidence, kinds)
+    wanted: dict[str, Any] = {"confidence": kind, "tau": tau, "knowledge_draws": samples}
+    changed = {name: value for name, value in wanted.items() if value is not None}
+    return replace(chosen, design=shapes[0], also=shapes[1:], **changed)
 
 
 def _designs(wanted: str | DebateDesign | Sequence[str | DebateDesign]) -> tuple[DebateDesign, ...]:

@@ -1,210 +1,149 @@
-"""A structured reply with one request for repair: the object that was read, or why there is none, and what was said."""
+"""The dialectical debate between documents, in three phases, which are the rounds of its turns.
+
+A proponent for each document states a thesis from that document alone. A devil's advocate, who sees everything,
+challenges the theses it faults, and each challenged proponent defends, revises or concedes. A judge concludes. Theses,
+challenges and rebuttals are JSON objects; a speaker whose reply is malformed is asked once more.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from srdcr_lab import prompts
-from srdcr_lab.prompts import readers as parse
+from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.readers import Malformed, Rebuttal, Thesis
-from srdcr_lab.protocols.document_agents import concluded, stated, value_of
-from srdcr_lab.protocols.method import Method, Outcome
-from srdcr_lab.protocols.setup import Setup
-from srdcr_lab.protocols.speaking import speak
-from srdcr_lab.records import Debate, Item, Message, Missing, Needs, Role, Turn
+from srdcr_lab.protocols.answering import Outcome
+from srdcr_lab.protocols.documents import concluded, first_value, value_of
+from srdcr_lab.protocols.speaking import Conversation, Setup
+from srdcr_lab.records import Item, Missing, Role, Turn
 
 T = TypeVar("T")
-Ask = Callable[[str | None, str], Awaitable[Turn]]  # (what was wrong with the reply, that reply) → the next turn
+
+THESIS_TOKENS = 500  # of a thesis or a rebuttal
+CHALLENGE_TOKENS, MOST_TOKENS = 120, 4000  # for each document, beside a thesis's worth; what every API takes
+THESES, ANTITHESIS, SYNTHESIS = range(3)
+
+
+async def dialectical(item: Item, setup: Setup) -> Outcome:
+    """n theses, 1 advocate, a rebuttal per challenge, 1 judge; each structured reply may be asked for twice.
+
+    A speaker who gives no valid reply ends the debate with an error.
+    """
+    talk = Conversation(item, setup, THESIS_TOKENS)
+    turns: list[Turn] = []
+    try:
+        proposed = await asyncio.gather(*(_propose(talk, i) for i in range(len(item.documents))))
+        theses = _accept(turns, proposed)
+        (attack,) = _accept(turns, [await _challenge(talk, theses)])
+        defended = await asyncio.gather(*(_rebut(talk, i, theses[i - 1], attack) for i in attack.content))
+        rebuttals = dict(zip(attack.content, _accept(turns, defended), strict=True))
+    except _InVain as error:
+        debate = talk.debate(turns)
+        return Outcome(answer=None, missing=Missing.ERROR, debate=debate, error=f"dialectical: {error}")
+    cases = [
+        (thesis.content, attack.content.get(i), rebuttals[i].content if i in rebuttals else None)
+        for i, thesis in enumerate(theses, start=1)
+    ]
+    spoken: list[_Reply[Any]] = [*theses, *([attack] if attack.content else []), *rebuttals.values()]
+    ruling = await talk.ask(
+        Role.JUDGE,
+        "documents_judge",
+        round_=SYNTHESIS,
+        max_tokens=setup.choices.debate_tokens,
+        sees_passage=False,
+        heard=[reply.turns[-1] for reply in spoken],
+        cases=cases,
+        reads=partial(first_value, item=item),
+    )
+    return concluded(ruling, item, talk.debate([*turns, ruling]))
 
 
 @dataclass(frozen=True, slots=True)
-class Reply(Generic[T]):
-    """One or two turns of a speaker; `value` is None where `fault` says what was wrong with the second as well."""
+class _Reply(Generic[T]):
+    """One or two turns of a speaker, and what was read from the last; the fault where that is malformed too."""
 
-    value: T | None
     turns: Sequence[Turn]
+    content: T
     fault: str = ""
-
-
-async def structured(
-    ask: Ask, read: Callable[[str], T], states: Callable[[T], str | None] = lambda _: None
-) -> Reply[T]:
-    """Ask, read strictly, and where the reply is malformed ask once more, showing the reply and its fault.
-
-    `states` is the answer that the object holds, for the turn that it was read from.
-    """
-    turns = [await ask(None, "")]
-    fault = ""
-    for last in (False, True):
-        try:
-            value = read(turns[-1].text)
-        except Malformed as error:
-            fault = str(error)
-            if not last:
-                turns.append(await ask(fault, turns[-1].text))
-        else:
-            turns[-1] = replace(turns[-1], stated_answer=states(value))
-            return Reply(value, turns)
-    return Reply(None, turns, fault)
-
-
-# -- the dialectical debate between documents, in three phases (the rounds of its turns)
-
-THESIS_TOKENS = 500
-CHALLENGE_TOKENS, MOST_TOKENS = 120, 4000  # for each document, beside a thesis's worth; what every API takes
-THESES, ANTITHESIS, SYNTHESIS = range(3)
 
 
 class _InVain(Exception):
     """A speaker was asked twice and gave no valid reply."""
 
 
-async def dialectical(item: Item, setup: Setup) -> Outcome:
-    """n theses, 1 advocate, a rebuttal per challenge, 1 judge; each structured reply may be asked for twice."""
-    floor = _Floor(item, setup)
-    try:
-        theses = await floor.theses()
-        challenges = await floor.challenges(theses)
-        rebuttals = await floor.rebuttals(theses, challenges)
-    except _InVain as error:
-        return floor.broken_off(f"dialectical: {error}")
-    return await floor.judged(theses, challenges, rebuttals)
+def _accept(turns: list[Turn], replies: Sequence[_Reply[T]]) -> Sequence[_Reply[T]]:
+    """The replies, whose turns are added to the debate's; raises for the first that is malformed."""
+    turns += [turn for reply in replies for turn in reply.turns]
+    for reply in replies:
+        if reply.fault:
+            turn = reply.turns[-1]
+            proponent = "the challenged proponent" if turn.round == ANTITHESIS else "the proponent"
+            name = "the devil's advocate" if turn.role is Role.ADVOCATE else f"{proponent} of document {turn.speaker}"
+            raise _InVain(f"{name} was asked twice and gave no valid reply: {reply.fault}")
+    return replies
 
 
-class _Floor:
-    """The debate as it grows: its transcript, and where in it each speaker was heard last."""
-
-    def __init__(self, item: Item, setup: Setup) -> None:
-        self.item, self.setup = item, setup
-        self.documents = [document.text for document in item.documents]
-        self.turns: list[Turn] = []
-        self.thesis_at: list[int] = []
-        self.advocate_at = 0
-        self.rebuttal_at: list[int] = []
-
-    async def theses(self) -> list[Thesis]:
-        asked = [
-            structured(partial(self._propose, i), parse.thesis, lambda thesis: value_of(thesis.answer, self.item))
-            for i in range(len(self.documents))
-        ]
-        names = [f"the proponent of {self._name(i)}" for i in range(len(self.documents))]
-        theses, self.thesis_at = self._hear(names, await asyncio.gather(*asked))
-        return theses
-
-    async def challenges(self, theses: Sequence[Thesis]) -> Mapping[int, str]:
-        """Challenge by the number of its document, from 1."""
-        ask = partial(self._advocate, theses)
-        reply = await structured(ask, partial(parse.challenges, n_documents=len(self.documents)))
-        (challenges,), (self.advocate_at,) = self._hear(["the devil's advocate"], [reply])
-        return challenges
-
-    async def rebuttals(self, theses: Sequence[Thesis], challenges: Mapping[int, str]) -> Mapping[int, Rebuttal]:
-        """Rebuttal by the number of its document, of those that were challenged."""
-        asked = [
-            structured(
-                partial(self._rebut, number, theses[number - 1], challenge),
-                partial(parse.rebuttal, held=theses[number - 1]),
-                lambda rebuttal: value_of(rebuttal.answer, self.item),
-            )
-            for number, challenge in challenges.items()
-        ]
-        names = [f"the challenged proponent of {self._name(number - 1)}" for number in challenges]
-        rebuttals, self.rebuttal_at = self._hear(names, await asyncio.gather(*asked))
-        return dict(zip(challenges, rebuttals, strict=True))
-
-    async def judged(
-        self, theses: Sequence[Thesis], challenges: Mapping[int, str], rebuttals: Mapping[int, Rebuttal]
-    ) -> Outcome:
-        cases = [(thesis, challenges.get(i), rebuttals.get(i)) for i, thesis in enumerate(theses, start=1)]
-        messages = prompts.render("documents_judge", cases=cases, question=self.item.question)
-        heard = [*self.thesis_at, *([self.advocate_at] if challenges else []), *self.rebuttal_at]
-        (turn,) = await speak(
-            Role.JUDGE,
-            messages,
-            self.setup,
-            round_=SYNTHESIS,
-            max_tokens=self.setup.choices.debate_tokens,
-            saw_passage=False,
-            saw_turns=heard,
-        )
-        turn = stated(turn, self.item)
-        return concluded(turn, self.item, Debate(turns=(*self.turns, turn), verdict_path=()))
-
-    def broken_off(self, error: str) -> Outcome:
-        debate = Debate(turns=tuple(self.turns), verdict_path=())
-        return Outcome(answer=None, missing=Missing.ERROR, debate=debate, error=error)
-
-    async def _propose(self, i: int, fault: str | None, reply: str) -> Turn:
-        messages = prompts.render(
-            "proponent_thesis", document=self.documents[i], question=self.item.question, fault=fault, reply=reply
-        )
-        return await self._speak(Role.PROPONENT, messages, THESES, THESIS_TOKENS, (), i)
-
-    async def _advocate(self, theses: Sequence[Thesis], fault: str | None, reply: str) -> Turn:
-        messages = prompts.render(
-            "devils_advocate",
-            documents=self.documents,
-            theses=theses,
-            question=self.item.question,
-            fault=fault,
-            reply=reply,
-        )
-        room = min(THESIS_TOKENS + CHALLENGE_TOKENS * len(self.documents), MOST_TOKENS)
-        return await self._speak(Role.ADVOCATE, messages, ANTITHESIS, room, self.thesis_at)
-
-    async def _rebut(self, number: int, thesis: Thesis, challenge: str, fault: str | None, reply: str) -> Turn:
-        messages = prompts.render(
-            "proponent_rebuttal",
-            document=self.documents[number - 1],
-            thesis=thesis,
-            challenge=challenge,
-            question=self.item.question,
-            fault=fault,
-            reply=reply,
-        )
-        heard = (self.thesis_at[number - 1], self.advocate_at)
-        stance = value_of(thesis.answer, self.item)
-        return await self._speak(Role.PROPONENT, messages, ANTITHESIS, THESIS_TOKENS, heard, number - 1, stance)
-
-    async def _speak(
-        self,
-        role: Role,
-        messages: Sequence[Message],
-        round_: int,
-        max_tokens: int,
-        heard: Sequence[int],
-        i: int | None = None,
-        stance: str | None = None,
-    ) -> Turn:
-        (turn,) = await speak(
-            role,
-            messages,
-            self.setup,
-            round_=round_,
-            max_tokens=max_tokens,
-            saw_turns=heard,
-            speaker="" if i is None else self.item.documents[i].document_id,
-            stance=stance,
-        )
-        return turn
-
-    def _hear(self, names: Sequence[str], replies: Sequence[Reply[T]]) -> tuple[list[T], list[int]]:
-        """Add all turns to the transcript; what was said, and where. The first reply in vain is raised."""
-        places = []
-        for reply in replies:
-            self.turns += reply.turns
-            places.append(len(self.turns) - 1)
-        for name, reply in zip(names, replies, strict=True):
-            if reply.value is None:
-                raise _InVain(f"{name} was asked twice and gave no valid reply: {reply.fault}")
-        return [reply.value for reply in replies if reply.value is not None], places
-
-    def _name(self, i: int) -> str:
-        return f"document {self.item.documents[i].document_id}"
+async def _propose(talk: Conversation, i: int) -> _Reply[Thesis]:
+    """A proponent sees its document and nothing else."""
+    document = talk.item.documents[i]
+    ask = partial(talk.ask, Role.PROPONENT, "proponent_thesis", round_=THESES, speaker=document.document_id)
+    return await _structured(talk, partial(ask, document=document.text), readers.thesis)
 
 
-DIALECTICAL = Method("dialectical", dialectical, debates=True, needs=Needs.DOCUMENTS)
+async def _challenge(talk: Conversation, theses: Sequence[_Reply[Thesis]]) -> _Reply[Mapping[int, str]]:
+    """The devil's advocate sees every document and thesis; its challenges go by the number of the document, from 1."""
+    documents = [document.text for document in talk.item.documents]
+    ask = partial(
+        talk.ask,
+        Role.ADVOCATE,
+        "devils_advocate",
+        round_=ANTITHESIS,
+        max_tokens=min(THESIS_TOKENS + CHALLENGE_TOKENS * len(documents), MOST_TOKENS),
+        heard=[thesis.turns[-1] for thesis in theses],
+        documents=documents,
+        theses=[thesis.content for thesis in theses],
+    )
+    return await _structured(talk, ask, partial(readers.challenges, n_documents=len(documents)))
+
+
+async def _rebut(
+    talk: Conversation, number: int, thesis: _Reply[Thesis], attack: _Reply[Mapping[int, str]]
+) -> _Reply[Rebuttal]:
+    """A challenged proponent sees its document, its thesis and the challenge to it."""
+    document = talk.item.documents[number - 1]
+    ask = partial(
+        talk.ask,
+        Role.PROPONENT,
+        "proponent_rebuttal",
+        round_=ANTITHESIS,
+        speaker=document.document_id,
+        defends=value_of(thesis.content.answer, talk.item),
+        heard=[thesis.turns[-1], attack.turns[-1]],
+        document=document.text,
+        thesis=thesis.content,
+        challenge=attack.content[number],
+    )
+    return await _structured(talk, ask, partial(readers.rebuttal, held=thesis.content))
+
+
+async def _structured(talk: Conversation, ask: Callable[..., Any], read: Callable[[str], T]) -> _Reply[T]:
+    """Ask, read strictly, and where the reply is malformed ask once more, showing the reply and its fault."""
+
+    def stated(text: str) -> str | None:
+        try:
+            return value_of(getattr(read(text), "answer", None), talk.item)  # challenges hold no answer
+        except Malformed:
+            return None
+
+    turns: list[Turn] = []
+    fault = reply = ""
+    for _ in range(2):
+        turns.append(await ask(reads=stated, fault=fault, reply=reply))
+        try:
+            return _Reply(turns, read(turns[-1].text))
+        except Malformed as error:
+            fault, reply = str(error), turns[-1].text
+    return _Reply(turns, None, fault)  # type: ignore[arg-type] # never read: `_accept` raises

@@ -1,66 +1,112 @@
-"""The methods that can be compared, by the name `--methods` takes."""
+"""What a method is, and the methods that can be compared, by the name that `--methods` takes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-from srdcr_lab.protocols.baselines import (
-    CALIBRATED_TOKEN_PROBABILITY,
-    CONFIDENCE_ONLY,
-    FEW_SHOT,
-    GOLDEN,
-    RCI,
-    SELF_ASK,
-    TOKEN_PROBABILITY,
-    ZERO_SHOT,
+from srdcr_lab.protocols import baselines, cfmad, counterfactual, documents
+from srdcr_lab.protocols.answering import Outcome
+from srdcr_lab.protocols.baselines import Belief
+from srdcr_lab.protocols.dialectical import dialectical
+from srdcr_lab.protocols.speaking import Setup
+from srdcr_lab.protocols.sr_dcr import sr_dcr
+from srdcr_lab.records import BadInput, Decision, Item, Needs
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to answer an item.
+
+    Parameters
+    ----------
+    name : what `--methods` takes and the tables say.
+    run : from item and setup to an outcome; it asks the models of the setup's cast and no others.
+    debates : other roles than the answerer's are played, so the tables name their models.
+    designed : it follows the study's `DebateDesign` and runs once under each design of a grid.
+    uses_confidence : it asks for the self-confidence of the choices' kind.
+    uses_logprobs : it needs log-probabilities.
+    needs : what it needs an item to have.
+    weighs_sources : once every item has ended, its answers are decided by how reliable the sources of documents are.
+    settle : decides from the beliefs of all items once every item has ended; None where `run` decides.
+    """
+
+    name: str
+    run: Callable[[Item, Setup], Coroutine[Any, Any, Outcome]]
+    debates: bool = False
+    designed: bool = False
+    uses_confidence: bool = False
+    uses_logprobs: bool = False
+    needs: Needs = Needs.PASSAGE
+    weighs_sources: bool = False
+    settle: Callable[[Sequence[Belief]], list[Decision | None]] | None = None
+
+    def setups(self, setup: Setup) -> tuple[Setup, ...]:
+        """The setups that it runs under: one for each design of the grid if it follows them, otherwise the one."""
+        return tuple(map(setup.under, setup.choices.designs)) if self.designed else (setup,)
+
+
+_of_documents = partial(Method, needs=Needs.DOCUMENTS)
+_of_any = partial(Method, needs=Needs.QUESTION)
+_debate_of_any = partial(_of_any, debates=True)
+
+
+def _cfmad(name: str, **changed: Any) -> Method:
+    return _debate_of_any(name, partial(cfmad.cfmad, design=replace(counterfactual.PAPER, **changed)))
+
+
+def _ablation(name: str, examine: cfmad.Examination) -> Method:
+    return _debate_of_any(name, partial(cfmad.cfmad, examine=examine))
+
+
+_ALL = (
+    Method("few_shot", baselines.few_shot),
+    Method("zero_shot", baselines.zero_shot),
+    Method("self_ask", baselines.self_ask),
+    Method("rci", baselines.rci),
+    Method("judge_debate_1", partial(baselines.judge_debate, rounds=1), debates=True),
+    Method("judge_debate_3", partial(baselines.judge_debate, rounds=3), debates=True),
+    Method("judge_debate_5", partial(baselines.judge_debate, rounds=5), debates=True),
+    Method("naive_debate", baselines.naive_debate),
+    Method("sr_dcr", sr_dcr, debates=True, designed=True, uses_confidence=True),
+    Method("debate_only", partial(sr_dcr, gate=False), debates=True, designed=True),
+    Method("confidence_only", baselines.confidence_only, uses_confidence=True),
+    Method("token_probability", baselines.token_probability, uses_logprobs=True),
+    Method(
+        "calibrated_token_probability",
+        baselines.token_probability,
+        uses_logprobs=True,
+        settle=baselines.by_percentile,
+    ),
+    Method("golden", baselines.golden),
+    _of_documents("concatenate", documents.concatenate),
+    _of_documents("madam_rag", documents.madam_rag, debates=True),
+    _of_documents("ra_rag", documents.ra_rag, weighs_sources=True),
+    _of_documents("dialectical", dialectical, debates=True),
+    _of_documents(
+        "sr_dcr_per_document", documents.sr_dcr_per_document, debates=True, designed=True, uses_confidence=True
+    ),
+    _of_any("cot", counterfactual.cot),
+    _of_any("self_reflection", counterfactual.self_reflection),
+    _of_any("self_consistency", counterfactual.self_consistency),
+    _debate_of_any("mad", counterfactual.mad),
+    _of_any("self_contrast", counterfactual.self_contrast),
+    _cfmad("cfmad"),
+    _ablation("direct_judge", cfmad.undebated),
+    _ablation("replace_with_self_reflection", cfmad.reflected),
+    _ablation("replace_with_mad", cfmad.as_equals),
+    _cfmad("cfmad_swapped", swap=True),
+    *(_cfmad(f"cfmad_stances_{n}", stances=n) for n in (3, 4, 5)),
+    *(_cfmad(f"cfmad_rounds_{n}", rounds=n) for n in (2, 3, 4, 5)),
+    _debate_of_any("cfmad_when_unsure", cfmad.cfmad_when_unsure, uses_confidence=True),
 )
-from srdcr_lab.protocols.cfmad import ABLATIONS, CFMAD, CFMAD_ROUNDS, CFMAD_STANCES, CFMAD_SWAPPED, CFMAD_WHEN_UNSURE
-from srdcr_lab.protocols.cfmad_baselines import COT, MAD, SELF_CONSISTENCY, SELF_CONTRAST, SELF_REFLECTION
-from srdcr_lab.protocols.debate_baselines import JUDGE_DEBATES, NAIVE_DEBATE
-from srdcr_lab.protocols.dialectical import DIALECTICAL
-from srdcr_lab.protocols.document_systems import CONCATENATE, MADAM_RAG, RA_RAG, SR_DCR_PER_DOCUMENT
-from srdcr_lab.protocols.method import Method
-from srdcr_lab.protocols.sr_dcr import DEBATE_ONLY, SR_DCR
-from srdcr_lab.records import BadInput
-
-DOCUMENT_METHODS = (CONCATENATE, MADAM_RAG, RA_RAG, DIALECTICAL, SR_DCR_PER_DOCUMENT)
-COUNTERFACTUAL_METHODS = (
-    COT,
-    SELF_REFLECTION,
-    SELF_CONSISTENCY,
-    MAD,
-    SELF_CONTRAST,
-    CFMAD,
-    *ABLATIONS,
-    CFMAD_SWAPPED,
-    *CFMAD_STANCES,
-    *CFMAD_ROUNDS,
-    CFMAD_WHEN_UNSURE,
-)
-
-METHODS = {
-    method.name: method
-    for method in (
-        FEW_SHOT,
-        ZERO_SHOT,
-        SELF_ASK,
-        RCI,
-        *JUDGE_DEBATES,
-        NAIVE_DEBATE,
-        SR_DCR,
-        DEBATE_ONLY,
-        CONFIDENCE_ONLY,
-        TOKEN_PROBABILITY,
-        CALIBRATED_TOKEN_PROBABILITY,
-        GOLDEN,
-        *DOCUMENT_METHODS,
-        *COUNTERFACTUAL_METHODS,
-    )
-}
+METHODS = {method.name: method for method in _ALL}
 
 
 def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
-    """Methods by name, in the order given; ``all`` means every one (of which a study keeps those made for its items).
+    """Methods by name, in the order given; ``all`` means every one, of which a study keeps those made for its items.
 
     Raises
     ------

@@ -3,69 +3,62 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from dataclasses import replace
+import math
+from collections.abc import Awaitable, Callable
 
 from srdcr_lab.measures.rule import Ruling, decide, stabilised_verdict
-from srdcr_lab.protocols.answering import Answer, context_answer, prior_answer, same_answer, self_confidence
+from srdcr_lab.protocols.answering import (
+    Outcome,
+    context_answer,
+    decided,
+    prior_answer,
+    same_answer,
+    self_confidence,
+)
 from srdcr_lab.protocols.debate import hold_debate, told
-from srdcr_lab.protocols.method import Method, Outcome, given
-from srdcr_lab.protocols.setup import Setup
-from srdcr_lab.records import Debate, Decision, Item, Missing, Verdict
+from srdcr_lab.protocols.speaking import Answer, Setup
+from srdcr_lab.records import Debate, Decision, Item
 
 
-async def sr_dcr(item: Item, setup: Setup) -> Outcome:
-    """The three stages of the paper; what does not depend on each other runs at once."""
+async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
+    """The three stages of the paper; what does not depend on each other runs at once.
+
+    Without the gate (`debate_only`) V* alone decides, and no confidence is asked for.
+    """
     async with asyncio.TaskGroup() as stages:
-        believing_passage = stages.create_task(context_answer(item, setup))
+        reading = stages.create_task(context_answer(item, setup))
         remembering = stages.create_task(prior_answer(item, setup))
-        debating = stages.create_task(debate_answers(item, setup, believing_passage, remembering))
-        confidence = await self_confidence(item, await remembering, setup)
-    context, prior, debate = believing_passage.result(), remembering.result(), debating.result()
-    outcome = settle(debate, context, prior, setup, confidence.value, gate=setup.choices.gate)
-    return replace(outcome, confidence=confidence)
-
-
-async def debate_only(item: Item, setup: Setup) -> Outcome:
-    """SR-DCR without the gate: V* alone decides between context and prior answer."""
-    async with asyncio.TaskGroup() as stages:
-        believing_passage = stages.create_task(context_answer(item, setup))
-        remembering = stages.create_task(prior_answer(item, setup))
-        debating = stages.create_task(debate_answers(item, setup, believing_passage, remembering))
-    return settle(debating.result(), believing_passage.result(), remembering.result(), setup, gate=False)
+        debating = stages.create_task(debate_answers(item, setup, lambda: asyncio.gather(reading, remembering)))
+        confidence = await self_confidence(item, await remembering, setup) if gate else None
+    context, prior, debate = reading.result(), remembering.result(), debating.result()
+    if debate is None:
+        return decided(Decision.USE_CONTEXT, context, prior, confidence=confidence)
+    ruling = ruled(debate, setup)
+    belief = confidence.value if confidence else math.nan
+    decision = decide(ruling.verdict, belief, setup.choices.tau, gate=gate and setup.choices.gate)
+    why = {"ruling": ruling, "debate": debate, "confidence": confidence}
+    return decided(decision, context, prior, verdict=ruling.verdict, **why)
 
 
 async def debate_answers(
-    item: Item, setup: Setup, context: Awaitable[Answer], prior: Awaitable[Answer]
+    item: Item, setup: Setup, both: Callable[[], Awaitable[tuple[Answer, Answer]]]
 ) -> Debate | None:
-    """The debate of the design; None where it has the agreement shortcut and the two answers are equal."""
+    """The debate of the design; None where it has the agreement shortcut and context and prior answer are equal.
+
+    `both` brings these two answers; it is called only where the design depends on them.
+    """
     design = setup.choices.design
     if not (design.debaters_told or design.agreement_shortcut):
-        return await hold_debate(item, setup)  # which waits for neither
-    read, remembered = await context, await prior
-    if design.agreement_shortcut and same_answer(read.value, remembered.value, item):
+        return await hold_debate(item, setup)
+    context, prior = await both()
+    if design.agreement_shortcut and same_answer(context.value, prior.value, item):
         return None
-    return await hold_debate(item, setup, told(read, remembered) if design.debaters_told else None)
+    return await hold_debate(item, setup, told(context, prior) if design.debaters_told else None)
 
 
-def settle(
-    debate: Debate | None, context: Answer, prior: Answer, setup: Setup, confidence: float = float("nan"), *, gate: bool
-) -> Outcome:
-    """From the verdict path to the final answer [3.2]."""
-    if debate is None:
-        return given(context, decision=Decision.USE_CONTEXT)
+def ruled(debate: Debate, setup: Setup) -> Ruling:
+    """The earliest stabilised verdict; r* is not known where only the last verdict was asked for."""
     ruling = stabilised_verdict(debate.verdict_path, debate.first_verdict_round)
     if setup.choices.design.final_verdict_only:
-        ruling = Ruling(ruling.verdict, r_star=None, stabilised=None)
-    decision = decide(ruling.verdict, confidence, setup.choices.tau, gate=gate)
-    chosen = {Decision.USE_CONTEXT: context, Decision.USE_PRIOR: prior}.get(decision)
-    missing = None
-    if ruling.verdict is Verdict.UNPARSED or (chosen is not None and chosen.value is None):
-        missing = Missing.UNPARSED
-    elif decision is Decision.ABSTAIN:
-        missing = Missing.ABSTAINED
-    return Outcome(answer=chosen, missing=missing, decision=decision, ruling=ruling, debate=debate)
-
-
-SR_DCR = Method("sr_dcr", sr_dcr, debates=True, designed=True, uses_confidence=True)
-DEBATE_ONLY = Method("debate_only", debate_only, debates=True, designed=True)
+        return Ruling(ruling.verdict, r_star=None, stabilised=None)
+    return ruling

@@ -1,63 +1,9 @@
-"""The ground floor: frozen types, closed vocabularies, errors and table schemas. Imports nothing of ours."""
+"""The ground floor: frozen types, closed vocabularies, errors and table schemas. It imports no other floor.
 
-from srdcr_lab.records.exchanges import GREEDY, Capabilities, Completion, Debate, Message, ModelIdentity, Request, Turn
-from srdcr_lab.records.items import Document, Exemplar, Item, Option
-from srdcr_lab.records.tables import SCHEMA_VERSION, arrow_schema, check_schema
-from srdcr_lab.records.vocabulary import (
-    AnswerType,
-    BadInput,
-    BudgetExhausted,
-    CallFailed,
-    ConfidenceKind,
-    Decision,
-    DocumentKind,
-    FinishReason,
-    KnowledgeCategory,
-    Level,
-    Missing,
-    Needs,
-    NotInStore,
-    PerturbationKind,
-    Role,
-    SrdcrError,
-    Stopped,
-    Verdict,
-    label,
-)
+Read `vocabulary` first: the words of the field. `items` says what a question is, `exchanges` what a model is asked and
+what it replies, `tables` which columns a results folder has.
+"""
 
-__all__ = [
-    "GREEDY",
-    "SCHEMA_VERSION",
-    "AnswerType",
-    "BadInput",
-    "BudgetExhausted",
-    "CallFailed",
-    "Capabilities",
-    "Completion",
-    "ConfidenceKind",
-    "Debate",
-    "Decision",
-    "Document",
-    "DocumentKind",
-    "Exemplar",
-    "FinishReason",
-    "Item",
-    "KnowledgeCategory",
-    "Level",
-    "Message",
-    "Missing",
-    "ModelIdentity",
-    "Needs",
-    "NotInStore",
-    "Option",
-    "PerturbationKind",
-    "Request",
-    "Role",
-    "SrdcrError",
-    "Stopped",
-    "Turn",
-    "Verdict",
-    "arrow_schema",
-    "check_schema",
-    "label",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

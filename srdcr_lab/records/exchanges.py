@@ -1,8 +1,7 @@
-"""What goes to a model and what comes back: messages, a request with its draws, completions.
+"""What a model is asked and what it replies: messages, requests, completions; and a debate made of them.
 
-A request names the *stream* its sampled draws belong to (knowledge, self_consistency, agent-0 …) and their indices in
-it, so that two uses of the same prompt never share a sample by accident (design: "draws are streams"). Stream and
-draws are not part of the request's content: they are the address of one completion of it.
+A sampled draw has an address: its stream (knowledge, self_consistency, agent-0 …) and its index in it. Two uses of one
+prompt therefore never share a sample by accident. The address is not part of the request's content.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Literal
 
 from srdcr_lab.records.vocabulary import FinishReason, Role, Verdict
 
-GREEDY = "greedy"  # the stream of temperature 0, where every draw would be the same
+GREEDY = "greedy"  # the stream of every request at temperature 0: it has one draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Request:
-    """One prompt and the draws wanted of it.
+    """One prompt and the draws that are wanted of it.
 
     Parameters
     ----------
@@ -34,9 +33,9 @@ class Request:
     max_tokens : bound on the tokens of one completion, > 0.
     temperature : ≥ 0; 0 is greedy.
     stop : strings that end a completion and are not part of it.
-    logprobs : whether the log-probability of each completion token is wanted.
-    seed : the run's seed; adapters derive from it, the stream and the draw what they send.
-    stream, draws : address of the completions: the stream's name and indices ≥ 0 in it.
+    logprobs : whether the log-probabilities of the completion's tokens are wanted.
+    seed : the run's seed; an adapter sends a seed that depends on it, the stream and the draw.
+    stream, draws : name of the stream, and indices ≥ 0 in it.
     """
 
     messages: tuple[Message, ...]
@@ -57,14 +56,8 @@ class Request:
     @cached_property
     def canonical(self) -> str:
         """The request as JSON, without stream and draws: equal text, equal request."""
-        content = {
-            "messages": [[m.role, m.content] for m in self.messages],
-            "max_tokens": self.max_tokens,
-            "temperature": self.temperature,
-            "stop": list(self.stop),
-            "logprobs": self.logprobs,
-            "seed": self.seed,
-        }
+        content = {name: getattr(self, name) for name in ("max_tokens", "temperature", "stop", "logprobs", "seed")}
+        content["messages"] = [[message.role, message.content] for message in self.messages]
         return json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
     @cached_property
@@ -82,9 +75,8 @@ class Request:
 class Completion:
     """One draw of one request.
 
-    `tokens` and `logprobs` (natural log, ≤ 0) run over the completion's tokens without the end marker, or are both
-    None where the provider gives none; where they are given, ``"".join(tokens) == text``. Where one request brought
-    several draws, its prompt tokens are counted on the first of them.
+    `tokens` and `logprobs` (natural log, ≤ 0) leave out the end marker, and ``"".join(tokens) == text``. Both are None
+    where the provider gives none. Of several draws of one request the first carries the prompt tokens.
     """
 
     text: str
@@ -98,10 +90,10 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
-    """Who answers: what the store keys completions by, and what every table calls the model.
+    """Who answers: the name that tables show, and the key under which the store keeps completions.
 
-    `fingerprint` is a hash of weights, tokenizer and chat template for a local model, and empty for an API.
-    `label` tells apart two servers that serve different models under one name.
+    `fingerprint` is a local model's hash of weights, tokenizer and chat template; empty for an API. `label` tells apart
+    two servers with different models of one name.
     """
 
     provider: str
@@ -115,29 +107,25 @@ class ModelIdentity:
 
     @property
     def key(self) -> str:
-        """What completions are stored under: a local model's fingerprint, wherever its files lie; else the names."""
+        """Key of its completions in the store: a local model's fingerprint, otherwise the names."""
         return self.fingerprint or "|".join((self.provider, self.name, self.label))
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an adapter can give: `logprobs` decides which confidence `auto` means."""
+    """What an adapter can give. `logprobs` decides which confidence kind ``auto`` means."""
 
     logprobs: bool
     notes: tuple[str, ...] = field(default=())
-
-
-# -- a debate as data: who said what in which round, and what they saw when they said it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One utterance of one role.
 
-    `saw_passage` and `saw_turns` (positions of the transcript's turns that were in the prompt) say what the speaker
-    saw; the prompt itself is in the store under `request_digest`. `verdict` is set on the judge's turns alone,
-    `stated_answer` on the debaters'. `speaker` tells apart those of one role (an agent, a stance, a document);
-    `stance` is the answer a speaker was given to defend or to attack.
+    `saw_passage` and `saw_turns` (positions in `Debate.transcript`) say what was in the prompt, which the store keeps
+    under `request_digest`. `verdict` and `stated_answer` are what was read from the text. `speaker` tells apart several
+    of one role (an agent, a stance, a document); `stance` is the answer the speaker was given to defend or to attack.
     """
 
     round: int

@@ -9,7 +9,7 @@ from srdcr_lab.records.vocabulary import AnswerType, DocumentKind, Level, Needs,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemplar:
-    """A worked question for a few-shot prompt; never one that is evaluated."""
+    """A worked question for a few-shot prompt. It is never one that is evaluated."""
 
     question: str
     answer: str
@@ -27,7 +27,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One of several documents about a question. `kind` and `answer` (what it asserts) are known for benchmarks."""
+    """One of several documents about a question. Benchmarks also say its `kind` and which `answer` it asserts."""
 
     document_id: str
     text: str
@@ -38,13 +38,12 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One (q, a, c) of the paper [2.1]; or a question with options, or with several documents.
+    """A question, its gold answer and its passage: (q, a, c) [2.1]. Or a question with options or several documents.
 
-    On a standard item `claimed_answer` equals `gold_answer`. `aliases` are accepted spellings of the gold answer,
-    `unit` belongs to a number. `perturbation_value` is a signed offset in the answer's unit, a factor, or None (none,
-    substitution). `context` is empty where there is no single passage. With `options`, `gold_answer` is a label and
-    `answer_type` OPTION. `other_gold_answers` are further right answers, not spellings; `wrong_answers` are those that
-    documents assert wrongly.
+    `aliases` are accepted spellings of `gold_answer`, which is a label where there are `options`. `claimed_answer` is
+    what the passage asserts; on a standard item it is the gold answer. `perturbation_value` is a signed offset in the
+    answer's unit or a factor, else None. `context` is empty where there is no single passage. `unit` is a number's.
+    `other_gold_answers` are further right answers, `wrong_answers` those that documents assert wrongly.
     """
 
     item_id: str
@@ -67,16 +66,16 @@ class Item:
 
     @property
     def is_standard(self) -> bool:
-        """True where the passage tells the truth."""
+        """Whether the passage tells the truth."""
         return self.perturbation_kind is PerturbationKind.NONE
 
     @property
     def gold_answers(self) -> tuple[str, ...]:
-        """Every right answer; nearly always the one."""
+        """Every right answer, nearly always one."""
         return (self.gold_answer, *self.other_gold_answers)
 
     def has(self, need: Needs) -> bool:
-        """Whether the item has what a method needs. Beside options a passage is evidence, not the one to be doubted."""
-        doubted = self.context if not self.options else ""
-        given = {Needs.PASSAGE: doubted, Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents}
-        return need is Needs.QUESTION or bool(given[need])
+        """Whether the item has what a method needs. A passage beside options is evidence and not to be doubted."""
+        passage = self.context if not self.options else ""
+        shown = {Needs.PASSAGE: passage, Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents}
+        return need is Needs.QUESTION or bool(shown[need])

@@ -1,4 +1,4 @@
-"""The tables of a results folder: columns, types and meanings, written once, versioned, checked on reading."""
+"""The tables of a results folder: names, types and meanings of their columns, with a version that reading checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Name, Arrow type (``"list<string>"`` and ``"list<double>"`` included) and meaning."""
+    """Name, Arrow type and meaning of a column."""
 
     name: str
     type: str
@@ -123,7 +123,7 @@ TABLES = {"records": RECORDS, "turns": TURNS, "samples": SAMPLES}
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """The Arrow schema of a table, with its version and each column's meaning in the metadata."""
+    """The Arrow schema of a table; its metadata hold the version and the meaning of each column."""
     import pyarrow as pa
 
     types = {"string": pa.string(), "double": pa.float64(), "int64": pa.int64(), "bool": pa.bool_()}
@@ -133,7 +133,7 @@ def arrow_schema(table: str) -> pa.Schema:
 
 
 def check_schema(table: str, found: pa.Schema, where: str) -> None:
-    """Raise `BadInput` unless a file's schema is the one of this version."""
+    """Raise `BadInput` where a file's schema is not the one of this version; `where` names the file."""
     metadata = found.metadata or {}
     version = metadata.get(b"srdcr_schema_version", b"none").decode()
     if metadata.get(b"srdcr_table", b"").decode() != table or version != str(SCHEMA_VERSION):

@@ -1,4 +1,7 @@
-"""The closed vocabularies of the field. Their values are the strings in every table; an unknown value raises."""
+"""The closed vocabularies of the field, the errors, and the label of a model.
+
+The values of a vocabulary are the strings in every table; an unknown value raises `ValueError`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class PerturbationKind(StrEnum):
 
 
 class Level(StrEnum):
-    """How far a passage departs from the truth. For years: 20, 40, 60, and 100 or 200 (paper, Figure 2)."""
+    """How far a passage is from the truth; for years 20, 40, 60, and 100 or 200 years (paper, Figure 2)."""
 
     STANDARD = "standard"
     SUBTLE = "subtle"
@@ -35,7 +38,7 @@ class Level(StrEnum):
 
 
 class KnowledgeCategory(StrEnum):
-    """Paper, section 2.2 and Table 3."""
+    """How often sampled answers are right (paper, section 2.2 and Table 3)."""
 
     HIGHLY_KNOWN = "HIGHLY_KNOWN"
     MAYBE_KNOWN = "MAYBE_KNOWN"
@@ -44,7 +47,7 @@ class KnowledgeCategory(StrEnum):
 
 
 class ConfidenceKind(StrEnum):
-    """Which definition made a self-confidence; a value never travels without it."""
+    """How a self-confidence was computed; every table shows it beside the value."""
 
     MEAN_LOGPROB = "mean_logprob"
     SEQUENCE = "sequence"
@@ -54,7 +57,7 @@ class ConfidenceKind(StrEnum):
 
 
 class Role(StrEnum):
-    """Who speaks. The last four belong to the other debates: equals, and those over several documents."""
+    """Who speaks. The last four belong to debates among equals and to debates over several documents."""
 
     DEFENDER = "defender"
     CRITIC = "critic"
@@ -66,7 +69,7 @@ class Role(StrEnum):
 
 
 class DocumentKind(StrEnum):
-    """What a document of a multi-document item is, where its maker says so (RAMDocs)."""
+    """What one of several documents is, where the benchmark says so (RAMDocs)."""
 
     CORRECT = "correct"
     MISINFO = "misinfo"
@@ -95,7 +98,7 @@ class Decision(StrEnum):
 
 
 class Missing(StrEnum):
-    """Why an item × method has no answer. Each is counted by itself, all of them inside n."""
+    """Why a method has no answer to an item. Each reason is counted by itself; all of them are part of n."""
 
     ABSTAINED = "abstained"
     UNPARSED = "unparsed"
@@ -103,7 +106,7 @@ class Missing(StrEnum):
 
 
 class FinishReason(StrEnum):
-    """Why a completion ended; all but `stop` are results with a reason, not crashes."""
+    """Why a completion ended. All but `stop` are results too, not crashes."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -111,11 +114,8 @@ class FinishReason(StrEnum):
     REFUSAL = "refusal"
 
 
-# -- what can go wrong, sorted by what the user has to do about it
-
-
 class SrdcrError(Exception):
-    """Base of every error this package raises on purpose. Its text is one sentence a user can act on."""
+    """Base of every error that this package raises on purpose. Its text is one sentence a user can act on."""
 
 
 class BadInput(SrdcrError):
@@ -123,30 +123,28 @@ class BadInput(SrdcrError):
 
 
 class CallFailed(SrdcrError):
-    """One model call gave no completion, after the bounded retries. The item's row carries the text."""
+    """One model call gave no completion after the bounded retries. The item's row holds the text."""
 
-    unanswered_attempts: int = 0  # attempts that brought nothing usable, and that the provider may bill all the same
+    unanswered_attempts: int = 0  # attempts without a usable reply, which the provider may bill all the same
 
 
 class NotInStore(CallFailed):
-    """Offline, and the store does not hold the completion that is asked for."""
+    """The run is offline and the store does not hold the completion."""
 
 
 class Stopped(SrdcrError):
-    """The run ended early and can be resumed: what was paid for is in the store."""
+    """The run ended early and can be resumed: everything that was paid for is in the store."""
 
 
 class BudgetExhausted(Stopped):
-    """The next call's worst case does not fit into what is left of the budget."""
+    """The most that the next call can cost is more than what is left of the budget."""
 
-
-# -- who made the numbers of a figure or table, in words that travel with it
 
 ORGANISM = "a model organism, no evidence about any large model"
 
 
 def label(models: Iterable[str]) -> str:
-    """Names of the models, each once; the pocket model's with what it is.
+    """Names of the models whose numbers a table or figure shows, each once; of the pocket model also what it is.
 
     >>> label(["openai:gpt-4o", "pocket", "pocket"])
     'openai:gpt-4o; pocket: a model organism, no evidence about any large model'

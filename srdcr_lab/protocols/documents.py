@@ -1,0 +1,203 @@
+"""Methods for a question with several documents: concatenation, RA-RAG, MADAM-RAG, and SR-DCR for each document (ours).
+
+(The dialectical debate between documents is in `dialectical`.) Several answers can be right, so a method's last speaker
+gives one answer, several, or none; giving none is an abstention.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from srdcr_lab import answers
+from srdcr_lab.measures.rule import decide
+from srdcr_lab.prompts import readers
+from srdcr_lab.protocols.answering import (
+    Outcome,
+    by_answer,
+    context_answer,
+    decided,
+    prior_answer,
+    same_answer,
+    self_confidence,
+)
+from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, Setup
+from srdcr_lab.protocols.sr_dcr import debate_answers, ruled
+from srdcr_lab.records import AnswerType, Completion, Debate, Decision, Document, Item, Missing, Role, Turn, Verdict
+
+_AS_WRITTEN = frozenset({AnswerType.NAME, AnswerType.CITY, AnswerType.TEXT})  # the others are read in canonical form
+
+
+def value_of(answer: str | None, item: Item) -> str | None:
+    """A bare answer as the tables have it; None where it is no answer of the item's type."""
+    if answer is None:
+        return None
+    if item.answer_type in _AS_WRITTEN:
+        return answer if answers.normalise(answer, item.answer_type, item.unit) else None
+    return answers.extract(answer, item.answer_type, item.unit)
+
+
+def several_values(reply: str, item: Item) -> tuple[str, ...] | None:
+    """The distinct answers on a reply's last line; empty where it says "none", None where it cannot be read."""
+    line = readers.answers_line(reply)
+    if not line:
+        return line
+    values: list[str] = []
+    for value in (value_of(answer, item) for answer in line):
+        if value is not None and not any(same_answer(value, other, item) for other in values):
+            values.append(value)
+    return tuple(values) or None
+
+
+def first_value(reply: str, item: Item) -> str | None:
+    """The first of several answers, which is the one that a turn states."""
+    return next(iter(several_values(reply, item) or ()), None)
+
+
+def concluded(turn: Turn, item: Item, debate: Debate, agreed_round: int | None = None) -> Outcome:
+    """The outcome of a method that ends with this turn's line of answers."""
+    return replace(_given(several_values(turn.text, item), turn, debate), agreed_round=agreed_round)
+
+
+def _given(values: tuple[str, ...] | None, turn: Turn, debate: Debate) -> Outcome:
+    """The outcome of these answers; an empty tuple is an abstention, None is UNPARSED."""
+    if values == ():
+        return Outcome(answer=None, missing=Missing.ABSTAINED, debate=debate)
+    answer = Answer(values[0] if values else None, turn.completion or Completion(turn.text))
+    return Outcome(answer=answer, missing=None if values else Missing.UNPARSED, debate=debate, values=values or ())
+
+
+async def concatenate(item: Item, setup: Setup) -> Outcome:
+    """Every document in one prompt ("naive RAG"): one call."""
+    talk = Conversation(item, setup, setup.choices.debate_tokens)
+    turn = await _read_together(talk, item.documents)
+    return concluded(turn, item, talk.debate([turn]))
+
+
+async def _read_together(talk: Conversation, documents: Sequence[Document], round_: int = 0) -> Turn:
+    texts = [document.text for document in documents]
+    reads = partial(first_value, item=talk.item)
+    return await talk.ask(Role.AGENT, "documents_together", round_=round_, documents=texts, reads=reads)
+
+
+AGENT_TOKENS, MOST_ROUNDS = 150, 3
+
+
+async def ra_rag(item: Item, setup: Setup) -> Outcome:
+    """The answers that most documents support: one call per document.
+
+    Once every item has ended, a run weighs the votes by how reliable the documents' sources turned out.
+    """
+    talk = Argument(item, setup, AGENT_TOKENS)
+    turns = await _agents(talk)
+    groups = by_answer(turns, item)
+    most = max(map(len, groups), default=0)
+    voted = [group[0] for group in groups if len(group) == most]
+    values = tuple(turn.stated_answer for turn in voted if turn.stated_answer is not None)
+    return _given(values, [*voted, *turns][0], talk.debate(turns))
+
+
+async def madam_rag(item: Item, setup: Setup) -> Outcome:
+    """An agent for each document and an aggregator in each round (Wang et al. 2025).
+
+    Rounds end when no agent's answer changes, after three at most. The last aggregate is the answer.
+    """
+    talk = Argument(item, setup, AGENT_TOKENS)
+    async with asyncio.TaskGroup() as group:
+        rounds = [await _agents(talk)]
+        aggregates = [group.create_task(_aggregate(talk, rounds[-1]))]
+        while not _converged(rounds, item) and len(rounds) < MOST_ROUNDS:
+            rounds.append(await _agents(talk, rounds[-1]))
+            aggregates.append(group.create_task(_aggregate(talk, rounds[-1])))
+    turns = [turn for replies, task in zip(rounds, aggregates, strict=True) for turn in (*replies, task.result())]
+    agreed = len(rounds) - 1 if _converged(rounds, item) else None
+    return concluded(turns[-1], item, talk.debate(turns), agreed)
+
+
+async def _agents(talk: Conversation, last: Sequence[Turn] = ()) -> list[Turn]:
+    """Each agent answers from its document alone, or after reading the others' last replies; all at once."""
+    return list(await asyncio.gather(*(_agent(talk, i, last) for i in range(len(talk.item.documents)))))
+
+
+async def _agent(talk: Conversation, i: int, last: Sequence[Turn]) -> Turn:
+    document = talk.item.documents[i]
+    others = {j: turn for j, turn in enumerate(last, start=1) if j != i + 1}
+    return await talk.ask(
+        Role.AGENT,
+        "document_agent",
+        round_=last[0].round + 1 if last else 0,
+        speaker=document.document_id,
+        heard=list(others.values()),
+        document=document.text,
+        others={j: turn.text for j, turn in others.items()},
+    )
+
+
+async def _aggregate(talk: Conversation, replies: Sequence[Turn]) -> Turn:
+    """The aggregator reads the agents' replies of one round."""
+    return await talk.ask(
+        Role.AGGREGATOR,
+        "documents_aggregator",
+        round_=replies[0].round,
+        max_tokens=talk.setup.choices.debate_tokens,
+        sees_passage=False,
+        heard=replies,
+        agents={i: turn.text for i, turn in enumerate(replies, start=1)},
+        reads=partial(first_value, item=talk.item),
+    )
+
+
+def _converged(rounds: Sequence[Sequence[Turn]], item: Item) -> bool:
+    """Whether no answer changed in the last round; an answer that could not be read equals another such."""
+    if len(rounds) == 1:
+        return len(item.documents) == 1
+    pairs = [(now.stated_answer, before.stated_answer) for now, before in zip(rounds[-1], rounds[-2], strict=True)]
+    return all((now, before) == (None, None) or same_answer(now, before, item) for now, before in pairs)
+
+
+async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
+    """A debate per document, whose verdict V* lets the document through to concatenation or keeps it out.
+
+    Where none is let through: the prior answer if it is believed; UNPARSED if no verdict could be read.
+    """
+    debates = await asyncio.gather(*(_debate(item, document, setup) for document in item.documents))
+    turns = _in_one(item.documents, debates)
+    verdicts = [ruled(debate, setup).verdict if debate else Verdict.REASONABLE for debate in debates]
+    kept = [document for document, v in zip(item.documents, verdicts, strict=True) if v is Verdict.REASONABLE]
+    if kept:
+        talk = Conversation(item, setup, setup.choices.debate_tokens)
+        turn = await _read_together(talk, kept, round_=setup.choices.design.rounds)
+        outcome = concluded(turn, item, Debate(turns=(*turns, turn), verdict_path=()))
+        return replace(outcome, decision=Decision.USE_CONTEXT)
+    prior = await prior_answer(item, setup)
+    confidence = await self_confidence(item, prior, setup)
+    verdict = Verdict.UNREASONABLE if Verdict.UNREASONABLE in verdicts else Verdict.UNPARSED
+    decision = decide(verdict, confidence.value, setup.choices.tau, gate=setup.choices.gate)
+    debate = Debate(turns=turns, verdict_path=())
+    outcome = decided(decision, None, prior, verdict=verdict, debate=debate, confidence=confidence)
+    if outcome.missing or prior.value is None:
+        return replace(outcome, answer=None)
+    return replace(outcome, values=(prior.value,))
+
+
+async def _debate(item: Item, document: Document, setup: Setup) -> Debate | None:
+    """The debate of the design over one document; None where its agreement shortcut makes it needless."""
+    alone = replace(item, context=document.text, documents=())
+    return await debate_answers(
+        alone, setup, lambda: asyncio.gather(context_answer(alone, setup), prior_answer(alone, setup))
+    )
+
+
+def _in_one(documents: Sequence[Document], debates: Sequence[Debate | None]) -> tuple[Turn, ...]:
+    """Every document's debate, one after the other; a turn's speaker is the document that it is about."""
+    turns: list[Turn] = []
+    before = 0
+    for document, debate in zip(documents, debates, strict=True):
+        for turn in debate.turns if debate else ():
+            name = f"{document.document_id}/{turn.speaker}" if turn.speaker else document.document_id
+            saw_turns = tuple(before + position for position in turn.saw_turns)
+            turns.append(replace(turn, speaker=name, saw_turns=saw_turns))
+        before += len(debate.transcript) if debate else 0
+    return tuple(turns)

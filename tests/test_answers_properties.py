@@ -12,7 +12,7 @@ from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_typ
 from srdcr_lab.answers.number_words import spelled_numbers
 from srdcr_lab.records import AnswerType, Option
 
-YEAR, NUMBER, NAME, CITY, TEXT, OPTION = AnswerType
+YEAR, NUMBER, NAME, CITY, TEXT, OPTION, DATE = AnswerType
 ANY_TYPE = st.sampled_from(AnswerType)
 ANY_UNIT = st.sampled_from(["", "mg", "people", "°C", "km/h", "USD"])
 _FRAGMENTS = (
@@ -198,7 +198,7 @@ _REPEATED = (
 @pytest.mark.parametrize("unit_of_text", _REPEATED.split("|"))
 def test_a_hundred_thousand_characters_are_read(answer_type: AnswerType, unit_of_text: str) -> None:
     passage = (unit_of_text * 100_000)[:100_000]
-    answers = "1919", "1250", "Marie Curie", "Saint Louis", "the red cat", "B"
+    answers = "1919", "1250", "Marie Curie", "Saint Louis", "the red cat", "B", "14 July 1789"
     answer = dict(zip(AnswerType, answers, strict=True))[answer_type]
     assert [s.surface for s in find(f"{passage} ; {answer}.", answer, answer_type)] == [answer.removeprefix("the ")]
     for reply in (passage, f"answer: {passage}"):

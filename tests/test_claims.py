@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from srdcr_lab.answers.kinds import Claim, Wanted, kind_of
+from srdcr_lab.answers.name import SUBSTITUTIONS
 from srdcr_lab.data import perturb
 from srdcr_lab.data.perturbing import FACTORS, Outcome
-from srdcr_lab.data.perturbing.claims import (
-    Substitution,
-    level_of_factor,
-    level_of_offset,
-    level_of_substitution,
-    substitutions,
-)
-from srdcr_lab.records import BadInput, Level
-from tests.lies import CITY, NAME, NAMES, NUMBER, form, standard
+from srdcr_lab.records import BadInput, Item, Level, PerturbationKind
+from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, standard
 
 # -- levels ----------------------------------------------------------------------------------------------------------
 
 
 def test_levels_by_kind() -> None:
-    assert [level_of_offset(size).value for size in (20, -40, 60, 100, -200)] == [
+    offsets = (20, -40, 60, 100, -200)
+    assert [kind_of(YEAR).level(PerturbationKind.OFFSET, size).value for size in offsets] == [
         "subtle", "mild", "moderate", "blatant", "blatant",
     ]  # fmt: skip
-    levels = {factor: level_of_factor(factor).value for factor in FACTORS}
+    levels = {factor: kind_of(NUMBER).level(PerturbationKind.FACTOR, factor).value for factor in FACTORS}
     assert levels == {
         0.1: "blatant", 0.2: "blatant", 0.4: "moderate", 0.8: "subtle", 1.2: "subtle", 1.5: "mild", 2.0: "mild",
         3.0: "moderate", 5.0: "blatant", 10.0: "blatant",
     }  # fmt: skip
-    assert [level_of_substitution(degree) for degree in Substitution] == [Level.SUBTLE, Level.MODERATE, Level.BLATANT]
+    assert list(SUBSTITUTIONS.values()) == [Level.SUBTLE, Level.MODERATE, Level.BLATANT]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "level"),
+    [("none", None, "standard"), ("offset", None, "moderate"), ("offset", 30.0, "mild"), ("factor", -2.0, "moderate"),
+     ("factor", 0.5, "mild"), ("substitution", None, "moderate"), ("substitution", 3.0, "moderate")],
+)  # fmt: skip
+def test_a_table_of_texts_has_levels_too(kind: str, value: float | None, level: str) -> None:
+    assert kind_of(TEXT).level(PerturbationKind(kind), value) == level
 
 
 # -- claims ----------------------------------------------------------------------------------------------------------
@@ -98,6 +104,10 @@ def test_rounding_that_moves_the_factor_is_flagged() -> None:
 )
 def test_years_beyond_now_or_their_era(gold: str, tag: str, why: str) -> None:
     assert why in form(standard(f"It fell in the year {gold}.", gold), tag).why
+
+
+def substitutions(one: Item, pool: Sequence[str], seed: int) -> list[Claim]:
+    return kind_of(one.answer_type).claims(one, Wanted(pools={(one.domain, one.answer_type): pool}, seed=seed))
 
 
 def test_slight_is_alike_and_comical_is_absurd() -> None:

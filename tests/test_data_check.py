@@ -126,7 +126,7 @@ def test_facts_that_keep_every_rule(facts: Write) -> None:
         ({"question_id": "years-skarn-2"}, "unique ids", "stands in facts.csv already"),
         ({"question_id": "unseen"}, "looked up", "not in lookups.csv"),
         ({"gold_answer": "soon"}, "row", "row 1, column gold_answer: 'soon' is no answer of type year"),
-        ({"answer_type": "date"}, "row", "row 1, column answer_type: 'date' is none of year, number"),
+        ({"answer_type": "colour"}, "row", "row 1, column answer_type: 'colour' is none of year, number"),
     ],
 )
 def test_each_rule_finds_what_breaks_it(facts: Write, changed: dict[str, str], check: str, says: str) -> None:

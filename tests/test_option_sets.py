@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from srdcr_lab import answers
-from srdcr_lab.answers.options import fault_of
+from srdcr_lab.answers.option import fault_of
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.facts import invented, standard
 from srdcr_lab.records import AnswerType, Item, Needs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from srdcr_lab.answers import contains_anywhere, equal, extract, extract_option, find, normalise
-from srdcr_lab.answers.options import fault_of
+from srdcr_lab.answers.option import fault_of
 from srdcr_lab.records import AnswerType, Option
 
 OPTION = AnswerType.OPTION

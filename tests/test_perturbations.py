@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.data import YEAR_OFFSETS, offset_year, year_forms
-from srdcr_lab.data.perturbing.claims import level_of_offset
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from tests.scripted import item
 
@@ -44,7 +44,8 @@ def test_undoing_an_offset_restores_the_passage(offset: int) -> None:
      (10, Level.SUBTLE), (30, Level.MILD), (50, Level.MODERATE), (61, Level.BLATANT), (500, Level.BLATANT)],
 )  # fmt: skip
 def test_levels_go_by_the_size_of_the_offset(offset: int, level: Level) -> None:
-    assert (level_of_offset(offset), level_of_offset(-offset)) == (level, level)
+    level_of = kind_of(AnswerType.YEAR).level
+    assert [level_of(PerturbationKind.OFFSET, sign * offset) for sign in (1, -1)] == [level, level]
 
 
 def test_all_forms_of_a_question() -> None:

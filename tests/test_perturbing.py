@@ -225,7 +225,7 @@ def test_what_is_left_out_says_why() -> None:
     ]
     found = perturb(rows)
     assert [(row.item_id, row.why) for row in found.left_out] == [
-        ("a", "an answer of type text is not perturbed; year, number, name and city are"),
+        ("a", "an answer of type text is not perturbed; year, number, name, city and date are"),
         ("b", "its passage is perturbed already"),
         ("d", "another passage of the question c is perturbed; give each its own question_id"),
         ("e", "it has no single passage"),

@@ -1,15 +1,14 @@
-"""Reading answers, by answer type: normalise, extract from a reply, compare, find in a passage.
+"""Answers, by type: read from a reply, compare, find in a passage, rewrite there, replace by false ones.
 
-A map: `matching` holds the functions below; `year`, `number`, `names` (persons, cities) and `text` say what counts as
-the same answer, `options` reads the labels of options; `quantities`, `words` and `units` read numbers, `wording` reads
-words, `replies` strips decoration and knows refusals, `spans` keeps places. `respelling` writes another answer the way
-a passage writes this one. `token_confidence` says which tokens of a reply state the answer, and how sure they are.
+A map: `kinds` holds the functions below and `Kind`, the class of free text; the class of every other type lies in the
+module of its name (`year`, `number`, `name`, `city`, `option`, `date`). `quantities` and `number_words` read and write
+numbers, `wording` folds and strips text, `token_confidence` says how sure the tokens of a reply's answer are.
 """
 
-from srdcr_lab.answers.kinds import contains_anywhere, equal, extract, find, guess_type, infer_unit, normalise
-from srdcr_lab.answers.options import extract_option
-from srdcr_lab.answers.respelling import respell
-from srdcr_lab.answers.text import Span
+from srdcr_lab.answers.kinds import contains_anywhere, equal, extract, find, guess_type, normalise, respell
+from srdcr_lab.answers.number import infer_unit
+from srdcr_lab.answers.option import extract_option
+from srdcr_lab.answers.wording import Span
 
 __all__ = [
     "Span",

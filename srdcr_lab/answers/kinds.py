@@ -1,44 +1,220 @@
-"""The public functions of this floor, over one small module per answer type."""
+"""What one answer type knows, in one class, and the functions of this floor, which ask the class of a type.
+
+`Kind` is free text and the base of the others. The class of every other type lies in the module of the type's name
+(`year`, `number`, `name`, `city`, `option`, `date`), which is loaded when the type is first met. A new type is a member
+of `AnswerType` and such a module.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from types import MappingProxyType
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import ClassVar, cast
 
-from srdcr_lab.answers import names, number, options, text, year
-from srdcr_lab.answers.replies import after_marker, first_line, is_refusal, is_sentence, undecorated
-from srdcr_lab.answers.text import Span, fold_digits, without_overlaps
-from srdcr_lab.records import AnswerType, Option
+from srdcr_lab.answers.wording import (
+    Span,
+    after_marker,
+    fold_digits,
+    is_refusal,
+    places,
+    spelled,
+    tokens,
+    undecorated,
+    without_overlaps,
+)
+from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
+
+
+class Outcome(StrEnum):
+    """What becomes of a perturbation of a passage; a flagged one is usable and may give the truth away."""
+
+    ACCEPTED = "accepted"
+    FLAGGED = "flagged"
+    REFUSED = "refused"
+
+
+Doubt = tuple[Outcome, str]  # FLAGGED or REFUSED, and the sentence that says why
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """How answers of one type are read.
+class Claim:
+    """One perturbation of one gold answer.
 
-    `canonical(text, unit)`; `same(a, b, unit)` of canonical forms; `occurrences(passage, canonical, unit)`.
-    `in_sentence(text, unit)` reads the one answer out of a sentence; where it is None, a reply is its first line, of at
-    most `max_words` words.
+    `tag` names it in item ids ("+20", "x1.5", "slight"). `canonical` and `answer` are the false answer as it is
+    compared and as it is written. `refusal` says why there is none; `flags` are what a reader should know.
     """
 
-    canonical: Callable[[str, str], str | None]
-    same: Callable[[str, str, str], bool]
-    occurrences: Callable[[str, str, str], list[Span]]
-    in_sentence: Callable[[str, str], str | None] | None = None
-    max_words: int = 10
+    kind: PerturbationKind
+    value: float | None
+    level: Level
+    tag: str
+    canonical: str = ""
+    answer: str = ""
+    refusal: str = ""
+    flags: tuple[str, ...] = ()
 
 
-KINDS: Mapping[AnswerType, Kind] = MappingProxyType(
-    {
-        AnswerType.YEAR: Kind(year.canonical, year.same, year.occurrences, year.in_sentence),
-        AnswerType.NUMBER: Kind(number.canonical, number.same, number.occurrences, number.in_sentence),
-        AnswerType.NAME: Kind(names.person, names.same_person, names.persons_in),
-        AnswerType.CITY: Kind(names.city, names.same_city, names.cities_in),
-        AnswerType.TEXT: Kind(text.canonical, text.same, text.occurrences),
-        AnswerType.OPTION: Kind(options.canonical, options.same, options.occurrences),
-    }
-)
+@dataclass(frozen=True)
+class Wanted:
+    """Which claims are made about each item of a table.
+
+    `amounts` by answer type (default: the type's own), `pools` of substitutes by (domain, answer type), `seed` of the
+    substitutions, `present` the year after which a claim is flagged as future.
+    """
+
+    amounts: Mapping[AnswerType, Sequence[float]] = field(default_factory=dict)
+    pools: Mapping[tuple[str, AnswerType], Sequence[str]] = field(default_factory=dict)
+    seed: int = 0
+    present: int = 9999
+
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_BREAK = r"[^\w%+#€£$]{1,4}(?:(?:a|an|the)[^\w%+#€£$]{1,3})?"
+_FACTORS = ((1.25, Level.SUBTLE), (2.0, Level.MILD), (3.0, Level.MODERATE))
+
+
+class Kind:
+    """Free text, compared without case, diacritics, articles and punctuation [as SQuAD does]; base of all types.
+
+    | level    | offset in years, by size | factor f, by max(f, 1/f)  | substitution |
+    |----------|--------------------------|---------------------------|--------------|
+    | subtle   | to 20                    | to 1.25 (0.8, 1.2)        | slight       |
+    | mild     | to 40                    | to 2 (1.5, 2)             |              |
+    | moderate | to 60                    | to 3 (0.4, 3)             | significant  |
+    | blatant  | beyond (100, 200)        | beyond (0.1, 0.2, 5, 10)  | comical      |
+
+    Source: offsets, the paper (Figure 2); factors and substitutions are ClashEval's, their levels ours. A type may have
+    `offset_levels` of its own.
+    """
+
+    answer_type: ClassVar[AnswerType] = AnswerType.TEXT
+    is_value: ClassVar[bool] = False  # an amount or a point in time: read from a sentence, given in canonical form
+    has_unit: ClassVar[bool] = False
+    perturbation: ClassVar[PerturbationKind] = PerturbationKind.NONE
+    amounts: ClassVar[tuple[float, ...]] = ()  # offsets or factors
+    offset_levels: ClassVar[tuple[tuple[float, Level], ...]] = (
+        (20, Level.SUBTLE),
+        (40, Level.MILD),
+        (60, Level.MODERATE),
+    )
+
+    # Reading and comparing. Canonical forms are idempotent: the canonical form of one is itself.
+
+    def canonical(self, text: str, unit: str = "") -> str | None:
+        """The form by which a bare answer is compared; None where the text is no answer of this type."""
+        words = tokens(text)
+        return " ".join(word for word in words if word not in _ARTICLES) or " ".join(words) or None
+
+    def is_no_answer(self, text: str) -> bool:
+        """Whether a text says that there is no answer, or is more than one."""
+        return is_refusal(text)
+
+    def same(self, a: str, b: str, unit: str = "") -> bool:
+        """Whether two canonical forms are one answer."""
+        return a == b
+
+    def distance(self, a: str, b: str) -> float:
+        """How far two canonical forms are apart, ≥ 0; NaN where the type has no distance."""
+        return math.nan
+
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+        """Where a passage states a canonical answer, in any spelling."""
+        return list(places(passage, [_BREAK.join(spelled(word) for word in canonical.split())]))
+
+    def in_sentence(self, text: str, unit: str = "") -> str | None:
+        """The one answer of a sentence, in canonical form; only for values."""
+        return None
+
+    def extract(self, output: str, unit: str = "", choices: Sequence[Option] = ()) -> str | None:
+        """The answer in a reply; see the function `extract`."""
+        reply = undecorated(after_marker(output))
+        lines = [line for line in reply.splitlines() if line.strip()]
+        first = undecorated(lines[0]) if lines else ""
+        if not first or is_refusal(first) or is_refusal(reply):
+            return None
+        if not self.is_value:
+            is_answer = len(first.split()) <= 10 and normalise(first, self.answer_type, unit) is not None
+            return first if is_answer else None
+        if whole := normalise(reply, self.answer_type, unit):
+            return whole
+        bare = [normalise(line, self.answer_type, unit) for line in lines]
+        if bare[0] and len(set(bare) - {None}) == 1:
+            return bare[0]
+        return self.in_sentence(reply, unit)
+
+    def contains(self, output: str, gold: str, unit: str = "", aliases: Sequence[str] = ()) -> bool:
+        """Whether the gold answer stands anywhere in an output; of a value, weaker mentions count too."""
+        return any(self.is_value or not span.partial for span in find(output, gold, self.answer_type, unit, aliases))
+
+    def guesses(self, answers: Sequence[str]) -> bool:
+        """Whether a table with these gold answers (one or more, digits folded) is taken to be of this type."""
+        return False
+
+    # False answers.
+
+    def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
+        """The new answer as `surface` writes `answer`; canonical forms of values, else answers as one writes them."""
+        letters = [char for char in surface if char.isalpha()]
+        return new_answer.upper() if len(letters) > 1 and all(char.isupper() for char in letters) else new_answer
+
+    def gold(self, item: Item) -> str:
+        """The item's gold answer as `respell` takes it: a value in canonical form, else as it is written."""
+        canonical = normalise(item.gold_answer, self.answer_type, item.unit) if self.is_value else None
+        return canonical or item.gold_answer
+
+    def restated(self, item: Item, new: str) -> str:
+        """The item's gold answer as it is written, hedge and unit included, with its value exchanged."""
+        for span in find(item.gold_answer, item.gold_answer, self.answer_type, item.unit)[:1]:
+            if (written := self.respell(span.surface, self.gold(item), new)) is not None:
+                return item.gold_answer[: span.start] + written + item.gold_answer[span.end :]
+        return new
+
+    def level(self, kind: PerturbationKind, value: float | None) -> Level:
+        """How far a perturbation departs from the truth; moderate where it has no amount."""
+        if kind is PerturbationKind.NONE:
+            return Level.STANDARD
+        if kind is PerturbationKind.OFFSET and value is not None:
+            size, bounds = abs(value), self.offset_levels
+        elif kind is PerturbationKind.FACTOR and value is not None and value > 0:
+            size, bounds = max(value, 1 / value), _FACTORS
+        else:
+            return Level.MODERATE
+        return next((level for bound, level in bounds if size <= bound), Level.BLATANT)
+
+    def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
+        """Every claim about an item's answer, possible or not; none where this type is not perturbed."""
+        return [self.claim(item, amount, wanted.present) for amount in self.amounts_of(wanted)]
+
+    def amounts_of(self, wanted: Wanted) -> Sequence[float]:
+        return wanted.amounts.get(self.answer_type, self.amounts)
+
+    def claim(self, item: Item, amount: float, present: int) -> Claim:
+        """The gold answer altered by one amount."""
+        raise NotImplementedError
+
+    def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
+        """What speaks against exchanging these mentions, and what else gives the gold answer away, whatever is claimed.
+
+        A mention that may mean something else refuses the passage, as does another statement of the answer itself; a
+        weaker mention, and what merely hangs on the answer, is flagged.
+        """
+        yield from ()
+
+    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
+        """What in the passage gives this claim away."""
+        yield from ()
+
+
+@cache
+def kind_of(answer_type: AnswerType) -> Kind:
+    """The class of an answer type: `KIND` in the module of its name; free text is `Kind` itself."""
+    if answer_type is AnswerType.TEXT:
+        return Kind()
+    return cast(Kind, import_module(f"srdcr_lab.answers.{answer_type}").KIND)
 
 
 @lru_cache(maxsize=10_000)  # the same few answers are compared again and again
@@ -47,44 +223,23 @@ def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
 
     Idempotent. What counts as the same is written at the top of each type's module.
     """
-    bare = undecorated(after_marker(text))
-    if not bare or _is_no_answer(bare, answer_type):
+    kind, bare = kind_of(answer_type), undecorated(after_marker(text))
+    if not bare or kind.is_no_answer(bare):
         return None
-    canonical = KINDS[answer_type].canonical(bare, unit)
-    return None if canonical is None or _is_no_answer(canonical, answer_type) else canonical
-
-
-def _is_no_answer(text: str, answer_type: AnswerType) -> bool:
-    return is_refusal(text) or (answer_type in (AnswerType.NAME, AnswerType.CITY) and is_sentence(text))
+    canonical = kind.canonical(bare, unit)
+    return None if canonical is None or kind.is_no_answer(canonical) else canonical
 
 
 def extract(output: str, answer_type: AnswerType, unit: str = "", choices: Sequence[Option] = ()) -> str | None:
     """The answer in a model's reply to "reply with the answer alone"; None (unparsed) rather than a guess.
 
-    Of a question with options it is the label that the reply names; without its options (`choices`) none is.
+    Of a question with options it is the label that the reply names; without its options (`choices`) it is None.
 
-    Years and numbers come back in canonical form: of the whole reply, else of its first line, else the one distinct
-    candidate of a sentence. Names, cities and texts come back as they were written, without decoration: the first line,
-    at most ten words. A refusal is None. Of several "Answer:" lines none is believed.
+    Years, numbers and dates come back in canonical form: of the whole reply, else of its first line, else the one
+    distinct candidate of a sentence. Names, cities and texts come back as they were written, without decoration: the
+    first line, at most ten words. A refusal is None. Of several "Answer:" lines none is believed.
     """
-    if answer_type is AnswerType.OPTION:
-        return options.extract_option(output, choices)
-    kind, reply = KINDS[answer_type], undecorated(after_marker(output))
-    line = undecorated(first_line(reply))
-    if not line or is_refusal(line) or is_refusal(reply):
-        return None
-    if kind.in_sentence is not None:
-        whole = normalise(reply, answer_type, unit)
-        return whole or _first_bare_line(reply, answer_type, unit) or kind.in_sentence(reply, unit)
-    if len(line.split()) > kind.max_words or normalise(line, answer_type, unit) is None:
-        return None
-    return line
-
-
-def _first_bare_line(reply: str, answer_type: AnswerType, unit: str) -> str | None:
-    """The first line where it is an answer by itself and no other line is a different one."""
-    bare = [normalise(line, answer_type, unit) for line in reply.splitlines() if line.strip()]
-    return bare[0] if bare and len({answer for answer in bare if answer is not None}) == 1 else None
+    return kind_of(answer_type).extract(output, unit, choices)
 
 
 def equal(a: str, b: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()) -> bool:
@@ -92,17 +247,16 @@ def equal(a: str, b: str, answer_type: AnswerType, unit: str = "", aliases: Sequ
     left = normalise(a, answer_type, unit)
     if left is None:
         return False
-    same = KINDS[answer_type].same
+    same = kind_of(answer_type).same
     return any(same(left, right, unit) for right in _canonical_forms((b, *aliases), answer_type, unit))
 
 
 def find(passage: str, answer: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()) -> list[Span]:
     """Every occurrence of an answer, or of its aliases, in any spelling, left to right and without overlaps.
 
-    Weaker mentions (a surname, a number without its unit, the short end of a range) are marked `partial`. An answer
-    that is none of its type occurs nowhere.
+    Weaker mentions are marked `partial`. What is no answer of its type occurs nowhere.
     """
-    occurrences = KINDS[answer_type].occurrences
+    occurrences = kind_of(answer_type).occurrences
     forms = _canonical_forms((answer, *aliases), answer_type, unit)
     return without_overlaps(span for form in forms for span in occurrences(passage, form, unit))
 
@@ -112,34 +266,36 @@ def contains_anywhere(
 ) -> bool:
     """The released code's loose match: the gold answer occurs anywhere in the output. For preset `released` alone.
 
-    A label is no such answer (a "C" stands in many words): an option is matched exactly, whatever the preset.
+    A label is matched exactly, whatever the preset: a "C" stands in many words.
     """
-    if answer_type is AnswerType.OPTION:
-        return equal(output, gold, answer_type)
-    weak_counts = answer_type in (AnswerType.YEAR, AnswerType.NUMBER)
-    return any(weak_counts or not span.partial for span in find(output, gold, answer_type, unit, aliases))
+    return kind_of(answer_type).contains(output, gold, unit, aliases)
 
 
-def _canonical_forms(answers: Iterable[str], answer_type: AnswerType, unit: str) -> list[str]:
-    """Distinct canonical forms; an answer that is none of its type is left out."""
-    forms = (normalise(answer, answer_type, unit) for answer in answers)
-    return list(dict.fromkeys(form for form in forms if form is not None))
+def respell(surface: str, answer: str, new_answer: str, answer_type: AnswerType) -> str | None:
+    """The new answer as `surface`, a mention that `find` gave, writes `answer`; None where it cannot be.
+
+    Both answers are in canonical form for years, numbers and dates, else as one writes them.
+
+    >>> respell("1,250", "1250", "1500", AnswerType.NUMBER), respell("Twelve", "12", "18", AnswerType.NUMBER)
+    ('1,500', 'Eighteen')
+    >>> respell("July 14th, 1789", "1789-07-14", "1789-07-21", AnswerType.DATE)
+    'July 21st, 1789'
+    """
+    return kind_of(answer_type).respell(surface, answer, new_answer)
 
 
 def guess_type(answers: Sequence[str]) -> AnswerType:
     """Answer type of a table that does not name one.
 
-    YEAR where all are four digits in 1000–2199, NUMBER where all are numbers with at most one unit between them, else
-    TEXT. Names and cities are never guessed; no answers at all are TEXT.
+    YEAR where all gold answers are four digits in 1000–2199; NUMBER where all are numbers with at most one unit between
+    them; DATE where all are dates; else TEXT. Names and cities are never guessed; no answers at all are TEXT.
     """
     given = [fold_digits(answer).strip() for answer in answers if answer and answer.strip()]
-    if given and all(len(a) == 4 and a.isdigit() and 1000 <= int(a) <= 2199 for a in given):
-        return AnswerType.YEAR
-    values = [number.infer_unit(answer) for answer in given]
-    units = {value[1] for value in values if value is not None and value[1]}
-    return AnswerType.NUMBER if given and None not in values and len(units) <= 1 else AnswerType.TEXT
+    fitting = (answer_type for answer_type in AnswerType if given and kind_of(answer_type).guesses(given))
+    return next(fitting, AnswerType.TEXT)
 
 
-def infer_unit(text: str) -> tuple[str, str] | None:
-    """Value and unit: "5 milligrams" → ("5", "mg"), "3,559 people" → ("3559", "people"), "12" → ("12", "")."""
-    return number.infer_unit(undecorated(text))
+def _canonical_forms(answers: Sequence[str], answer_type: AnswerType, unit: str) -> list[str]:
+    """Distinct canonical forms; what is no answer of the type is left out."""
+    forms = (normalise(answer, answer_type, unit) for answer in answers)
+    return list(dict.fromkeys(form for form in forms if form is not None))

@@ -9,11 +9,27 @@ known unit is kept ("5 mg"), and a missing one agrees with any.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
-from srdcr_lab.answers.quantities import Quantity, quantities
-from srdcr_lab.answers.text import Span, fold_digits
-from srdcr_lab.answers.units import agrees, counted, meanings, shown
+from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome, Wanted
+from srdcr_lab.answers.number_words import respell_words
+from srdcr_lab.answers.quantities import (
+    DIGITS,
+    Quantity,
+    agrees,
+    last_place,
+    meanings,
+    plain,
+    quantities,
+    respell_digits,
+    shown,
+)
+from srdcr_lab.answers.wording import Span, around, fold_digits, undecorated
+from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
+FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
 LONGEST_BARE = 300  # characters; a longer text is no bare answer
 _HEDGE = re.compile(
     r"[\s(\[\"']*(?:(?:it is|about|around|approximately|approx\.?|circa|ca?\.?|roughly|nearly|almost|some"
@@ -22,76 +38,321 @@ _HEDGE = re.compile(
     re.IGNORECASE,
 )
 _REST = re.compile(r"[\s-]*(?:[^\s\d]{1,24}(?:[\s-]+[^\s\d]{1,24}){0,3})?[\s.!)\]\"']*")
+_SIGN_WORD = re.compile(r"(?:minus|negative)[ \u00a0]", re.IGNORECASE)
+_ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|(?:what|which) year)(?!\w)", re.IGNORECASE)
+_LIKE_A_YEAR = re.compile(r"1\d{3}|20\d\d")
+
+# Mentions that may be something else than this number.
+MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_MONTH_BEFORE = re.compile(rf"{MONTH}\.?[ \u00a0]\Z")
+_MONTH_AFTER = re.compile(rf"(?:st|nd|rd|th)?[ \u00a0](?:of[ \u00a0])?{MONTH}(?!\w)")
+_YEAR_CUE = re.compile(
+    rf"(?:(?<!\w)(?:in|since|by|of|until|from|to|after|before|year|and)|{MONTH},?)[ \u00a0(]\Z", re.I
+)
+_RANGE = re.compile(r"[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\d")
+_RANGE_BEFORE = re.compile(r"\d[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\Z")
+
+# What else gives a number away: shares, multiples, other units, rounded restatements.
+_RATIOS = {
+    "half": "0.5", "halves": "0.5", "third": "3", "thirds": "3", "quarter": "4", "quarters": "4", "fifth": "5",
+    "tenth": "10", "twice": "2", "double": "2", "doubled": "2", "thrice": "3", "triple": "3", "tripled": "3",
+    "three times": "3", "four times": "4", "five times": "5", "ten times": "10",
+}  # fmt: skip
+_MULTIPLE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
+_MOST_NUMBERS = 200  # of a passage, that are added up in pairs
+_SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
+_ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
+_SENTENCE_END = re.compile(r"[.!?]\s")
+_LONGEST_SENTENCE = 1000  # characters
+_BRACKET = re.compile(r"[ \u00a0]?[^\W\d_]{0,24}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]")
+_IN_BASE = {
+    "mm": ("m", "0.001"), "cm": ("m", "0.01"), "m": ("m", "1"), "km": ("m", "1000"), "ft": ("m", "0.3048"),
+    "inch": ("m", "0.0254"), "yd": ("m", "0.9144"), "mi": ("m", "1609.344"), "mcg": ("g", "0.000001"),
+    "mg": ("g", "0.001"), "g": ("g", "1"), "kg": ("g", "1000"), "t": ("g", "1000000"), "lb": ("g", "453.592"),
+    "oz": ("g", "28.3495"), "ml": ("l", "0.001"), "cl": ("l", "0.01"), "dl": ("l", "0.1"), "l": ("l", "1"),
+    "m²": ("m²", "1"), "km²": ("m²", "1000000"), "mi²": ("m²", "2589988"), "ha": ("m²", "10000"),
+    "acre": ("m²", "4046.86"), "s": ("s", "1"), "min": ("s", "60"), "h": ("s", "3600"), "km/h": ("km/h", "1"),
+    "mph": ("km/h", "1.609344"),
+}  # fmt: skip
+_CLOSE = Decimal("0.02")  # share by which a conversion or a rounded restatement may differ
 
 
-def _shown(quantity: Quantity, unit: str) -> str:
-    """Canonical form of one quantity under the unit that is asked for."""
+def _bare(text: str) -> Quantity | None:
+    """The quantity that a text is: hedges before it and at most four words after it are allowed."""
+    stated = quantities(text) if len(text) <= LONGEST_BARE else ()
+    if len(stated) != 1:
+        return None
+    folded = fold_digits(text)
+    before, after = folded[: stated[0].start], folded[stated[0].end :]
+    return stated[0] if _HEDGE.fullmatch(before) and _REST.fullmatch(after) else None
+
+
+def _counts(quantity: Quantity, unit: str) -> bool:
+    """Whether the words behind a number name a unit that is no known one; case and a plural s do not matter."""
+
+    def counted(phrase: str) -> str:
+        word = phrase.strip().casefold()
+        return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+    return any(counted(unit) == counted(phrase) for phrase in quantity.phrases)
+
+
+def _states(quantity: Quantity, unit: str) -> bool:
+    """Whether the text says the unit beside the number."""
+    wanted = meanings(unit)
+    return agrees(quantity.unit, wanted) if wanted else _counts(quantity, unit)
+
+
+def _canonical(quantity: Quantity, unit: str) -> str:
     value, wanted = quantity.readings[0], meanings(unit)
     if not quantity.unit or (wanted and agrees(quantity.unit, wanted)):
         return value
-    if unit and not wanted and any(counted(unit) == counted(phrase) for phrase in quantity.phrases):
+    if unit and not wanted and _counts(quantity, unit):
         return value
     return f"{value} {shown(quantity.unit)}"
 
 
-def states_unit(quantity: Quantity, unit: str) -> bool:
-    """True where the text says the unit beside the number."""
-    wanted = meanings(unit)
-    if wanted:
-        return agrees(quantity.unit, wanted)
-    return any(counted(unit) == counted(phrase) for phrase in quantity.phrases)
-
-
-def bare(text: str) -> Quantity | None:
-    """The quantity that a text is: hedges before it and at most four words after it are allowed."""
-    found = quantities(text) if len(text) <= LONGEST_BARE else ()
-    if len(found) != 1:
+def _inferred(text: str) -> tuple[str, str] | None:
+    quantity = _bare(text)
+    if quantity is None:
         return None
-    folded = fold_digits(text)
-    before, after = folded[: found[0].start], folded[found[0].end :]
-    return found[0] if _HEDGE.fullmatch(before) and _REST.fullmatch(after) else None
-
-
-def canonical(text: str, unit: str = "") -> str | None:
-    quantity = bare(text)
-    return None if quantity is None else _shown(quantity, unit)
-
-
-def in_sentence(text: str, unit: str = "") -> str | None:
-    """The one number of a sentence; among several, the one that is stated in the unit asked for; else None."""
-    found = quantities(text)
-    if unit and len({_shown(q, unit) for q in found}) > 1:
-        found = tuple(q for q in found if states_unit(q, unit))
-    distinct = {_shown(q, unit) for q in found}
-    return distinct.pop() if len(distinct) == 1 else None
-
-
-def same(a: str, b: str, unit: str = "") -> bool:
-    """Equality of canonical forms; where no unit is asked for, a unit on one side alone does not disagree."""
-    if unit:
-        return a == b
-    (value_a, _, unit_a), (value_b, _, unit_b) = a.partition(" "), b.partition(" ")
-    return value_a == value_b and (not unit_a or not unit_b or bool(meanings(unit_a) & meanings(unit_b)))
-
-
-def occurrences(passage: str, answer: str, unit: str = "") -> list[Span]:
-    """Where a canonical number stands in a text; `partial` where the unit asked for is not beside it."""
-    value, _, own_unit = answer.partition(" ")
-    wanted = meanings(own_unit or unit)
-    spans = []
-    for q in quantities(passage):
-        if value not in q.readings or (wanted and q.unit and not agrees(q.unit, wanted)):
-            continue
-        weak = bool(own_unit or unit) and not states_unit(q, own_unit or unit)
-        spans.append(Span(q.start, q.end, passage[q.start : q.end], weak))
-    return spans
+    unit = shown(quantity.unit) if quantity.unit else next(iter(quantity.phrases), "")
+    return quantity.readings[0], unit
 
 
 def infer_unit(text: str) -> tuple[str, str] | None:
-    """Value and unit of a bare number, the unit as the table of units or the text calls it; None for no number."""
-    quantity = bare(text)
-    if quantity is None:
+    """Value and unit: "5 milligrams" → ("5", "mg"), "3,559 people" → ("3559", "people"), "12" → ("12", "").
+
+    The unit is called as the table of units or the text calls it. None where the text is no number.
+    """
+    return _inferred(undecorated(text))
+
+
+class Number(Kind):
+    """A number, in the unit that is asked for; perturbed by factors."""
+
+    answer_type = AnswerType.NUMBER
+    is_value = True
+    has_unit = True
+    perturbation = PerturbationKind.FACTOR
+    amounts = FACTORS
+
+    def canonical(self, text: str, unit: str = "") -> str | None:
+        quantity = _bare(text)
+        return None if quantity is None else _canonical(quantity, unit)
+
+    def in_sentence(self, text: str, unit: str = "") -> str | None:
+        """The one number of a sentence; among several, the one that is stated in the unit asked for; else None."""
+        stated: Sequence[Quantity] = quantities(text)
+        if unit and len({_canonical(quantity, unit) for quantity in stated}) > 1:
+            stated = [quantity for quantity in stated if _states(quantity, unit)]
+        distinct = {_canonical(quantity, unit) for quantity in stated}
+        return distinct.pop() if len(distinct) == 1 else None
+
+    def same(self, a: str, b: str, unit: str = "") -> bool:
+        """Equality of canonical forms; where no unit is asked for, a unit on one side alone does not disagree."""
+        if unit:
+            return a == b
+        (value_a, _, unit_a), (value_b, _, unit_b) = a.partition(" "), b.partition(" ")
+        return value_a == value_b and (not unit_a or not unit_b or bool(meanings(unit_a) & meanings(unit_b)))
+
+    def distance(self, a: str, b: str) -> float:
+        """|log of the ratio| of two plain numbers of one sign; else NaN."""
+        import numpy as np
+
+        try:
+            x, y = float(a), float(b)
+        except ValueError:  # with a unit, or a clock time
+            return np.nan
+        return float(abs(np.log(abs(x / y)))) if x * y > 0 else np.nan
+
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+        """Where a passage states the number; `partial` where the unit asked for is not beside it."""
+        value, _, own_unit = canonical.partition(" ")
+        unit = own_unit or unit
+        wanted = meanings(unit)
+        return [
+            Span(q.start, q.end, passage[q.start : q.end], bool(unit) and not _states(q, unit))
+            for q in quantities(passage)
+            if value in q.readings and not (wanted and q.unit and not agrees(q.unit, wanted))
+        ]
+
+    def guesses(self, answers: Sequence[str]) -> bool:
+        inferred = [_inferred(answer) for answer in answers]
+        return None not in inferred and len({each[1] for each in inferred if each and each[1]}) <= 1
+
+    def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
+        """Digits, separators, decimals, script, magnitude and words as in `surface`; None for a clock time."""
+        try:
+            value, new = (abs(Decimal(each.partition(" ")[0])) for each in (answer, new_answer))
+        except InvalidOperation:
+            return None
+        if DIGITS.search(fold_digits(surface)):
+            return respell_digits(surface, value, new)
+        sign = _SIGN_WORD.match(fold_digits(surface))
+        start = sign.end() if sign else 0
+        if value != int(value) or new != int(new):
+            return None
+        words = respell_words(surface[start:], int(value), int(new))
+        return None if words is None else surface[:start] + words
+
+    def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
+        """The gold number times each factor; of two that round to one claim, what rounding changes more is refused."""
+        claims = super().claims(item, wanted)
+        gold = self.gold(item).partition(" ")[0]
+        best: dict[str, Claim] = {}
+        for claim in sorted((c for c in claims if not c.refusal), key=lambda c: _moved(gold, c)):
+            best.setdefault(claim.canonical, claim)
+        return [
+            claim
+            if claim.refusal or best[claim.canonical] is claim
+            else replace(claim, refusal=f"rounds to {claim.answer}, as the factor {best[claim.canonical].tag[1:]} does")
+            for claim in claims
+        ]
+
+    def claim(self, item: Item, amount: float, present: int) -> Claim:
+        """The gold number times a factor, rounded half up to the precision it is written in; not to zero or itself."""
+        claim = Claim(self.perturbation, amount, self.level(self.perturbation, amount), f"x{amount:g}")
+        number, _, unit = self.gold(item).partition(" ")
+        try:
+            value = Decimal(number)
+        except InvalidOperation:
+            return replace(
+                claim, refusal=f"{item.gold_answer} is a time of day or a ratio, which a factor does not fit"
+            )
+        if _ASKS_FOR_A_YEAR.search(item.question) and _LIKE_A_YEAR.fullmatch(number) and "," not in item.gold_answer:
+            return replace(
+                claim, refusal=f"the question asks for a year, and {item.gold_answer} is one: say so in answer_type"
+            )
+        exact, place = value * Decimal(repr(amount)), last_place(item.gold_answer, value)
+        new = (exact / place).quantize(Decimal(1), ROUND_HALF_UP) * place
+        if not new:
+            return replace(claim, refusal="rounds to 0" if value else "0 times a factor is 0")
+        if new == value:
+            return replace(claim, refusal=f"rounds to the gold answer {item.gold_answer}")
+        flags = []
+        if abs(new / exact - 1) > Decimal("0.1"):
+            flags.append(f"rounding to the precision of {item.gold_answer} makes the factor {new / value:.3g}")
+        if meanings(unit or item.unit) == meanings("%") and value <= 100 < new:
+            flags.append("a share above 100 %")
+        if 1 in (value, new):
+            flags.append("one is singular: verbs and nouns may disagree")
+        canonical = f"{plain(new)} {unit}".strip()
+        return replace(
+            claim, canonical=canonical, answer=self.restated(item, canonical), flags=tuple(flags)
+        )  # fmt: skip
+
+    def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
+        """Mentions that may count something else; the number in another unit; from what it could be worked out."""
+        value, _, own_unit = self.gold(item).partition(" ")
+        wanted = meanings(own_unit or item.unit)
+        passage, folded = item.context, fold_digits(item.context)
+        stated = {quantity.start: quantity for quantity in quantities(passage)}
+        is_telling = sum(map(str.isdigit, value)) >= 3
+        for span in spans:
+            surface, quoted = repr(span.surface), repr(around(passage, span))
+            quantity, before = stated.get(span.start), folded[max(0, span.start - 8) : span.start]
+            if quantity is None or value not in quantity.readings:
+                yield Outcome.REFUSED, f"an alias states another number: {quoted}"
+            elif _RANGE.match(folded, span.end) or _RANGE_BEFORE.search(before):
+                yield Outcome.REFUSED, f"{surface} stands in a range or a score: {quoted}"
+            elif _may_be_a_date(folded, span, value):
+                yield Outcome.REFUSED, f"{surface} may belong to a date: {quoted}"
+            elif span.partial and not is_telling and len(spans) > 1:
+                yield Outcome.REFUSED, f"{surface} stands without its unit and may count something else: {quoted}"
+            elif span.partial:
+                yield Outcome.FLAGGED, f"{surface} stands without its unit: {quoted}"
+        if not item.unit and not is_telling and len(spans) > 1:
+            yield Outcome.REFUSED, f"{value} stands {len(spans)} times, and may count different things"
+        for sentence in _in_another_unit(passage, value, wanted):
+            yield Outcome.REFUSED, sentence
+        for sentence in _worked_out(passage, value, wanted):
+            yield Outcome.FLAGGED, sentence
+        ordinals = (match[0] for match in _ORDINAL.finditer(folded) if match[1].replace(",", "") == value)
+        if ordinal := next(ordinals, ""):
+            yield Outcome.FLAGGED, f"the number stands there as an ordinal: {ordinal!r}"
+        shares = () if wanted == meanings("%") else (_SHARE.search(_sentence(passage, s.start)) for s in spans)
+        if share := next(filter(None, shares), None):
+            yield Outcome.FLAGGED, f"a share in the same sentence may give the number away: {share[0]!r}"
+        if bracket := next(filter(None, (_BRACKET.match(passage, span.end) for span in spans)), None):
+            yield Outcome.FLAGGED, f"a second figure stands in brackets behind it: {bracket[0].strip()!r}"
+
+
+KIND = Number()
+
+
+def _moved(gold: str, claim: Claim) -> Decimal:
+    """By how much rounding changes the factor, as a ratio of at least 1."""
+    ratio = Decimal(claim.canonical.partition(" ")[0]) / (Decimal(gold) * Decimal(repr(claim.value)))
+    return max(ratio, 1 / ratio)
+
+
+def _may_be_a_date(folded: str, span: Span, value: str) -> bool:
+    if not value.isdigit():
+        return False
+    before = folded[max(0, span.start - 14) : span.start]
+    if int(value) <= 31 and (_MONTH_BEFORE.search(before) or _MONTH_AFTER.match(folded, span.end)):
+        return True
+    is_bare = folded[span.start : span.end] == value and len(value) == 4 and span.partial
+    return is_bare and 1000 <= int(value) <= 2199 and _YEAR_CUE.search(before) is not None
+
+
+def _size(value: str, unit: str) -> tuple[str, Decimal] | None:
+    """A quantity in its base unit; None where the table of units has none."""
+    try:
+        base, factor = _IN_BASE[unit]
+        return base, abs(Decimal(value) * Decimal(factor))
+    except (KeyError, InvalidOperation):
         return None
-    if quantity.unit:
-        return quantity.readings[0], shown(quantity.unit)
-    return quantity.readings[0], quantity.phrases[0] if quantity.phrases else ""
+
+
+def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterator[str]:
+    """The same quantity in another unit ("60.9 miles" beside 98 km), within two per cent."""
+    gold = next((size for unit in sorted(wanted) if (size := _size(value, unit))), None)
+    if gold is None or not gold[1]:
+        return
+    for quantity in quantities(passage):
+        for unit in sorted(quantity.unit - wanted):
+            other = _size(quantity.readings[0], unit)
+            if other and other[0] == gold[0] and abs(other[1] / gold[1] - 1) <= _CLOSE:
+                stated = passage[quantity.start : quantity.end]
+                yield f"the passage states the same quantity in another unit: {stated} {unit}"
+
+
+def _worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[str]:
+    """How the gold number could be worked out from others: a rounded one, a stated multiple, a sum of two.
+
+    Clock times, years, and numbers in other units take no part.
+    """
+    try:
+        gold = Decimal(value)
+    except InvalidOperation:
+        return
+    others: dict[Decimal, str] = {}
+    for quantity in quantities(passage):
+        stated, reading = passage[quantity.start : quantity.end], quantity.readings[0]
+        looks_a_year = len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
+        is_of_other_unit = quantity.unit and not quantity.unit & wanted
+        if not (looks_a_year or is_of_other_unit or ":" in reading or value in quantity.readings):
+            others.setdefault(Decimal(reading), stated)
+    if close := next((stated for number, stated in others.items() if gold and abs(number / gold - 1) <= _CLOSE), ""):
+        yield f"a number close to it stands in the passage: {close}"
+    for match in _MULTIPLE.finditer(passage):
+        ratio = Decimal(_RATIOS[match[0].lower()])
+        if of := others.get(gold * ratio) or others.get(gold / ratio):
+            yield f"a share or a multiple gives the number away: {match[0]!r} and {of}"
+            break
+    some = dict(list(others.items())[:_MOST_NUMBERS])
+    for number, stated in some.items():
+        rest = some.get(gold - number)
+        if rest and 0 < number < gold - number:
+            yield f"two other numbers add up to it: {stated} and {rest}"
+            break
+
+
+def _sentence(passage: str, place: int) -> str:
+    """The sentence around a place, at most a thousand characters to either side."""
+    first = max(0, place - _LONGEST_SENTENCE)
+    starts = [end.end() for end in _SENTENCE_END.finditer(passage, first, place)]
+    end = _SENTENCE_END.search(passage, place, place + _LONGEST_SENTENCE)
+    return passage[starts[-1] if starts else first : end.start() if end else place + _LONGEST_SENTENCE]

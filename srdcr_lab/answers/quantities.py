@@ -1,4 +1,4 @@
-"""Finds every number in a text: digits of any script, grouped or not, magnitudes, and English number words.
+"""Numbers in a text and the units beside them, read; numbers in digits, written as another is.
 
 How ambiguous digits are read
 -----------------------------
@@ -8,6 +8,9 @@ How ambiguous digits are read
 - "2:01:39": a clock time or ratio, compared as it is written. "1/2", "24/7": refused. "2½": 2.5.
 - "154 174 601": one number; a column of three-digit numbers with single spaces between them cannot be told from it.
 - "1920s", "3rd", "B52", "COVID-19": no numbers. "10 to 20" and "10–20": two.
+
+Units are not converted: a value in another unit is another answer. A word may belong to two units ("pounds"), so units
+are compared as sets of what a word can mean. Words that are no unit (people, goals) never disagree with anything.
 """
 
 from __future__ import annotations
@@ -19,8 +22,65 @@ from decimal import Context, Decimal
 from functools import lru_cache
 
 from srdcr_lab.answers.number_words import MAGNITUDES, spelled_numbers
-from srdcr_lab.answers.text import fold_digits
-from srdcr_lab.answers.units import meanings
+from srdcr_lab.answers.wording import fold_digits, in_script_of
+
+_SPELLINGS = {  # a star stands for a plural s
+    "mg": "milligram*, milligramme*", "mcg": "µg, ug, microgram*, microgramme*", "g": "gram*, gramme*, gm",
+    "kg": "kilogram*, kilo*, kilogramme*, kgs", "t": "tonne*, ton*, metric tons, metric tonnes", "lb": "lbs, pound*",
+    "oz": "ounce*", "IU": "international unit*", "mmol": "millimole*", "mEq": "milliequivalent*",
+    "ml": "mL, millilitre*, milliliter*", "cl": "cL, centilitre*, centiliter*", "dl": "dL, decilitre*, deciliter*",
+    "l": "L, litre*, liter*", "gal": "gallon*", "mm": "millimetre*, millimeter*", "cm": "centimetre*, centimeter*",
+    "m": "metre*, meter*", "km": "kilometre*, kilometer*, kms", "ft": "foot, feet", "inch": "inches", "yd": "yard*",
+    "mi": "mile*", "m²": "m2, sq m, square metre*, square meter*", "mi²": "sq mi, square mile*", "ha": "hectare*",
+    "km²": "km2, sq km, square kilometre*, square kilometer*", "acre": "acres", "m³": "m3, cubic metre*, cubic meter*",
+    "cm³": "cm3, cc, cubic centimetre*, cubic centimeter*", "ms": "millisecond*, msec", "s": "sec*, second*",
+    "min": "mins, minute*", "h": "hr*, hour*", "day": "days", "week": "weeks, wk*", "month": "months",
+    "year": "years, yr*", "mph": "miles per hour", "km/h": "kph, kmh, kilometres per hour, kilometers per hour",
+    "m/s": "metres per second, meters per second", "kn": "knot*", "°": "degree*", "K": "kelvin*", "Hz": "hertz",
+    "°C": "℃, degree celsius, degrees celsius, degrees centigrade, degrees c, celsius, ° C, degree*, °",
+    "°F": "℉, degree fahrenheit, degrees fahrenheit, degrees f, fahrenheit, ° F, degree*, °",
+    "kHz": "kilohertz", "MHz": "megahertz", "W": "watt*", "kW": "kilowatt*", "MW": "megawatt*", "V": "volt*",
+    "kJ": "kilojoule*", "kcal": "kilocalorie*", "%": "percent, per cent, pct, percentage points",
+    "‰": "per mille, permille", "USD": "$, US$, dollar*, us dollars", "EUR": "€, euro*",
+    "GBP": "£, pound sterling, pounds sterling, pound*", "JPY": "¥, yen", "INR": "₹, rupee*",
+}  # fmt: skip
+_TIMES = frozenset({"s", "min", "h", "day", "week", "month", "year"})
+_MEANINGS: dict[str, frozenset[str]] = {}
+for _unit, _spellings in _SPELLINGS.items():
+    for _spelling in [_unit, *_spellings.split(", ")]:
+        for _word in {_spelling.rstrip("*"), _spelling.replace("*", "s")}:
+            _MEANINGS[_word] = _MEANINGS.get(_word, frozenset()) | {_unit}
+for _word in [word for word in _MEANINGS if len(word) > 1]:
+    _MEANINGS.setdefault(_word.lower(), _MEANINGS[_word])
+_PER = re.compile(r"\s*/\s*|\s+per\s+|\s+an?\s+")
+
+
+@lru_cache(maxsize=4096)
+def meanings(phrase: str) -> frozenset[str]:
+    """What a phrase can mean as a unit, in canonical names; empty where it is none. Case counts in single letters."""
+    phrase = " ".join(phrase.replace("\u00a0", " ").replace("μ", "µ").split())
+    known = _MEANINGS.get(phrase) or (_MEANINGS.get(phrase.lower()) if len(phrase) > 1 else None)
+    if known:
+        return known
+    parts = _PER.split(phrase)
+    if len(parts) == 2 and all(parts):
+        return frozenset(f"{upper}/{lower}" for upper in meanings(parts[0]) for lower in meanings(parts[1]))
+    return frozenset()
+
+
+def shown(unit: frozenset[str]) -> str:
+    """How a unit is written: its canonical name, or the shortest word that means exactly these ("pound")."""
+    words = unit if len(unit) == 1 else [word for word, meant in _MEANINGS.items() if meant == unit] or unit
+    return min(words, key=lambda word: (len(word), word))
+
+
+def agrees(stated: frozenset[str], wanted: frozenset[str]) -> bool:
+    """Whether two units can be the same; a rate per time ("mg per day") is tolerated for the plain unit."""
+    plain_units = {name.rpartition("/")[0] for name in stated if name.rpartition("/")[2] in _TIMES}
+    return bool(wanted & (stated | plain_units))
+
+
+# Reading.
 
 _EXACT = Context(prec=120)
 _LONGEST = 60  # digits; longer runs are identifiers, not quantities
@@ -66,8 +126,8 @@ class Quantity:
     start: int
     end: int
     readings: tuple[str, ...]
-    unit: frozenset[str]
-    phrases: tuple[str, ...]
+    unit: frozenset[str] = frozenset()
+    phrases: tuple[str, ...] = ()
 
 
 def plain(value: Decimal) -> str:
@@ -78,50 +138,50 @@ def plain(value: Decimal) -> str:
     return f"{value:f}" if abs(value.adjusted()) <= _PLAIN_EXPONENT else f"{value:E}".replace("E+", "E")
 
 
-def _digits_as_decimals(found: re.Match[str]) -> tuple[Decimal, ...]:
+def _digits_as_decimals(match: re.Match[str]) -> tuple[Decimal, ...]:
     """Readings of matched digits, the likeliest first."""
-    text = found[0]
-    if found["english"]:
+    text = match[0]
+    if match["english"]:
         return (Decimal(text.replace(",", "")),)
-    if found["european"]:
+    if match["european"]:
         return (Decimal(text.replace(".", "").replace(",", ".")),)
-    if found["spaced"]:
-        return (Decimal(text.replace(found["gap"], "").replace(",", ".")),)
-    if found["decimal"]:
+    if match["spaced"]:
+        return (Decimal(text.replace(match["gap"], "").replace(",", ".")),)
+    if match["decimal"]:
         first = Decimal(text.replace(",", "."))
         grouped = re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", text)
         return (first, Decimal(text.replace(".", ""))) if grouped else (first,)
-    fraction = found["fraction"] or (found["vulgar"] or "").strip(" \u00a0")
-    return (Decimal(found["whole"] or 0) + Decimal(_VULGAR.get(fraction, "0")),)
-
-
-def _phrases(folded: str, end: int) -> tuple[bool, tuple[str, ...]]:
-    """Whether a word touches the number, and what follows it as phrases of one to four words, the longest first."""
-    found = _AFTER.match(folded, end)
-    if found is None:
-        return _touches(folded, end), ()
-    following = found[0][len(found["gap"]) :]
-    cuts = [m.start() for m in _WORD_END.finditer(following) if m.start()]
-    return not found["gap"], tuple(following[:cut] for cut in reversed(cuts))
+    fraction = match["fraction"] or (match["vulgar"] or "").strip(" \u00a0")
+    return (Decimal(match["whole"] or 0) + Decimal(_VULGAR.get(fraction, "0")),)
 
 
 def _touches(folded: str, end: int) -> bool:
     return end < len(folded) and (folded[end].isalnum() or folded[end] == "_")
 
 
+def _phrases(folded: str, end: int) -> tuple[bool, tuple[str, ...]]:
+    """Whether a word touches the number, and what follows it as phrases of one to four words, the longest first."""
+    match = _AFTER.match(folded, end)
+    if match is None:
+        return _touches(folded, end), ()
+    following = match[0][len(match["gap"]) :]
+    cuts = [cut.start() for cut in _WORD_END.finditer(following) if cut.start()]
+    return not match["gap"], tuple(following[:cut] for cut in reversed(cuts))
+
+
 def _finish(folded: str, start: int, end: int, values: tuple[Decimal, ...], currency: bool = True) -> Quantity | None:
     """Magnitude, sign and unit around a number; None where it is part of something else (ordinal, decade, label)."""
-    magnitude = _MAGNITUDE.match(folded, end)
-    if magnitude:
-        values, end = tuple(_EXACT.multiply(v, MAGNITUDES[magnitude[1].lower()]) for v in values), magnitude.end()
+    if magnitude := _MAGNITUDE.match(folded, end):
+        values = tuple(_EXACT.multiply(value, MAGNITUDES[magnitude[1].lower()]) for value in values)
+        end = magnitude.end()
     touched, phrases = _phrases(folded, end)
-    unit = next((found for found in map(meanings, phrases) if found), frozenset())
+    unit = next(filter(None, map(meanings, phrases)), frozenset())
     if _HALF_AFTER.match(folded, end):
         return None
     if touched:
         letters = phrases[-1] if phrases else ""
-        decade = letters == "s" and folded[end - 1] == "0"
-        if not unit or not meanings(letters) or decade:
+        is_decade = letters == "s" and folded[end - 1] == "0"
+        if not unit or not meanings(letters) or is_decade:
             return None
     before = folded[max(0, start - 12) : start]
     money = _CURRENCY_BEFORE.search(before) if currency else None
@@ -131,45 +191,121 @@ def _finish(folded: str, start: int, end: int, values: tuple[Decimal, ...], curr
     if sign and sign[1] == "–" and folded[max(0, start - 4) : start - 1].rstrip()[-1:].isdigit():
         sign = None  # "1914 –1918" is a range
     if sign:
-        values = tuple(-v for v in values)
+        values = tuple(-value for value in values)
         start -= len(before) - sign.start() + (len(money[0]) if money else 0)
     elif _LABEL_BEFORE.search(before):
         return None
     return Quantity(start, end, tuple(dict.fromkeys(map(plain, values))), unit, phrases)
 
 
-def _in_digits(folded: str) -> Iterator[Quantity]:
-    for found in _NUMBER.finditer(folded):
-        start, end = found.span()
-        if found["clock"]:
-            text = found[0]
+def _in_digits(folded: str) -> Iterator[Quantity | None]:
+    for match in _NUMBER.finditer(folded):
+        start, end = match.span()
+        if match["clock"]:
             if not _touches(folded, end):
-                clock = re.sub(r"\A0+(?=\d)", "", text)
-                yield Quantity(start, end, (clock,), frozenset(), ())
-            continue
-        if sum(map(str.isdigit, found[0])) > _LONGEST:
-            continue
-        values = _digits_as_decimals(found)
-        power = _POWER.match(folded, end)
-        if power:
-            exponent = int((power["e"] or power["caret"] or power["sup"]).translate(_SUPERSCRIPTS))
-            values, end = tuple(v.scaleb(exponent, _EXACT) for v in values), power.end()
-        quantity = _finish(folded, start, end, values)
-        if quantity:
-            yield quantity
+                yield Quantity(start, end, (re.sub(r"\A0+(?=\d)", "", match[0]),))
+        elif sum(map(str.isdigit, match[0])) <= _LONGEST:
+            values = _digits_as_decimals(match)
+            if power := _POWER.match(folded, end):
+                exponent = int((power["e"] or power["caret"] or power["sup"]).translate(_SUPERSCRIPTS))
+                values, end = tuple(value.scaleb(exponent, _EXACT) for value in values), power.end()
+            yield _finish(folded, start, end, values)
 
 
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Every number of a text, left to right, without overlaps. Time grows with the length of the text."""
     folded = fold_digits(text)
-    found = list(_in_digits(folded))
-    for spelled in spelled_numbers(folded):
-        quantity = _finish(folded, spelled.start, spelled.end, (Decimal(spelled.value),), currency=False)
-        if quantity:
-            found.append(quantity)
+    in_words = (
+        _finish(folded, number.start, number.end, (Decimal(number.value),), currency=False)
+        for number in spelled_numbers(folded)
+    )
     kept: list[Quantity] = []
-    for quantity in sorted(found, key=lambda q: (q.start, -q.end)):
+    for quantity in sorted(filter(None, (*_in_digits(folded), *in_words)), key=lambda q: (q.start, -q.end)):
         if not kept or quantity.start >= kept[-1].end:
             kept.append(quantity)
     return tuple(kept)
+
+
+# Writing.
+
+DIGITS = re.compile(r"(?:\d[\d.,' \u00a0]*)?(?:[½¼¾⅛⅜⅝⅞]|\d)|\d|\.\d+")
+
+
+def respell_digits(surface: str, value: Decimal, new: Decimal) -> str | None:
+    """`new` with the separators, script and at least the decimals of a surface whose digits state `value`."""
+    folded = fold_digits(surface)
+    core = DIGITS.search(folded)
+    own = _own_value(folded, core, value) if core else None
+    if core is None or not own:
+        return None
+    written = _digits_like(surface[core.start() : core.end()], core[0], own, new * own / value)
+    return None if written is None else surface[: core.start()] + written + surface[core.end() :]
+
+
+def last_place(text: str, value: Decimal) -> Decimal:
+    """The last place a number is written to: 0.01 for "9.58", 1 for "1,250" and "twelve", 100,000 for "5 million"."""
+    first = quantities(text)[0]
+    folded = fold_digits(text)[first.start : first.end]
+    core, size = DIGITS.search(folded), abs(value)
+    own = _own_value(folded, core, size) if core and value else None
+    if core is None or not own:
+        return Decimal(1)
+    layout = _layout(core[0], own)
+    decimals = len(core[0].partition(layout[1])[2]) if layout else max(0, -int(own.normalize().as_tuple().exponent))
+    scale = size / own
+    return scale.scaleb(-max(decimals, 1) if scale > 1 else -decimals)
+
+
+def _own_value(folded: str, core: re.Match[str], value: Decimal) -> Decimal | None:
+    """What the digits of a number mean by themselves: 1.2 in "1.2 million", 1250 or 1.25 in "1.250"."""
+    is_alone = not folded[core.end() :].strip()
+    readings = (Decimal(text) for quantity in quantities(core[0]) for text in quantity.readings)
+    return next((r for r in readings if r and (r == value if is_alone else _is_magnitude(value / r))), None)
+
+
+def _is_magnitude(ratio: Decimal) -> bool:
+    """1, a power of ten, or a dozen."""
+    return ratio == 12 or ratio.normalize().as_tuple().digits == (1,)
+
+
+def _layout(folded: str, value: Decimal) -> tuple[str, str] | None:
+    """The group separator and the decimal separator by which the digits mean the value."""
+    for group in ("", ",", ".", " ", "\u00a0", "'"):
+        for point in (".", ","):
+            whole, _, rest = folded.partition(point)
+            grouped = rf"\d{{1,3}}(?:{re.escape(group)}\d{{2,3}})*{re.escape(group)}\d{{3}}" if group else r"\d*"
+            is_layout = group != point and re.fullmatch(grouped, whole) and re.fullmatch(r"\d*", rest) and whole + rest
+            if is_layout and Decimal(f"{whole.replace(group, '') or 0}.{rest or 0}") == value:
+                return group, point
+    return None
+
+
+def _digits_like(surface: str, folded: str, value: Decimal, new: Decimal) -> str | None:
+    """The new value as a surface that is digits alone writes `value`."""
+    layout = _layout(folded, value)
+    group, point = layout or ("", ".")
+    whole_before, _, decimals_before = folded.partition(point)
+    exact = plain(new)
+    if "E" in exact:
+        return None
+    whole, _, decimals = exact.partition(".")
+    decimals = decimals.ljust(len(decimals_before) if layout else 0, "0")
+    if not group and len(whole_before) <= 3 and point == "." and folded.isascii() and surface.isascii():
+        group = ","  # "850" says nothing of how its writer groups: as in English
+    if group and len(whole) > 3:
+        is_indian = re.search(rf"{re.escape(group)}\d\d{re.escape(group)}", folded) is not None
+        whole = _grouped(whole, surface[folded.find(group)] if group in folded else group, is_indian)
+    if decimals:
+        whole += (surface[folded.rfind(point)] if layout and decimals_before else point) + decimals
+    if folded.startswith(".") and whole.startswith("0."):
+        whole = whole[1:]
+    return in_script_of(surface, whole)
+
+
+def _grouped(whole: str, separator: str, is_indian: bool) -> str:
+    if not is_indian:
+        return f"{int(whole):,}".replace(",", separator)
+    head, tail = whole[:-3], whole[-3:]
+    pairs = [head[max(0, end - 2) : end] for end in range(len(head), 0, -2)]
+    return separator.join([*reversed(pairs), tail])

@@ -1,4 +1,7 @@
-"""TODO."""
+"""Self-confidence from the tokens of a reply: which of them state the answer, and three means of their probabilities.
+
+The other two kinds of confidence, by repeated draws and in words, need the model: `protocols.answering`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import math
 from collections.abc import Sequence
 
 from srdcr_lab.answers.kinds import find
+from srdcr_lab.answers.wording import Span
 from srdcr_lab.records import AnswerType, ConfidenceKind
 
 
@@ -48,18 +52,12 @@ def answer_tokens(
     Tokens before and after the answer (a sentence around it, a full stop) do not count. Where the answer was not read,
     or is not found in its type, the reply without surrounding space counts as the answer.
     """
-    start, end = _span(text, answer, answer_type, unit)
+    spans = find(text, answer, answer_type, unit) if answer is not None else []
+    whole_reply = Span(len(text) - len(text.lstrip()), len(text.rstrip()), text.strip())
+    stated = next((span for span in spans if not span.partial), spans[0] if spans else whole_reply)
     kept, position = [], 0
     for token, logprob in zip(tokens, logprobs, strict=True):
-        if position < end and position + len(token) > start:
+        if position < stated.end and position + len(token) > stated.start:
             kept.append(logprob)
         position += len(token)
     return tuple(kept)
-
-
-def _span(text: str, answer: str | None, answer_type: AnswerType, unit: str) -> tuple[int, int]:
-    spans = find(text, answer, answer_type, unit) if answer is not None else []
-    if spans:
-        first = next((span for span in spans if not span.partial), spans[0])
-        return first.start, first.end
-    return len(text) - len(text.lstrip()), len(text.rstrip())

@@ -8,14 +8,22 @@ era, four digits (1000–2999) are a year anywhere; three only as a bare answer,
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
-from srdcr_lab.answers.number_words import spelled_numbers
-from srdcr_lab.answers.text import Span, fold_digits
-from srdcr_lab.answers.units import meanings
+from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome
+from srdcr_lab.answers.number_words import respell_words, spelled_numbers
+from srdcr_lab.answers.quantities import meanings
+from srdcr_lab.answers.wording import Span, around, fold_digits, in_script_of
+from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
-# Capitals, or small letters with full stops ("a.d."); plain "bc" too, but "ad" and "ce" are also other words.
+YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
+SIGNED_YEAR_OFFSETS = tuple(sign * offset for offset in YEAR_OFFSETS for sign in (1, -1))
+LONGEST_BARE = 300  # characters; a longer text is no bare answer
+
+# Reading. Capitals, or small letters with full stops ("a.d."); plain "bc" too, but "ad" and "ce" are also other words.
 _BC = r"(?:B\.?[ \u00a0]?C\.?(?:[ \u00a0]?E)?|b\.[ \u00a0]?c\.(?:[ \u00a0]?e)?|bce?)"
 _AD = r"(?:A\.?[ \u00a0]?D|C\.?[ \u00a0]?E|a\.[ \u00a0]?d|c\.[ \u00a0]?e)"
 _AFTER = re.compile(rf"[ \u00a0]?(?:(?P<bc>{_BC})|(?P<ad>{_AD}))(?!\w)(?:(?<=\.[A-Za-z])\.)?")
@@ -34,18 +42,15 @@ _UNIT_AFTER = re.compile(
 )
 _MAGNITUDE_AFTER = re.compile(r"[ \u00a0-](?:hundred|thousand|million|billion|trillion|dozen)(?!\w)", re.IGNORECASE)
 _NOT_UNITS = frozenset({"second", "foot", "day", "year", "month", "week", "hour", "degree", "yard", "acre", "mile"})
-_HEDGE = re.compile(
+HEDGE = re.compile(
     r"[\s(\[\"']*(?:(?:it was|in|about|around|approximately|circa|ca?\.?|roughly|probably|the|year|early|late|mid|[~≈])"
     r"[\s-]*)*",
     re.IGNORECASE,
 )
 
 
-LONGEST_BARE = 300  # characters; a longer text is no bare answer
-
-
 @dataclass(frozen=True, slots=True)
-class Year:
+class WrittenYear:
     """A year in a text, era included in [start, end). `certain`: four digits, words or an era say that it is a year."""
 
     start: int
@@ -56,113 +61,279 @@ class Year:
 
 
 def _has_unit(folded: str, end: int) -> bool:
-    """True where the number is a measure: "1500 metres", "12 %". Words that often follow a year are left out."""
-    found = _UNIT_AFTER.match(folded, end)
-    if found is None:
-        return False
-    if found["sign"]:
-        return True
-    one, two = found["one"], found["two"]
+    """Whether the number is a measure: "1500 metres", "12 %". Words that often follow a year are left out."""
+    match = _UNIT_AFTER.match(folded, end)
+    if match is None or match["sign"]:
+        return match is not None
+    one, two = match["one"], match["two"]
     is_unit = len(one) > 1 and one.lower() not in _NOT_UNITS and meanings(one)  # "in 1874 M. Curie …"
     return bool(is_unit or (two and meanings(f"{one} {two}")))
 
 
-def _with_era(folded: str, found: re.Match[str]) -> Year | None:
+def _with_era(folded: str, number: re.Match[str]) -> WrittenYear | None:
     """ "AD 1066", "44 BC": the number may be grouped before an era only ("10,000 BC")."""
-    after = _AFTER.match(folded, found.end())
-    before = _BEFORE.search(folded, max(0, found.start() - 8), found.start())
-    value = int(found[0].replace(",", ""))
-    if not (after or before) or not 0 < value <= (9_999_999 if after and after["bc"] else 9999):
+    after = _AFTER.match(folded, number.end())
+    before = _BEFORE.search(folded, max(0, number.start() - 8), number.start())
+    is_bc = bool(after and after["bc"])
+    value = int(number[0].replace(",", ""))
+    if not (after or before) or not 0 < value <= (9_999_999 if is_bc else 9999):
         return None
-    start = before.start() if before else found.start()
-    return Year(start, after.end() if after else found.end(), -value if after and after["bc"] else value, certain=True)
+    start = before.start() if before else number.start()
+    return WrittenYear(start, after.end() if after else number.end(), -value if is_bc else value, certain=True)
 
 
-def _end_of_range(folded: str, found: re.Match[str]) -> Year | None:
+def _end_of_range(folded: str, number: re.Match[str]) -> WrittenYear | None:
     """ "18" in "1914–18"."""
-    first = _LONG_RANGE.search(folded, max(0, found.start() - 8), found.start())
-    if (
-        not first
-        or len(found[0]) != 2
-        or int(found[0]) <= int(first["first"][2:])
-        or _DATE_AFTER.match(folded, found.end())
-    ):
+    first = _LONG_RANGE.search(folded, max(0, number.start() - 8), number.start())
+    if not first or len(number[0]) != 2 or int(number[0]) <= int(first["first"][2:]):
         return None
-    return Year(*found.span(), int(first["first"][:2] + found[0]), certain=True, short=True)
+    if _DATE_AFTER.match(folded, number.end()):
+        return None
+    return WrittenYear(*number.span(), int(first["first"][:2] + number[0]), certain=True, short=True)
 
 
-def _without_era(folded: str, found: re.Match[str]) -> Year | None:
-    start, end = found.span()
+def _without_era(folded: str, number: re.Match[str]) -> WrittenYear | None:
+    start, end = number.span()
     before = folded[max(0, start - 14) : start]
-    if not 1 <= len(found[0]) <= 4 or not int(found[0]):
+    if not 1 <= len(number[0]) <= 4 or not int(number[0]):
         return None
-    if _TIED_BEFORE.search(before) and not (len(found[0]) == 4 and _DATE_BEFORE.search(before)):
+    if _TIED_BEFORE.search(before) and not (len(number[0]) == 4 and _DATE_BEFORE.search(before)):
         return None
     if _has_unit(folded, end) or _MAGNITUDE_AFTER.match(folded, end):
         return None
-    value = int(found[0])
-    return Year(start, end, value, 1000 <= value <= 2999 or (value >= 100 and _CUE_BEFORE.search(before) is not None))
+    value = int(number[0])
+    certain = 1000 <= value <= 2999 or (value >= 100 and _CUE_BEFORE.search(before) is not None)
+    return WrittenYear(start, end, value, certain)
 
 
-def _in_digits(folded: str) -> list[Year]:
-    found = (
-        _with_era(folded, number)
-        or (None if "," in number[0] else _end_of_range(folded, number) or _without_era(folded, number))
-        for number in _NUMBER.finditer(folded)
-    )
-    return [year for year in found if year is not None]
+def _in_digits(folded: str) -> Iterator[WrittenYear]:
+    for number in _NUMBER.finditer(folded):
+        year = _with_era(folded, number)
+        if year is None and "," not in number[0]:
+            year = _end_of_range(folded, number) or _without_era(folded, number)
+        if year is not None:
+            yield year
 
 
-def _in_words(folded: str) -> list[Year]:
+def _in_words(folded: str) -> Iterator[WrittenYear]:
     """ "nineteen seventy-four", "eighteen hundred and six", "two thousand and four"."""
-    spelled, years = spelled_numbers(folded), []
-    for i, number in enumerate(spelled):
-        following = spelled[i + 1] if i + 1 < len(spelled) else None
+    numbers = spelled_numbers(folded)
+    for number, following in zip(numbers, [*numbers[1:], None], strict=False):
         if (
             following is not None
             and 10 <= number.value <= 29
             and 10 <= following.value <= 99
             and folded[number.end : following.start] in (" ", "-", "\u00a0")
         ):
-            years.append(Year(number.start, following.end, 100 * number.value + following.value, certain=True))
+            yield WrittenYear(number.start, following.end, 100 * number.value + following.value, certain=True)
         elif 1000 <= number.value <= 2999 and not _has_unit(folded, number.end):
-            years.append(Year(number.start, number.end, number.value, certain=True))
-    return years
+            yield WrittenYear(number.start, number.end, number.value, certain=True)
 
 
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
-def years(text: str) -> tuple[Year, ...]:
+def years(text: str) -> tuple[WrittenYear, ...]:
     """Every year, and every short whole number that may be one, left to right."""
     folded = fold_digits(text)
-    return tuple(sorted(_in_digits(folded) + _in_words(folded), key=lambda y: y.start))
+    return tuple(sorted([*_in_digits(folded), *_in_words(folded)], key=lambda year: year.start))
 
 
-def canonical(text: str, unit: str = "") -> str | None:
-    """The year that a text is, hedges ("c.", "in about") apart. A sign before bare digits means BC."""
-    if len(text) > LONGEST_BARE:
-        return None
-    folded = fold_digits(text).strip()
-    signed = re.fullmatch(r"-(\d{1,7})", folded)
-    if signed:
-        return str(-int(signed[1])) if int(signed[1]) else None
-    found = years(folded)
-    if len(found) != 1 or not _HEDGE.fullmatch(folded, 0, found[0].start):
-        return None
-    rest = folded[found[0].end :].removeprefix("·")  # 1874年
-    return None if rest.strip(" \t\r\n.,!)]\"'") else str(found[0].value)
+# Perturbing.
+
+_DIGITS = re.compile(r"\d[\d,]*")
+_IS_BC = re.compile(r"(?i:b\.?[ \u00a0]?c)")
+_SHORT_END = re.compile(r"[ \u00a0]?[-–—/][ \u00a0]?(\d{1,2})(?![\d.,]?\d)")
+_BETWEEN = r"(?:[ \u00a0]?[-–—][ \u00a0]?(?:\w+[ \u00a0])?|[ \u00a0](?:to|until)[ \u00a0])"
+_RANGE_AFTER = re.compile(rf"{_BETWEEN}(\d{{3,4}})(?!\w)")
+_RANGE_BEFORE = re.compile(rf"(?<!\w)(\d{{3,4}}){_BETWEEN}\Z")
+COUNT = (
+    r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|several|a few|many|half an?"
+    r"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?)"
+)
+_TENS = r"(?:twen|thir|for|fif|six|seven|eigh|nine)ties"
+_BESIDE = tuple(
+    (what, re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE))
+    for what, pattern in (
+        (
+            "an age",
+            rf"aged[ ]\w+|(?:at the )?age of|{COUNT}[ -]years?[ -]old"
+            rf"|in (?:his|her|their) (?:early |late )?(?:teens|{_TENS})",
+        ),
+        ("a duration", rf"{COUNT}[ \u00a0-](?:years?|decades?|centur(?:y|ies))(?![ -]old)"),
+        ("an anniversary", r"\w*centena(?:ry|ries)|\w*centennial|anniversar(?:y|ies)|jubilee"),
+        (
+            "a relative date",
+            r"(?:the|that|this|in the) (?:following|next|previous|preceding|same) (?:year|spring|summer|autumn|winter)",
+        ),
+        ("a weekday", r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"),
+    )
+)
+ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
+    "sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth "
+    "twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
+).split()
+_CENTURY = re.compile(
+    rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|({'|'.join(ORDINALS[:21])}))[ \u00a0-]centur(?:y|ies)(?P<bc>[ ]BC)?",
+    re.IGNORECASE,
+)
+_DECADE = re.compile(r"(?<![\w.,])(\d{3}0)['’]?s(?!\w)")
+_SHORT_YEAR = re.compile(r"(?<!\w)['’‘](\d\d)(s?)(?!\w)")
+_ROMAN = dict(
+    zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), "M CM D CD C XC L XL X IX V IV I".split(), strict=True)
+)
+_LEAP_DAY = re.compile(r"29(?:th)?[ ](?:of )?February|February[ ]29", re.IGNORECASE)
 
 
-def in_sentence(text: str, unit: str = "") -> str | None:
-    """The one certain year of a sentence; None for none and for several."""
-    distinct = {y.value for y in years(text) if y.certain}
-    return str(distinct.pop()) if len(distinct) == 1 else None
+def beside_a_year(passage: str) -> Iterator[tuple[str, str]]:
+    """Statements that hang on a year: what each is, and its words."""
+    for what, pattern in _BESIDE:
+        if match := pattern.search(passage):
+            yield what, match[0]
 
 
-def same(a: str, b: str, unit: str = "") -> bool:
-    return a == b
+def other_names(passage: str, year: int) -> Iterator[str]:
+    """Other ways in which a passage states a year: its decade, Roman numerals, "'74"."""
+    folded = fold_digits(passage)
+    for match in _DECADE.finditer(folded):
+        if year // 10 == int(match[1]) // 10:
+            yield f"the passage names the decade: {match[0]!r}"
+    if 1000 <= year <= 2999 and re.search(rf"(?<!\w){_roman(year)}(?!\w)", passage):
+        yield f"the passage has the year in Roman numerals: {_roman(year)!r}"
+    for match in _SHORT_YEAR.finditer(folded):
+        if int(match[1]) == year % 100 or (match[2] and int(match[1]) // 10 == year % 100 // 10):
+            yield f"the passage has the year in short: {match[0]!r}"
 
 
-def occurrences(passage: str, answer: str, unit: str = "") -> list[Span]:
-    """Where a canonical year stands in a text; the short end of a range is `partial`."""
-    value = int(answer)
-    return [Span(y.start, y.end, passage[y.start : y.end], y.short) for y in years(passage) if y.value == value]
+def _roman(number: int) -> str:
+    numerals = ""
+    for value, letters in _ROMAN.items():
+        numerals += letters * (number // value)
+        number %= value
+    return numerals
+
+
+def neighbours(gold: Any, new: Any, others: Iterable[Any], what: str, near: Any) -> Iterator[Doubt]:
+    """Another year or date that the claim is moved past; else one that lies this near to the gold one."""
+    between = sorted(other for other in others if min(gold, new) <= other <= max(gold, new))
+    close = sorted(other for other in others if abs(other - gold) <= near)
+    if between:
+        yield Outcome.FLAGGED, f"the claim is moved past another {what} of the passage: {between[0]}"
+    elif close:
+        yield Outcome.FLAGGED, f"another {what} of the passage is close to the truth: {close[0]}"
+
+
+def centuries_left(passage: str, year: int, new: int) -> Iterator[str]:
+    """Centuries that the passage names, in which the year lies and the new one does not."""
+    for match in _CENTURY.finditer(fold_digits(passage)):
+        number = int(match[1]) if match[1] else ORDINALS.index(match[2].lower()) + 1
+        if _century(year) == (-number if match["bc"] else number) != _century(new):
+            yield f"the passage names the century: {match[0]!r}"
+
+
+def _century(year: int) -> int:
+    return (year + 99) // 100 if year > 0 else -((-year + 99) // 100)
+
+
+class Year(Kind):
+    """A year, BC negative; perturbed by signed offsets."""
+
+    answer_type = AnswerType.YEAR
+    is_value = True
+    perturbation = PerturbationKind.OFFSET
+    amounts = SIGNED_YEAR_OFFSETS
+
+    def canonical(self, text: str, unit: str = "") -> str | None:
+        """The year that a text is, hedges ("c.", "in about") apart. A sign before bare digits means BC."""
+        if len(text) > LONGEST_BARE:
+            return None
+        folded = fold_digits(text).strip()
+        if signed := re.fullmatch(r"-(\d{1,7})", folded):
+            return str(-int(signed[1])) if int(signed[1]) else None
+        stated = years(folded)
+        if len(stated) != 1 or not HEDGE.fullmatch(folded, 0, stated[0].start):
+            return None
+        rest = folded[stated[0].end :].removeprefix("·")  # 1874年
+        return None if rest.strip(" \t\r\n.,!)]\"'") else str(stated[0].value)
+
+    def in_sentence(self, text: str, unit: str = "") -> str | None:
+        """The one certain year of a sentence; None for none and for several."""
+        distinct = {year.value for year in years(text) if year.certain}
+        return str(distinct.pop()) if len(distinct) == 1 else None
+
+    def distance(self, a: str, b: str) -> float:
+        """log(1 + years between)."""
+        import numpy as np
+
+        return float(np.log1p(abs(float(a) - float(b))))
+
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+        """Where a passage states the year; the short end of a range is `partial`."""
+        stated = [year for year in years(passage) if year.value == int(canonical)]
+        return [Span(year.start, year.end, passage[year.start : year.end], year.short) for year in stated]
+
+    def guesses(self, answers: Sequence[str]) -> bool:
+        return all(len(answer) == 4 and answer.isdigit() and 1000 <= int(answer) <= 2199 for answer in answers)
+
+    def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
+        """Digits, script, words and era as in `surface`; None for a year of another era."""
+        value, new = int(answer), int(new_answer)
+        if new == 0 or (value < 0) != (new < 0):
+            return None
+        folded = fold_digits(surface)
+        digits = _DIGITS.search(folded)
+        if digits is None:
+            return respell_words(surface, abs(value), abs(new))
+        if value < 0 and not folded.startswith("-") and not _IS_BC.search(folded):
+            return None
+        written = f"{abs(new):,}" if "," in digits[0] else str(abs(new))
+        return surface[: digits.start()] + in_script_of(surface, written) + surface[digits.end() :]
+
+    def claim(self, item: Item, amount: float, present: int) -> Claim:
+        """The gold year moved by an offset; a year after `present` is flagged, one beyond its era refused."""
+        offset, year = int(amount), int(self.gold(item))
+        new = year + offset
+        claim = Claim(self.perturbation, float(offset), self.level(self.perturbation, offset), f"{offset:+d}")
+        if (year < 0) != (new < 0) or new == 0:
+            side = "after the year 1 BC" if year < 0 else "before the year 1"
+            return replace(claim, refusal=f"{item.gold_answer} {offset:+d} lies {side}")
+        if new > 9999:
+            return replace(claim, refusal=f"{item.gold_answer} {offset:+d} has more than four digits")
+        flags = (f"the claim {new} lies in the future",) if new > present else ()
+        return replace(claim, canonical=str(new), answer=self.restated(item, str(new)), flags=flags)
+
+    def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
+        """Mentions that may be none; the year stated in another way; ages, durations, anniversaries, weekdays."""
+        gold, folded = int(self.gold(item)), fold_digits(item.context)
+        stated = {year.start: year for year in years(item.context)}
+        for span in spans:
+            quoted = repr(around(item.context, span))
+            year = stated.get(span.start)
+            if year is None or year.value != gold:
+                yield Outcome.REFUSED, f"an alias states another year: {quoted}"
+            elif year.short or _SHORT_END.match(folded, span.end):
+                yield Outcome.REFUSED, f"a range with a short end is not taken apart: {quoted}"
+            elif not year.certain:
+                outcome = Outcome.FLAGGED if len(spans) == 1 else Outcome.REFUSED
+                yield outcome, f"{span.surface!r} may be a number and no year: {quoted}"
+        for sentence in other_names(item.context, gold):
+            yield Outcome.REFUSED, sentence
+        for what, words in beside_a_year(item.context):
+            yield Outcome.FLAGGED, f"{what} may give the year away: {words!r}"
+
+    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
+        """A range turned round; a year that the claim is moved past or that is close; a century; a leap day."""
+        gold, new = int(self.gold(item)), int(claim.canonical)
+        for span in spans:
+            before = _RANGE_BEFORE.search(fold_digits(item.context[max(0, span.start - 20) : span.start]))
+            after = _RANGE_AFTER.match(fold_digits(item.context[span.end : span.end + 40]))
+            if (before and int(before[1]) >= new) or (after and int(after[1]) <= new):
+                yield Outcome.REFUSED, f"the range would run backwards: {around(item.context, span)!r}"
+        others = {year.value for year in years(item.context) if year.certain and not year.short} - {gold}
+        yield from neighbours(gold, new, others, "year", 2)
+        for sentence in centuries_left(item.context, gold, new):
+            yield Outcome.FLAGGED, sentence
+        if _LEAP_DAY.search(item.context) and new > 0 and (new % 4 or (new > 1582 and not new % 100 and new % 400)):
+            yield Outcome.FLAGGED, f"29 February does not exist in {new}"
+
+
+KIND = Year()

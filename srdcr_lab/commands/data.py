@@ -127,7 +127,7 @@ def perturb(
     """
     from srdcr_lab.data import perturbing
     from srdcr_lab.data.perturbing import files
-    from srdcr_lab.data.perturbing.audit import by_outcome, by_reason
+    from srdcr_lab.data.perturbing.table import by_outcome, by_reason
 
     for path, endings in ((out, files.ITEM_ENDINGS), (audit, files.AUDIT_ENDINGS)):
         if path is not None and files.checked_ending(path, endings).resolve() == Path(file).resolve():

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from srdcr_lab import answers
-from srdcr_lab.answers.options import fault_of
+from srdcr_lab.answers.option import fault_of
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option
 
 LETTERS = "ABCDEFGHIJ"

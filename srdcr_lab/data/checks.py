@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.answers.text import tokens
+from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.answers.wording import tokens
 from srdcr_lab.data.benchmarks import BENCHMARKS
 from srdcr_lab.data.items import ItemSet
 from srdcr_lab.data.load import SHIPPED, load_items
@@ -128,7 +129,7 @@ def passage_and_question_agree(fact: Fact) -> Iterator[str]:
 
 
 def unit_fits(fact: Fact) -> Iterator[str]:
-    if (fact.answer_type is AnswerType.NUMBER) is not bool(fact.unit):
+    if kind_of(fact.answer_type).has_unit is not bool(fact.unit):
         yield f"the answer is a {fact.answer_type}, its unit {fact.unit!r}; a number has one, nothing else has"
     elif fact.unit and any(span.partial for span in fact.stated_in(fact.context)):
         yield f"the passage states {fact.gold_answer} without its unit {fact.unit!r} right behind it"

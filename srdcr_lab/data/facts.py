@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from srdcr_lab.answers.kinds import Wanted
+from srdcr_lab.answers.year import YEAR_OFFSETS
 from srdcr_lab.data.items import ItemSet
-from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS, pools_of
-from srdcr_lab.data.perturbing.forms import Form
-from srdcr_lab.data.perturbing.table import Perturber, checked_offsets
+from srdcr_lab.data.perturbing.forms import Form, forms
+from srdcr_lab.data.perturbing.table import checked_offsets, pools_of
 from srdcr_lab.data.tables import items_from_frame, read_table
 from srdcr_lab.data.testbed import paired
-from srdcr_lab.records import Exemplar, Item
+from srdcr_lab.records import AnswerType, Exemplar, Item
 from srdcr_lab.records.files import folder
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def _with_forms(item: Item, forms: Sequence[Form]) -> list[Item]:
 def _forms(seed: int, offsets: tuple[int, ...]) -> Mapping[str, Sequence[Form]]:
     """Each question under every claim, by item_id; testbed and grid are made of the same ones."""
     pools = pools_of(item for item in standard() if item.question_id not in invented())
-    perturber = Perturber(offsets=checked_offsets(offsets), pools=pools, seed=seed, present=_WRITTEN)
-    return {item.item_id: perturber.forms(item) for item in standard()}
+    wanted = Wanted({AnswerType.YEAR: checked_offsets(offsets)}, pools, seed, present=_WRITTEN)
+    return {item.item_id: tuple(forms(item, wanted)) for item in standard()}
 
 
 def _set(name: str, items: list[Item]) -> ItemSet:

@@ -11,7 +11,7 @@ from srdcr_lab.data.benchmarks import BENCHMARKS, load_benchmark
 from srdcr_lab.data.benchmarks.documents import DOCUMENT_READERS
 from srdcr_lab.data.benchmarks.published import has_columns_of
 from srdcr_lab.data.items import ItemSet, is_frozen, thaw
-from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS
+from srdcr_lab.data.perturbing import YEAR_OFFSETS
 from srdcr_lab.data.tables import items_from_frame, read_table
 from srdcr_lab.records import BadInput
 

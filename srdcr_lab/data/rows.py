@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from srdcr_lab import answers
+from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.data.cells import as_json, documents_of, options_of, wrong_answers_of
 from srdcr_lab.data.items import answer_types
-from srdcr_lab.data.perturbing.claims import level_of_factor, level_of_offset
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
 LONGEST_PASSAGE = 100_000
@@ -162,7 +162,7 @@ def _with_passage(row: TableRow, item: Item, value: float | None) -> Item:
             "context",
             f"the passage does not contain the answer {claim!r}; correct it, or put what it says into claimed_answer",
         )
-    level = row.choice("level", Level, _level(kind, value))
+    level = row.choice("level", Level, kind_of(item.answer_type).level(kind, value))
     return replace(item, perturbation_kind=kind, perturbation_value=value, level=level)
 
 
@@ -170,20 +170,10 @@ def _refuse_another_unit(row: TableRow, gold: str, answer_type: AnswerType, unit
     """A gold answer that names a unit names the one of the column."""
     if not unit:
         return
-    if answer_type is not AnswerType.NUMBER:
+    if not kind_of(answer_type).has_unit:
         raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
     if " " in (answers.normalise(gold, answer_type, unit) or ""):  # the canonical form keeps a unit that disagrees
         raise row.bad("unit", f"is {unit!r}, but the gold answer is {gold!r}; write both in one unit")
-
-
-def _level(kind: PerturbationKind, value: float | None) -> Level:
-    if kind is PerturbationKind.NONE:
-        return Level.STANDARD
-    if kind is PerturbationKind.OFFSET and value is not None:
-        return level_of_offset(value)
-    if kind is PerturbationKind.FACTOR and value is not None and value > 0:
-        return level_of_factor(value)
-    return Level.MODERATE
 
 
 def _number(row: TableRow, column: str) -> float | None:

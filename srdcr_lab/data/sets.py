@@ -19,7 +19,7 @@ from srdcr_lab import answers
 from srdcr_lab.data import facts
 from srdcr_lab.data.cells import shuffled
 from srdcr_lab.data.items import ItemSet
-from srdcr_lab.data.perturbing.claims import YEAR_OFFSETS
+from srdcr_lab.data.perturbing import YEAR_OFFSETS
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Item, Option
 
 LETTERS = "ABCD"

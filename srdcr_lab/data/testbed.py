@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from srdcr_lab.data.perturbing.forms import Form, Outcome
+from srdcr_lab.answers.kinds import Outcome
+from srdcr_lab.data.perturbing.forms import Form
 from srdcr_lab.records import Item, PerturbationKind
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srdcr_lab import answers
+from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.measures.comparison import Comparison, compare_pairs
 from srdcr_lab.measures.groups import RULINGS, is_standard, with_matches
 from srdcr_lab.records import AnswerType, BadInput, Role, Verdict
@@ -48,18 +49,9 @@ def stated_certainty(text: str) -> float:
 
 
 def distance(one: str | None, other: str | None, kind: AnswerType) -> float:
-    """How far two answers are apart: log(1 + years) for years, |log ratio| for numbers of one sign; else NaN."""
-    if kind not in (AnswerType.YEAR, AnswerType.NUMBER) or one is None or other is None:
-        return np.nan
-    try:
-        a, b = (float(answers.normalise(each, kind) or np.nan) for each in (one, other))
-    except ValueError:  # it is more than a plain number
-        return np.nan
-    if np.isnan(a) or np.isnan(b):
-        return np.nan
-    if kind is AnswerType.YEAR:
-        return float(np.log1p(abs(a - b)))
-    return float(abs(np.log(abs(a / b)))) if a * b > 0 else np.nan
+    """How far two answers are apart: log(1 + years) or log(1 + days), |log ratio| for numbers of one sign; else NaN."""
+    a, b = (None if each is None else answers.normalise(each, kind) for each in (one, other))
+    return np.nan if a is None or b is None else kind_of(kind).distance(a, b)
 
 
 def debate_features(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:

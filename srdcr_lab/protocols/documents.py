@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from srdcr_lab import answers
+from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.measures.rule import decide
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.answering import (
@@ -25,16 +26,14 @@ from srdcr_lab.protocols.answering import (
 )
 from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, Setup
 from srdcr_lab.protocols.sr_dcr import debate_answers, ruled
-from srdcr_lab.records import AnswerType, Completion, Debate, Decision, Document, Item, Missing, Role, Turn, Verdict
-
-_AS_WRITTEN = frozenset({AnswerType.NAME, AnswerType.CITY, AnswerType.TEXT})  # the others are read in canonical form
+from srdcr_lab.records import Completion, Debate, Decision, Document, Item, Missing, Role, Turn, Verdict
 
 
 def value_of(answer: str | None, item: Item) -> str | None:
     """A bare answer as the tables have it; None where it is no answer of the item's type."""
     if answer is None:
         return None
-    if item.answer_type in _AS_WRITTEN:
+    if not kind_of(item.answer_type).is_value:
         return answer if answers.normalise(answer, item.answer_type, item.unit) else None
     return answers.extract(answer, item.answer_type, item.unit)
 

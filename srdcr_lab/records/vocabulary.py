@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class AnswerType(StrEnum):
-    """How an answer is normalised and compared (`srdcr_lab.answers`)."""
+    """How an answer is read, compared and perturbed: the class of that name in `srdcr_lab.answers`."""
 
     YEAR = "year"
     NUMBER = "number"
@@ -18,6 +18,7 @@ class AnswerType(StrEnum):
     CITY = "city"
     TEXT = "text"
     OPTION = "option"  # a label of the item's options
+    DATE = "date"
 
 
 class PerturbationKind(StrEnum):

@@ -119,7 +119,7 @@ def _table_part(records: pd.DataFrame, checked: Report | None) -> list[str]:
 
 
 def _perturbed_part(perturbed: Perturbed) -> list[str]:
-    from srdcr_lab.data.perturbing.audit import by_outcome, by_reason
+    from srdcr_lab.data.perturbing.table import by_outcome, by_reason
 
     parts = ["<h2>False passages</h2>", f"<p>{escape(perturbed.sentence())}.</p>"]
     for table in (by_outcome(perturbed), by_reason(perturbed)):

@@ -14,10 +14,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.answers.units import meanings
+from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.answers.name import SUBSTITUTIONS
+from srdcr_lab.answers.quantities import meanings
 from srdcr_lab.data.benchmarks.gathering import Gathering, PublishedRow, rows_of
 from srdcr_lab.data.benchmarks.published import Benchmark
-from srdcr_lab.data.perturbing.claims import Substitution, level_of_factor, level_of_offset, level_of_substitution
 from srdcr_lab.records import AnswerType, Exemplar, Item, PerturbationKind
 
 if TYPE_CHECKING:
@@ -118,19 +119,16 @@ def _graded(row: PublishedRow, item: Item, degree: str, column: str) -> Item:
     """The item with kind, value and level of its modification."""
     kind = _DOMAINS[row.text("dataset")].kind
     if kind is PerturbationKind.SUBSTITUTION:
-        if degree not in set(Substitution):
-            raise row.bad(column, f"{degree!r} is none of {', '.join(Substitution)}")
-        return replace(item, perturbation_kind=kind, level=level_of_substitution(Substitution(degree)))
+        if degree not in SUBSTITUTIONS:
+            raise row.bad(column, f"{degree!r} is none of {', '.join(SUBSTITUTIONS)}")
+        return replace(item, perturbation_kind=kind, level=SUBSTITUTIONS[degree])
     try:
         value = float(degree)
     except ValueError:
         raise row.bad(column, f"{degree!r} is not a number") from None
-    if kind is PerturbationKind.OFFSET:
-        level = level_of_offset(value)
-    elif value > 0:
-        level = level_of_factor(value)
-    else:
+    if kind is PerturbationKind.FACTOR and value <= 0:
         raise row.bad(column, f"the factor {degree} is not above 0")
+    level = kind_of(item.answer_type).level(kind, value)
     return replace(item, perturbation_kind=kind, perturbation_value=value, level=level)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from srdcr_lab import answers
-from srdcr_lab.answers.options import fault_of
+from srdcr_lab.answers.option import fault_of
 from srdcr_lab.data.items import ItemSet, with_exemplars
 from srdcr_lab.data.rows import LONGEST_PASSAGE
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, Option, PerturbationKind

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Files around a perturbation: a table read row by row, without giving up at a wrong row; items and account written."""
 
 from __future__ import annotations
 
@@ -19,35 +19,26 @@ from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 if TYPE_CHECKING:
     import pandas as pd
 
-
 ITEM_ENDINGS = (".csv", ".jsonl", ".parquet")
-
-
 AUDIT_ENDINGS = (".html", ".csv")
-
-
-ITEM_COLUMNS = (
+_COLUMNS = (
     "item_id", "question_id", "question", "gold_answer", "context", "claimed_answer", "domain", "answer_type",
     "aliases", "unit", "perturbation_kind", "perturbation_value", "level", "gold_answers", "wrong_answers",
     "is_exemplar",
 )  # fmt: skip
 
 
-def read_rows(path: Path) -> tuple[ItemSet, list[Refusal]]:
-    """A table's items with the exemplars it brings, and its rows that are no items: why, instead of giving up."""
-    found = list(checked_rows(read_table(path), path.name))
-    items = tuple(row for row in found if isinstance(row, Item))
-    evaluated = {item.question for item in items}
-    exemplars = tuple(row for row in found if isinstance(row, Exemplar) and row.question not in evaluated)
-    refused = [Refusal("", "", "", str(row)) for row in found if isinstance(row, BadInput)]
-    return ItemSet(path.name, items, exemplars), refused
-
-
 def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
-    """A file's rows as `read_rows` gives them, or a known set as `load_items` does."""
+    """A known set as `load_items` gives it; else a file's items and exemplars, and why its other rows are none."""
     path = Path(source)
-    known = source.partition("=")[0] in BENCHMARKS or not (path.suffix or path.exists())
-    return (load_items(source), []) if known else read_rows(path)
+    if source.partition("=")[0] in BENCHMARKS or not (path.suffix or path.exists()):
+        return load_items(source), []
+    rows = list(checked_rows(read_table(path), path.name))
+    items = tuple(row for row in rows if isinstance(row, Item))
+    evaluated = {item.question for item in items}
+    exemplars = tuple(row for row in rows if isinstance(row, Exemplar) and row.question not in evaluated)
+    refused = [Refusal("", "", "", str(row)) for row in rows if isinstance(row, BadInput)]
+    return ItemSet(path.name, items, exemplars), refused
 
 
 def checked_ending(path: Path, endings: Sequence[str]) -> Path:
@@ -65,45 +56,12 @@ def checked_ending(path: Path, endings: Sequence[str]) -> Path:
     return path
 
 
-def items_frame(items: ItemSet) -> pd.DataFrame:
-    """Columns that `load_items` reads, empty lists left out; the shipped exemplars are not repeated."""
-    import pandas as pd
-
-    rows = [_item_row(item) for item in items]
-    shipped = set(shipped_exemplars())
-    own = [exemplar for exemplar in items.exemplars if exemplar not in shipped]
-    rows += [_exemplar_row(number, exemplar, items) for number, exemplar in enumerate(own, start=1)]
-    frame = pd.DataFrame(rows, columns=list(ITEM_COLUMNS))
-    frame["perturbation_value"] = frame["perturbation_value"].astype("Float64")
-    text = [name for name in frame.columns if name != "perturbation_value"]
-    frame[text] = frame[text].fillna("").astype(str)
-    return frame.drop(columns=[name for name in ("gold_answers", "wrong_answers") if not frame[name].any()])
-
-
-def _item_row(item: Item) -> dict[str, object]:
-    lists = {"aliases": item.aliases, "gold_answers": item.other_gold_answers, "wrong_answers": item.wrong_answers}
-    return {name: getattr(item, name, "") for name in ITEM_COLUMNS} | {name: "|".join(lists[name]) for name in lists}
-
-
-def _exemplar_row(number: int, exemplar: Exemplar, items: ItemSet) -> dict[str, object]:
-    types = dict.fromkeys(item.answer_type for item in items if item.domain == exemplar.domain)
-    fitting = (t for t in (*types, *AnswerType) if answers.find(exemplar.context, exemplar.answer, t))
-    return {
-        "item_id": f"exemplar-{number}",
-        "question_id": f"exemplar-{number}",
-        "question": exemplar.question,
-        "gold_answer": exemplar.answer,
-        "context": exemplar.context,
-        "claimed_answer": exemplar.answer,
-        "domain": exemplar.domain,
-        "answer_type": str(next(fitting, AnswerType.TEXT)),
-        "is_exemplar": "true",
-    }
-
-
 def write_items(items: ItemSet, path: Path) -> None:
-    """Items as CSV, JSON lines or Parquet, by the ending; `load_items` reads them back."""
-    frame = items_frame(items)
+    """Items as CSV, JSON lines or Parquet, by the ending; `load_items` reads them back.
+
+    Columns that are empty throughout are left out where they hold lists; the shipped exemplars are not repeated.
+    """
+    frame = _frame(items)
     match checked_ending(path, ITEM_ENDINGS).suffix.lower():
         case ".csv":
             _whole(path, lambda part: frame.to_csv(part, index=False, lineterminator="\n"))
@@ -114,13 +72,48 @@ def write_items(items: ItemSet, path: Path) -> None:
 
 
 def write_audit(perturbed: Perturbed, path: Path) -> None:
-    """The audit as CSV or as a page of its own, by the ending."""
+    """The account as CSV or as a page of its own, by the ending."""
     if checked_ending(path, AUDIT_ENDINGS).suffix.lower() == ".csv":
         frame = perturbed.audit()
         _whole(path, lambda part: frame.to_csv(part, index=False, lineterminator="\n"))
     else:
         page = audit_page(perturbed, f"Audit of {perturbed.items.name}")
         _whole(path, lambda part: part.write_text(page, encoding="utf-8"))
+
+
+def _frame(items: ItemSet) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for item in items:
+        lists = {"aliases": item.aliases, "gold_answers": item.other_gold_answers, "wrong_answers": item.wrong_answers}
+        row = {name: getattr(item, name, "") for name in _COLUMNS}
+        rows.append(row | {name: "|".join(values) for name, values in lists.items()})
+    shipped = set(shipped_exemplars())
+    own = [exemplar for exemplar in items.exemplars if exemplar not in shipped]
+    rows += [_exemplar_row(f"exemplar-{number}", exemplar, items) for number, exemplar in enumerate(own, start=1)]
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
+    frame["perturbation_value"] = frame["perturbation_value"].astype("Float64")
+    text = frame.columns.drop("perturbation_value")
+    frame[text] = frame[text].fillna("").astype(str)
+    return frame.drop(columns=[name for name in ("gold_answers", "wrong_answers") if not frame[name].any()])
+
+
+def _exemplar_row(place: str, exemplar: Exemplar, items: ItemSet) -> dict[str, object]:
+    """An exemplar as a table has it; its answer type is one of its domain's items, by which its passage states it."""
+    types = dict.fromkeys(item.answer_type for item in items if item.domain == exemplar.domain)
+    fitting = (kind for kind in (*types, *AnswerType) if answers.find(exemplar.context, exemplar.answer, kind))
+    return {
+        "item_id": place,
+        "question_id": place,
+        "question": exemplar.question,
+        "gold_answer": exemplar.answer,
+        "context": exemplar.context,
+        "claimed_answer": exemplar.answer,
+        "domain": exemplar.domain,
+        "answer_type": str(next(fitting, AnswerType.TEXT)),
+        "is_exemplar": "true",
+    }
 
 
 def _whole(path: Path, write: Callable[[Path], object]) -> None:

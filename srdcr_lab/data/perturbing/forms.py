@@ -1,24 +1,33 @@
-"""One item under one claim: the false passage, or the reason why there is none."""
+"""One item under one claim: every mention of its answer exchanged, or the reason why that cannot be.
+
+What a mention is, what is claimed and what gives the truth away is the answer type's to say (`answers.kinds`). Here
+mentions are exchanged, and the false passage is read again: it must state the claim and no gold answer.
+"""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from srdcr_lab import answers
-from srdcr_lab.answers.text import Span, fold_letters
-from srdcr_lab.data.perturbing.claims import SIGNED_YEAR_OFFSETS, YEAR_OFFSETS, Claim, level_of_offset, offsets
-from srdcr_lab.data.perturbing.give_aways import dependents, flags_of_claim
-from srdcr_lab.data.perturbing.mentions import Change, applied, change, mentions, places, range_runs_backwards
+from srdcr_lab.answers.kinds import Claim, Outcome, Wanted, kind_of
+from srdcr_lab.answers.wording import Span, fold_letters
 from srdcr_lab.records import AnswerType, BadInput, Item
 
+_ARTICLE = re.compile(r"(?<![^\W_])(an?|An?)[ \u00a0]\Z")
+_TAKES_AN = re.compile(r"8|1[18](?!\d)|e(?!u)|[aio](?!ne(?!\w))", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?:\A|[.!?][\"'”’»)]*\s+|\n\s*)\Z")
 
-class Outcome(StrEnum):
-    ACCEPTED = "accepted"
-    FLAGGED = "flagged"
-    REFUSED = "refused"
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Characters [start, start + len(before)) of the true passage read `before` there and `after` in the false one."""
+
+    start: int
+    before: str
+    after: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +45,40 @@ class Form:
     changes: tuple[Change, ...] = ()
 
 
-def forms(item: Item, claims: Iterable[Claim]) -> Iterator[Form]:
-    """The item under each claim, in order. What holds for all of them is looked at once."""
-    found = mentions(item)
-    refusals, flags = dependents(item) if found.spans else ([], [])
-    always = (*found.refusals, *refusals)
-    for claim in claims:
-        if claim.refusal or always:
-            yield Form(item, claim, None, Outcome.REFUSED, (claim.refusal,) if claim.refusal else always)
+def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
+    """The item under each claim about its answer, in order. What holds for all of them is looked at once."""
+    kind = kind_of(item.answer_type)
+    spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    refusals = [] if spans else [f"the passage does not state the answer {item.gold_answer}"]
+    flags: list[str] = []
+    for outcome, sentence in dict.fromkeys(kind.doubts(item, spans) if spans else ()):
+        (refusals if outcome is Outcome.REFUSED else flags).append(sentence)
+    for claim in kind.claims(item, wanted):
+        if claim.refusal or refusals:
+            yield Form(item, claim, None, Outcome.REFUSED, (claim.refusal,) if claim.refusal else tuple(refusals))
             continue
-        form = _made(item, claim, found.spans)
-        if form.outcome is Outcome.REFUSED:
-            yield form
+        doubts = list(kind.doubts_of_claim(item, claim, spans))
+        against = [sentence for outcome, sentence in doubts if outcome is Outcome.REFUSED]
+        made = against[0] if against else _changed(item, claim, spans)
+        if isinstance(made, str):
+            yield Form(item, claim, None, Outcome.REFUSED, (made,))
             continue
-        own = flags_of_claim(item, claim.canonical)
-        why = (*claim.flags, *found.flags, *flags, *own, *form.why)
-        yield replace(form, why=why, outcome=Outcome.FLAGGED if why else Outcome.ACCEPTED)
+        false, changes = made
+        why = (*claim.flags, *flags, *(sentence for _, sentence in doubts))
+        if answers.find(item.context, claim.answer, item.answer_type, item.unit):
+            why = (*why, "the true passage mentions the claim already")
+        yield Form(item, claim, false, Outcome.FLAGGED if why else Outcome.ACCEPTED, why, changes)
 
 
-def _made(item: Item, claim: Claim, spans: tuple[Span, ...]) -> Form:
-    gold = _as_respelled(item)
+def _changed(item: Item, claim: Claim, spans: Sequence[Span]) -> tuple[Item, tuple[Change, ...]] | str:
+    """The false item and its changes, or the reason why there is none."""
+    kind = kind_of(item.answer_type)
     changes = []
     for span in spans:
-        written = answers.respell(span.surface, gold, claim.canonical, item.answer_type)
+        written = kind.respell(span.surface, kind.gold(item), claim.canonical)
         if written is None:
-            return _refused(item, claim, f"{claim.answer} cannot be written as the passage writes {span.surface!r}")
-        if item.answer_type is AnswerType.YEAR and (
-            turned := range_runs_backwards(item.context, span, int(claim.canonical))
-        ):
-            return _refused(item, claim, f"the range would run backwards: {turned!r}")
-        changes.append(change(item.context, span.start, span.end, written))
+            return f"{claim.answer} cannot be written as the passage writes {span.surface!r}"
+        changes.append(_change(item.context, span, written))
     false = replace(
         item,
         item_id=f"{item.question_id}@{claim.tag}",
@@ -75,33 +88,18 @@ def _made(item: Item, claim: Claim, spans: tuple[Span, ...]) -> Form:
         perturbation_value=claim.value,
         level=claim.level,
     )
-    if reason := _still_true(false) or _not_stated(false, changes):
-        return _refused(item, claim, reason)
-    before = answers.find(item.context, claim.answer, item.answer_type, item.unit)
-    flags = ("the true passage mentions the claim already",) if before else ()
-    return Form(item, claim, false, Outcome.ACCEPTED, flags, tuple(changes))
-
-
-def _as_respelled(item: Item) -> str:
-    """The gold answer as `respell` takes it: canonical for years and numbers, else as it is written."""
-    if item.answer_type in (AnswerType.YEAR, AnswerType.NUMBER):
-        return answers.normalise(item.gold_answer, item.answer_type, item.unit) or item.gold_answer
-    return item.gold_answer
-
-
-def _refused(item: Item, claim: Claim, reason: str) -> Form:
-    return Form(item, claim, None, Outcome.REFUSED, (reason,))
+    return _still_true(false) or _not_stated(false, changes) or (false, tuple(changes))
 
 
 def _still_true(false: Item) -> str:
     """Why a false passage would still state a gold answer: a mention, or its letters inside another word."""
     for gold in false.gold_answers:
+        called = "the gold answer" if gold == false.gold_answer else f"another gold answer, {gold!r}"
         if answers.equal(false.claimed_answer, gold, false.answer_type, false.unit, false.aliases):
-            return f"the claim {false.claimed_answer} is {_gold(gold, false)}"
-        left = answers.find(false.context, gold, false.answer_type, false.unit, false.aliases)
-        if left:
-            return f"the passage would still state {_gold(gold, false)}: {left[0].surface!r}"
-    if false.answer_type not in (AnswerType.YEAR, AnswerType.NUMBER):
+            return f"the claim {false.claimed_answer} is {called}"
+        if left := answers.find(false.context, gold, false.answer_type, false.unit, false.aliases):
+            return f"the passage would still state {called}: {left[0].surface!r}"
+    if not kind_of(false.answer_type).is_value:
         folded = fold_letters(false.context)[0]
         for name in (*false.gold_answers, *false.aliases):
             if len(name) > 3 and fold_letters(name)[0] in folded:
@@ -109,33 +107,53 @@ def _still_true(false: Item) -> str:
     return ""
 
 
-def _gold(answer: str, item: Item) -> str:
-    return "the gold answer" if answer == item.gold_answer else f"another gold answer, {answer!r}"
-
-
-def _not_stated(false: Item, changes: list[Change]) -> str:
+def _not_stated(false: Item, changes: Sequence[Change]) -> str:
     """Why the claim cannot be read back from every place where it was written."""
-    found = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
-    starts = [span.start for span in found]
-    for start, each in zip(places(changes), changes, strict=True):
+    stated = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
+    starts = [span.start for span in stated]
+    for start, change in zip(places(changes), changes, strict=True):
         at = bisect_left(starts, start)
-        if at == len(found) or found[at].end > start + len(each.after):
-            return f"{each.after!r} would not be read as {false.claimed_answer} in its place"
+        if at == len(stated) or stated[at].end > start + len(change.after):
+            return f"{change.after!r} would not be read as {false.claimed_answer} in its place"
     return ""
 
 
-# -- short names for the perturbations of a year, as the notebooks use them; every kind is in `data.perturbing`
+def _change(passage: str, span: Span, after: str) -> Change:
+    """The exchange of one mention, with "a" or "an" before it and a capital at the head of a sentence kept right."""
+    start, before = span.start, span.surface
+    if before[:1].isupper() and after[:1].islower() and _SENTENCE_END.search(passage, max(0, start - 8), start):
+        after = after[0].upper() + after[1:]
+    article = _ARTICLE.search(passage, max(0, start - 4), start)
+    took_an, takes_an = (_TAKES_AN.match(text) is not None for text in (before, after))
+    if article and (article[1].lower() == "an") is took_an and took_an is not takes_an:
+        gap = passage[article.end(1) : start]
+        right = article[1][0] + ("n" if takes_an else "")
+        return Change(article.start(), article[1] + gap + before, right + gap + after)
+    return Change(start, before, after)
 
-__all__ = ["SIGNED_YEAR_OFFSETS", "YEAR_OFFSETS", "level_of_offset", "offset_year", "year_forms"]
 
-_FAR_AHEAD = 9999  # no claim is flagged as future: these functions return items, not an account
+def applied(passage: str, changes: Sequence[Change]) -> str:
+    """The passage with every change made; changes are in order and apart."""
+    pieces, done = [], 0
+    for change in changes:
+        pieces += [passage[done : change.start], change.after]
+        done = change.start + len(change.before)
+    return "".join([*pieces, passage[done:]])
+
+
+def places(changes: Sequence[Change]) -> list[int]:
+    """Where each change starts in the perturbed passage."""
+    starts, shift = [], 0
+    for change in changes:
+        starts.append(change.start + shift)
+        shift += len(change.after) - len(change.before)
+    return starts
 
 
 def year_forms(item: Item) -> list[Item]:
     """A standard item whose answer is a year, and its false forms: every signed offset that its passage allows."""
     _refuse_all_but_years(item)
-    made = forms(item, offsets(item, SIGNED_YEAR_OFFSETS, _FAR_AHEAD))
-    return [item, *(form.item for form in made if form.item is not None)]
+    return [item, *(form.item for form in forms(item, Wanted()) if form.item is not None)]
 
 
 def offset_year(item: Item, offset: int) -> Item:
@@ -149,7 +167,7 @@ def offset_year(item: Item, offset: int) -> Item:
     _refuse_all_but_years(item)
     if offset == 0:
         raise BadInput(f"{item.item_id}: a year can be offset, but not by 0")
-    (form,) = forms(item, offsets(item, (offset,), _FAR_AHEAD))
+    (form,) = forms(item, Wanted({AnswerType.YEAR: (offset,)}))
     if form.item is None:
         raise BadInput(f"{item.item_id}: {'; '.join(form.why)}")
     return form.item

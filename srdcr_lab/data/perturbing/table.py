@@ -2,84 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
+from srdcr_lab.answers.kinds import Outcome, Wanted, kind_of
+from srdcr_lab.answers.name import SMALLEST_POOL
+from srdcr_lab.answers.number import FACTORS
+from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
 from srdcr_lab.data.items import ItemSet
-from srdcr_lab.data.perturbing.claims import (
-    FACTORS,
-    SIGNED_YEAR_OFFSETS,
-    Claim,
-    factors,
-    given_pool,
-    kind_of,
-    offsets,
-    pools_of,
-    substitutions,
-)
-from srdcr_lab.data.perturbing.forms import Form, Outcome, forms
-from srdcr_lab.records import AnswerType, BadInput, Item, PerturbationKind
+from srdcr_lab.data.perturbing.forms import Form, forms
+from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True)
-class Perturber:
-    """What every perturbation of a table shares: offsets, factors, pools by (domain, answer type), seed, this year."""
-
-    offsets: tuple[int, ...] = SIGNED_YEAR_OFFSETS
-    factors: tuple[float, ...] = FACTORS
-    pools: Mapping[tuple[str, AnswerType], Sequence[str]] | None = None
-    seed: int = 0
-    present: int = 9999
-
-    def claims(self, item: Item) -> list[Claim]:
-        """Every claim about an item's answer, possible or not; none for free text."""
-        match kind_of(item.answer_type):
-            case PerturbationKind.OFFSET:
-                return offsets(item, self.offsets, self.present)
-            case PerturbationKind.FACTOR:
-                return factors(item, self.factors)
-            case PerturbationKind.SUBSTITUTION:
-                return substitutions(item, (self.pools or {}).get((item.domain, item.answer_type), ()), self.seed)
-        return []
-
-    def forms(self, item: Item) -> list[Form]:
-        """The item under every claim."""
-        return list(forms(item, self.claims(item)))
-
-
-def checked_offsets(sizes: Iterable[int]) -> tuple[int, ...]:
-    """Offsets as they are used: a size stands for both signs, smallest first.
-
-    Raises
-    ------
-    BadInput
-        If there is none, or one is 0 or above 5,000.
-    """
-    distinct = sorted({abs(size) for size in sizes})
-    if not distinct or distinct[0] == 0 or distinct[-1] > 5000:
-        raise BadInput("offsets are whole years from 1 to 5000, such as 20,40,60,100,200; each is used with both signs")
-    return tuple(sign * size for size in distinct for sign in (1, -1))
-
-
-def checked_factors(values: Iterable[float]) -> tuple[float, ...]:
-    """Factors in order, each once.
-
-    Raises
-    ------
-    BadInput
-        If there is none, or one is not positive, is 1, or lies outside 0.001 to 1,000.
-    """
-    distinct = sorted(set(values))
-    if not distinct or not all(0.001 <= factor <= 1000 and factor != 1 for factor in distinct):
-        raise BadInput("factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2")
-    return tuple(distinct)
 
 
 @dataclass(frozen=True)
@@ -92,6 +34,13 @@ class Refusal:
     why: str
 
 
+_PARTICULAR = re.compile(r"'.*'|[-+]?\d[\d.,]*")
+_COLUMNS = (
+    "outcome", "why", "item_id", "question_id", "domain", "answer_type", "question", "gold_answer", "claimed_answer",
+    "perturbation_kind", "perturbation_value", "level", "changes",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Perturbed:
     """`items`: every standard item with its accepted and flagged forms; `forms`: every attempt; `left_out`: rows."""
@@ -101,21 +50,46 @@ class Perturbed:
     left_out: tuple[Refusal, ...]
 
     def audit(self) -> pd.DataFrame:
-        """One row an attempt or row left out: outcome, why, what was changed (`srdcr_lab.data.perturbing.audit`)."""
-        from srdcr_lab.data.perturbing.audit import audit_frame
+        """One row an attempt, in the order of the items; rows left out last.
 
-        return audit_frame(self)
+        `why` holds sentences joined by "; "; `changes` is a JSON list of [start in the true passage, before, after].
+        """
+        import pandas as pd
+
+        rows = [
+            {
+                "outcome": form.outcome.value,
+                "why": "; ".join(form.why),
+                "item_id": f"{form.standard.question_id}@{form.claim.tag}",
+                "question_id": form.standard.question_id,
+                "domain": form.standard.domain,
+                "answer_type": form.standard.answer_type.value,
+                "question": form.standard.question,
+                "gold_answer": form.standard.gold_answer,
+                "claimed_answer": form.claim.answer,
+                "perturbation_kind": form.claim.kind.value,
+                "perturbation_value": form.claim.value,
+                "level": form.claim.level.value,
+                "changes": json.dumps([astuple(change) for change in form.changes], ensure_ascii=False),
+            }
+            for form in self.forms
+        ]
+        unknown = dict.fromkeys(_COLUMNS, "") | {"outcome": Outcome.REFUSED.value, "changes": "[]"}
+        rows += [unknown | asdict(row) | {"perturbation_value": None} for row in self.left_out]
+        return pd.DataFrame(rows, columns=list(_COLUMNS))
 
     def paired(self, seed: int = 0) -> ItemSet:
-        """Each question once with its true passage and, where it has one, once with a false one: as many of each offset
-        or level as the passages allow, as in the testbed; unflagged forms first."""
+        """Each question once with its true passage and, where it has one, once with a false one.
+
+        As many of each offset or level as the passages allow, as in the testbed; unflagged forms first.
+        """
         from srdcr_lab.data.testbed import balanced
 
         given = {form.standard.item_id: form.standard for form in self.forms}
+        order = random.Random(seed).sample(list(given.values()), len(given))
         of: dict[str, list[Form]] = {item_id: [] for item_id in given}
         for form in self.forms:
             of[form.standard.item_id].append(form)
-        order = random.Random(seed).sample(list(given.values()), len(given))
         false = balanced(order, lambda item: of[item.item_id], len(order))
         standard = [item for item in self.items if item.is_standard]
         pairs = [form for item in standard for form in (item, false.get(item.item_id)) if form is not None]
@@ -133,6 +107,69 @@ class Perturbed:
         return f"{standard} standard items, {len(self.forms)} perturbations tried: {counts}; {left_out}"
 
 
+def by_outcome(perturbed: Perturbed) -> pd.DataFrame:
+    """Counts of attempts by kind and level, one column an outcome; rows left out are not among them."""
+    import pandas as pd
+
+    counts = Counter((form.claim.kind.value, form.claim.level, form.outcome) for form in perturbed.forms)
+    keys = sorted({key[:2] for key in counts}, key=lambda key: (key[0], list(Level).index(key[1])))
+    rows = [(kind, level.value, *(counts[kind, level, outcome] for outcome in Outcome)) for kind, level in keys]
+    return pd.DataFrame(rows, columns=["perturbation_kind", "level", *(outcome.value for outcome in Outcome)])
+
+
+def by_reason(perturbed: Perturbed) -> pd.DataFrame:
+    """How often each reason stands in the account, whatever it is about, with one example of it."""
+    import pandas as pd
+
+    reasons = [(form.outcome, why) for form in perturbed.forms for why in form.why]
+    reasons += [(Outcome.REFUSED, row.why) for row in perturbed.left_out]
+    alike: dict[tuple[Outcome, str], list[str]] = {}
+    for outcome, why in reasons:
+        alike.setdefault((outcome, _PARTICULAR.sub("…", why.partition(": ")[0])), []).append(why)
+    rows = [(outcome.value, len(whys), whys[0]) for (outcome, _), whys in alike.items()]
+    rows.sort(key=lambda row: (row[0] != "refused", -row[1]))
+    return pd.DataFrame(rows, columns=["outcome", "n", "for example"])
+
+
+def checked_offsets(sizes: Iterable[int]) -> tuple[int, ...]:
+    """Offsets as they are used: a size stands for both signs, smallest first.
+
+    Raises
+    ------
+    BadInput
+        If there is none, or one is 0 or above 5,000.
+    """
+    distinct = sorted({abs(size) for size in sizes})
+    if not distinct or distinct[0] == 0 or distinct[-1] > 5000:
+        raise BadInput("offsets are whole years from 1 to 5000, such as 20,40,60,100,200; each is used with both signs")
+    return tuple(sign * size for size in distinct for sign in (1, -1))
+
+
+def _checked_factors(values: Iterable[float]) -> tuple[float, ...]:
+    distinct = sorted(set(values))
+    if not distinct or not all(0.001 <= factor <= 1000 and factor != 1 for factor in distinct):
+        raise BadInput("factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2")
+    return tuple(distinct)
+
+
+def pools_of(items: Iterable[Item]) -> dict[tuple[str, AnswerType], list[str]]:
+    """Gold answers that can be substituted for each other, by (domain, answer type), each once, sorted."""
+    pools: dict[tuple[str, AnswerType], set[str]] = {}
+    for item in items:
+        if kind_of(item.answer_type).perturbation is PerturbationKind.SUBSTITUTION:
+            pools.setdefault((item.domain, item.answer_type), set()).add(item.gold_answer)
+    return {key: sorted(pool) for key, pool in pools.items()}
+
+
+def _given_pool(names: Sequence[str]) -> list[str]:
+    distinct = sorted({name.strip() for name in names if name.strip()})
+    if len(distinct) <= SMALLEST_POOL:
+        raise BadInput(
+            f"the pool has {len(distinct)} names; a substitution needs at least {SMALLEST_POOL + 1}, so add some"
+        )
+    return distinct
+
+
 def perturb(
     items: Iterable[Item],
     *,
@@ -148,7 +185,7 @@ def perturb(
     Parameters
     ----------
     items : an ItemSet or any items; those that are perturbed already, and free text, are left out with the reason.
-    offsets : years; each size is used with both signs.
+    offsets : of years; each size is used with both signs. Dates have sizes of their own (`answers.date`).
     factors : of numbers.
     pool : names or cities to substitute; default: the other gold answers of the same domain and type.
     seed : of the substitutions; a draw depends on it and on the question_id alone.
@@ -160,28 +197,17 @@ def perturb(
     BadInput
         If an offset or a factor makes no sense, or the given pool is too small.
     """
-    given = tuple(items)
-    kept, unfit = _sorted_out(given)
+    kept, unfit = _sorted_out(tuple(items))
     pools = pools_of(kept)
     if pool is not None:
-        own = given_pool(pool)
-        pools = dict.fromkeys(pools, own)
-    chosen = Perturber(
-        checked_offsets(offsets),
-        checked_factors(factors),
-        pools,
-        seed,
-        date.today().year if present is None else present,
-    )
-    tried = tuple(form for item in kept for form in chosen.forms(item))
-    made: dict[str, list[Item]] = {item.item_id: [item] for item in kept}
-    for form in tried:
-        if form.item is not None:
-            made[form.standard.item_id].append(form.item)
-    name, exemplars = (items.name, items.exemplars) if isinstance(items, ItemSet) else ("items", ())
-    notes = items.notes if isinstance(items, ItemSet) else ()
-    everything = tuple(each for forms_of in made.values() for each in forms_of)
-    return Perturbed(ItemSet(f"{name}, perturbed", everything, exemplars, notes), tried, (*left_out, *unfit))
+        pools = dict.fromkeys(pools, _given_pool(pool))
+    amounts = {AnswerType.YEAR: checked_offsets(offsets), AnswerType.NUMBER: _checked_factors(factors)}
+    wanted = Wanted(amounts, pools, seed, date.today().year if present is None else present)
+    tried = [(item, tuple(forms(item, wanted))) for item in kept]
+    everything = [each for item, made in tried for each in (item, *(form.item for form in made if form.item))]
+    source = items if isinstance(items, ItemSet) else ItemSet("items", (), ())
+    written = replace(source, name=f"{source.name}, perturbed", items=tuple(everything))
+    return Perturbed(written, tuple(form for _, made in tried for form in made), (*left_out, *unfit))
 
 
 def _sorted_out(items: Sequence[Item]) -> tuple[list[Item], list[Refusal]]:
@@ -189,19 +215,24 @@ def _sorted_out(items: Sequence[Item]) -> tuple[list[Item], list[Refusal]]:
     kept: dict[str, Item] = {}
     unfit = []
     for item in items:
-        why = ""
-        if not item.is_standard:
-            why = "its passage is perturbed already"
-        elif item.documents or not item.context:
-            why = "it has no single passage"
-        elif kind_of(item.answer_type) is PerturbationKind.NONE:
-            why = f"an answer of type {item.answer_type} is not perturbed; year, number, name and city are"
-        elif answers.normalise(item.gold_answer, item.answer_type, item.unit) is None:
-            why = f"the gold answer is no {item.answer_type}"
-        elif item.question_id in kept:
-            why = f"another passage of the question {item.question_id} is perturbed; give each its own question_id"
-        if why:
+        if why := _unfit(item, kept):
             unfit.append(Refusal(item.item_id, item.question, item.gold_answer, why))
         else:
             kept[item.question_id] = item
     return list(kept.values()), unfit
+
+
+def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
+    """Why an item cannot be perturbed; empty where it can."""
+    if not item.is_standard:
+        return "its passage is perturbed already"
+    if item.documents or not item.context:
+        return "it has no single passage"
+    if kind_of(item.answer_type).perturbation is PerturbationKind.NONE:
+        *others, last = [each for each in AnswerType if kind_of(each).perturbation is not PerturbationKind.NONE]
+        return f"an answer of type {item.answer_type} is not perturbed; {', '.join(others)} and {last} are"
+    if answers.normalise(item.gold_answer, item.answer_type, item.unit) is None:
+        return f"the gold answer is no {item.answer_type}"
+    if item.question_id in kept:
+        return f"another passage of the question {item.question_id} is perturbed; give each its own question_id"
+    return ""

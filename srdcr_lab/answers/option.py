@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from srdcr_lab.answers import text as free_text
-from srdcr_lab.answers.replies import undecorated
-from srdcr_lab.answers.text import Span
-from srdcr_lab.records import Option
+from srdcr_lab.answers.kinds import Kind, equal
+from srdcr_lab.answers.wording import Span, undecorated
+from srdcr_lab.records import AnswerType, Option
 
 _LABEL = re.compile(r"[^\W_]{1,12}")
 _MARKER = re.compile(
@@ -25,24 +24,33 @@ _MARKER = re.compile(
 _NAMED = re.compile(
     r"(?:option\s+)?[\[(]?\s*([^\W_]{1,12})\s*[\])]?(?:\s*[.):,–-]+\s*(\S.*))?", re.IGNORECASE | re.DOTALL
 )
-
 _REASON = re.compile(r"(?<!\s)[\s,;.–-]{1,4}(?:because|since)\s.*\Z", re.IGNORECASE | re.DOTALL)
 
 
-def canonical(label: str, unit: str = "") -> str | None:
-    """A label without case and brackets; None for anything longer than a word of twelve characters."""
-    bare = undecorated(undecorated(label).removesuffix(")"))
-    return bare.casefold() if _LABEL.fullmatch(bare) else None
+class Label(Kind):
+    """The label of an option, compared without case and brackets; it is not perturbed."""
+
+    answer_type = AnswerType.OPTION
+
+    def canonical(self, text: str, unit: str = "") -> str | None:
+        """None for anything longer than a word of twelve characters."""
+        bare = undecorated(undecorated(text).removesuffix(")"))
+        return bare.casefold() if _LABEL.fullmatch(bare) else None
+
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+        """Where a label stands as a word by itself. Single letters count only in capitals: "a" is an article."""
+        matches = re.finditer(rf"(?<!\w){re.escape(canonical)}(?!\w)", passage, re.IGNORECASE)
+        spans = [Span(match.start(), match.end(), match[0]) for match in matches]
+        return [span for span in spans if len(canonical) > 1 or not canonical.isalpha() or span.surface[0].isupper()]
+
+    def extract(self, output: str, unit: str = "", choices: Sequence[Option] = ()) -> str | None:
+        return extract_option(output, choices)
+
+    def contains(self, output: str, gold: str, unit: str = "", aliases: Sequence[str] = ()) -> bool:
+        return equal(output, gold, self.answer_type)
 
 
-def same(a: str, b: str, unit: str = "") -> bool:
-    return a == b
-
-
-def occurrences(passage: str, label: str, unit: str = "") -> list[Span]:
-    """Where a canonical label stands as a word by itself. Single letters count only in capitals: "a" is an article."""
-    spans = [Span(m.start(), m.end(), m[0]) for m in re.finditer(rf"(?<!\w){re.escape(label)}(?!\w)", passage, re.I)]
-    return [span for span in spans if len(label) > 1 or not label.isalpha() or passage[span.start].isupper()]
+KIND = Label()
 
 
 def extract_option(reply: str, options: Sequence[Option]) -> str | None:
@@ -56,32 +64,30 @@ def extract_option(reply: str, options: Sequence[Option]) -> str | None:
     'B'
     """
     lines = [line for line in reply.splitlines() if line.strip()]
-    marked = list(_marked(lines))
-    if marked:
-        named = {named_option(_REASON.sub("", line), options) for line in marked}
+    if marked := list(_marked(lines)):
+        named = {_named(_REASON.sub("", line), options) for line in marked}
         return named.pop() if len(named) == 1 else None
-    whole = named_option(reply, options)
+    whole = _named(reply, options)
     if whole is not None or not lines:
         return whole
-    read = [named_option(line, options) for line in lines]
-    named = {label for label in read if label is not None}
-    return named.pop() if len(named) == 1 and (read[0] or read[-1]) else None
+    read = [_named(line, options) for line in lines]
+    labels = {label for label in read if label is not None}
+    return labels.pop() if len(labels) == 1 and (read[0] or read[-1]) else None
 
 
 def _marked(lines: Sequence[str]) -> Iterator[str]:
     """What follows the marker of each marked line; the next line where nothing does."""
-    for i, line in enumerate(lines):
-        if found := _MARKER.match(line):
-            rest = line[found.end() :].strip()
-            yield rest or (lines[i + 1] if i + 1 < len(lines) else "")
+    for line, following in zip(lines, [*lines[1:], ""], strict=False):
+        if match := _MARKER.match(line):
+            yield line[match.end() :].strip() or following
 
 
-def named_option(answer: str, options: Sequence[Option]) -> str | None:
+def _named(answer: str, options: Sequence[Option]) -> str | None:
     """The label that a bare answer names: by itself, with its own text after it, or by an option's text alone."""
     bare = undecorated(answer)
     named = {option.label for option in options if _is_text_of(bare, option)}
-    if found := _NAMED.fullmatch(bare):
-        label, rest = found[1].casefold(), found[2]
+    if match := _NAMED.fullmatch(bare):
+        label, rest = match[1].casefold(), match[2]
         for option in options:
             if option.label.casefold() == label and (rest is None or _is_text_of(rest, option)):
                 named.add(option.label)
@@ -90,8 +96,8 @@ def named_option(answer: str, options: Sequence[Option]) -> str | None:
 
 def _is_text_of(answer: str, option: Option) -> bool:
     """Whether an answer is the option's text, without case, punctuation and articles."""
-    written = free_text.canonical(undecorated(answer))
-    return written is not None and written == free_text.canonical(option.text)
+    written = Kind().canonical(undecorated(answer))
+    return written is not None and written == Kind().canonical(option.text)
 
 
 def fault_of(options: Sequence[Option], gold: str) -> str:
@@ -104,13 +110,12 @@ def fault_of(options: Sequence[Option], gold: str) -> str:
             return f"the label {option.label!r} is not one word of at most twelve letters or digits"
         if not option.text.strip():
             return f"option {option.label} is empty"
-    if twice := next(
-        (each for each in labels if [other.casefold() for other in labels].count(each.casefold()) > 1), ""
-    ):
-        return f"the label {twice!r} stands twice"
+    folded = [label.casefold() for label in labels]
+    if twice := [label for label in labels if folded.count(label.casefold()) > 1]:
+        return f"the label {twice[0]!r} stands twice"
     texts = [" ".join(option.text.split()).casefold() for option in options]
-    if twice := next((option.label for i, option in enumerate(options) if texts[i] in texts[:i]), ""):
-        return f"option {twice} repeats the text of an earlier one"
+    if repeated := [label for i, label in enumerate(labels) if texts[i] in texts[:i]]:
+        return f"option {repeated[0]} repeats the text of an earlier one"
     if gold not in labels:
         return f"the answer {gold!r} is none of the labels {', '.join(labels)}"
     return ""

@@ -1,0 +1,68 @@
+"""Cities: "St." = "Saint", "Mt." = "Mount", "Ft." = "Fort"; "City of X" = X, but "Mexico City" is not "Mexico".
+
+"Paris, France" agrees with "Paris", not with "Paris, Texas". A city is replaced as a person's name is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from srdcr_lab.answers.kinds import Doubt, Kind, Outcome
+from srdcr_lab.answers.name import NAME_BEFORE, REMARK, WORD_BREAK, Name, derived_words, in_longer_name
+from srdcr_lab.answers.wording import Span, around, places, spelled, tokens
+from srdcr_lab.records import AnswerType, Item
+
+_SHORT_WORDS = {"st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "&": "and"}
+_SPELLINGS = {full: f"{full}|{short}" for short, full in _SHORT_WORDS.items() if short != "&"}
+_PARTS_OF_NAMES = frozenset("new east west north south upper lower port fort mount lake san santa saint st".split())
+
+
+class City(Name):
+    """A city, with or without what it lies in; perturbed by substitution."""
+
+    answer_type = AnswerType.CITY
+    absurd = (
+        "Atlantis", "Gotham City", "Duckburg", "Minas Tirith", "Emerald City", "Bikini Bottom", "Hogsmeade",
+        "El Dorado", "Lilliput", "Camelot", "Shangri-La", "Mos Eisley",
+    )  # fmt: skip
+
+    def canonical(self, text: str, unit: str = "") -> str | None:
+        """Its name, then after a comma what it lies in, where that is said."""
+        parts = [
+            " ".join(_SHORT_WORDS.get(word, word) for word in tokens(part))
+            for part in REMARK.sub("", text.strip()).split(",")
+        ]
+        name, *regions = [part for part in parts if part] or [""]
+        name = re.sub(r"^(?:(?:the )?(?:city|town) of (?=\w))+", "", name)
+        return ", ".join([name, *regions]) or None
+
+    def same(self, a: str, b: str, unit: str = "") -> bool:
+        """Equal names, and equal regions unless one of the two names none."""
+        (name_a, _, region_a), (name_b, _, region_b) = a.partition(", "), b.partition(", ")
+        return name_a == name_b and (not region_a or not region_b or region_a == region_b)
+
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+        """Mentions of the city, with or without its region."""
+        name, _, region = canonical.partition(", ")
+        pattern = WORD_BREAK.join(f"(?:{_SPELLINGS.get(word, spelled(word))})" for word in name.split())
+        if region:
+            words = [spelled(word) for word in region.replace(",", "").split()]
+            pattern += f"(?:,?{WORD_BREAK}{WORD_BREAK.join(words)})?"
+        return list(places(passage, [pattern]))
+
+    respell = Kind.respell
+
+    def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
+        """Parts of other names ("New York"), longer names ("Basel Zoo"), words derived from the name."""
+        for span in spans:
+            quoted = repr(around(item.context, span))
+            before = NAME_BEFORE.search(item.context, max(0, span.start - 30), span.start)
+            if before and before[1].casefold() in _PARTS_OF_NAMES:
+                yield Outcome.REFUSED, f"the answer is part of another name: {quoted}"
+            if in_longer_name(item.context, span):
+                yield Outcome.FLAGGED, f"the answer stands in a longer name: {quoted}"
+        yield from derived_words(item)
+
+
+KIND = City()

@@ -1,0 +1,238 @@
+"""Dates to the day: "14 July 1789", "July 14th, 1789", "the fourteenth of July 1789", "1789-07-14".
+
+Canonical is ISO ("1789-07-14"), years 1 to 9999; days are counted in the Gregorian calendar in every century. Day and
+month without a year ("14 July") are a `partial` mention; so is either end of a range ("14–16 July 1789"). A year or a
+month alone is no date, and neither are figures ("4/7/1789"), which countries read in different orders.
+
+A date is moved by days: a week, a month, a year, ten years and a century, with levels of their own. Both are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import lru_cache
+
+from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome
+from srdcr_lab.answers.wording import Span, around, fold_digits, in_case_of, in_script_of
+from srdcr_lab.answers.year import (
+    COUNT,
+    LONGEST_BARE,
+    ORDINALS,
+    beside_a_year,
+    centuries_left,
+    neighbours,
+    other_names,
+    years,
+)
+from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
+
+DAY_OFFSETS = (7, 30, 365, 3652, 36525)
+
+_MONTHS = "January February March April May June July August September October November December".split()
+_DAY = rf"(?:(?P<day>0?[1-9]|[12]\d|3[01])(?P<suffix>st|nd|rd|th)?|(?P<word>{'|'.join(reversed(ORDINALS))}))(?!\w)"
+_MONTH = rf"(?P<month>(?:{'|'.join(_MONTHS)})(?!\w)|(?:Sept|{'|'.join(name[:3] for name in _MONTHS)})(?!\w)\.?)"
+_YEAR = r"(?P<year>\d{3,4})(?!\w|[.,:/]\d|[ \u00a0]?B\.?[ ]?C)"
+_GAP = r"[ \u00a0-]"
+_OTHER = r"(?P<other>[12]?\d|3[01])(?:st|nd|rd|th)?"  # end of a range
+_TO = r"(?:[ \u00a0]?[-–—][ \u00a0]?|[ \u00a0](?:to|and|or|until)[ \u00a0])"
+_LAYOUTS = tuple(
+    re.compile(rf"(?<!\w)(?<!\d[.,/:]){layout}", re.IGNORECASE)
+    for layout in (
+        rf"(?:{_OTHER}{_TO})?{_DAY}{_GAP}(?:of[ ])?{_MONTH}(?:,?{_GAP}{_YEAR})?",
+        rf"{_MONTH}{_GAP}(?:the[ ])?{_DAY}(?:{_TO}{_OTHER}(?!\w))?(?:,?{_GAP}{_YEAR})?",
+        r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?![\w-])",
+    )
+)
+_WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_HEDGE = re.compile(rf"[\s(\[\"']*(?:(?:it was|on|about|around|circa|ca?\.?|the|{_WEEKDAY},?)\s*)*", re.IGNORECASE)
+_IN_FIGURES = re.compile(r"(?<![\d./-])(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})(?![\d/-]|\.\d)")
+_DURATION = re.compile(rf"(?<!\w){COUNT}[ \u00a0-](?:days?|weeks?|fortnights?|months?)(?!\w)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDate:
+    """A date in a text, characters [start, end). Without a year, or as an end of a range, it is not `whole`.
+
+    `day` lies in a leap year where no year is stated.
+    """
+
+    start: int
+    end: int
+    day: date
+    has_year: bool
+    whole: bool
+
+
+def _read(match: re.Match[str]) -> Iterator[WrittenDate]:
+    """The date of a match, and the other end of a range in one month; nothing for a day that does not exist."""
+    groups: dict[str, str] = dict.fromkeys(("word", "other"), "") | match.groupdict("")
+    year, month = groups["year"], groups["month"]
+    if not year and not month[0].isupper():
+        return  # "the first may"
+    number = int(month) if month.isdigit() else [name[:3] for name in _MONTHS].index(month[:3].capitalize()) + 1
+    start, end = match.span("word" if groups["word"] else "day")
+    days = [int(groups["day"] or ORDINALS.index(groups["word"].lower()) + 1)]
+    places = [match.span()]
+    if groups["other"]:
+        is_first = match.start("other") < start
+        days.append(int(groups["other"]))
+        places = [(start, match.end()) if is_first else (match.start(), end), match.span("other")]
+    for day, place in zip(days, places, strict=True):
+        with suppress(ValueError):  # 31 April
+            stated = date(int(year or 2000), number, day)
+            yield WrittenDate(*place, stated, bool(year), whole=bool(year) and not groups["other"])
+
+
+@lru_cache(maxsize=16)  # a passage is read again for every claim about it
+def dates(text: str) -> tuple[WrittenDate, ...]:
+    """Every date of a text, and every day of a month without a year, left to right, without overlaps."""
+    folded = fold_digits(text)
+    stated = [each for layout in _LAYOUTS for match in layout.finditer(folded) for each in _read(match)]
+    kept: list[WrittenDate] = []
+    for each in sorted(stated, key=lambda each: (each.start, -each.end)):
+        if not kept or each.start >= kept[-1].end:
+            kept.append(each)
+    return tuple(kept)
+
+
+class Date(Kind):
+    """A date to the day; perturbed by signed offsets in days."""
+
+    answer_type = AnswerType.DATE
+    is_value = True
+    perturbation = PerturbationKind.OFFSET
+    amounts = tuple(sign * offset for offset in DAY_OFFSETS for sign in (1, -1))
+    offset_levels = ((7, Level.SUBTLE), (31, Level.MILD), (366, Level.MODERATE))
+
+    def canonical(self, text: str, unit: str = "") -> str | None:
+        """The date that a text is, a weekday and hedges ("on", "about") before it apart."""
+        folded = fold_digits(text).strip()
+        stated = dates(folded) if len(folded) <= LONGEST_BARE else ()
+        if len(stated) != 1 or not stated[0].whole or not _HEDGE.fullmatch(folded, 0, stated[0].start):
+            return None
+        return None if folded[stated[0].end :].strip(" \t\r\n.,!)]\"'") else stated[0].day.isoformat()
+
+    def in_sentence(self, text: str, unit: str = "") -> str | None:
+        """The one date of a sentence; None for none, for several, and for a range."""
+        distinct = {(each.day, each.whole) for each in dates(text) if each.has_year}
+        day, is_whole = distinct.pop() if len(distinct) == 1 else (None, False)
+        return day.isoformat() if day and is_whole else None
+
+    def distance(self, a: str, b: str) -> float:
+        """log(1 + days between)."""
+        import numpy as np
+
+        return float(np.log1p(abs((date.fromisoformat(a) - date.fromisoformat(b)).days)))
+
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+        """Where a passage states the date; without its year, or in a range, it is `partial`."""
+        gold = date.fromisoformat(canonical)
+        return [
+            Span(each.start, each.end, passage[each.start : each.end], not each.whole)
+            for each in dates(passage)
+            if each.day == (gold if each.has_year else _without_year(gold))
+        ]
+
+    def guesses(self, answers: Sequence[str]) -> bool:
+        return all(self.canonical(answer) for answer in answers)
+
+    def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
+        """In the order, the form of the month, the ordinals, the padding, the case and the script of `surface`."""
+        matches = [match for layout in _LAYOUTS if (match := layout.fullmatch(fold_digits(surface)))]
+        if not matches:
+            return None
+        new, groups, written = date.fromisoformat(new_answer), matches[0].groupdict(), surface
+        for name in sorted((name for name, text in groups.items() if text), key=matches[0].start, reverse=True):
+            start, end = matches[0].span(name)
+            written = written[:start] + _part(name, surface[start:end], groups, new) + written[end:]
+        return written
+
+    def claim(self, item: Item, amount: float, present: int) -> Claim:
+        """The gold date moved by days; one after the year `present` is flagged."""
+        claim = Claim(self.perturbation, float(amount), self.level(self.perturbation, amount), f"{amount:+.0f}")
+        try:
+            new = date.fromisoformat(self.gold(item)) + timedelta(days=amount)
+        except OverflowError:
+            return replace(claim, refusal=f"{item.gold_answer} {amount:+.0f} days lies outside the years 1 to 9999")
+        written = self.restated(item, new.isoformat())
+        flags = (f"the claim {written} lies in the future",) if new.year > present else ()
+        return replace(claim, canonical=new.isoformat(), answer=written, flags=flags)
+
+    def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
+        """Dates in a range or without a year; the date in figures; ages, durations, anniversaries."""
+        gold = date.fromisoformat(self.gold(item))
+        stated = {each.start: each for each in dates(item.context)}
+        for span in spans:
+            quoted, mention = repr(around(item.context, span)), stated.get(span.start)
+            if mention is None or mention.day != (gold if mention.has_year else _without_year(gold)):
+                yield Outcome.REFUSED, f"an alias states another date: {quoted}"
+            elif not mention.has_year:
+                yield Outcome.FLAGGED, f"{span.surface!r} stands without its year: {quoted}"
+            elif not mention.whole:
+                yield Outcome.REFUSED, f"a range of days is not taken apart: {quoted}"
+        for match in _IN_FIGURES.finditer(fold_digits(item.context)):
+            first, second, year = map(int, match.groups())
+            if sorted((first, second)) == sorted((gold.day, gold.month)) and year in (gold.year, gold.year % 100):
+                yield Outcome.REFUSED, f"the passage has the date in figures: {match[0]!r}"
+        if duration := _DURATION.search(item.context):
+            yield Outcome.FLAGGED, f"a duration may give the date away: {duration[0]!r}"
+        for what, words in beside_a_year(item.context):
+            if what != "a weekday":
+                yield Outcome.FLAGGED, f"{what} may give the date away: {words!r}"
+
+    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
+        """Another weekday; the month or the year by itself, where the claim has another; other dates that are close."""
+        gold, new = date.fromisoformat(self.gold(item)), date.fromisoformat(claim.canonical)
+        stated = [each for each in dates(item.context) if each.has_year]
+        weekday = re.search(rf"(?<!\w){_WEEKDAY}(?!\w)", item.context)
+        if weekday and (new - gold).days % 7:
+            yield Outcome.FLAGGED, f"the passage names the weekday: {weekday[0]!r}"
+        yield from neighbours(gold, new, {each.day for each in stated} - {gold}, "date", timedelta(days=2))
+        rest = item.context
+        for each in reversed(dates(item.context)):
+            rest = rest[: each.start] + "…" + rest[each.end :]
+        month = _MONTHS[gold.month - 1]
+        if gold.month != new.month and re.search(rf"(?<!\w){month}(?!\w)", rest):
+            yield Outcome.FLAGGED, f"the passage names the month by itself: {month!r}"
+        if gold.year == new.year:
+            return
+        alone = {year.value for year in years(rest) if year.certain}
+        if gold.year in alone:
+            yield Outcome.FLAGGED, f"the passage names the year by itself: {gold.year}"
+        yield from neighbours(gold.year, new.year, alone - {gold.year}, "year", 0)
+        for sentence in (*other_names(rest, gold.year), *centuries_left(rest, gold.year, new.year)):
+            if sentence not in other_names(rest, new.year):
+                yield Outcome.FLAGGED, sentence
+
+
+def _without_year(day: date) -> date:
+    """The day in the year that stands for none."""
+    return day.replace(year=2000)
+
+
+def _part(name: str, old: str, groups: Mapping[str, str | None], new: date) -> str:
+    """One part of a date (a group of its layout) as `old` writes it."""
+    is_iso = (groups["month"] or "").isdigit()
+    match name:
+        case "year":
+            return in_script_of(old, f"{new.year:04d}" if is_iso else str(new.year))
+        case "month" if is_iso:
+            return in_script_of(old, f"{new.month:02d}")
+        case "month":
+            full = _MONTHS[new.month - 1]
+            is_full = old.capitalize() in _MONTHS
+            short = full[:3] + ("." if old.endswith(".") and len(full) > 3 else "")
+            return in_case_of(old, (full if is_full else short).lower())
+        case "day":
+            return in_script_of(old, f"{new.day:02d}" if is_iso or old.startswith("0") else str(new.day))
+        case "suffix":
+            suffix = "th" if 11 <= new.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(new.day % 10, "th")
+            return suffix.upper() if old.isupper() else suffix
+    return in_case_of(old, ORDINALS[new.day - 1])
+
+
+KIND = Date()

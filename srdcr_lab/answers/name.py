@@ -1,0 +1,231 @@
+"""Names of persons.
+
+Case, diacritics, punctuation and hyphens do not matter; titles in front (Dr, Sir, Professor …) and degrees and remarks
+in brackets behind are left out; "J.R.R." = "J. R. R." = "JRR"; "Curie, Marie" = "Marie Curie". An initial is not the
+name it stands for ("M. Curie" is not "Marie Curie"): aliases say so where it should be. "Jr" and regnal numbers stay.
+
+A name is replaced by a real one, drawn from a pool of other answers, or by an absurd one.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from typing import ClassVar
+
+from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome, Wanted, equal, find, normalise
+from srdcr_lab.answers.wording import Span, around, fold_letters, is_refusal, places, spelled, tokens
+from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
+
+# Slight: a real answer of the same domain, close in spelling. Significant: any other one. Comical: absurd.
+SUBSTITUTIONS = {"slight": Level.SUBTLE, "significant": Level.MODERATE, "comical": Level.BLATANT}
+SMALLEST_POOL = 4  # other answers that a substitution needs to choose from
+_NEAREST = 3  # the most alike, among which the slight one is drawn
+
+_TITLES = frozenset(
+    "dr doctor mr mrs ms miss mx sir dame lord lady prof professor rev reverend hon fr capt captain lt col gen general "
+    "sgt".split()
+)
+_DEGREES = frozenset("phd md esq obe mbe cbe kbe frs mp".split())
+_SUFFIXES = frozenset("jr sr junior senior ii iii iv".split())
+_SHORT_SUFFIX = {"junior": "jr", "senior": "sr"}
+_PARTICLES = frozenset("de del della der den di da dos du la le van von vom zu zur ten ter al el bin ibn af av".split())
+_HONORIFICS = frozenset(
+    "dr mr mrs ms miss sir dame lord lady prof professor doctor president king queen captain general admiral colonel "
+    "major father sister saint st baron count".split()
+)
+_OPENERS = frozenset(
+    "the a an in on at by of for from with to as after before when while then there here it but and or so yet only "
+    "his her its their once later soon today since until although because if that this both not no now near around "
+    "outside inside within across through throughout under over between against behind beyond unlike like either via "
+    "my our your every each all some many most where who which what why how".split()
+)
+_DEGREE_AFTER = re.compile(r",?\s+(?:M\.?D|Ph\.?\s?D)\.?\Z")
+_INITIALS = re.compile(r"\A[A-Z]{2,3}(?=\s\S*[a-z])")  # "JRR Tolkien", not "MARIE CURIE"
+REMARK = re.compile(r"(?<=\w)[.]?\s\([^()]*\)\Z")  # "Leonardo da Vinci (1452–1519)"
+_ROMAN = re.compile(r"[ivxl]+")
+_SEPARATOR = r"[\s.,'’‐‑\-·]{0,3}"
+WORD_BREAK = r"[\s.,‐‑\-·]{1,3}"
+_SENTENCE = re.compile(r"\s(?:is|was|were|are|has|had|have|because|which)\s")
+_LAST_WORD = re.compile(r"[^\s.‐-]+\Z")
+NAME_BEFORE = re.compile(r"([^\W\d_][\w'’.]*)[ \u00a0‐-]\Z")
+_AND_BEFORE = re.compile(r"([^\W\d_][\w'’.-]*)[ \u00a0](?:and|&)[ \u00a0]\Z")
+_NAME_AFTER = re.compile(r"(?:['’]s)?[ \u00a0-]([^\W\d_][\w'’-]*)")
+
+
+class Name(Kind):
+    """A person's name; perturbed by substitution."""
+
+    answer_type = AnswerType.NAME
+    perturbation = PerturbationKind.SUBSTITUTION
+    absurd: ClassVar[tuple[str, ...]] = (
+        "Donald Duck", "Homer Simpson", "Darth Vader", "Bugs Bunny", "Sherlock Holmes", "Count Dracula", "Mary Poppins",
+        "Harry Potter", "Lara Croft", "Fred Flintstone", "Robin Hood", "James Bond",
+    )  # fmt: skip
+
+    def canonical(self, text: str, unit: str = "") -> str | None:
+        """ "j. r. r. tolkien", "marie curie"."""
+        text = _DEGREE_AFTER.sub("", REMARK.sub("", text.strip()))
+        family, _, rest = text.partition(",")
+        first_names = tokens(rest)
+        is_inverted = "," not in rest and len(first_names) <= 4 and not set(first_names) & (_SUFFIXES | _DEGREES)
+        if family.strip() and is_inverted:
+            text = f"{rest} {family}"
+        words = tokens(_INITIALS.sub(lambda run: " ".join(run[0]), text.strip()))
+        while len(words) > 1 and words[0] in _TITLES:
+            words = words[1:]
+        while len(words) > 1 and words[-1] in _DEGREES:
+            words = words[:-1]
+        words = [_SHORT_SUFFIX.get(word, word) if i else word for i, word in enumerate(words)]
+        dotted = [f"{word}." if len(word) == 1 and word.isalpha() and word.isascii() else word for word in words[:-1]]
+        return " ".join(dotted + words[-1:]) or None
+
+    def is_no_answer(self, text: str) -> bool:
+        """Refusals, and sentences: four or more words that hold a lower-case verb."""
+        return is_refusal(text) or (len(text.split()) >= 4 and _SENTENCE.search(text) is not None)
+
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+        """Whole mentions of the name, and `partial` ones by surname, with or without initials before it."""
+        words = canonical.split()
+        patterns = [_pattern(words)]
+        if len(words) == 2:
+            patterns.append(f"{spelled(words[1])},\\s{spelled(words[0].rstrip('.'))}")
+        spans = list(places(passage, patterns))
+        core = words[:-1] if words[-1] in _SUFFIXES else words
+        if len(core) > 1 and not _ROMAN.fullmatch(words[-1]) and len(core[-1]) >= 3:
+            earlier = "|".join(f"{re.escape(w.rstrip('.'))}|{re.escape(w[0])}\\." for w in dict.fromkeys(core[:-1]))
+            by_surname = rf"(?<!\w)(?:(?:{earlier})[\s.]{{1,2}}){{0,4}}{spelled(core[-1])}"
+            for span in places(passage, [by_surname]):
+                last_word = _LAST_WORD.search(passage, max(0, span.end - 100), span.end)
+                if last_word and last_word[0][0].islower() and span.surface[-1].isalpha():
+                    continue  # "king" is no mention of Martin Luther King
+                spans.append(replace(span, partial=True))
+        return spans
+
+    def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
+        """Whole name for a whole name, surname for a surname, "M. Surname" for initials, "Surname, Given" likewise."""
+        stated, whole = tokens(surface), tokens(answer)
+        family = _surname(new_answer)
+        first_names = new_answer[: len(new_answer) - len(family)].strip() if new_answer.endswith(family) else ""
+        written = new_answer
+        if stated == whole:
+            pass
+        elif "," in surface and first_names and self.canonical(surface) == self.canonical(answer):
+            written = f"{family}, {first_names}"
+        elif len(stated) < len(whole) and stated == whole[-len(stated) :]:
+            written = family
+        elif len(stated) > 1 and stated[-1:] == whole[-1:] and first_names and all(len(w) == 1 for w in stated[:-1]):
+            initials = [f"{word[0]}." for word in first_names.split()[: len(stated) - 1]]
+            written = " ".join([*initials, family])
+        return super().respell(surface, answer, written)
+
+    def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
+        """A slight, a significant and a comical substitute, drawn by (seed, question_id) alone.
+
+        Slight is one of the three of the pool that are most alike in spelling (those of the same region after a comma
+        first); significant is one of the others; comical is one of twelve that no passage can mean.
+        """
+        context = fold_letters(f"{item.context} {item.question}")[0]
+        pool = wanted.pools.get((item.domain, self.answer_type), ())
+        real = [name for name in pool if self._is_other(name, item, context)]
+        too_few = (
+            f"the domain {item.domain!r} has {len(real)} other answers of type {self.answer_type} that the passage "
+            f"does not mention; a substitution needs {SMALLEST_POOL}, so give a pool"
+        )
+        real.sort(key=lambda name: (-_likeness(name, item.gold_answer), name))
+        n_near = min(_NEAREST, len(real) // 2)
+        absurd = [name for name in self.absurd if self._is_other(name, item, context)]
+        claims = []
+        for degree, names in zip(SUBSTITUTIONS, (real[:n_near], real[n_near:], absurd), strict=True):
+            refusal = too_few if names is not absurd and len(real) < SMALLEST_POOL else ""
+            drawn = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
+            name = "" if refusal else drawn.choice(sorted(names))
+            claims.append(Claim(self.perturbation, None, SUBSTITUTIONS[degree], degree, name, name, refusal))
+        return claims
+
+    def _is_other(self, name: str, item: Item, context: str) -> bool:
+        """True for another answer that shares no word with the gold one and stands nowhere in the (folded) context."""
+        own = {word for text in (item.gold_answer, *item.aliases) for word in tokens(text) if len(word) > 2}
+        if own & set(tokens(name)) or normalise(name, self.answer_type) is None:
+            return False
+        if equal(name, item.gold_answer, self.answer_type, item.unit, item.aliases):
+            return False
+        if not any(word in context for word in tokens(name)):
+            return True
+        return not any(find(text, name, self.answer_type) for text in (item.context, item.question))
+
+    def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
+        """Surnames that may be another person's; longer names; the given name alone; words derived from the name."""
+        own = {word for name in (item.gold_answer, *item.aliases) for word in tokens(name)}
+        if all(span.partial for span in spans):
+            yield Outcome.FLAGGED, "the passage has the surname alone"
+        for span in spans:
+            quoted = repr(around(item.context, span))
+            before = NAME_BEFORE.search(item.context, max(0, span.start - 30), span.start)
+            joined = _AND_BEFORE.search(item.context, max(0, span.start - 30), span.start)
+            is_short = len(tokens(span.surface)) < len(tokens(item.gold_answer))
+            if is_short and before and _is_given_name(before[1], own):
+                yield Outcome.REFUSED, f"the surname may be another person's: {quoted}"
+            elif joined and _is_given_name(joined[1], own):
+                yield Outcome.FLAGGED, f"another person may share the surname: {quoted}"
+            if in_longer_name(item.context, span):
+                outcome = Outcome.REFUSED if is_short else Outcome.FLAGGED
+                yield outcome, f"the answer stands in a longer name: {quoted}"
+        words = tokens(item.gold_answer)
+        without = fold_letters(item.context)[0]
+        for surface in sorted({fold_letters(span.surface)[0] for span in spans}, key=len, reverse=True):
+            without = without.replace(surface, " ")
+        if len(words) > 1 and len(words[0]) > 2 and re.search(rf"(?<!\w){re.escape(words[0])}(?!\w)", without):
+            yield Outcome.FLAGGED, f"the given name stands by itself: {words[0]!r}"
+        yield from derived_words(item)
+
+
+def _pattern(words: list[str]) -> str:
+    """Expression for the words in this order; initials may touch each other and what follows them."""
+    forms = {"jr": "junior|jr", "sr": "senior|sr"}
+    pieces = [f"(?:{forms.get(word) or spelled(word.rstrip('.'))})" for word in words]
+    breaks = [_SEPARATOR if word.endswith(".") else WORD_BREAK for word in words[:-1]]
+    return "".join(piece + gap for piece, gap in zip(pieces, [*breaks, ""], strict=True))
+
+
+def _surname(name: str) -> str:
+    """Family name of a name as one writes it, particles included: "de Mestral", "Márquez", "King" for "King Jr"."""
+    words = name.split()
+    while len(words) > 1 and words[-1].strip(".,").casefold() in _SUFFIXES:
+        words = words[:-1]
+    start = len(words) - 1
+    while start > 1 and words[start - 1].casefold() in _PARTICLES:
+        start -= 1
+    return " ".join(words[start:]).strip(",")
+
+
+def _likeness(a: str, b: str) -> float:
+    """Share of equal letters in order, in [0, 1]; one more where both name the same region."""
+    (name_a, _, region_a), (name_b, _, region_b) = a.partition(", "), b.partition(", ")
+    same_region = bool(region_a) and region_a == region_b
+    return SequenceMatcher(None, " ".join(tokens(name_a)), " ".join(tokens(name_b))).ratio() + same_region
+
+
+def _is_given_name(word: str, own: set[str]) -> bool:
+    bare = word.rstrip(".").casefold()
+    return word[0].isupper() and bare not in _HONORIFICS | _OPENERS and not set(tokens(word)) & own
+
+
+def in_longer_name(passage: str, span: Span) -> bool:
+    """Whether a capitalised word follows a mention: "the Curie Institute"."""
+    after = _NAME_AFTER.match(passage, span.end)
+    return bool(after and after[1][0].isupper() and not after[1].isupper() and after[1].casefold() not in _OPENERS)
+
+
+def derived_words(item: Item) -> Iterator[Doubt]:
+    """A word made of the answer and an ending: "Parisians"."""
+    stems = "|".join(re.escape(word) for word in tokens(item.gold_answer) if len(word) > 4)
+    derived = stems and re.search(rf"(?<!\w)(?:{stems})[^\W\d_]{{1,6}}(?!\w)", fold_letters(item.context)[0])
+    if derived:
+        yield Outcome.FLAGGED, f"a word derived from the answer stands in the passage: {derived[0]!r}"
+
+
+KIND = Name()

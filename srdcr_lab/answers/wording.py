@@ -1,0 +1,214 @@
+"""Text as answers are compared by it: foldings, words, and places in a passage; what surrounds the answer in a reply.
+
+`fold_digits` maps character to character, so places stay: digits of any script become ASCII, signs and spaces become
+one kind. `fold_letters` removes case and diacritics and returns where each folded character came from.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """An occurrence of an answer: characters [start, end) of the text, and how they are written there.
+
+    `partial` marks a weaker mention: a surname alone or with initials, a number without its unit, the short end of a
+    range ("18" in "1914–18"), a date without its year.
+    """
+
+    start: int
+    end: int
+    surface: str
+    partial: bool = False
+
+
+def without_overlaps(spans: Iterable[Span]) -> list[Span]:
+    """Left to right; of two that overlap the earlier one stays, then the whole mention, then the longer one."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.start, s.partial, -s.end)):
+        if not kept or span.start >= kept[-1].end:
+            kept.append(span)
+    return kept
+
+
+def around(passage: str, span: Span) -> str:
+    """The mention with 18 characters on either side, to quote in a sentence."""
+    return " ".join(passage[max(0, span.start - 18) : span.end + 18].split())
+
+
+_SAME_LENGTH = {
+    "−": "-", "－": "-", "﹣": "-", "‐": "-", "‑": "-",
+    "٫": ".", "．": ".", "٬": ",", "，": ",", "٪": "%", "％": "%", "＄": "$", "’": "'", "ʼ": "'", "μ": "µ",
+}  # fmt: skip
+
+
+class _DigitFold(dict[int, str]):
+    """A translation table that fills itself: one character in, one out."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        digit = unicodedata.decimal(char, None)
+        if digit is not None:
+            folded = str(digit)
+        elif char in _SAME_LENGTH:
+            folded = _SAME_LENGTH[char]
+        elif unicodedata.category(char) == "Zs" and char != " ":
+            folded = "\u00a0"
+        elif unicodedata.category(char) in ("Lo", "Cf"):
+            folded = "·"  # a script without case may touch a number: 1874年
+        else:
+            folded = unicodedata.normalize("NFKC", char) if "\uff01" <= char <= "\uff5e" else char
+        self[code] = folded
+        return folded
+
+
+_DIGITS = _DigitFold()
+
+
+def fold_digits(text: str) -> str:
+    """The text, same length, with ASCII digits, signs and separators; letters without case (CJK, Arabic) become "·"."""
+    return text if text.isascii() else text.translate(_DIGITS)
+
+
+def in_script_of(surface: str, digits: str) -> str:
+    """ASCII digits in the script of the first digit of `surface`."""
+    first = next((char for char in surface if char.isdecimal()), "0")
+    zero = ord(first) - unicodedata.decimal(first)
+    return "".join(chr(zero + int(char)) if char.isdigit() else char for char in digits)
+
+
+def in_case_of(surface: str, words: str) -> str:
+    """Upper case, Every Word Capitalised, or the first letter alone, as `surface` has it."""
+    if surface.isupper() and len(surface) > 1:
+        return words.upper()
+    letters = [word[0] for word in surface.split() if word[0].isalpha() and word.lower() != "and"]
+    if len(letters) > 1 and all(letter.isupper() for letter in letters):
+        return " ".join(word if word == "and" else word[0].upper() + word[1:] for word in words.split())
+    return words[0].upper() + words[1:] if surface[:1].isupper() else words
+
+
+_LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n"}
+
+
+@cache
+def _fold_letter(char: str) -> str:
+    """A character without case, diacritics and compatibility form; it can become several letters, or none."""
+    before, after = "", char
+    while after != before:
+        before = after
+        plain = unicodedata.normalize("NFKD", before).casefold()
+        kept = (c for c in plain if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf")
+        after = "".join(str(unicodedata.decimal(c, _LETTERS.get(c, c))) for c in kept)
+    return after
+
+
+def fold_letters(text: str) -> tuple[str, Sequence[int]]:
+    """Text without case, diacritics and compatibility forms, and the source index of each of its characters."""
+    if text.isascii():
+        return text.lower(), range(len(text))
+    pieces = [_fold_letter(char) for char in text]
+    return "".join(pieces), [i for i, piece in enumerate(pieces) for _ in piece]
+
+
+_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "HANGUL")
+
+
+def _joins(left: str, right: str) -> bool:
+    """Whether two neighbouring characters belong to one word; scripts without spaces have no words."""
+    if not (left.isalnum() and right.isalnum()):
+        return False
+    return not any(unicodedata.name(char, "").startswith(_UNSPACED) for char in (left, right))
+
+
+def _is_whole_word(text: str, start: int, end: int) -> bool:
+    """Whether text[start:end] neither begins nor ends inside a word."""
+    if start > 0 and _joins(text[start - 1], text[start]):
+        return False
+    last = end - 1
+    while last > start and unicodedata.combining(text[last]):
+        last -= 1
+    return not (end < len(text) and _joins(text[last], text[end]))
+
+
+_APOSTROPHE = re.compile(r"(?<=\w)['’ʼ`´](?=\w)")
+_GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_MARK = (  # vowel signs: parts of words that are no letters
+    r"[\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0e31-\u0e4e]"
+)
+_TOKEN = re.compile(rf"[€£$]?\d+(?:[.:]\d+)*(?:%|[^\W_]*)|(?:[^\W_]|{_MARK})+[+#]*")
+
+
+def tokens(text: str) -> list[str]:
+    """Words and numbers without case, diacritics and punctuation; "O'Brien" and "C++" are one word, "Jean-Paul" two."""
+    folded = _GROUPING.sub("", _APOSTROPHE.sub("", fold_letters(text)[0]))
+    return _TOKEN.findall(folded)
+
+
+def spelled(token: str) -> str:
+    """Expression for one token, with an apostrophe allowed between any two letters and commas in long numbers."""
+    between = "[,]?" if token.isdigit() and len(token) > 3 else "['’ʼ]?" if token.isalpha() else ""
+    return between.join(re.escape(char) for char in token)
+
+
+def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
+    """Where the folded passage matches one of these expressions as whole words, as places in the passage itself."""
+    folded, sources = fold_letters(passage)
+    for match in re.finditer("|".join(f"(?:{pattern})" for pattern in patterns), folded):
+        if match.end() == match.start():
+            continue
+        start, end = sources[match.start()], sources[match.end() - 1] + 1
+        while end < len(passage) and unicodedata.combining(passage[end]):
+            end += 1
+        if _is_whole_word(passage, start, end):
+            yield Span(start, end, passage[start:end])
+
+
+# What surrounds an answer in a reply, and replies that are no answer at all.
+
+_MARKER = re.compile(
+    r"[\s>*_#`-]*(?:(?:the\s)?(?:final\s|short\s)?answer(?:\sis)?\s?[*_]{0,3}\s?[:：]|(?:so\s)?the\s(?:final\s)?answer\sis\b)[\s*_`]*",
+    re.IGNORECASE,
+)
+_PAIRS = dict(zip("\"'“‘«`*_„([「$", "\"'”’»`*_“)]」$", strict=True))
+_REFUSAL = re.compile(
+    r"(?:i (?:do not|don'?t|cannot|can'?t|could not|couldn'?t|have no|was unable)\b.*"
+    r"|(?:i'm|i am) (?:not|unable|sorry|afraid)\b.*|unknown|unsure|unanswerable|undetermined|n/?a|no answer|no idea"
+    r"|not (?:known|stated|specified|mentioned|given|available|applicable|sure|certain)"
+    r"|(?:it )?(?:cannot|can ?not|can't|could not) be (?:determined|answered|known)\b.*"
+    r"|(?:(?:the )?answer is|it is|it's|this is) (?:not known|unknown|unclear|impossible)\b.*"
+    r"|sorry\b.*|as an ai\b.*|\?+|-+|…+|\.+)[.!]*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def undecorated(text: str) -> str:
+    """Without the quotes, emphasis, code marks, list bullet and final full stop around it."""
+    text = text.strip().strip("\u200e\u200f\u2066\u2067\u2068\u2069\ufeff").strip()
+    for _ in range(4):
+        before = text
+        while len(text) > 1 and text[-1] == _PAIRS.get(text[0]) and not (text[0] in "([" and text[0] in text[1:]):
+            text = text[1:-1].strip()
+        text = re.sub(r"\A(?:[#>]+|[*•]|[-–](?=\s+[^\W\d_]))\s+", "", text)
+        text = re.sub(r"(?<=[^\s.])\.\Z", "", text)
+        if text == before:
+            break
+    return text
+
+
+def after_marker(reply: str) -> str:
+    """What follows the reply's one "Answer:" on its line; the whole reply where there is none, or more than one."""
+    lines = [line for line in reply.splitlines() if line.strip()]
+    marked = [(i, match.end()) for i, line in enumerate(lines) if (match := _MARKER.match(line))]
+    if len(marked) != 1:
+        return reply
+    line, start = marked[0]
+    return lines[line][start:] or "\n".join(lines[line + 1 :])
+
+
+def is_refusal(text: str) -> bool:
+    return _REFUSAL.fullmatch(" ".join(text.replace("’", "'").split())) is not None

@@ -12,24 +12,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 
-from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome
+from srdcr_lab.answers.kinds import Claim, Doubt, Outcome
+from srdcr_lab.answers.number_words import ORDINALS
 from srdcr_lab.answers.wording import Span, around, fold_digits, in_case_of, in_script_of
 from srdcr_lab.answers.year import (
     COUNT,
-    LONGEST_BARE,
-    ORDINALS,
+    Point,
+    Stated,
     beside_a_year,
     centuries_left,
     neighbours,
     other_names,
     years,
 )
-from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
+from srdcr_lab.records import AnswerType, Item, Level
 
+_NO_YEAR = 2000  # of a date without one: a leap year
 DAY_OFFSETS = (7, 30, 365, 3652, 36525)
 
 _MONTHS = "January February March April May June July August September October November December".split()
@@ -53,21 +54,7 @@ _IN_FIGURES = re.compile(r"(?<![\d./-])(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})
 _DURATION = re.compile(rf"(?<!\w){COUNT}[ \u00a0-](?:days?|weeks?|fortnights?|months?)(?!\w)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenDate:
-    """A date in a text, characters [start, end). Without a year, or as an end of a range, it is not `whole`.
-
-    `day` lies in a leap year where no year is stated.
-    """
-
-    start: int
-    end: int
-    day: date
-    has_year: bool
-    whole: bool
-
-
-def _read(match: re.Match[str]) -> Iterator[WrittenDate]:
+def _read(match: re.Match[str]) -> Iterator[Stated]:
     """The date of a match, and the other end of a range in one month; nothing for a day that does not exist."""
     groups: dict[str, str] = dict.fromkeys(("word", "other"), "") | match.groupdict("")
     year, month = groups["year"], groups["month"]
@@ -83,59 +70,48 @@ def _read(match: re.Match[str]) -> Iterator[WrittenDate]:
         places = [(start, match.end()) if is_first else (match.start(), end), match.span("other")]
     for day, place in zip(days, places, strict=True):
         with suppress(ValueError):  # 31 April
-            stated = date(int(year or 2000), number, day)
-            yield WrittenDate(*place, stated, bool(year), whole=bool(year) and not groups["other"])
+            value = date(int(year or _NO_YEAR), number, day)
+            yield Stated(*place, value, is_certain=bool(year), is_partial=not year or bool(groups["other"]))
 
 
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
-def dates(text: str) -> tuple[WrittenDate, ...]:
+def dates(text: str) -> tuple[Stated, ...]:
     """Every date of a text, and every day of a month without a year, left to right, without overlaps."""
     folded = fold_digits(text)
     stated = [each for layout in _LAYOUTS for match in layout.finditer(folded) for each in _read(match)]
-    kept: list[WrittenDate] = []
+    kept: list[Stated] = []
     for each in sorted(stated, key=lambda each: (each.start, -each.end)):
         if not kept or each.start >= kept[-1].end:
             kept.append(each)
     return tuple(kept)
 
 
-class Date(Kind):
-    """A date to the day; perturbed by signed offsets in days."""
+class Date(Point):
+    """A date to the day."""
 
     answer_type = AnswerType.DATE
-    is_value = True
-    perturbation = PerturbationKind.OFFSET
     amounts = tuple(sign * offset for offset in DAY_OFFSETS for sign in (1, -1))
     offset_levels = ((7, Level.SUBTLE), (31, Level.MILD), (366, Level.MODERATE))
+    hedge = _HEDGE
+    stated = staticmethod(dates)
 
-    def canonical(self, text: str, unit: str = "") -> str | None:
-        """The date that a text is, a weekday and hedges ("on", "about") before it apart."""
-        folded = fold_digits(text).strip()
-        stated = dates(folded) if len(folded) <= LONGEST_BARE else ()
-        if len(stated) != 1 or not stated[0].whole or not _HEDGE.fullmatch(folded, 0, stated[0].start):
-            return None
-        return None if folded[stated[0].end :].strip(" \t\r\n.,!)]\"'") else stated[0].day.isoformat()
+    def value(self, canonical: str) -> date:
+        return date.fromisoformat(canonical)
 
-    def in_sentence(self, text: str, unit: str = "") -> str | None:
-        """The one date of a sentence; None for none, for several, and for a range."""
-        distinct = {(each.day, each.whole) for each in dates(text) if each.has_year}
-        day, is_whole = distinct.pop() if len(distinct) == 1 else (None, False)
-        return day.isoformat() if day and is_whole else None
+    def is_at(self, stated: Stated, value: date) -> bool:
+        return bool(stated.value == (value if stated.is_certain else value.replace(year=_NO_YEAR)))
+
+    def moved(self, value: date, amount: int) -> date | str:
+        try:
+            return value + timedelta(days=amount)
+        except OverflowError:
+            return "days lies outside the years 1 to 9999"
 
     def distance(self, a: str, b: str) -> float:
         """log(1 + days between)."""
         import numpy as np
 
         return float(np.log1p(abs((date.fromisoformat(a) - date.fromisoformat(b)).days)))
-
-    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
-        """Where a passage states the date; without its year, or in a range, it is `partial`."""
-        gold = date.fromisoformat(canonical)
-        return [
-            Span(each.start, each.end, passage[each.start : each.end], not each.whole)
-            for each in dates(passage)
-            if each.day == (gold if each.has_year else _without_year(gold))
-        ]
 
     def guesses(self, answers: Sequence[str]) -> bool:
         return all(self.canonical(answer) for answer in answers)
@@ -151,28 +127,17 @@ class Date(Kind):
             written = written[:start] + _part(name, surface[start:end], groups, new) + written[end:]
         return written
 
-    def claim(self, item: Item, amount: float, present: int) -> Claim:
-        """The gold date moved by days; one after the year `present` is flagged."""
-        claim = Claim(self.perturbation, float(amount), self.level(self.perturbation, amount), f"{amount:+.0f}")
-        try:
-            new = date.fromisoformat(self.gold(item)) + timedelta(days=amount)
-        except OverflowError:
-            return replace(claim, refusal=f"{item.gold_answer} {amount:+.0f} days lies outside the years 1 to 9999")
-        written = self.restated(item, new.isoformat())
-        flags = (f"the claim {written} lies in the future",) if new.year > present else ()
-        return replace(claim, canonical=new.isoformat(), answer=written, flags=flags)
-
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         """Dates in a range or without a year; the date in figures; ages, durations, anniversaries."""
         gold = date.fromisoformat(self.gold(item))
         stated = {each.start: each for each in dates(item.context)}
         for span in spans:
-            quoted, mention = repr(around(item.context, span)), stated.get(span.start)
-            if mention is None or mention.day != (gold if mention.has_year else _without_year(gold)):
+            day, quoted = stated.get(span.start), repr(around(item.context, span))
+            if day is None or not self.is_at(day, gold):
                 yield Outcome.REFUSED, f"an alias states another date: {quoted}"
-            elif not mention.has_year:
+            elif not day.is_certain:
                 yield Outcome.FLAGGED, f"{span.surface!r} stands without its year: {quoted}"
-            elif not mention.whole:
+            elif day.is_partial:
                 yield Outcome.REFUSED, f"a range of days is not taken apart: {quoted}"
         for match in _IN_FIGURES.finditer(fold_digits(item.context)):
             first, second, year = map(int, match.groups())
@@ -187,11 +152,11 @@ class Date(Kind):
     def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
         """Another weekday; the month or the year by itself, where the claim has another; other dates that are close."""
         gold, new = date.fromisoformat(self.gold(item)), date.fromisoformat(claim.canonical)
-        stated = [each for each in dates(item.context) if each.has_year]
+        others = {day.value for day in dates(item.context) if day.is_certain}
         weekday = re.search(rf"(?<!\w){_WEEKDAY}(?!\w)", item.context)
         if weekday and (new - gold).days % 7:
             yield Outcome.FLAGGED, f"the passage names the weekday: {weekday[0]!r}"
-        yield from neighbours(gold, new, {each.day for each in stated} - {gold}, "date", timedelta(days=2))
+        yield from neighbours(gold, new, others - {gold}, "date", timedelta(days=2))
         rest = item.context
         for each in reversed(dates(item.context)):
             rest = rest[: each.start] + "…" + rest[each.end :]
@@ -200,18 +165,13 @@ class Date(Kind):
             yield Outcome.FLAGGED, f"the passage names the month by itself: {month!r}"
         if gold.year == new.year:
             return
-        alone = {year.value for year in years(rest) if year.certain}
+        alone = {year.value for year in years(rest) if year.is_certain}
         if gold.year in alone:
             yield Outcome.FLAGGED, f"the passage names the year by itself: {gold.year}"
         yield from neighbours(gold.year, new.year, alone - {gold.year}, "year", 0)
         for sentence in (*other_names(rest, gold.year), *centuries_left(rest, gold.year, new.year)):
             if sentence not in other_names(rest, new.year):
                 yield Outcome.FLAGGED, sentence
-
-
-def _without_year(day: date) -> date:
-    """The day in the year that stands for none."""
-    return day.replace(year=2000)
 
 
 def _part(name: str, old: str, groups: Mapping[str, str | None], new: date) -> str:

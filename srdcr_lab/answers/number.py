@@ -26,11 +26,10 @@ from srdcr_lab.answers.quantities import (
     respell_digits,
     shown,
 )
-from srdcr_lab.answers.wording import Span, around, fold_digits, undecorated
+from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, undecorated
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
-LONGEST_BARE = 300  # characters; a longer text is no bare answer
 _HEDGE = re.compile(
     r"[\s(\[\"']*(?:(?:it is|about|around|approximately|approx\.?|circa|ca?\.?|roughly|nearly|almost|some"
     r"|an estimated|estimated|exactly|just|only|a total of|[~≈+=])\s*)*"

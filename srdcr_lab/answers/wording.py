@@ -41,6 +41,7 @@ def around(passage: str, span: Span) -> str:
     return " ".join(passage[max(0, span.start - 18) : span.end + 18].split())
 
 
+LONGEST_BARE = 300  # characters; a longer text states no bare value
 _SAME_LENGTH = {
     "−": "-", "－": "-", "﹣": "-", "‐": "-", "‑": "-",
     "٫": ".", "．": ".", "٬": ",", "，": ",", "٪": "%", "％": "%", "＄": "$", "’": "'", "ʼ": "'", "μ": "µ",

@@ -11,17 +11,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome
-from srdcr_lab.answers.number_words import respell_words, spelled_numbers
+from srdcr_lab.answers.number_words import ORDINALS, Spelled, respell_words, spelled_numbers
 from srdcr_lab.answers.quantities import meanings
-from srdcr_lab.answers.wording import Span, around, fold_digits, in_script_of
+from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, in_script_of
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
 SIGNED_YEAR_OFFSETS = tuple(sign * offset for offset in YEAR_OFFSETS for sign in (1, -1))
-LONGEST_BARE = 300  # characters; a longer text is no bare answer
 
 # Reading. Capitals, or small letters with full stops ("a.d."); plain "bc" too, but "ad" and "ce" are also other words.
 _BC = r"(?:B\.?[ \u00a0]?C\.?(?:[ \u00a0]?E)?|b\.[ \u00a0]?c\.(?:[ \u00a0]?e)?|bce?)"
@@ -35,14 +34,14 @@ _CUE_BEFORE = re.compile(
     r"(?<!\w)(?:in|by|since|until|till|from|before|after|of|year|about|around|circa|ca?\.|during|anno)[ \u00a0]\Z",
     re.IGNORECASE,
 )
-_LONG_RANGE = re.compile(r"(?P<first>\d{4})[ \u00a0]?[-–—/][ \u00a0]?\Z")
+_LONG_RANGE = re.compile(r"(\d{4})[ \u00a0]?[-–—/][ \u00a0]?\Z")
 _DATE_AFTER = re.compile(r"[-/.]\d")
 _UNIT_AFTER = re.compile(
     r"[ \u00a0-](?P<one>[^\W\d_]{1,24})(?:[ \u00a0](?P<two>[^\W\d_]{1,24}))?|[ \u00a0]?(?P<sign>[%‰°€£$])"
 )
 _MAGNITUDE_AFTER = re.compile(r"[ \u00a0-](?:hundred|thousand|million|billion|trillion|dozen)(?!\w)", re.IGNORECASE)
 _NOT_UNITS = frozenset({"second", "foot", "day", "year", "month", "week", "hour", "degree", "yard", "acre", "mile"})
-HEDGE = re.compile(
+_HEDGE = re.compile(
     r"[\s(\[\"']*(?:(?:it was|in|about|around|approximately|circa|ca?\.?|roughly|probably|the|year|early|late|mid|[~≈])"
     r"[\s-]*)*",
     re.IGNORECASE,
@@ -50,14 +49,18 @@ HEDGE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenYear:
-    """A year in a text, era included in [start, end). `certain`: four digits, words or an era say that it is a year."""
+class Stated:
+    """A year or date in a text, characters [start, end).
+
+    It `is_partial` at an end of a range ("18" in "1914–18"), or without a year. It `is_certain` where four digits,
+    words or an era say that it is a year, and where a date has a year.
+    """
 
     start: int
     end: int
-    value: int
-    certain: bool
-    short: bool = False
+    value: Any  # a whole number, BC negative; a date
+    is_certain: bool = True
+    is_partial: bool = False
 
 
 def _has_unit(folded: str, end: int) -> bool:
@@ -70,68 +73,47 @@ def _has_unit(folded: str, end: int) -> bool:
     return bool(is_unit or (two and meanings(f"{one} {two}")))
 
 
-def _with_era(folded: str, number: re.Match[str]) -> WrittenYear | None:
-    """ "AD 1066", "44 BC": the number may be grouped before an era only ("10,000 BC")."""
-    after = _AFTER.match(folded, number.end())
-    before = _BEFORE.search(folded, max(0, number.start() - 8), number.start())
-    is_bc = bool(after and after["bc"])
-    value = int(number[0].replace(",", ""))
-    if not (after or before) or not 0 < value <= (9_999_999 if is_bc else 9999):
-        return None
-    start = before.start() if before else number.start()
-    return WrittenYear(start, after.end() if after else number.end(), -value if is_bc else value, certain=True)
-
-
-def _end_of_range(folded: str, number: re.Match[str]) -> WrittenYear | None:
-    """ "18" in "1914–18"."""
-    first = _LONG_RANGE.search(folded, max(0, number.start() - 8), number.start())
-    if not first or len(number[0]) != 2 or int(number[0]) <= int(first["first"][2:]):
-        return None
-    if _DATE_AFTER.match(folded, number.end()):
-        return None
-    return WrittenYear(*number.span(), int(first["first"][:2] + number[0]), certain=True, short=True)
-
-
-def _without_era(folded: str, number: re.Match[str]) -> WrittenYear | None:
-    start, end = number.span()
-    before = folded[max(0, start - 14) : start]
-    if not 1 <= len(number[0]) <= 4 or not int(number[0]):
-        return None
-    if _TIED_BEFORE.search(before) and not (len(number[0]) == 4 and _DATE_BEFORE.search(before)):
-        return None
-    if _has_unit(folded, end) or _MAGNITUDE_AFTER.match(folded, end):
-        return None
-    value = int(number[0])
-    certain = 1000 <= value <= 2999 or (value >= 100 and _CUE_BEFORE.search(before) is not None)
-    return WrittenYear(start, end, value, certain)
-
-
-def _in_digits(folded: str) -> Iterator[WrittenYear]:
+def _in_digits(folded: str) -> Iterator[Stated]:
     for number in _NUMBER.finditer(folded):
-        year = _with_era(folded, number)
-        if year is None and "," not in number[0]:
-            year = _end_of_range(folded, number) or _without_era(folded, number)
-        if year is not None:
-            yield year
+        start, end = number.span()
+        value, is_grouped = int(number[0].replace(",", "")), "," in number[0]
+        era_after = _AFTER.match(folded, end)
+        era_before = _BEFORE.search(folded, max(0, start - 8), start)
+        is_bc = bool(era_after and era_after["bc"])
+        first = _LONG_RANGE.search(folded, max(0, start - 8), start)
+        if (era_after or era_before) and 0 < value <= (9_999_999 if is_bc else 9999):
+            start, end = (era_before or number).start(), (era_after or number).end()
+            yield Stated(start, end, -value if is_bc else value)
+        elif is_grouped:  # only before an era: "10,000 BC"
+            continue
+        elif first and len(number[0]) == 2 and value > int(first[1][2:]) and not _DATE_AFTER.match(folded, end):
+            yield Stated(start, end, int(first[1][:2] + number[0]), is_partial=True)  # "18" in "1914–18"
+        elif len(number[0]) <= 4 and value and not _is_tied(folded, start, end):
+            has_cue = value >= 100 and _CUE_BEFORE.search(folded[max(0, start - 14) : start]) is not None
+            yield Stated(start, end, value, is_certain=has_cue or 1000 <= value <= 2999)
 
 
-def _in_words(folded: str) -> Iterator[WrittenYear]:
+def _is_tied(folded: str, start: int, end: int) -> bool:
+    """Whether digits belong to a decimal, a price, a measure or a magnitude; four of them may end a date."""
+    before = folded[max(0, start - 14) : start]
+    if _TIED_BEFORE.search(before) and not (end - start == 4 and _DATE_BEFORE.search(before)):
+        return True
+    return _has_unit(folded, end) or _MAGNITUDE_AFTER.match(folded, end) is not None
+
+
+def _in_words(folded: str) -> Iterator[Stated]:
     """ "nineteen seventy-four", "eighteen hundred and six", "two thousand and four"."""
     numbers = spelled_numbers(folded)
-    for number, following in zip(numbers, [*numbers[1:], None], strict=False):
-        if (
-            following is not None
-            and 10 <= number.value <= 29
-            and 10 <= following.value <= 99
-            and folded[number.end : following.start] in (" ", "-", "\u00a0")
-        ):
-            yield WrittenYear(number.start, following.end, 100 * number.value + following.value, certain=True)
+    for number, following in zip(numbers, [*numbers[1:], Spelled(0, 0, 0)], strict=False):
+        is_pair = 10 <= number.value <= 29 and 10 <= following.value <= 99
+        if is_pair and folded[number.end : following.start] in (" ", "-", "\u00a0"):
+            yield Stated(number.start, following.end, 100 * number.value + following.value)
         elif 1000 <= number.value <= 2999 and not _has_unit(folded, number.end):
-            yield WrittenYear(number.start, number.end, number.value, certain=True)
+            yield Stated(number.start, number.end, number.value)
 
 
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
-def years(text: str) -> tuple[WrittenYear, ...]:
+def years(text: str) -> tuple[Stated, ...]:
     """Every year, and every short whole number that may be one, left to right."""
     folded = fold_digits(text)
     return tuple(sorted([*_in_digits(folded), *_in_words(folded)], key=lambda year: year.start))
@@ -149,45 +131,29 @@ COUNT = (
     r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|several|a few|many|half an?"
     r"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?)"
 )
-_TENS = r"(?:twen|thir|for|fif|six|seven|eigh|nine)ties"
-_BESIDE = tuple(
-    (what, re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE))
-    for what, pattern in (
-        (
-            "an age",
-            rf"aged[ ]\w+|(?:at the )?age of|{COUNT}[ -]years?[ -]old"
-            rf"|in (?:his|her|their) (?:early |late )?(?:teens|{_TENS})",
-        ),
-        ("a duration", rf"{COUNT}[ \u00a0-](?:years?|decades?|centur(?:y|ies))(?![ -]old)"),
-        ("an anniversary", r"\w*centena(?:ry|ries)|\w*centennial|anniversar(?:y|ies)|jubilee"),
-        (
-            "a relative date",
-            r"(?:the|that|this|in the) (?:following|next|previous|preceding|same) (?:year|spring|summer|autumn|winter)",
-        ),
-        ("a weekday", r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"),
-    )
-)
-ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
-    "sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth "
-    "twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
-).split()
+_DECADES = r"(?:twen|thir|for|fif|six|seven|eigh|nine)ties"
+_BESIDE = {
+    "an age": rf"aged[ ]\w+|(?:at the )?age of|{COUNT}[ -]years?[ -]old"
+    rf"|in (?:his|her|their) (?:early |late )?(?:teens|{_DECADES})",
+    "a duration": rf"{COUNT}[ \u00a0-](?:years?|decades?|centur(?:y|ies))(?![ -]old)",
+    "an anniversary": r"\w*centena(?:ry|ries)|\w*centennial|anniversar(?:y|ies)|jubilee",
+    "a relative date": r"(?:the|that|this|in the) (?:following|next|previous|preceding|same) "
+    r"(?:year|spring|summer|autumn|winter)",
+    "a weekday": r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day",
+}
 _CENTURY = re.compile(
     rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|({'|'.join(ORDINALS[:21])}))[ \u00a0-]centur(?:y|ies)(?P<bc>[ ]BC)?",
     re.IGNORECASE,
 )
 _DECADE = re.compile(r"(?<![\w.,])(\d{3}0)['’]?s(?!\w)")
 _SHORT_YEAR = re.compile(r"(?<!\w)['’‘](\d\d)(s?)(?!\w)")
-_ROMAN = dict(
-    zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), "M CM D CD C XC L XL X IX V IV I".split(), strict=True)
-)
 _LEAP_DAY = re.compile(r"29(?:th)?[ ](?:of )?February|February[ ]29", re.IGNORECASE)
 
 
 def beside_a_year(passage: str) -> Iterator[tuple[str, str]]:
     """Statements that hang on a year: what each is, and its words."""
-    for what, pattern in _BESIDE:
-        if match := pattern.search(passage):
+    for what, pattern in _BESIDE.items():
+        if match := re.search(rf"(?<!\w)(?:{pattern})(?!\w)", passage, re.IGNORECASE):
             yield what, match[0]
 
 
@@ -204,12 +170,10 @@ def other_names(passage: str, year: int) -> Iterator[str]:
             yield f"the passage has the year in short: {match[0]!r}"
 
 
-def _roman(number: int) -> str:
-    numerals = ""
-    for value, letters in _ROMAN.items():
-        numerals += letters * (number // value)
-        number %= value
-    return numerals
+def _roman(year: int) -> str:
+    digits = ["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"]
+    scales = ((1000, "M"), (100, "CDM"), (10, "XLC"), (1, "IVX"))
+    return "".join(digits[year // n % 10].translate(str.maketrans("IVX"[: len(to)], to)) for n, to in scales)
 
 
 def neighbours(gold: Any, new: Any, others: Iterable[Any], what: str, near: Any) -> Iterator[Doubt]:
@@ -234,31 +198,80 @@ def _century(year: int) -> int:
     return (year + 99) // 100 if year > 0 else -((-year + 99) // 100)
 
 
-class Year(Kind):
-    """A year, BC negative; perturbed by signed offsets."""
+class Point(Kind):
+    """A point in time, and the amounts of time by which it is moved: what years and dates share."""
 
-    answer_type = AnswerType.YEAR
     is_value = True
     perturbation = PerturbationKind.OFFSET
-    amounts = SIGNED_YEAR_OFFSETS
+    hedge: ClassVar[re.Pattern[str]]  # what may stand before a bare answer
+
+    def stated(self, text: str) -> Sequence[Stated]:
+        """Every point in time of a text, left to right."""
+        raise NotImplementedError
+
+    def value(self, canonical: str) -> Any:
+        """The year or date of a canonical form."""
+        raise NotImplementedError
+
+    def moved(self, value: Any, amount: int) -> Any:
+        """The point moved by an amount; where it cannot be, what becomes of it, in words."""
+        raise NotImplementedError
+
+    def is_at(self, stated: Stated, value: Any) -> bool:
+        """Whether a text may state this value there."""
+        return bool(stated.value == value)
 
     def canonical(self, text: str, unit: str = "") -> str | None:
-        """The year that a text is, hedges ("c.", "in about") apart. A sign before bare digits means BC."""
-        if len(text) > LONGEST_BARE:
-            return None
         folded = fold_digits(text).strip()
-        if signed := re.fullmatch(r"-(\d{1,7})", folded):
-            return str(-int(signed[1])) if int(signed[1]) else None
-        stated = years(folded)
-        if len(stated) != 1 or not HEDGE.fullmatch(folded, 0, stated[0].start):
+        stated = self.stated(folded) if len(folded) <= LONGEST_BARE else ()
+        if len(stated) != 1 or stated[0].is_partial or not self.hedge.fullmatch(folded, 0, stated[0].start):
             return None
         rest = folded[stated[0].end :].removeprefix("·")  # 1874年
         return None if rest.strip(" \t\r\n.,!)]\"'") else str(stated[0].value)
 
     def in_sentence(self, text: str, unit: str = "") -> str | None:
-        """The one certain year of a sentence; None for none and for several."""
-        distinct = {year.value for year in years(text) if year.certain}
+        """The one that is certain; None for none and for several."""
+        distinct = {each.value for each in self.stated(text) if each.is_certain}
         return str(distinct.pop()) if len(distinct) == 1 else None
+
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+        value = self.value(canonical)
+        stated = [each for each in self.stated(passage) if self.is_at(each, value)]
+        return [Span(each.start, each.end, passage[each.start : each.end], each.is_partial) for each in stated]
+
+    def claim(self, item: Item, amount: float, present: int) -> Claim:
+        """The gold answer moved; a claim after the year `present` is flagged."""
+        tag = f"{amount:+.0f}"
+        claim = Claim(self.perturbation, float(amount), self.level(self.perturbation, amount), tag)
+        new = self.moved(self.value(self.gold(item)), int(amount))
+        if isinstance(new, str):
+            return replace(claim, refusal=f"{item.gold_answer} {tag} {new}")
+        flags = (f"the claim {new} lies in the future",) if getattr(new, "year", new) > present else ()
+        return replace(claim, canonical=str(new), answer=self.restated(item, str(new)), flags=flags)
+
+
+class Year(Point):
+    """A year."""
+
+    answer_type = AnswerType.YEAR
+    amounts = SIGNED_YEAR_OFFSETS
+    hedge = _HEDGE
+    stated = staticmethod(years)
+
+    def value(self, canonical: str) -> int:
+        return int(canonical)
+
+    def canonical(self, text: str, unit: str = "") -> str | None:
+        """A sign before bare digits means BC."""
+        if signed := re.fullmatch(r"-(\d{1,7})", fold_digits(text).strip()):
+            return str(-int(signed[1])) if int(signed[1]) else None
+        return super().canonical(text, unit)
+
+    def moved(self, value: int, amount: int) -> int | str:
+        new = value + amount
+        if (value < 0) != (new < 0) or new == 0:
+            return "lies after the year 1 BC" if value < 0 else "lies before the year 1"
+        return new if new <= 9999 else "has more than four digits"
 
     def distance(self, a: str, b: str) -> float:
         """log(1 + years between)."""
@@ -266,20 +279,14 @@ class Year(Kind):
 
         return float(np.log1p(abs(float(a) - float(b))))
 
-    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
-        """Where a passage states the year; the short end of a range is `partial`."""
-        stated = [year for year in years(passage) if year.value == int(canonical)]
-        return [Span(year.start, year.end, passage[year.start : year.end], year.short) for year in stated]
-
     def guesses(self, answers: Sequence[str]) -> bool:
         return all(len(answer) == 4 and answer.isdigit() and 1000 <= int(answer) <= 2199 for answer in answers)
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
         """Digits, script, words and era as in `surface`; None for a year of another era."""
-        value, new = int(answer), int(new_answer)
+        value, new, folded = int(answer), int(new_answer), fold_digits(surface)
         if new == 0 or (value < 0) != (new < 0):
             return None
-        folded = fold_digits(surface)
         digits = _DIGITS.search(folded)
         if digits is None:
             return respell_words(surface, abs(value), abs(new))
@@ -288,31 +295,17 @@ class Year(Kind):
         written = f"{abs(new):,}" if "," in digits[0] else str(abs(new))
         return surface[: digits.start()] + in_script_of(surface, written) + surface[digits.end() :]
 
-    def claim(self, item: Item, amount: float, present: int) -> Claim:
-        """The gold year moved by an offset; a year after `present` is flagged, one beyond its era refused."""
-        offset, year = int(amount), int(self.gold(item))
-        new = year + offset
-        claim = Claim(self.perturbation, float(offset), self.level(self.perturbation, offset), f"{offset:+d}")
-        if (year < 0) != (new < 0) or new == 0:
-            side = "after the year 1 BC" if year < 0 else "before the year 1"
-            return replace(claim, refusal=f"{item.gold_answer} {offset:+d} lies {side}")
-        if new > 9999:
-            return replace(claim, refusal=f"{item.gold_answer} {offset:+d} has more than four digits")
-        flags = (f"the claim {new} lies in the future",) if new > present else ()
-        return replace(claim, canonical=str(new), answer=self.restated(item, str(new)), flags=flags)
-
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         """Mentions that may be none; the year stated in another way; ages, durations, anniversaries, weekdays."""
         gold, folded = int(self.gold(item)), fold_digits(item.context)
         stated = {year.start: year for year in years(item.context)}
         for span in spans:
-            quoted = repr(around(item.context, span))
-            year = stated.get(span.start)
+            year, quoted = stated.get(span.start), repr(around(item.context, span))
             if year is None or year.value != gold:
                 yield Outcome.REFUSED, f"an alias states another year: {quoted}"
-            elif year.short or _SHORT_END.match(folded, span.end):
+            elif year.is_partial or _SHORT_END.match(folded, span.end):
                 yield Outcome.REFUSED, f"a range with a short end is not taken apart: {quoted}"
-            elif not year.certain:
+            elif not year.is_certain:
                 outcome = Outcome.FLAGGED if len(spans) == 1 else Outcome.REFUSED
                 yield outcome, f"{span.surface!r} may be a number and no year: {quoted}"
         for sentence in other_names(item.context, gold):
@@ -328,7 +321,7 @@ class Year(Kind):
             after = _RANGE_AFTER.match(fold_digits(item.context[span.end : span.end + 40]))
             if (before and int(before[1]) >= new) or (after and int(after[1]) <= new):
                 yield Outcome.REFUSED, f"the range would run backwards: {around(item.context, span)!r}"
-        others = {year.value for year in years(item.context) if year.certain and not year.short} - {gold}
+        others = {year.value for year in years(item.context) if year.is_certain and not year.is_partial} - {gold}
         yield from neighbours(gold, new, others, "year", 2)
         for sentence in centuries_left(item.context, gold, new):
             yield Outcome.FLAGGED, sentence

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -114,6 +116,48 @@ def test_every_spelling_of_a_year_is_found_where_it_was_put(year: int, how: str,
     spans = find(f"{before}{surface}{behind}", str(year), YEAR)
     assert [(s.start, s.end, s.surface) for s in spans] == [(len(before), len(before) + len(surface), surface)]
     assert normalise(surface, YEAR) == str(year)
+
+
+MONTHS = "January February March April May June July August September October November December".split()
+
+
+def ordinal(day: int) -> str:
+    return f"{day}{'th' if day in (11, 12, 13) else ['th', 'st', 'nd', 'rd', *['th'] * 6][day % 10]}"
+
+
+DATE_SPELLINGS: dict[str, Callable[[date], str]] = {
+    "day first": lambda d: f"{d.day} {MONTHS[d.month - 1]} {d.year}",
+    "month first": lambda d: f"{MONTHS[d.month - 1]} {d.day}, {d.year}",
+    "ISO": lambda d: f"{d.year}-{d.month:02d}-{d.day:02d}",
+    "day of month": lambda d: f"{ordinal(d.day)} of {MONTHS[d.month - 1]} {d.year}",
+    "month, ordinal": lambda d: f"{MONTHS[d.month - 1]} {ordinal(d.day)}, {d.year}",
+    "short month": lambda d: f"{d.day} {MONTHS[d.month - 1][:3]} {d.year}",
+    "capitals": lambda d: f"{MONTHS[d.month - 1]} {d.day}, {d.year}".upper(),
+    "two digits": lambda d: f"{d.day:02d} {MONTHS[d.month - 1]} {d.year}",
+    "hyphens": lambda d: f"{d.day}-{MONTHS[d.month - 1]}-{d.year}",
+    "no-break spaces": lambda d: f"{d.day}\u00a0{MONTHS[d.month - 1]}\u00a0{d.year}",
+    "Arabic-Indic": lambda d: in_script(f"{d.day} {MONTHS[d.month - 1]} {d.year}", "٠"),
+}
+DATES = st.dates(date(1000, 1, 1), date(2199, 12, 31))
+
+
+@given(
+    DATES,
+    st.sampled_from(sorted(DATE_SPELLINGS)),
+    st.sampled_from(["", ",", ".", " and later", ")", " the bridge", "'s", ": so it is"]),
+)
+def test_every_spelling_of_a_date_is_found_where_it_was_put(day: date, how: str, behind: str) -> None:
+    surface = DATE_SPELLINGS[how](day)
+    before = "It was finished on the ("
+    spans = find(f"{before}{surface}{behind}", day.isoformat(), DATE)
+    assert [(s.start, s.end, s.surface) for s in spans] == [(len(before), len(before) + len(surface), surface)]
+    assert normalise(surface, DATE) == day.isoformat()
+    assert extract(f"It was finished on {surface}.", DATE) == day.isoformat()
+
+
+@given(DATES, DATES, st.sampled_from(sorted(DATE_SPELLINGS)))
+def test_another_date_is_not_found(day: date, other: date, how: str) -> None:
+    assert bool(find(f"Finished on {DATE_SPELLINGS[how](other)}.", day.isoformat(), DATE)) is (day == other)
 
 
 @given(st.integers(1000, 2199), st.integers(1000, 2199))

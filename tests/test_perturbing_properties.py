@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,9 +19,9 @@ from srdcr_lab.data.perturbing import Form, Outcome
 from srdcr_lab.records import AnswerType, Item
 from tests.lies import restored
 from tests.scripted import item
-from tests.test_answers_properties import NUMBER_SPELLINGS, YEAR_SPELLINGS, in_words
+from tests.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS, in_words
 
-YEAR, NUMBER, NAME, CITY, *_ = AnswerType
+YEAR, NUMBER, NAME, CITY, _, _, DATE = AnswerType
 FEWER = settings(max_examples=40)
 NAMES = ("Marie Curie", "Jørn Utzon", "Tove Jansson", "George de Mestral", "L. L. Zamenhof", "Ole Kirk Christiansen")
 CITIES = ("Basel", "St. Louis", "Córdoba", "The Hague", "Buenos Aires", "Cortina d'Ampezzo", "Łódź")
@@ -56,7 +58,11 @@ def standard(passage: str, gold: str, answer_type: AnswerType, unit: str = "") -
 
 @st.composite
 def items(draw: st.DrawFn) -> Item:
-    answer_type = draw(st.sampled_from([YEAR, NUMBER, NAME, CITY]))
+    answer_type = draw(st.sampled_from([YEAR, NUMBER, NAME, CITY, DATE]))
+    if answer_type is DATE:
+        day = draw(DATES)
+        surfaces = [DATE_SPELLINGS[how](day) for how in sorted(DATE_SPELLINGS)]
+        return standard(draw(passages(st.sampled_from(surfaces))), draw(st.sampled_from(surfaces)), DATE)
     if answer_type is YEAR:
         year = draw(st.integers(1100, 1999))
         spelled = st.sampled_from([YEAR_SPELLINGS[how](year) for how in sorted(YEAR_SPELLINGS)])
@@ -103,11 +109,15 @@ def test_no_spelling_of_the_gold_answer_is_left_as_text(one: Item) -> None:
     """Without `find`: the spellings themselves are looked for, as whole words."""
     if one.unit:
         return  # "5 km" may stay where 5 mg was the answer
-    value = int(one.gold_answer.replace(",", "")) if one.answer_type in (YEAR, NUMBER) else 0
-    spellings = {YEAR: YEAR_SPELLINGS, NUMBER: NUMBER_SPELLINGS}.get(one.answer_type, {"as it is": str})
+    value: Any = one.gold_answer
+    if one.answer_type in (YEAR, NUMBER):
+        value = int(value.replace(",", ""))
+    if one.answer_type is DATE:
+        value = date.fromisoformat(answers.normalise(value, DATE) or "")
+    spellings: dict[AnswerType, Any] = {YEAR: YEAR_SPELLINGS, NUMBER: NUMBER_SPELLINGS, DATE: DATE_SPELLINGS}
     for _, lie in usable(perturbed(one)):
-        for how in spellings.values():
-            surface = how(value) if value else one.gold_answer
+        for how in spellings.get(one.answer_type, {"as it is": str}).values():
+            surface = how(value)
             assert not re.search(rf"(?<![\w.,])(?<!\d ){re.escape(surface)}(?![\w-]|[.,:]\d| \d)", lie.context, re.I)
 
 
@@ -115,7 +125,7 @@ def test_no_spelling_of_the_gold_answer_is_left_as_text(one: Item) -> None:
 @given(items())
 def test_every_attempt_is_accounted_for(one: Item) -> None:
     found = perturbed(one)
-    assert len(found.forms) == {YEAR: 10, NUMBER: 10, NAME: 3, CITY: 3}[one.answer_type]
+    assert len(found.forms) == {YEAR: 10, NUMBER: 10, NAME: 3, CITY: 3, DATE: 10}[one.answer_type]
     for form in found.forms:
         assert (form.item is None) is (form.outcome is Outcome.REFUSED)
         assert bool(form.why) is (form.outcome is not Outcome.ACCEPTED)
@@ -172,9 +182,9 @@ def test_what_stands_beside_the_changes_stays(one: Item) -> None:
         assert rest == ""
 
 
-@pytest.mark.parametrize("answer_type", [YEAR, NUMBER, NAME, CITY])
+@pytest.mark.parametrize("answer_type", [YEAR, NUMBER, NAME, CITY, DATE])
 def test_a_hundred_thousand_characters_are_perturbed(answer_type: AnswerType) -> None:
-    gold = {YEAR: "1874", NUMBER: "1250", NAME: "Marie Curie", CITY: "Basel"}[answer_type]
+    gold = {YEAR: "1874", NUMBER: "1250", NAME: "Marie Curie", CITY: "Basel", DATE: "14 July 1789"}[answer_type]
     filler = "Nothing of note stood in the 57 other books of that house. "
     one = standard((filler * 1700)[:99_000] + f" At last came {gold} there.", gold, answer_type)
     made = usable(perturbed(one))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +11,9 @@ from hypothesis import strategies as st
 from srdcr_lab.answers import equal, find, normalise, respell
 from srdcr_lab.answers.number_words import Style, in_words, spelled_numbers
 from srdcr_lab.records import AnswerType
-from tests.test_answers_properties import NUMBER_SPELLINGS, YEAR_SPELLINGS
+from tests.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS
 
-YEAR, NUMBER, NAME, CITY, *_ = AnswerType
+YEAR, NUMBER, NAME, CITY, _, _, DATE = AnswerType
 
 
 @pytest.mark.parametrize(
@@ -117,6 +119,17 @@ def test_what_is_written_is_the_new_year(year: int, new: int, how: str) -> None:
     assert written is not None
     assert normalise(written, YEAR) == str(new)
     assert [span.surface for span in find(f"Built in {written}.", str(new), YEAR)] == [written]
+
+
+@given(DATES, DATES, st.sampled_from(sorted(DATE_SPELLINGS)))
+def test_what_is_written_is_the_new_date_in_the_same_layout(day: date, new: date, how: str) -> None:
+    surface = DATE_SPELLINGS[how](day)
+    written = respell(surface, day.isoformat(), new.isoformat(), DATE)
+    assert written is not None
+    assert normalise(written, DATE) == new.isoformat()
+    if how not in ("two digits", "short month"):  # "14" and "May" do not tell
+        assert written == DATE_SPELLINGS[how](new)
+        assert respell(written, new.isoformat(), day.isoformat(), DATE) == surface
 
 
 @given(

@@ -15,9 +15,9 @@ from contextlib import suppress
 from datetime import date, timedelta
 from functools import lru_cache
 
-from srdcr_lab.answers.kinds import Claim, Doubt, Outcome
+from srdcr_lab.answers.kinds import Claim, Doubt, NoClaim, Outcome
 from srdcr_lab.answers.number_words import ORDINALS
-from srdcr_lab.answers.wording import Span, around, fold_digits, in_case_of, in_script_of
+from srdcr_lab.answers.wording import Span, around, fold_digits, in_case_of, in_script_of, without_overlaps
 from srdcr_lab.answers.year import (
     COUNT,
     Point,
@@ -78,12 +78,8 @@ def _read(match: re.Match[str]) -> Iterator[Stated]:
 def dates(text: str) -> tuple[Stated, ...]:
     """Every date of a text, and every day of a month without a year, left to right, without overlaps."""
     folded = fold_digits(text)
-    stated = [each for layout in _LAYOUTS for match in layout.finditer(folded) for each in _read(match)]
-    kept: list[Stated] = []
-    for each in sorted(stated, key=lambda each: (each.start, -each.end)):
-        if not kept or each.start >= kept[-1].end:
-            kept.append(each)
-    return tuple(kept)
+    matches = (match for layout in _LAYOUTS for match in layout.finditer(folded))
+    return tuple(without_overlaps(stated for match in matches for stated in _read(match)))
 
 
 class Date(Point):
@@ -101,11 +97,11 @@ class Date(Point):
     def is_at(self, stated: Stated, value: date) -> bool:
         return bool(stated.value == (value if stated.is_certain else value.replace(year=_NO_YEAR)))
 
-    def moved(self, value: date, amount: int) -> date | str:
+    def moved(self, value: date, amount: int) -> date:
         try:
             return value + timedelta(days=amount)
         except OverflowError:
-            return "days lies outside the years 1 to 9999"
+            raise NoClaim("days lies outside the years 1 to 9999") from None
 
     def distance(self, a: str, b: str) -> float:
         """log(1 + days between)."""

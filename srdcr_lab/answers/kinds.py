@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib import import_module
@@ -58,6 +58,10 @@ class Claim:
     flags: tuple[str, ...] = ()
 
 
+class NoClaim(ValueError):
+    """A gold answer cannot be altered by an amount; the text says why."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """Which claims are made about each item of a table.
@@ -74,6 +78,7 @@ class Wanted:
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _BREAK = r"[^\w%+#€£$]{1,4}(?:(?:a|an|the)[^\w%+#€£$]{1,3})?"
+_OFFSETS = ((20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE))
 _FACTORS = ((1.25, Level.SUBTLE), (2.0, Level.MILD), (3.0, Level.MODERATE))
 
 
@@ -96,11 +101,7 @@ class Kind:
     has_unit: ClassVar[bool] = False
     perturbation: ClassVar[PerturbationKind] = PerturbationKind.NONE
     amounts: ClassVar[tuple[float, ...]] = ()  # offsets or factors
-    offset_levels: ClassVar[tuple[tuple[float, Level], ...]] = (
-        (20, Level.SUBTLE),
-        (40, Level.MILD),
-        (60, Level.MODERATE),
-    )
+    offset_levels: ClassVar[tuple[tuple[float, Level], ...]] = _OFFSETS
 
     # Reading and comparing. Canonical forms are idempotent: the canonical form of one is itself.
 
@@ -187,13 +188,20 @@ class Kind:
 
     def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
         """Every claim about an item's answer, possible or not; none where this type is not perturbed."""
-        return [self.claim(item, amount, wanted.present) for amount in self.amounts_of(wanted)]
+        claims = []
+        for amount in wanted.amounts.get(self.answer_type, self.amounts):
+            tag = f"x{amount:g}" if self.perturbation is PerturbationKind.FACTOR else f"{amount:+.0f}"
+            claim = Claim(self.perturbation, float(amount), self.level(self.perturbation, amount), tag)
+            try:
+                new, flags = self.altered(item, amount, wanted.present)
+                claim = replace(claim, canonical=new, answer=self.restated(item, new), flags=tuple(flags))
+            except NoClaim as error:
+                claim = replace(claim, refusal=str(error))
+            claims.append(claim)
+        return claims
 
-    def amounts_of(self, wanted: Wanted) -> Sequence[float]:
-        return wanted.amounts.get(self.answer_type, self.amounts)
-
-    def claim(self, item: Item, amount: float, present: int) -> Claim:
-        """The gold answer altered by one amount."""
+    def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
+        """The gold answer altered by an amount, in canonical form, and flags; raises `NoClaim` where there is none."""
         raise NotImplementedError
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:

@@ -112,8 +112,8 @@ class Name(Kind):
         first_names = new_answer[: len(new_answer) - len(family)].strip() if new_answer.endswith(family) else ""
         written = new_answer
         if stated == whole:
-            pass
-        elif "," in surface and first_names and self.canonical(surface) == self.canonical(answer):
+            return super().respell(surface, answer, new_answer)
+        if "," in surface and first_names and self.canonical(surface) == self.canonical(answer):
             written = f"{family}, {first_names}"
         elif len(stated) < len(whole) and stated == whole[-len(stated) :]:
             written = family

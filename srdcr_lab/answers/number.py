@@ -13,19 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
-from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome, Wanted
+from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Wanted
 from srdcr_lab.answers.number_words import respell_words
-from srdcr_lab.answers.quantities import (
-    DIGITS,
-    Quantity,
-    agrees,
-    last_place,
-    meanings,
-    plain,
-    quantities,
-    respell_digits,
-    shown,
-)
+from srdcr_lab.answers.quantities import DIGITS, Quantity, last_place, plain, quantities, respell_digits
+from srdcr_lab.answers.units import agrees, in_base, meanings, shown
 from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, undecorated
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
@@ -64,15 +55,6 @@ _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
 _SENTENCE_END = re.compile(r"[.!?]\s")
 _LONGEST_SENTENCE = 1000  # characters
 _BRACKET = re.compile(r"[ \u00a0]?[^\W\d_]{0,24}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]")
-_IN_BASE = {
-    "mm": ("m", "0.001"), "cm": ("m", "0.01"), "m": ("m", "1"), "km": ("m", "1000"), "ft": ("m", "0.3048"),
-    "inch": ("m", "0.0254"), "yd": ("m", "0.9144"), "mi": ("m", "1609.344"), "mcg": ("g", "0.000001"),
-    "mg": ("g", "0.001"), "g": ("g", "1"), "kg": ("g", "1000"), "t": ("g", "1000000"), "lb": ("g", "453.592"),
-    "oz": ("g", "28.3495"), "ml": ("l", "0.001"), "cl": ("l", "0.01"), "dl": ("l", "0.1"), "l": ("l", "1"),
-    "m²": ("m²", "1"), "km²": ("m²", "1000000"), "mi²": ("m²", "2589988"), "ha": ("m²", "10000"),
-    "acre": ("m²", "4046.86"), "s": ("s", "1"), "min": ("s", "60"), "h": ("s", "3600"), "km/h": ("km/h", "1"),
-    "mph": ("km/h", "1.609344"),
-}  # fmt: skip
 _CLOSE = Decimal("0.02")  # share by which a conversion or a rounded restatement may differ
 
 
@@ -200,35 +182,29 @@ class Number(Kind):
         claims = super().claims(item, wanted)
         gold = self.gold(item).partition(" ")[0]
         best: dict[str, Claim] = {}
-        for claim in sorted((c for c in claims if not c.refusal), key=lambda c: _moved(gold, c)):
+        for claim in sorted((claim for claim in claims if not claim.refusal), key=lambda claim: _moved(gold, claim)):
             best.setdefault(claim.canonical, claim)
-        return [
-            claim
-            if claim.refusal or best[claim.canonical] is claim
-            else replace(claim, refusal=f"rounds to {claim.answer}, as the factor {best[claim.canonical].tag[1:]} does")
-            for claim in claims
-        ]
+        for i, claim in enumerate(claims):
+            kept = best.get(claim.canonical, claim)
+            if claim is not kept:
+                claims[i] = replace(claim, refusal=f"rounds to {claim.answer}, as the factor {kept.tag[1:]} does")
+        return claims
 
-    def claim(self, item: Item, amount: float, present: int) -> Claim:
+    def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
         """The gold number times a factor, rounded half up to the precision it is written in; not to zero or itself."""
-        claim = Claim(self.perturbation, amount, self.level(self.perturbation, amount), f"x{amount:g}")
         number, _, unit = self.gold(item).partition(" ")
         try:
             value = Decimal(number)
         except InvalidOperation:
-            return replace(
-                claim, refusal=f"{item.gold_answer} is a time of day or a ratio, which a factor does not fit"
-            )
+            raise NoClaim(f"{item.gold_answer} is a time of day or a ratio, which a factor does not fit") from None
         if _ASKS_FOR_A_YEAR.search(item.question) and _LIKE_A_YEAR.fullmatch(number) and "," not in item.gold_answer:
-            return replace(
-                claim, refusal=f"the question asks for a year, and {item.gold_answer} is one: say so in answer_type"
-            )
+            raise NoClaim(f"the question asks for a year, and {item.gold_answer} is one: say so in answer_type")
         exact, place = value * Decimal(repr(amount)), last_place(item.gold_answer, value)
         new = (exact / place).quantize(Decimal(1), ROUND_HALF_UP) * place
         if not new:
-            return replace(claim, refusal="rounds to 0" if value else "0 times a factor is 0")
+            raise NoClaim("rounds to 0" if value else "0 times a factor is 0")
         if new == value:
-            return replace(claim, refusal=f"rounds to the gold answer {item.gold_answer}")
+            raise NoClaim(f"rounds to the gold answer {item.gold_answer}")
         flags = []
         if abs(new / exact - 1) > Decimal("0.1"):
             flags.append(f"rounding to the precision of {item.gold_answer} makes the factor {new / value:.3g}")
@@ -236,10 +212,7 @@ class Number(Kind):
             flags.append("a share above 100 %")
         if 1 in (value, new):
             flags.append("one is singular: verbs and nouns may disagree")
-        canonical = f"{plain(new)} {unit}".strip()
-        return replace(
-            claim, canonical=canonical, answer=self.restated(item, canonical), flags=tuple(flags)
-        )  # fmt: skip
+        return f"{plain(new)} {unit}".strip(), flags
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         """Mentions that may count something else; the number in another unit; from what it could be worked out."""
@@ -296,23 +269,14 @@ def _may_be_a_date(folded: str, span: Span, value: str) -> bool:
     return is_bare and 1000 <= int(value) <= 2199 and _YEAR_CUE.search(before) is not None
 
 
-def _size(value: str, unit: str) -> tuple[str, Decimal] | None:
-    """A quantity in its base unit; None where the table of units has none."""
-    try:
-        base, factor = _IN_BASE[unit]
-        return base, abs(Decimal(value) * Decimal(factor))
-    except (KeyError, InvalidOperation):
-        return None
-
-
 def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterator[str]:
     """The same quantity in another unit ("60.9 miles" beside 98 km), within two per cent."""
-    gold = next((size for unit in sorted(wanted) if (size := _size(value, unit))), None)
+    gold = next((size for unit in sorted(wanted) if (size := in_base(value, unit))), None)
     if gold is None or not gold[1]:
         return
     for quantity in quantities(passage):
         for unit in sorted(quantity.unit - wanted):
-            other = _size(quantity.readings[0], unit)
+            other = in_base(quantity.readings[0], unit)
             if other and other[0] == gold[0] and abs(other[1] / gold[1] - 1) <= _CLOSE:
                 stated = passage[quantity.start : quantity.end]
                 yield f"the passage states the same quantity in another unit: {stated} {unit}"

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -27,12 +28,15 @@ class Span:
     partial: bool = False
 
 
-def without_overlaps(spans: Iterable[Span]) -> list[Span]:
-    """Left to right; of two that overlap the earlier one stays, then the whole mention, then the longer one."""
-    kept: list[Span] = []
-    for span in sorted(spans, key=lambda s: (s.start, s.partial, -s.end)):
-        if not kept or span.start >= kept[-1].end:
-            kept.append(span)
+def without_overlaps(places: Iterable[Any]) -> list[Any]:
+    """Things with a `start` and an `end`, left to right; of two that overlap the earlier one stays.
+
+    Where both start at one place, the one that is not `partial` stays, then the longer one.
+    """
+    kept: list[Any] = []
+    for place in sorted(places, key=lambda place: (place.start, getattr(place, "partial", False), -place.end)):
+        if not kept or place.start >= kept[-1].end:
+            kept.append(place)
     return kept
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome
+from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome
 from srdcr_lab.answers.number_words import ORDINALS, Spelled, respell_words, spelled_numbers
-from srdcr_lab.answers.quantities import meanings
+from srdcr_lab.answers.units import meanings
 from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, in_script_of
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
@@ -214,7 +214,7 @@ class Point(Kind):
         raise NotImplementedError
 
     def moved(self, value: Any, amount: int) -> Any:
-        """The point moved by an amount; where it cannot be, what becomes of it, in words."""
+        """The point moved by an amount; raises `NoClaim` where it cannot be."""
         raise NotImplementedError
 
     def is_at(self, stated: Stated, value: Any) -> bool:
@@ -239,15 +239,13 @@ class Point(Kind):
         stated = [each for each in self.stated(passage) if self.is_at(each, value)]
         return [Span(each.start, each.end, passage[each.start : each.end], each.is_partial) for each in stated]
 
-    def claim(self, item: Item, amount: float, present: int) -> Claim:
-        """The gold answer moved; a claim after the year `present` is flagged."""
-        tag = f"{amount:+.0f}"
-        claim = Claim(self.perturbation, float(amount), self.level(self.perturbation, amount), tag)
-        new = self.moved(self.value(self.gold(item)), int(amount))
-        if isinstance(new, str):
-            return replace(claim, refusal=f"{item.gold_answer} {tag} {new}")
-        flags = (f"the claim {new} lies in the future",) if getattr(new, "year", new) > present else ()
-        return replace(claim, canonical=str(new), answer=self.restated(item, str(new)), flags=flags)
+    def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
+        try:
+            new = self.moved(self.value(self.gold(item)), int(amount))
+        except NoClaim as error:
+            raise NoClaim(f"{item.gold_answer} {amount:+.0f} {error}") from None
+        is_future = getattr(new, "year", new) > present
+        return str(new), [f"the claim {new} lies in the future"] if is_future else []
 
 
 class Year(Point):
@@ -267,11 +265,13 @@ class Year(Point):
             return str(-int(signed[1])) if int(signed[1]) else None
         return super().canonical(text, unit)
 
-    def moved(self, value: int, amount: int) -> int | str:
+    def moved(self, value: int, amount: int) -> int:
         new = value + amount
         if (value < 0) != (new < 0) or new == 0:
-            return "lies after the year 1 BC" if value < 0 else "lies before the year 1"
-        return new if new <= 9999 else "has more than four digits"
+            raise NoClaim("lies after the year 1 BC" if value < 0 else "lies before the year 1")
+        if new > 9999:
+            raise NoClaim("has more than four digits")
+        return new
 
     def distance(self, a: str, b: str) -> float:
         """log(1 + years between)."""

@@ -56,24 +56,16 @@ class Perturbed:
         """
         import pandas as pd
 
-        rows = [
-            {
-                "outcome": form.outcome.value,
-                "why": "; ".join(form.why),
-                "item_id": f"{form.standard.question_id}@{form.claim.tag}",
-                "question_id": form.standard.question_id,
-                "domain": form.standard.domain,
-                "answer_type": form.standard.answer_type.value,
-                "question": form.standard.question,
-                "gold_answer": form.standard.gold_answer,
-                "claimed_answer": form.claim.answer,
-                "perturbation_kind": form.claim.kind.value,
-                "perturbation_value": form.claim.value,
-                "level": form.claim.level.value,
-                "changes": json.dumps([astuple(change) for change in form.changes], ensure_ascii=False),
-            }
-            for form in self.forms
-        ]
+        rows: list[dict[str, object]] = []
+        for form in self.forms:
+            item, claim = form.standard, form.claim
+            changes = json.dumps([astuple(change) for change in form.changes], ensure_ascii=False)
+            cells = (
+                form.outcome.value, "; ".join(form.why), f"{item.question_id}@{claim.tag}", item.question_id,
+                item.domain, item.answer_type.value, item.question, item.gold_answer, claim.answer, claim.kind.value,
+                claim.value, claim.level.value, changes,
+            )  # fmt: skip
+            rows.append(dict(zip(_COLUMNS, cells, strict=True)))
         unknown = dict.fromkeys(_COLUMNS, "") | {"outcome": Outcome.REFUSED.value, "changes": "[]"}
         rows += [unknown | asdict(row) | {"perturbation_value": None} for row in self.left_out]
         return pd.DataFrame(rows, columns=list(_COLUMNS))

@@ -4,7 +4,8 @@ Canonical is ISO ("1789-07-14"), years 1 to 9999; days are counted in the Gregor
 month without a year ("14 July") are a `partial` mention; so is either end of a range ("14–16 July 1789"). A year or a
 month alone is no date, and neither are figures ("4/7/1789"), which countries read in different orders.
 
-A date is moved by days: a week, a month, a year, ten years and a century, with levels of their own. Both are ours.
+A date is moved by days: a week (subtle), a month (mild: to 31), a year (moderate: to 366), ten years and a century
+(blatant). Sizes and levels are ours.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from srdcr_lab.answers.number_words import ORDINALS
 from srdcr_lab.answers.wording import Span, around, fold_digits, in_case_of, in_script_of, without_overlaps
 from srdcr_lab.answers.year import (
     COUNT,
+    WEEKDAY,
     Point,
     Stated,
     beside_a_year,
@@ -30,9 +32,8 @@ from srdcr_lab.answers.year import (
 )
 from srdcr_lab.records import AnswerType, Item, Level
 
-_NO_YEAR = 2000  # of a date without one: a leap year
 DAY_OFFSETS = (7, 30, 365, 3652, 36525)
-
+_NO_YEAR = 2000  # stands for the year of a date without one; it is a leap year
 _MONTHS = "January February March April May June July August September October November December".split()
 _DAY = rf"(?:(?P<day>0?[1-9]|[12]\d|3[01])(?P<suffix>st|nd|rd|th)?|(?P<word>{'|'.join(reversed(ORDINALS))}))(?!\w)"
 _MONTH = rf"(?P<month>(?:{'|'.join(_MONTHS)})(?!\w)|(?:Sept|{'|'.join(name[:3] for name in _MONTHS)})(?!\w)\.?)"
@@ -48,8 +49,7 @@ _LAYOUTS = tuple(
         r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?![\w-])",
     )
 )
-_WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
-_HEDGE = re.compile(rf"[\s(\[\"']*(?:(?:it was|on|about|around|circa|ca?\.?|the|{_WEEKDAY},?)\s*)*", re.IGNORECASE)
+_HEDGE = re.compile(rf"[\s(\[\"']*(?:(?:it was|on|about|around|circa|ca?\.?|the|{WEEKDAY},?)\s*)*", re.IGNORECASE)
 _IN_FIGURES = re.compile(r"(?<![\d./-])(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})(?![\d/-]|\.\d)")
 _DURATION = re.compile(rf"(?<!\w){COUNT}[ \u00a0-](?:days?|weeks?|fortnights?|months?)(?!\w)", re.IGNORECASE)
 
@@ -90,9 +90,7 @@ class Date(Point):
     offset_levels = ((7, Level.SUBTLE), (31, Level.MILD), (366, Level.MODERATE))
     hedge = _HEDGE
     stated = staticmethod(dates)
-
-    def value(self, canonical: str) -> date:
-        return date.fromisoformat(canonical)
+    value = staticmethod(date.fromisoformat)
 
     def is_at(self, stated: Stated, value: date) -> bool:
         return bool(stated.value == (value if stated.is_certain else value.replace(year=_NO_YEAR)))
@@ -149,13 +147,13 @@ class Date(Point):
         """Another weekday; the month or the year by itself, where the claim has another; other dates that are close."""
         gold, new = date.fromisoformat(self.gold(item)), date.fromisoformat(claim.canonical)
         others = {day.value for day in dates(item.context) if day.is_certain}
-        weekday = re.search(rf"(?<!\w){_WEEKDAY}(?!\w)", item.context)
+        weekday = re.search(rf"(?<!\w){WEEKDAY}(?!\w)", item.context)
         if weekday and (new - gold).days % 7:
             yield Outcome.FLAGGED, f"the passage names the weekday: {weekday[0]!r}"
         yield from neighbours(gold, new, others - {gold}, "date", timedelta(days=2))
-        rest = item.context
-        for each in reversed(dates(item.context)):
-            rest = rest[: each.start] + "…" + rest[each.end :]
+        starts = [0, *(day.end for day in dates(item.context))]
+        ends = [*(day.start for day in dates(item.context)), None]
+        rest = "…".join(item.context[start:end] for start, end in zip(starts, ends, strict=True))
         month = _MONTHS[gold.month - 1]
         if gold.month != new.month and re.search(rf"(?<!\w){month}(?!\w)", rest):
             yield Outcome.FLAGGED, f"the passage names the month by itself: {month!r}"
@@ -165,8 +163,9 @@ class Date(Point):
         if gold.year in alone:
             yield Outcome.FLAGGED, f"the passage names the year by itself: {gold.year}"
         yield from neighbours(gold.year, new.year, alone - {gold.year}, "year", 0)
+        shared = set(other_names(rest, new.year))
         for sentence in (*other_names(rest, gold.year), *centuries_left(rest, gold.year, new.year)):
-            if sentence not in other_names(rest, new.year):
+            if sentence not in shared:
                 yield Outcome.FLAGGED, sentence
 
 

@@ -8,10 +8,10 @@ era, four digits (1000–2999) are a year anywhere; three only as a bare answer,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome
 from srdcr_lab.answers.number_words import ORDINALS, Spelled, respell_words, spelled_numbers
@@ -119,10 +119,6 @@ def years(text: str) -> tuple[Stated, ...]:
     return tuple(sorted([*_in_digits(folded), *_in_words(folded)], key=lambda year: year.start))
 
 
-# Perturbing.
-
-_DIGITS = re.compile(r"\d[\d,]*")
-_IS_BC = re.compile(r"(?i:b\.?[ \u00a0]?c)")
 _SHORT_END = re.compile(r"[ \u00a0]?[-–—/][ \u00a0]?(\d{1,2})(?![\d.,]?\d)")
 _BETWEEN = r"(?:[ \u00a0]?[-–—][ \u00a0]?(?:\w+[ \u00a0])?|[ \u00a0](?:to|until)[ \u00a0])"
 _RANGE_AFTER = re.compile(rf"{_BETWEEN}(\d{{3,4}})(?!\w)")
@@ -131,6 +127,7 @@ COUNT = (
     r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|several|a few|many|half an?"
     r"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?)"
 )
+WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 _DECADES = r"(?:twen|thir|for|fif|six|seven|eigh|nine)ties"
 _BESIDE = {
     "an age": rf"aged[ ]\w+|(?:at the )?age of|{COUNT}[ -]years?[ -]old"
@@ -139,7 +136,7 @@ _BESIDE = {
     "an anniversary": r"\w*centena(?:ry|ries)|\w*centennial|anniversar(?:y|ies)|jubilee",
     "a relative date": r"(?:the|that|this|in the) (?:following|next|previous|preceding|same) "
     r"(?:year|spring|summer|autumn|winter)",
-    "a weekday": r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day",
+    "a weekday": WEEKDAY,
 }
 _CENTURY = re.compile(
     rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|({'|'.join(ORDINALS[:21])}))[ \u00a0-]centur(?:y|ies)(?P<bc>[ ]BC)?",
@@ -178,11 +175,9 @@ def _roman(year: int) -> str:
 
 def neighbours(gold: Any, new: Any, others: Iterable[Any], what: str, near: Any) -> Iterator[Doubt]:
     """Another year or date that the claim is moved past; else one that lies this near to the gold one."""
-    between = sorted(other for other in others if min(gold, new) <= other <= max(gold, new))
-    close = sorted(other for other in others if abs(other - gold) <= near)
-    if between:
-        yield Outcome.FLAGGED, f"the claim is moved past another {what} of the passage: {between[0]}"
-    elif close:
+    if passed := sorted(other for other in others if min(gold, new) <= other <= max(gold, new)):
+        yield Outcome.FLAGGED, f"the claim is moved past another {what} of the passage: {passed[0]}"
+    elif close := sorted(other for other in others if abs(other - gold) <= near):
         yield Outcome.FLAGGED, f"another {what} of the passage is close to the truth: {close[0]}"
 
 
@@ -203,15 +198,9 @@ class Point(Kind):
 
     is_value = True
     perturbation = PerturbationKind.OFFSET
-    hedge: ClassVar[re.Pattern[str]]  # what may stand before a bare answer
-
-    def stated(self, text: str) -> Sequence[Stated]:
-        """Every point in time of a text, left to right."""
-        raise NotImplementedError
-
-    def value(self, canonical: str) -> Any:
-        """The year or date of a canonical form."""
-        raise NotImplementedError
+    hedge: re.Pattern[str]  # what may stand before a bare answer
+    stated: Callable[[str], Sequence[Stated]]  # every point in time of a text, left to right
+    value: Callable[[str], Any]  # of a canonical form
 
     def moved(self, value: Any, amount: int) -> Any:
         """The point moved by an amount; raises `NoClaim` where it cannot be."""
@@ -255,9 +244,7 @@ class Year(Point):
     amounts = SIGNED_YEAR_OFFSETS
     hedge = _HEDGE
     stated = staticmethod(years)
-
-    def value(self, canonical: str) -> int:
-        return int(canonical)
+    value = staticmethod(int)
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """A sign before bare digits means BC."""
@@ -287,10 +274,10 @@ class Year(Point):
         value, new, folded = int(answer), int(new_answer), fold_digits(surface)
         if new == 0 or (value < 0) != (new < 0):
             return None
-        digits = _DIGITS.search(folded)
+        digits = re.search(r"\d[\d,]*", folded)
         if digits is None:
             return respell_words(surface, abs(value), abs(new))
-        if value < 0 and not folded.startswith("-") and not _IS_BC.search(folded):
+        if value < 0 and not folded.startswith("-") and not re.search(r"b\.?[ \u00a0]?c", folded, re.I):
             return None
         written = f"{abs(new):,}" if "," in digits[0] else str(abs(new))
         return surface[: digits.start()] + in_script_of(surface, written) + surface[digits.end() :]

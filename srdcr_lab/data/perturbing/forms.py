@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Claim, Outcome, Wanted, kind_of
+from srdcr_lab.answers.kinds import Claim, NoClaim, Outcome, Wanted, kind_of
 from srdcr_lab.answers.wording import Span, fold_letters
 from srdcr_lab.records import AnswerType, BadInput, Item
 
@@ -54,30 +54,26 @@ def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
     for outcome, sentence in dict.fromkeys(kind.doubts(item, spans) if spans else ()):
         (refusals if outcome is Outcome.REFUSED else flags).append(sentence)
     for claim in kind.claims(item, wanted):
-        if claim.refusal or refusals:
-            yield Form(item, claim, None, Outcome.REFUSED, (claim.refusal,) if claim.refusal else tuple(refusals))
-            continue
-        doubts = list(kind.doubts_of_claim(item, claim, spans))
-        against = [sentence for outcome, sentence in doubts if outcome is Outcome.REFUSED]
-        made = against[0] if against else _changed(item, claim, spans)
-        if isinstance(made, str):
-            yield Form(item, claim, None, Outcome.REFUSED, (made,))
-            continue
-        false, changes = made
-        why = (*claim.flags, *flags, *(sentence for _, sentence in doubts))
-        if answers.find(item.context, claim.answer, item.answer_type, item.unit):
-            why = (*why, "the true passage mentions the claim already")
-        yield Form(item, claim, false, Outcome.FLAGGED if why else Outcome.ACCEPTED, why, changes)
+        reasons = [claim.refusal] if claim.refusal else refusals
+        try:
+            form = None if reasons else _made(item, claim, spans, flags)
+        except NoClaim as error:
+            reasons, form = [str(error)], None
+        yield form or Form(item, claim, None, Outcome.REFUSED, tuple(reasons))
 
 
-def _changed(item: Item, claim: Claim, spans: Sequence[Span]) -> tuple[Item, tuple[Change, ...]] | str:
-    """The false item and its changes, or the reason why there is none."""
+def _made(item: Item, claim: Claim, spans: Sequence[Span], flags: Sequence[str]) -> Form:
+    """The usable form; raises `NoClaim` where there is none."""
     kind = kind_of(item.answer_type)
+    doubts = list(kind.doubts_of_claim(item, claim, spans))
+    for outcome, sentence in doubts:
+        if outcome is Outcome.REFUSED:
+            raise NoClaim(sentence)
     changes = []
     for span in spans:
         written = kind.respell(span.surface, kind.gold(item), claim.canonical)
         if written is None:
-            return f"{claim.answer} cannot be written as the passage writes {span.surface!r}"
+            raise NoClaim(f"{claim.answer} cannot be written as the passage writes {span.surface!r}")
         changes.append(_change(item.context, span, written))
     false = replace(
         item,
@@ -88,34 +84,38 @@ def _changed(item: Item, claim: Claim, spans: Sequence[Span]) -> tuple[Item, tup
         perturbation_value=claim.value,
         level=claim.level,
     )
-    return _still_true(false) or _not_stated(false, changes) or (false, tuple(changes))
+    _refuse_what_is_still_true(false)
+    _refuse_what_is_not_stated(false, changes)
+    why = [*claim.flags, *flags, *(sentence for _, sentence in doubts)]
+    if answers.find(item.context, claim.answer, item.answer_type, item.unit):
+        why.append("the true passage mentions the claim already")
+    return Form(item, claim, false, Outcome.FLAGGED if why else Outcome.ACCEPTED, tuple(why), tuple(changes))
 
 
-def _still_true(false: Item) -> str:
-    """Why a false passage would still state a gold answer: a mention, or its letters inside another word."""
+def _refuse_what_is_still_true(false: Item) -> None:
+    """A false passage states no gold answer: no mention, and not its letters inside another word."""
     for gold in false.gold_answers:
         called = "the gold answer" if gold == false.gold_answer else f"another gold answer, {gold!r}"
         if answers.equal(false.claimed_answer, gold, false.answer_type, false.unit, false.aliases):
-            return f"the claim {false.claimed_answer} is {called}"
+            raise NoClaim(f"the claim {false.claimed_answer} is {called}")
         if left := answers.find(false.context, gold, false.answer_type, false.unit, false.aliases):
-            return f"the passage would still state {called}: {left[0].surface!r}"
-    if not kind_of(false.answer_type).is_value:
-        folded = fold_letters(false.context)[0]
-        for name in (*false.gold_answers, *false.aliases):
-            if len(name) > 3 and fold_letters(name)[0] in folded:
-                return f"the gold answer would still stand inside another word: {name!r}"
-    return ""
+            raise NoClaim(f"the passage would still state {called}: {left[0].surface!r}")
+    if kind_of(false.answer_type).is_value:
+        return
+    folded = fold_letters(false.context)[0]
+    for name in (*false.gold_answers, *false.aliases):
+        if len(name) > 3 and fold_letters(name)[0] in folded:
+            raise NoClaim(f"the gold answer would still stand inside another word: {name!r}")
 
 
-def _not_stated(false: Item, changes: Sequence[Change]) -> str:
-    """Why the claim cannot be read back from every place where it was written."""
+def _refuse_what_is_not_stated(false: Item, changes: Sequence[Change]) -> None:
+    """The claim can be read back from every place where it was written."""
     stated = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
     starts = [span.start for span in stated]
     for start, change in zip(places(changes), changes, strict=True):
         at = bisect_left(starts, start)
         if at == len(stated) or stated[at].end > start + len(change.after):
-            return f"{change.after!r} would not be read as {false.claimed_answer} in its place"
-    return ""
+            raise NoClaim(f"{change.after!r} would not be read as {false.claimed_answer} in its place")
 
 
 def _change(passage: str, span: Span, after: str) -> Change:

@@ -5,9 +5,18 @@ from __future__ import annotations
 import pytest
 
 from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_type, infer_unit, normalise
+from srdcr_lab.answers.kinds import Kind, kind_of
 from srdcr_lab.records import AnswerType
 
 YEAR, NUMBER, NAME, CITY, TEXT, *_ = AnswerType
+
+
+@pytest.mark.parametrize("answer_type", AnswerType)
+def test_every_type_has_a_class_of_its_own(answer_type: AnswerType) -> None:
+    kind = kind_of(answer_type)
+    assert kind.answer_type is answer_type
+    assert kind_of(answer_type) is kind
+    assert (type(kind) is Kind) is (answer_type is TEXT)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import ItemSet, load_items
-from srdcr_lab.data.cells import shuffled
+from srdcr_lab.data.rows import shuffled
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Item, Needs
 from srdcr_lab.study import Study
 from tests.scripted import ScriptedModel

@@ -1,7 +1,6 @@
 from .checks import check_source as check_source
-from .facts import printed_tables as printed_tables
 from .items import ItemSet as ItemSet
-from .load import SHIPPED as SHIPPED, load_items as load_items
+from .load import SHIPPED as SHIPPED, load_items as load_items, printed_tables as printed_tables
 from .perturbing import Perturbed as Perturbed, perturb as perturb
 from .perturbing.audit import by_outcome as by_outcome, by_reason as by_reason
 from .perturbing.claims import YEAR_OFFSETS as YEAR_OFFSETS

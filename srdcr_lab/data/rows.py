@@ -1,194 +1,235 @@
-"""One row of somebody's table as an item, or the sentence that names file, row and column of what is wrong with it."""
+"""One row of a table, a user's own or a published one: its cells as texts, numbers, lists, options and documents.
+
+What is wrong with a cell becomes one sentence that names file, row and column. What an item needs of a row is said by
+whoever makes the item (`srdcr_lab.data.tables`, `srdcr_lab.data.benchmarks`).
+"""
 
 from __future__ import annotations
 
+import random
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from enum import StrEnum
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
-from srdcr_lab.data.cells import as_json, documents_of, options_of, wrong_answers_of
-from srdcr_lab.data.items import answer_types
-from srdcr_lab.data.perturbing.claims import level_of_factor, level_of_offset
-from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
+from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option
+from srdcr_lab.records.files import read_json
 
-LONGEST_PASSAGE = 100_000
-_LISTS = ("documents", "options")  # columns whose cells are lists of objects, or JSON
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-
-
-class TableRow:
-    """One row of somebody's table, which knows its place for the sentence that says what is wrong."""
-
-    def __init__(self, file: str, number: int, record: Mapping[Hashable, Any]) -> None:
-        self.file, self.number, self.cells = file, number, _texts(record)
-
-    @property
-    def place(self) -> str:
-        """What the row is called where it has no id of its own."""
-        return f"row-{self.number}"
-
-    def refuse_half_characters(self) -> None:
-        for column, cell in self.cells.items():
-            if _HALF_CHARACTER.search(cell):
-                raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
-
-    def get(self, column: str, default: str = "") -> str:
-        return self.cells.get(column, "") or default
-
-    def text(self, column: str) -> str:
-        if not (value := self.get(column)):
-            raise self.bad(column, "is empty")
-        return value
-
-    def several(self, column: str) -> tuple[str, ...]:
-        """What stands between the bars of a cell."""
-        return tuple(each.strip() for each in self.get(column).split("|") if each.strip())
-
-    def bad(self, column: str, what: str) -> BadInput:
-        return BadInput(f"{self.file}, row {self.number}, column {column}: {what}")
-
-    def choice(self, column: str, vocabulary: type[StrEnum], default: Any) -> Any:
-        value = self.get(column)
-        try:
-            return vocabulary(value) if value else default
-        except ValueError:
-            raise self.bad(column, f"{value!r} is none of {', '.join(vocabulary)}") from None
-
-
-def _texts(record: Mapping[Hashable, Any]) -> dict[str, str]:
-    import numpy as np
+if TYPE_CHECKING:
     import pandas as pd
 
-    def text(value: Any) -> str:
-        if isinstance(value, (list, tuple)) or type(value).__name__ == "ndarray":
-            return "|".join(map(text, value))
-        if pd.isna(value):
-            return ""
-        if isinstance(value, (float, np.floating)) and value.is_integer():
-            return str(int(value))
-        return str(value).strip()
-
-    return {str(name): as_json(value) if name in _LISTS else text(value) for name, value in record.items()}
+LONGEST_TEXT = 100_000  # characters of a passage or a document
+MOST_DOCUMENTS = 50
+_LETTERS = "ABCDEFGHIJ"
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_EXPECTED_OPTIONS = 'texts with bars between them, or {"A": "…", "B": "…"}'
+_EXPECTED_DOCUMENTS = 'a list such as [{"text": "…"}, …]'
 
 
-def item_of(row: TableRow, guessed: AnswerType, question_id: str) -> Item:
-    """The item of a row; `guessed` is its answer type and `question_id` names its question where the row does not.
+class Row:
+    """A row with its place in the table; `number` counts from 1, `cells` are as the file holds them."""
+
+    def __init__(self, file: str, number: int, cells: dict[Hashable, Any]) -> None:
+        self.file, self.number, self.cells = file, number, cells
+
+    def place(self, column: str) -> str:
+        return f"{self.file}, row {self.number}, column {column}"
+
+    def bad(self, column: str, what: str) -> BadInput:
+        return BadInput(f"{self.place(column)}: {what}")
+
+    def text(self, column: str, default: str = "") -> str:
+        """The cell without white space around it, 1874.0 as "1874"; the default where it is missing or empty."""
+        return self.as_text(column, self.cells.get(column)) or default
+
+    def filled(self, column: str) -> str:
+        """The text of a cell that must not be empty."""
+        if not (text := self.text(column)):
+            raise self.bad(column, "is empty")
+        return text
+
+    def one_of(self, column: str, known: Iterable[str], default: str = "") -> str:
+        """The text of a cell, which must be one of those known."""
+        if (text := self.text(column, default)) not in list(known):
+            raise self.bad(column, f"{text!r} is none of {', '.join(known)}")
+        return text
+
+    def number_in(self, column: str) -> float | None:
+        """The number in a cell; None where it is empty."""
+        text = self.text(column)
+        try:
+            return float(text) if text else None
+        except ValueError:
+            raise self.bad(column, f"{text!r} is not a number") from None
+
+    def between_bars(self, column: str) -> tuple[str, ...]:
+        """The texts of a cell such as "William|the Conqueror"."""
+        return tuple(text.strip() for text in self.text(column).split("|") if text.strip())
+
+    def texts(self, column: str) -> tuple[str, ...]:
+        """The texts of a cell that holds a list, each once."""
+        return tuple(dict.fromkeys(filter(None, (str(entry).strip() for entry in self._list(column)))))
+
+    def objects(self, column: str, keys: Sequence[str]) -> list[dict[str, str]]:
+        """The objects of a cell that holds a list, each with these keys and a text under each."""
+        objects = self._list(column)
+        for number, entry in enumerate(objects, start=1):
+            for key in keys:
+                if not isinstance(entry, dict) or not isinstance(entry.get(key), str):
+                    raise self.bad(column, f"entry {number} has no text {key!r}; expected {', '.join(keys)}")
+        return [{key: entry[key] for key in keys} for entry in objects]
+
+    def _list(self, column: str) -> list[Any]:
+        if isinstance(cell := listed(self.cells.get(column)), list):
+            return cell
+        raise self.bad(column, f"a list was expected, found {cell!r:.40}")
+
+    def as_text(self, column: str, value: Any, name: str = "") -> str:
+        """A value of this column as text, empty where it is missing; `name` tells which one, where it holds several."""
+        if isinstance(listed(value), (list, dict)):
+            raise self.bad(column, f"{name} is a list, a text was expected".lstrip())
+        text = plain_text(value)
+        if _HALF_CHARACTER.search(text):
+            raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
+        return text
+
+
+def rows_of(frame: pd.DataFrame, file: str) -> list[Row]:
+    """The rows of a table, numbered from 1."""
+    return [Row(file, number, cells) for number, cells in enumerate(frame.to_dict("records"), start=1)]
+
+
+def plain_text(value: Any) -> str:
+    """A value without white space around it: a missing one is empty, 1874.0 is "1874", a list has bars between."""
+    import pandas as pd
+
+    if isinstance(value := listed(value), list):
+        return "|".join(map(plain_text, value))
+    if pd.isna(value):
+        return ""
+    if pd.api.types.is_float(value) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def listed(cell: Any) -> Any:
+    """An array or tuple, as Parquet and data frames hold them, as a list; any other cell as it is."""
+    if type(cell).__name__ == "ndarray":
+        return cell.tolist()
+    return list(cell) if isinstance(cell, tuple) else cell
+
+
+# Options
+
+
+def options_in(row: Row, column: str, cell: Any) -> tuple[Option, ...]:
+    """The options in a cell; whether they make a question is for `answers.options.fault_of` to say.
+
+    Parameters
+    ----------
+    cell : texts with bars between them ("a bank|a library"), which get the labels A, B, C …; or, as JSON or as a value,
+        a list of texts, an object of label → text, or a list of objects with `label` and `text`.
 
     Raises
     ------
     BadInput
-        Naming file, row and column of what is wrong.
+        For JSON that cannot be read, more texts than letters, or a label or text that is none.
     """
-    row.refuse_half_characters()
-    documents = documents_of(row.get("documents"), partial(row.bad, "documents")) if row.get("documents") else ()
-    question, gold = row.text("question"), row.text("gold_answer")
-    context = row.get("context") if documents or row.get("options") else row.text("context")
-    if row.get("options"):
-        return _with_options(row, question, gold, context, question_id)
-    answer_type = row.choice("answer_type", AnswerType, guessed)
-    if answer_type is AnswerType.OPTION:
-        raise row.bad("options", "is empty, but answer_type is option; name the options")
-    unit = row.get("unit")
-    if answers.normalise(gold, answer_type, unit) is None:
-        raise row.bad("gold_answer", f"{gold!r} is no answer of type {answer_type}; types are {answer_types()}")
-    _refuse_another_unit(row, gold, answer_type, unit)
-    value = _number(row, "perturbation_value")
-    item = Item(
-        item_id=row.get(
-            "item_id",
-            f"{row.get('question_id')}@{value:+g}" if row.get("question_id") and value else row.place,
-        ),
-        question_id=row.get("question_id", question_id),
-        question=question,
-        gold_answer=gold,
-        context=context,
-        claimed_answer=row.get("claimed_answer", gold),
-        domain=row.get("domain", "general"),
-        answer_type=answer_type,
-        aliases=row.several("aliases"),
-        unit=unit,
-        documents=documents,
-        other_gold_answers=tuple(each for each in row.several("gold_answers") if each != gold),
-    )
-    item = replace(item, wrong_answers=wrong_answers_of(item, row.several("wrong_answers")))
-    return _with_passage(row, item, value) if context else replace(item, claimed_answer=gold)
-
-
-def _with_options(row: TableRow, question: str, gold: str, context: str, question_id: str) -> Item:
-    """The item of a row with options; its passage, where there is one, need not contain the words of an option."""
-    if row.get("documents"):
-        raise row.bad("documents", "stands beside options; give a question one of the two and leave the other empty")
-    options, label = options_of(row.get("options"), gold, partial(row.bad, "options"), partial(row.bad, "gold_answer"))
-    if len(context) > LONGEST_PASSAGE:
-        raise row.bad("context", f"the passage has {len(context):,} characters, at most {LONGEST_PASSAGE:,} are taken")
-    if (named := row.choice("answer_type", AnswerType, AnswerType.OPTION)) is not AnswerType.OPTION:
-        raise row.bad("answer_type", f"is {named}, but a question with options has the type option; leave it empty")
-    return Item(
-        item_id=row.get("item_id", row.place),
-        question_id=row.get("question_id", question_id),
-        question=question,
-        gold_answer=label,
-        context=context,
-        claimed_answer=label,
-        domain=row.get("domain", "general"),
-        answer_type=AnswerType.OPTION,
-        options=options,
-    )
-
-
-def _with_passage(row: TableRow, item: Item, value: float | None) -> Item:
-    """The item with how far its passage departs from the truth."""
-    if len(item.context) > LONGEST_PASSAGE:
+    entries = listed(cell)
+    if isinstance(entries, str) and not entries.lstrip().startswith(("[", "{")):
+        entries = [text.strip() for text in entries.split("|")]
+    elif isinstance(entries, str):
+        entries = read_json(entries, row.place(column), _EXPECTED_OPTIONS, distinct_keys=True)
+    if isinstance(entries, dict):
+        pairs = list(entries.items())
+    elif not isinstance(entries, list):
+        raise row.bad(column, f"choices with label and text were expected, found {cell!r:.40}")
+    elif all(isinstance(entry, Mapping) for entry in entries):
+        pairs = [(entry.get("label"), entry.get("text")) for entry in entries]
+    elif len(entries) > len(_LETTERS):
         raise row.bad(
-            "context",
-            f"the passage has {len(item.context):,} characters, at most {LONGEST_PASSAGE:,} are taken; shorten it",
+            column, f"holds {len(entries)} options, at most {len(_LETTERS)} get letters; give labels of your own"
         )
-    claim, gold = item.claimed_answer, item.gold_answer
-    perturbed = not answers.equal(claim, gold, item.answer_type, item.unit, item.aliases)
-    kind = row.choice(
-        "perturbation_kind", PerturbationKind, PerturbationKind.SUBSTITUTION if perturbed else PerturbationKind.NONE
+    else:
+        pairs = list(zip(_LETTERS, entries, strict=False))
+    for value in (part for pair in pairs for part in pair):
+        if not isinstance(value, (str, int, float)) or value != value:
+            raise row.bad(column, f"a label or text is {value!r:.20}; an option has a label and a text")
+    return tuple(Option(label=row.as_text(column, label), text=row.as_text(column, text)) for label, text in pairs)
+
+
+# Documents
+
+
+def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
+    """The documents in a cell of a user's own table, in their order; none where the cell is empty.
+
+    The cell is a list, or a JSON list, of texts or of objects with `text` and any of `id`, `source`, `type` (correct,
+    misinfo, noise) and `answer` (what the document asserts). Ids default to 1, 2, 3 …
+
+    Raises
+    ------
+    BadInput
+        For an empty list, more than 50 documents, one that is empty or too long, a repeated id, an unknown type.
+    """
+    entries = listed(row.cells.get(column))
+    if isinstance(entries, str) and entries.strip():
+        entries = read_json(entries, row.place(column), _EXPECTED_DOCUMENTS)
+    elif not isinstance(entries, (list, dict)) and not plain_text(entries):
+        return ()
+    if not isinstance(entries, list):
+        raise row.bad(column, f"is no list; expected {_EXPECTED_DOCUMENTS}")
+    if not entries:
+        raise row.bad(column, "holds no document; give at least one, or leave the cell empty")
+    if len(entries) > MOST_DOCUMENTS:
+        raise row.bad(column, f"holds {len(entries)} documents, at most {MOST_DOCUMENTS} are taken")
+    documents = tuple(document_in(row, column, number, entry) for number, entry in enumerate(entries, start=1))
+    for number, document in enumerate(documents, start=1):
+        if not document.text:
+            raise row.bad(column, f"document {number} has no text; fill it in, or take the document out")
+    ids = [document.document_id for document in documents]
+    if repeated := [name for name in ids if ids.count(name) > 1]:
+        raise row.bad(column, f"the id {repeated[0]!r} stands twice; give each document of a row an id of its own")
+    return documents
+
+
+def document_in(row: Row, column: str, number: int, entry: object) -> Document:
+    """One document: a text, or an object with `text` and perhaps `id`, `source`, `type`, `answer`."""
+    cells = entry if isinstance(entry, Mapping) else {"text": entry}
+    of = {name: row.as_text(column, cells.get(name), f"document {number}: {name}")
+          for name in ("id", "text", "source", "type", "answer")}  # fmt: skip
+    if len(of["text"]) > LONGEST_TEXT:
+        length = f"{len(of['text']):,} characters, at most {LONGEST_TEXT:,} are taken"
+        raise row.bad(column, f"document {number} has {length}; shorten it")
+    if of["type"] and of["type"] not in list(DocumentKind):
+        raise row.bad(column, f"document {number}: the type {of['type']!r} is none of {', '.join(DocumentKind)}")
+    return Document(
+        document_id=of["id"] or str(number),
+        text=of["text"],
+        source=of["source"],
+        kind=DocumentKind(of["type"]) if of["type"] else None,
+        answer=of["answer"],
     )
-    if perturbed == (kind is PerturbationKind.NONE):
-        raise row.bad(
-            "perturbation_kind",
-            f"is {kind}, but claimed_answer {claim!r} is {'not ' if perturbed else ''}the gold answer",
-        )
-    if not answers.find(item.context, claim, item.answer_type, item.unit, () if perturbed else item.aliases):
-        raise row.bad(
-            "context",
-            f"the passage does not contain the answer {claim!r}; correct it, or put what it says into claimed_answer",
-        )
-    level = row.choice("level", Level, _level(kind, value))
-    return replace(item, perturbation_kind=kind, perturbation_value=value, level=level)
 
 
-def _refuse_another_unit(row: TableRow, gold: str, answer_type: AnswerType, unit: str) -> None:
-    """A gold answer that names a unit names the one of the column."""
-    if not unit:
-        return
-    if answer_type is not AnswerType.NUMBER:
-        raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
-    if " " in (answers.normalise(gold, answer_type, unit) or ""):  # the canonical form keeps a unit that disagrees
-        raise row.bad("unit", f"is {unit!r}, but the gold answer is {gold!r}; write both in one unit")
+def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ...]:
+    """The documents in an order drawn from the question alone, with the ids 1, 2, 3 … in that order.
+
+    The published order of documents follows their types.
+    """
+    order = list(documents)
+    random.Random(f"documents|{question}").shuffle(order)
+    return tuple(replace(document, document_id=str(i)) for i, document in enumerate(order, start=1))
 
 
-def _level(kind: PerturbationKind, value: float | None) -> Level:
-    if kind is PerturbationKind.NONE:
-        return Level.STANDARD
-    if kind is PerturbationKind.OFFSET and value is not None:
-        return level_of_offset(value)
-    if kind is PerturbationKind.FACTOR and value is not None and value > 0:
-        return level_of_factor(value)
-    return Level.MODERATE
-
-
-def _number(row: TableRow, column: str) -> float | None:
-    value = row.get(column)
-    try:
-        return float(value) if value else None
-    except ValueError:
-        raise row.bad(column, f"{value!r} is not a number") from None
+def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
+    """The item with the wrong answers that are named or that misleading documents assert, and that are not right."""
+    asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
+    right = (*item.gold_answers, *item.aliases)
+    wrong = [
+        answer
+        for answer in dict.fromkeys((*named, *asserted))
+        if answer and not any(answers.equal(answer, gold, item.answer_type, item.unit) for gold in right)
+    ]
+    return replace(item, wrong_answers=tuple(wrong))

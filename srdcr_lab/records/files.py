@@ -1,82 +1,103 @@
-"""From plain values (JSON) back to our frozen types, strictly: what is missing, unknown or ill-typed is bad input."""
+"""What comes from outside as JSON, and where the shipped folders lie.
+
+JSON is read strictly: text that is no JSON, and values that do not fit our frozen types, are one sentence. pydantic is
+imported only when a value is turned into one of these types.
+"""
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-from enum import StrEnum
+import json
 from functools import cache
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.records.vocabulary import BadInput
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails, SchemaValidator
+
+
+def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_keys: bool = False) -> Any:
+    """The value of a JSON text.
+
+    Parameters
+    ----------
+    text : the JSON; bytes are UTF-8.
+    where : the file, line or cell, as the error names it.
+    expected : what the error says was expected, if anything.
+    distinct_keys : refuse an object that has a key twice; otherwise the last of them counts.
+
+    Raises
+    ------
+    BadInput
+        Naming `where`.
+    """
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in pairs]
+        if repeated := [key for key in keys if keys.count(key) > 1]:
+            raise BadInput(f"{where}: {repeated[0]!r} stands twice; give each key once")
+        return dict(pairs)
+
+    try:
+        return json.loads(text, object_pairs_hook=distinct if distinct_keys else None)
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except ValueError as error:
+        reason = str(error)
+    raise BadInput(f"{where}: no JSON ({reason})" + (f"; expected {expected}" if expected else ""))
+
 
 def from_plain(kind: Any, value: object, where: str) -> Any:
-    """The value as `kind`: a dataclass, an enum, a tuple, a union, a literal or a basic type.
+    """The reverse of `dataclasses.asdict`: a value read from JSON as `kind`, one of our frozen dataclasses.
 
-    The reverse of `dataclasses.asdict` and `json.dumps`.
+    Types are strict, no field may be missing, even one with a default, and no other may be there.
 
     Raises
     ------
     BadInput
         Naming `where` and the field.
     """
-    origin = get_origin(kind)
-    if origin in (UnionType, Union):
-        return _one_of(get_args(kind), value, where)
-    if origin is Literal:
-        return _checked(value in get_args(kind), value, " or ".join(map(str, get_args(kind))), where)
-    if origin is tuple:
-        _checked(isinstance(value, list), value, "a list", where)
-        return tuple(from_plain(get_args(kind)[0], each, where) for each in value)  # type: ignore[attr-defined]
-    if is_dataclass(kind):
-        return _record(kind, value, where)
-    if issubclass(kind, StrEnum):
-        return kind(_checked(value in list(kind), value, f"one of {', '.join(kind)}", where))
-    basic = (int, float) if kind is float else kind
-    fits = isinstance(value, basic) and isinstance(value, bool) == (kind is bool)
-    return _checked(fits, value, kind.__name__, where)
+    from pydantic_core import ValidationError
 
-
-def _record(kind: Any, value: object, where: str) -> Any:
-    known = [field.name for field in fields(kind)]
-    if not isinstance(value, dict) or sorted(value) != sorted(known):
-        raise BadInput(f"{where}: expected the fields {', '.join(known)}")
-    types = _types(kind)
-    return kind(**{name: from_plain(types[name], each, f"{where}, {name}") for name, each in value.items()})
-
-
-def _one_of(kinds: tuple[Any, ...], value: object, where: str) -> Any:
-    if value is None and NoneType in kinds:
-        return None
-    wanted = [kind for kind in kinds if kind is not NoneType]
-    for kind in wanted[:-1]:
-        try:
-            return from_plain(kind, value, where)
-        except BadInput:
-            continue
-    return from_plain(wanted[-1], value, where)
+    try:
+        return _validator(kind).validate_json(json.dumps(value), strict=True, extra="forbid")
+    except ValidationError as error:
+        raise BadInput(f"{where}{_sentence(error.errors(include_url=False)[0])}") from None
 
 
 @cache
-def _types(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+def _validator(kind: Any) -> SchemaValidator:
+    from pydantic import TypeAdapter
+    from pydantic_core import SchemaValidator
+
+    return SchemaValidator(_all_required(TypeAdapter(kind).core_schema))
 
 
-def _checked(fits: bool, value: Any, expected: str, where: str) -> Any:
-    if not fits:
-        raise BadInput(f"{where}: expected {expected}, got {value!r}")
-    return value
+def _all_required(schema: Any) -> Any:
+    """A pydantic schema without its defaults: a file that lacks a field was written by another version."""
+    if isinstance(schema, list):
+        return [_all_required(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "default":
+        return _all_required(schema["schema"])
+    return {name: _all_required(part) for name, part in schema.items()}
 
 
-# -- where the shipped facts and the pocket model lie: `data/` of a checkout, or inside the installed wheel
+def _sentence(error: ErrorDetails) -> str:
+    """The place inside the value, what was expected there, and what was found. List entries count from 1."""
+    path = [str(step + 1) if isinstance(step, int) else step for step in error["loc"]]
+    expected = error["msg"].replace("Input should be", "expected")
+    found = "" if error["type"] == "missing" else f", got {error['input']!r:.80}"
+    return f"{''.join(f', {step}' for step in path)}: {expected}{found}"
+
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder(name: str) -> Path:
-    """Path of the shipped folder ``name`` (``"facts"``, ``"pocket"``).
+    """Path of the shipped folder ``name`` (``"facts"``, ``"pocket"``), in a checkout or in the installed wheel.
 
     Raises
     ------

@@ -5,74 +5,80 @@ are the published `…_aligned_evidence`.
 
 Yes-or-no questions (StrategyQA): the gold answer is "yes" or "no", with the published "True" or "False" as its alias.
 Which answer a passage argues for is read from the two published answer sentences: of two where exactly one is
-negated, that one says no. Where it cannot be told so, the question is left out.
+negated, that one says no. Where this does not tell them apart, the question is left out.
 
 Other questions (PopQA): the passage whose sentence names an accepted answer is the true one; the false claim is what
 differs in the other sentence.
+
+As documents, a question has both passages, and "memory" and "counter" are their sources.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from srdcr_lab import answers
-from srdcr_lab.data.benchmarks.gathering import Gathering, PublishedRow, contradicted
+from srdcr_lab.data.benchmarks.gathering import Documents, Passages, contradicted
 from srdcr_lab.data.benchmarks.published import Benchmark
-from srdcr_lab.records import AnswerType, Exemplar, Item
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from srdcr_lab.data.items import ItemSet
+from srdcr_lab.data.items import standard_item
+from srdcr_lab.data.rows import Row, shuffled
+from srdcr_lab.records import AnswerType, Document, DocumentKind, Item
 
 _NEGATED = re.compile(r"(?<!\w)(?:not|cannot|never|no|nor|neither|none)(?!\w)|n['’]t(?!\w)", re.IGNORECASE)
-_SIDES = {
-    "memory_answer": "parametric_memory_aligned_evidence",
-    "counter_answer": "counter_memory_aligned_evidence",
-}
+_EVIDENCE = {"memory": "parametric_memory_aligned_evidence", "counter": "counter_memory_aligned_evidence"}
 _YES_NO = {"true": "yes", "false": "no"}
 
 
-def read(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...]) -> ItemSet:
+def read(rows: Sequence[Row]) -> Passages:
     """Items of the published rows."""
-    gathering = Gathering("conflictqa", file)
-    for row, question in gathering.questions(frame):
+    passages = Passages()
+    for row, question in passages.questions(rows):
         golds = row.texts("ground_truth")
         if not golds:
             raise row.bad("ground_truth", "is empty")
+        sentences = {side: row.text(f"{side}_answer") for side in _EVIDENCE}
         if len(golds) == 1 and golds[0].lower() in _YES_NO:
-            _yes_or_no(gathering, row, question, golds[0])
+            _take_yes_or_no(passages, row, question, golds[0], sentences)
         else:
-            _entity(gathering, row, question, golds)
-    return gathering.result(exemplar_pool)
+            _take_entity(passages, row, question, golds, sentences)
+    return passages
 
 
-def _yes_or_no(gathering: Gathering, row: PublishedRow, question: str, published: str) -> None:
-    negated = {side: _NEGATED.search(row.text(side)) is not None for side in _SIDES}
+def _take_yes_or_no(passages: Passages, row: Row, question: str, published: str, sentences: Mapping[str, str]) -> None:
+    negated = {side: bool(_NEGATED.search(sentence)) for side, sentence in sentences.items()}
     if len(set(negated.values())) == 1 or _NEGATED.search(question):
-        gathering.leave_out("its answer sentences do not tell yes from no", how_many=2)
+        passages.leave_out("its answer sentences do not tell yes from no", how_many=2)
         return
     gold = _YES_NO[published.lower()]
-    true, false = sorted(_SIDES, key=lambda side: negated[side] is not (gold == "no"))
-    item = _true(row, question, gold, (published,), row.text(_SIDES[true]))
-    gathering.take(item, stated=True)
+    true, false = sorted(_EVIDENCE, key=lambda side: negated[side] is not (gold == "no"))
+    item = _standard(row, question, gold, (published,), true)
+    passages.take(item, argued=True)
     claim = "no" if gold == "yes" else "yes"
-    gathering.take(contradicted(item, "conflict", row.text(_SIDES[false]), claim), stated=True)
+    passages.take(contradicted(item, "conflict", row.text(_EVIDENCE[false]), claim), argued=True)
 
 
-def _entity(gathering: Gathering, row: PublishedRow, question: str, golds: tuple[str, ...]) -> None:
+def _take_entity(
+    passages: Passages, row: Row, question: str, golds: tuple[str, ...], sentences: Mapping[str, str]
+) -> None:
     gold, aliases = golds[0], golds[1:]
-    sentences = {side: row.text(side) for side in _SIDES}
-    right = {side: bool(answers.find(each, gold, AnswerType.TEXT, "", aliases)) for side, each in sentences.items()}
+    right = {side: bool(answers.find(text, gold, AnswerType.TEXT, "", aliases)) for side, text in sentences.items()}
     if len(set(right.values())) == 1:
-        gathering.leave_out("both its answer sentences name an accepted answer, or neither", how_many=2)
+        passages.leave_out("both its answer sentences name an accepted answer, or neither", how_many=2)
         return
-    true, false = sorted(_SIDES, key=lambda side: not right[side])
-    item = _true(row, question, gold, aliases, row.text(_SIDES[true]))
-    gathering.take(item)
+    true, false = sorted(_EVIDENCE, key=lambda side: not right[side])
+    item = _standard(row, question, gold, aliases, true)
+    passages.take(item)
     claim = differing(sentences[false], sentences[true])
-    gathering.take(contradicted(item, "conflict", row.text(_SIDES[false]), claim))
+    passages.take(contradicted(item, "conflict", row.text(_EVIDENCE[false]), claim))
+
+
+def _standard(row: Row, question: str, gold: str, aliases: tuple[str, ...], side: str) -> Item:
+    return standard_item(
+        f"conflictqa-{row.number}", question, gold, row.text(_EVIDENCE[side]), domain="conflictqa", aliases=aliases
+    )
 
 
 def differing(sentence: str, other: str) -> str:
@@ -91,22 +97,35 @@ def differing(sentence: str, other: str) -> str:
     return " ".join(words[start : len(words) - end])
 
 
-def _true(row: PublishedRow, question: str, gold: str, aliases: tuple[str, ...], context: str) -> Item:
-    question_id = f"conflictqa-{row.number}"
-    return Item(
-        item_id=question_id,
-        question_id=question_id,
-        question=question,
-        gold_answer=gold,
-        context=context,
-        claimed_answer=gold,
-        domain="conflictqa",
-        answer_type=AnswerType.TEXT,
-        aliases=aliases,
-    )
+def read_documents(rows: Sequence[Row]) -> Documents:
+    """An item a question with its two passages as documents; questions of which one is left out are left out."""
+    source_of = {
+        (row.text("question"), row.text(column)): source for row in rows for source, column in _EVIDENCE.items()
+    }
+    passages = read(rows).result("conflictqa", rows[0].file)
+    documents = Documents(*passages.notes)
+    forms: dict[str, list[Item]] = defaultdict(list)
+    for item in passages:
+        forms[item.question_id].append(item)
+    for pair in forms.values():
+        if len(pair) == 2:
+            true, false = sorted(pair, key=lambda item: not item.is_standard)
+            both = [
+                _document(true, DocumentKind.CORRECT, source_of), _document(false, DocumentKind.MISINFO, source_of)
+            ]  # fmt: skip
+            shown, wrong = shuffled(both, true.question), (false.claimed_answer,)
+            documents.take(replace(true, context="", documents=shown, wrong_answers=wrong))
+        else:
+            documents.leave_out("questions of which one document cannot serve")
+    return documents
 
 
-_COLUMNS = ("question", "ground_truth", *_SIDES, *_SIDES.values())
+def _document(item: Item, kind: DocumentKind, source_of: Mapping[tuple[str, str], str]) -> Document:
+    source = source_of[item.question, item.context]
+    return Document(document_id="", text=item.context, source=source, kind=kind, answer=item.claimed_answer)
+
+
+_COLUMNS = ("question", "ground_truth", "memory_answer", "counter_answer", *_EVIDENCE.values())
 
 STRATEGYQA = Benchmark(
     name="conflictqa",
@@ -116,9 +135,9 @@ STRATEGYQA = Benchmark(
     rows=1_245,
     url="https://raw.githubusercontent.com/OSU-NLP-Group/LLM-Knowledge-Conflict/8486a5a0d90fa805eeea7abd75fed4f106b22206/conflictQA/conflictQA-strategyQA-chatgpt.json",
     file="conflictQA-strategyQA-chatgpt.json",
-    sha256="",
     columns=_COLUMNS,
     read=read,
+    read_documents=read_documents,
 )
 
 POPQA = Benchmark(
@@ -133,4 +152,5 @@ POPQA = Benchmark(
     sha256="835f7d80d009d10b077551779c0decfae6ede4ef7cfcfdc0c5148eda30516a2f",
     columns=_COLUMNS,
     read=read,
+    read_documents=read_documents,
 )

@@ -2,7 +2,6 @@
 
 `exemplars` and `standard` read `data/facts`; every other set is drawn from these items by its seed. Wrong options and
 false claims are right answers to other questions of the same domain, so that their form gives nothing away.
-`srdcr_lab.data.sources` shows several documents about each fact.
 """
 
 from __future__ import annotations
@@ -27,9 +26,8 @@ from srdcr_lab.records.files import folder
 if TYPE_CHECKING:
     import pandas as pd
 
-_WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
 TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
-_LETTERS = "ABCD"
+_WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
 _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
 
 
@@ -56,7 +54,7 @@ def standard() -> ItemSet:
 
 @cache
 def invented() -> frozenset[str]:
-    """Questions of the controls: their answers are invented, and are no substitutes for real ones."""
+    """Questions of the controls, whose answers are no substitutes for real ones."""
     return frozenset(_table().loc[_table()["fame_band"] == "invented", "question_id"])
 
 
@@ -75,17 +73,15 @@ def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     seed. A flagged form (a claim in the future, say) is taken only where too few others are left, so the larger
     offsets ahead go to older events.
     """
-    forms = _forms(seed, offsets)
-    return ItemSet("facts:testbed", tuple(paired(standard().items, forms, seed)), exemplars())
+    return ItemSet("facts:testbed", tuple(paired(standard().items, _forms(seed, offsets), seed)), exemplars())
 
 
 @cache
 def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     """`facts:grid`: every question standard and under every perturbation its passage allows."""
-    forms = _forms(0, offsets)
     items: list[Item] = []
     for item in standard():
-        items += [item, *(form.item for form in forms[item.item_id] if form.item is not None)]
+        items += [item, *(form.item for form in _forms(0, offsets)[item.item_id] if form.item is not None)]
     return ItemSet("facts:grid", tuple(items), exemplars())
 
 
@@ -93,34 +89,26 @@ def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 def _forms(seed: int, offsets: tuple[int, ...]) -> Mapping[str, Sequence[Form]]:
     """item_id → the item under every claim; testbed and grid are made of the same forms."""
     pools = pools_of(chain.from_iterable(_known().values()))
-    perturber = Perturber(
-        offsets=checked_offsets(offsets),
-        pools=pools,
-        seed=seed,
-        present=_WRITTEN,
-    )
+    perturber = Perturber(offsets=checked_offsets(offsets), pools=pools, seed=seed, present=_WRITTEN)
     return {item.item_id: perturber.forms(item) for item in standard()}
-
-
-# Questions with options, and claims; no passage is shown
 
 
 @cache
 def options(seed: int = 0) -> ItemSet:
-    """`facts:options`: every fact that is not invented, its answer among three others of its domain."""
+    """`facts:options`: every fact that is not invented, its answer among three others; no passage is shown."""
     items = []
     for item in chain.from_iterable(_known().values()):
         rng = random.Random(f"facts:options|{seed}|{item.question_id}")
-        texts = [item.gold_answer, *_other_answers(item, rng, len(_LETTERS) - 1)]
+        texts = [item.gold_answer, *_other_answers(item, rng, 3)]
         rng.shuffle(texts)
-        offered = tuple(Option(label=label, text=text) for label, text in zip(_LETTERS, texts, strict=False))
-        items.append(_asked(item, item.question, offered, _LETTERS[texts.index(item.gold_answer)]))
+        offered = tuple(Option(label=label, text=text) for label, text in zip("ABCD", texts, strict=False))
+        items.append(_asked(item, item.question, offered, "ABCD"[texts.index(item.gold_answer)]))
     return ItemSet("facts:options", tuple(items), exemplars())
 
 
 @cache
 def claims(seed: int = 0) -> ItemSet:
-    """`facts:claims`: these facts as claims, true for half of each domain, else with another answer of it."""
+    """`facts:claims`: these facts as claims, true for half of each domain; no passage is shown."""
     items = []
     for domain, members in _known().items():
         turns = list(range(len(members)))
@@ -135,9 +123,8 @@ def claims(seed: int = 0) -> ItemSet:
 
 
 def _asked(item: Item, question: str, offered: tuple[Option, ...], gold: str) -> Item:
-    return standard_item(
-        item.question_id, question, gold, domain=item.domain, answer_type=AnswerType.OPTION, options=offered
-    )
+    kind = AnswerType.OPTION
+    return standard_item(item.question_id, question, gold, domain=item.domain, answer_type=kind, options=offered)
 
 
 def _other_answers(item: Item, rng: random.Random, n: int) -> list[str]:
@@ -160,9 +147,9 @@ def _other_answers(item: Item, rng: random.Random, n: int) -> list[str]:
 
 def _unlike(answer: str, gold: str) -> tuple[bool, float]:
     """Whether two numbers are written differently ("9", "9.58", "2:01:39"), and how many times one is the other."""
-    value, other = _value(answer), _value(gold)
+    values = [_value(answer), _value(gold)]
     written = [(":" in number, "." in number) for number in (answer, gold)]
-    return written[0] != written[1], abs(math.log(value / other)) if value > 0 and other > 0 else math.inf
+    return written[0] != written[1], abs(math.log(values[0] / values[1])) if min(values) > 0 else math.inf
 
 
 def _value(answer: str) -> float:

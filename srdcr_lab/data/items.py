@@ -1,6 +1,4 @@
-"""A set of items with its exemplars: limited by a seeded, stratified draw, given exemplars where it has none, and kept
-as one JSON file.
-"""
+"""A set of items with its exemplars: drawn smaller in proportion, given exemplars where it has none, kept as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +22,9 @@ _STRATA: tuple[Callable[[Group], object], ...] = (
     lambda group: tuple(item.level for item in group),
     lambda group: tuple(item.perturbation_value for item in group),
 )
-_SET_ASIDE = 8  # exemplars taken from a domain where the table brings none
+_SET_ASIDE = 8  # exemplars taken from a domain that brings none
+_VERSION = 1  # of the JSON file
+_BEGINNING = b'{"srdcr_items"'
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class ItemSet:
         import pandas as pd
 
         columns = [field.name for field in fields(Item)]
-        return pd.DataFrame([{name: getattr(item, name) for name in columns} for item in self.items], columns=columns)
+        return pd.DataFrame([[getattr(item, name) for name in columns] for item in self.items], columns=columns)
 
     def true_year(self, item_id: str | None = None) -> Item:
         """The standard item of that id whose answer is a year; where there is none, the first such item."""
@@ -115,18 +115,18 @@ def _in_proportion(
     return [group for _, group in sorted(places, key=lambda place: place[0])]
 
 
-def standard_item(question_id: str, question: str, gold_answer: str, context: str = "", **others: Any) -> Item:
-    """An item that claims its gold answer; its id is the question's unless `others`, further fields, name one."""
-    fields_of_item = {"item_id": question_id, "claimed_answer": gold_answer, **others}
-    return Item(question_id=question_id, question=question, gold_answer=gold_answer, context=context, **fields_of_item)
-
-
 def by_domain(items: Iterable[Item]) -> dict[str, list[Item]]:
     """Domain → its items, in their order."""
     domains: dict[str, list[Item]] = defaultdict(list)
     for item in items:
         domains[item.domain].append(item)
     return domains
+
+
+def standard_item(question_id: str, question: str, gold_answer: str, context: str = "", **others: Any) -> Item:
+    """An item that claims its gold answer; its id is the question's unless `others`, further fields, name one."""
+    core = {"question_id": question_id, "question": question, "gold_answer": gold_answer, "context": context}
+    return Item(**{"item_id": question_id, "claimed_answer": gold_answer, **core, **others})
 
 
 def as_exemplar(item: Item) -> Exemplar:
@@ -139,11 +139,11 @@ def not_evaluated(pool: Sequence[Exemplar], items: Sequence[Item]) -> tuple[Exem
     return tuple(exemplar for exemplar in pool if exemplar.question not in evaluated)
 
 
-def with_exemplars(name: str, items: list[Item], own: Sequence[Exemplar], pool: Sequence[Exemplar]) -> ItemSet:
+def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], pool: Sequence[Exemplar]) -> ItemSet:
     """Items with `own` exemplars and those of the pool; notes say where they come from.
 
-    A domain with fewer than four exemplars sets some of its questions aside, where it has forty of them; else
-    exemplars of other domains serve. Questions with options are asked zero-shot and need none.
+    A domain with fewer than four exemplars sets eight of its questions aside, where it has forty; else exemplars of
+    other domains serve. Questions with options are asked zero-shot and need none.
 
     Raises
     ------
@@ -151,40 +151,34 @@ def with_exemplars(name: str, items: list[Item], own: Sequence[Exemplar], pool: 
         If fewer than four exemplars come together.
     """
     exemplars = [*own, *not_evaluated(pool, items)]
-    notes = []
-    for domain in dict.fromkeys(item.domain for item in items if not item.options):
+    notes, set_aside = [], set[str]()
+    for domain, members in by_domain(item for item in items if not item.options).items():
         if sum(exemplar.domain == domain for exemplar in exemplars) >= 4:
             continue
-        standard = [item for item in items if item.domain == domain and item.is_standard]
+        standard = [item for item in members if item.is_standard]
         questions = list(dict.fromkeys(item.question_id for item in standard))
         if len(questions) < 5 * _SET_ASIDE:
-            notes.append(
-                f"domain {domain}: fewer than four exemplars of its own, so those of other domains are shown with it"
-            )
-            continue
-        aside = set(questions[:: len(questions) // _SET_ASIDE][:_SET_ASIDE])
-        exemplars += [as_exemplar(item) for item in standard if item.question_id in aside]
-        items = [item for item in items if item.question_id not in aside]
-        notes.append(
-            f"domain {domain}: {len(aside)} of its questions were set aside as exemplars and are not evaluated"
-        )
+            what = "fewer than four exemplars of its own, so those of other domains are shown with it"
+        else:
+            aside = set(questions[:: len(questions) // _SET_ASIDE][:_SET_ASIDE])
+            exemplars += [as_exemplar(item) for item in standard if item.question_id in aside]
+            set_aside |= aside
+            what = f"{len(aside)} of its questions were set aside as exemplars and are not evaluated"
+        notes.append(f"domain {domain}: {what}")
     if len(exemplars) < 4:
         raise BadInput(f"{name}: a few-shot prompt needs four exemplars; mark rows with the column is_exemplar")
-    return ItemSet(name, tuple(items), tuple(exemplars), tuple(notes))
-
-
-# A set as one JSON file, so that a run carries what it was asked
-
-_VERSION = 1
-_BEGINNING = b'{"srdcr_items"'
+    kept = tuple(item for item in items if item.question_id not in set_aside)
+    return ItemSet(name, kept, tuple(exemplars), tuple(notes))
 
 
 def freeze(items: ItemSet) -> str:
     """The set as JSON text, one item a line; `thaw` gives the same set back."""
-    lines = ",\n".join(json.dumps(asdict(item), ensure_ascii=False) for item in items.items)
-    exemplars = ",\n".join(json.dumps(asdict(exemplar), ensure_ascii=False) for exemplar in items.exemplars)
     head = json.dumps({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes}, ensure_ascii=False)
-    return f'{head[:-1]},\n"items": [\n{lines}\n],\n"exemplars": [\n{exemplars}\n]}}\n'
+    questions, exemplars = (
+        ",\n".join(json.dumps(asdict(record), ensure_ascii=False) for record in records)
+        for records in (items.items, items.exemplars)
+    )
+    return f'{head[:-1]},\n"items": [\n{questions}\n],\n"exemplars": [\n{exemplars}\n]}}\n'
 
 
 def is_frozen(path: Path) -> bool:

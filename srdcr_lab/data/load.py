@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,19 +51,17 @@ def load_items(
         return source
     if not isinstance(source, (str, Path)):
         return items_from_frame(source, "table", facts.exemplars())
-    match str(source):
-        case "facts":
-            return facts.standard()
-        case "facts:testbed":
-            return facts.testbed(seed, tuple(year_offsets))
-        case "facts:grid":
-            return facts.grid(tuple(year_offsets))
-        case "facts:options":
-            return facts.options(seed)
-        case "facts:claims":
-            return facts.claims(seed)
-        case "facts:documents":
-            return sources.documents(seed)
+    offsets = tuple(year_offsets)
+    shipped: dict[str, Callable[[], ItemSet]] = {
+        "facts": facts.standard,
+        "facts:testbed": lambda: facts.testbed(seed, offsets),
+        "facts:grid": lambda: facts.grid(offsets),
+        "facts:options": lambda: facts.options(seed),
+        "facts:claims": lambda: facts.claims(seed),
+        "facts:documents": lambda: sources.documents(seed),
+    }
+    if make := shipped.get(str(source)):
+        return make()
     name, equals, file = str(source).partition("=")
     name, _, form = name.partition(":")
     if name in BENCHMARKS:

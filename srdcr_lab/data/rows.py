@@ -1,7 +1,6 @@
 """One row of a table, a user's own or a published one: its cells as texts, numbers, lists, options and documents.
 
-What is wrong with a cell becomes one sentence that names file, row and column. What an item needs of a row is said by
-whoever makes the item (`srdcr_lab.data.tables`, `srdcr_lab.data.benchmarks`).
+What is wrong with a cell becomes one sentence (`BadInput`) that names file, row and column.
 """
 
 from __future__ import annotations
@@ -43,6 +42,15 @@ class Row:
         """The cell without white space around it, 1874.0 as "1874"; the default where it is missing or empty."""
         return self.as_text(column, self.cells.get(column)) or default
 
+    def as_text(self, column: str, value: Any, name: str = "") -> str:
+        """A value found in a column as text; `name` tells which, where a cell holds several."""
+        if isinstance(listed(value), (list, dict)):
+            raise self.bad(column, f"{name} is a list, a text was expected".lstrip())
+        text = plain_text(value)
+        if _HALF_CHARACTER.search(text):
+            raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
+        return text
+
     def filled(self, column: str) -> str:
         """The text of a cell that must not be empty."""
         if not (text := self.text(column)):
@@ -50,7 +58,7 @@ class Row:
         return text
 
     def one_of(self, column: str, known: Iterable[str], default: str = "") -> str:
-        """The text of a cell, which must be one of those known."""
+        """The text of a cell that must be one of those known."""
         if (text := self.text(column, default)) not in list(known):
             raise self.bad(column, f"{text!r} is none of {', '.join(known)}")
         return text
@@ -72,7 +80,7 @@ class Row:
         return tuple(dict.fromkeys(filter(None, (str(entry).strip() for entry in self._list(column)))))
 
     def objects(self, column: str, keys: Sequence[str]) -> list[dict[str, str]]:
-        """The objects of a cell that holds a list, each with these keys and a text under each."""
+        """The objects of a cell that holds a list; each must have a text under each of the keys."""
         objects = self._list(column)
         for number, entry in enumerate(objects, start=1):
             for key in keys:
@@ -84,15 +92,6 @@ class Row:
         if isinstance(cell := listed(self.cells.get(column)), list):
             return cell
         raise self.bad(column, f"a list was expected, found {cell!r:.40}")
-
-    def as_text(self, column: str, value: Any, name: str = "") -> str:
-        """A value of this column as text, empty where it is missing; `name` tells which one, where it holds several."""
-        if isinstance(listed(value), (list, dict)):
-            raise self.bad(column, f"{name} is a list, a text was expected".lstrip())
-        text = plain_text(value)
-        if _HALF_CHARACTER.search(text):
-            raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
-        return text
 
 
 def rows_of(frame: pd.DataFrame, file: str) -> list[Row]:
@@ -108,116 +107,99 @@ def plain_text(value: Any) -> str:
         return "|".join(map(plain_text, value))
     if pd.isna(value):
         return ""
-    if pd.api.types.is_float(value) and value.is_integer():
-        return str(int(value))
-    return str(value).strip()
+    return str(int(value) if pd.api.types.is_float(value) and value.is_integer() else value).strip()
 
 
 def listed(cell: Any) -> Any:
-    """An array or tuple, as Parquet and data frames hold them, as a list; any other cell as it is."""
+    """An array or a tuple, as Parquet and data frames hold them, as a list; any other cell as it is."""
     if type(cell).__name__ == "ndarray":
         return cell.tolist()
     return list(cell) if isinstance(cell, tuple) else cell
 
 
-# Options
-
-
 def options_in(row: Row, column: str, cell: Any) -> tuple[Option, ...]:
-    """The options in a cell; whether they make a question is for `answers.options.fault_of` to say.
+    """The options in a cell: texts with bars between them ("a bank|a library"), labelled A, B, C …; or, as JSON or as a
+    value, a list of texts, an object of label → text, or a list of objects with `label` and `text`.
 
-    Parameters
-    ----------
-    cell : texts with bars between them ("a bank|a library"), which get the labels A, B, C …; or, as JSON or as a value,
-        a list of texts, an object of label → text, or a list of objects with `label` and `text`.
-
-    Raises
-    ------
-    BadInput
-        For JSON that cannot be read, more texts than letters, or a label or text that is none.
+    Whether they make a question is for `answers.options.fault_of` to say.
     """
     entries = listed(cell)
-    if isinstance(entries, str) and not entries.lstrip().startswith(("[", "{")):
-        entries = [text.strip() for text in entries.split("|")]
-    elif isinstance(entries, str):
+    if isinstance(entries, str) and entries.lstrip().startswith(("[", "{")):
         entries = read_json(entries, row.place(column), _EXPECTED_OPTIONS, distinct_keys=True)
+    elif isinstance(entries, str):
+        entries = [text.strip() for text in entries.split("|")]
     if isinstance(entries, dict):
         pairs = list(entries.items())
-    elif not isinstance(entries, list):
-        raise row.bad(column, f"choices with label and text were expected, found {cell!r:.40}")
-    elif all(isinstance(entry, Mapping) for entry in entries):
+    elif all(isinstance(entry, dict) for entry in entries):
         pairs = [(entry.get("label"), entry.get("text")) for entry in entries]
-    elif len(entries) > len(_LETTERS):
-        raise row.bad(
-            column, f"holds {len(entries)} options, at most {len(_LETTERS)} get letters; give labels of your own"
-        )
-    else:
+    elif len(entries) <= len(_LETTERS):
         pairs = list(zip(_LETTERS, entries, strict=False))
+    else:
+        many = f"holds {len(entries)} options, at most {len(_LETTERS)} get letters"
+        raise row.bad(column, f"{many}; give labels of your own")
     for value in (part for pair in pairs for part in pair):
         if not isinstance(value, (str, int, float)) or value != value:
             raise row.bad(column, f"a label or text is {value!r:.20}; an option has a label and a text")
     return tuple(Option(label=row.as_text(column, label), text=row.as_text(column, text)) for label, text in pairs)
 
 
-# Documents
-
-
 def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
     """The documents in a cell of a user's own table, in their order; none where the cell is empty.
 
-    The cell is a list, or a JSON list, of texts or of objects with `text` and any of `id`, `source`, `type` (correct,
-    misinfo, noise) and `answer` (what the document asserts). Ids default to 1, 2, 3 …
-
-    Raises
-    ------
-    BadInput
-        For an empty list, more than 50 documents, one that is empty or too long, a repeated id, an unknown type.
+    The cell is a list, or a JSON list, of what `document_in` takes.
     """
-    entries = listed(row.cells.get(column))
-    if isinstance(entries, str) and entries.strip():
-        entries = read_json(entries, row.place(column), _EXPECTED_DOCUMENTS)
-    elif not isinstance(entries, (list, dict)) and not plain_text(entries):
+    entries = listed(row.cells.get(column, ""))
+    if entries == "":
         return ()
+    if isinstance(entries, str):
+        entries = read_json(entries, row.place(column), _EXPECTED_DOCUMENTS)
     if not isinstance(entries, list):
         raise row.bad(column, f"is no list; expected {_EXPECTED_DOCUMENTS}")
     if not entries:
         raise row.bad(column, "holds no document; give at least one, or leave the cell empty")
     if len(entries) > MOST_DOCUMENTS:
         raise row.bad(column, f"holds {len(entries)} documents, at most {MOST_DOCUMENTS} are taken")
-    documents = tuple(document_in(row, column, number, entry) for number, entry in enumerate(entries, start=1))
-    for number, document in enumerate(documents, start=1):
+    documents: dict[str, Document] = {}
+    for number, entry in enumerate(entries, start=1):
+        document = document_in(row, column, number, entry)
         if not document.text:
             raise row.bad(column, f"document {number} has no text; fill it in, or take the document out")
-    ids = [document.document_id for document in documents]
-    if repeated := [name for name in ids if ids.count(name) > 1]:
-        raise row.bad(column, f"the id {repeated[0]!r} stands twice; give each document of a row an id of its own")
-    return documents
+        if (name := document.document_id) in documents:
+            raise row.bad(column, f"the id {name!r} stands twice; give each document of a row an id of its own")
+        documents[name] = document
+    refuse_long(row, column, documents.values())
+    return tuple(documents.values())
 
 
 def document_in(row: Row, column: str, number: int, entry: object) -> Document:
-    """One document: a text, or an object with `text` and perhaps `id`, `source`, `type`, `answer`."""
+    """A text as a document, or an object with `text` and perhaps `id` (the default is its number), `source`, `type`
+    (correct, misinfo, noise) and `answer` (what it asserts)."""
     cells = entry if isinstance(entry, Mapping) else {"text": entry}
-    of = {name: row.as_text(column, cells.get(name), f"document {number}: {name}")
-          for name in ("id", "text", "source", "type", "answer")}  # fmt: skip
-    if len(of["text"]) > LONGEST_TEXT:
-        length = f"{len(of['text']):,} characters, at most {LONGEST_TEXT:,} are taken"
-        raise row.bad(column, f"document {number} has {length}; shorten it")
-    if of["type"] and of["type"] not in list(DocumentKind):
-        raise row.bad(column, f"document {number}: the type {of['type']!r} is none of {', '.join(DocumentKind)}")
+
+    def text_of(name: str) -> str:
+        return row.as_text(column, cells.get(name), f"document {number}: {name}")
+
+    text, kind = text_of("text"), text_of("type")
+    if kind and kind not in list(DocumentKind):
+        raise row.bad(column, f"document {number}: the type {kind!r} is none of {', '.join(DocumentKind)}")
     return Document(
-        document_id=of["id"] or str(number),
-        text=of["text"],
-        source=of["source"],
-        kind=DocumentKind(of["type"]) if of["type"] else None,
-        answer=of["answer"],
+        document_id=text_of("id") or str(number),
+        text=text,
+        source=text_of("source"),
+        kind=DocumentKind(kind) if kind else None,
+        answer=text_of("answer"),
     )
 
 
-def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ...]:
-    """The documents in an order drawn from the question alone, with the ids 1, 2, 3 … in that order.
+def refuse_long(row: Row, column: str, documents: Iterable[Document]) -> None:
+    for number, document in enumerate(documents, start=1):
+        if (length := len(document.text)) > LONGEST_TEXT:
+            taken = f"at most {LONGEST_TEXT:,} are taken; shorten it"
+            raise row.bad(column, f"document {number} has {length:,} characters, {taken}")
 
-    The published order of documents follows their types.
-    """
+
+def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ...]:
+    """The documents in an order drawn from the question alone, with the ids 1, 2, 3 … in that order."""
     order = list(documents)
     random.Random(f"documents|{question}").shuffle(order)
     return tuple(replace(document, document_id=str(i)) for i, document in enumerate(order, start=1))
@@ -226,10 +208,11 @@ def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ..
 def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
     """The item with the wrong answers that are named or that misleading documents assert, and that are not right."""
     asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
-    right = (*item.gold_answers, *item.aliases)
     wrong = [
         answer
-        for answer in dict.fromkeys((*named, *asserted))
-        if answer and not any(answers.equal(answer, gold, item.answer_type, item.unit) for gold in right)
+        for answer in dict.fromkeys(filter(None, (*named, *asserted)))
+        if not any(
+            answers.equal(answer, gold, item.answer_type, item.unit) for gold in (*item.gold_answers, *item.aliases)
+        )
     ]
     return replace(item, wrong_answers=tuple(wrong))

@@ -1,6 +1,5 @@
-"""Sources whose accuracy is known: several documents about each shipped fact (`facts:documents`), and bare reports.
-
-Documents are texts for a model to read; reports say only who states which answer, to test estimates of reliability on.
+"""Sources whose accuracy is known: several documents about each shipped fact (`facts:documents`), for a model to read,
+and reports of who states which answer, to test estimates of reliability on.
 """
 
 from __future__ import annotations
@@ -19,20 +18,10 @@ from srdcr_lab.data.rows import shuffled
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item
 
 # Ten sources, from hardly better than a coin to nearly always right; their names say nothing about it.
-SOURCES: Mapping[str, float] = MappingProxyType(
-    {
-        "Almanac": 0.70,
-        "Annals": 0.55,
-        "Bulletin": 0.90,
-        "Chronicle": 0.60,
-        "Courier": 0.95,
-        "Gazette": 0.50,
-        "Herald": 0.80,
-        "Journal": 0.65,
-        "Ledger": 0.85,
-        "Review": 0.75,
-    }
-)
+SOURCES: Mapping[str, float] = MappingProxyType({
+    "Almanac": 0.70, "Annals": 0.55, "Bulletin": 0.90, "Chronicle": 0.60, "Courier": 0.95,
+    "Gazette": 0.50, "Herald": 0.80, "Journal": 0.65, "Ledger": 0.85, "Review": 0.75,
+})  # fmt: skip
 _ABOUT = 5  # documents about a question; none to four of them mislead
 _LEAD_INS = ("", "From a guidebook: ", "From an encyclopaedia: ", "From a newspaper: ", "From a lecture: ")
 _WORDINGS = [(lead_in, left_out) for lead_in in _LEAD_INS for left_out in (None, 0, -1)]
@@ -67,20 +56,14 @@ def _with_documents(item: Item, n_misleading: int, domain: Sequence[Item], seed:
     lies = rng.sample(false, len(false)) if rng.random() < 0.5 else [rng.choice(false)]
     lie_of = {source: lies[i % len(lies)] for i, source in enumerate(misleading)}
     noise = rng.choice([other for other in domain if other.question_id != item.question_id])
-    shown = [lie_of.get(source, item) for source in sources] + [noise]
-    sources.append(rng.choice([name for name in SOURCES if name not in sources]))
-    kinds = [DocumentKind.MISINFO if source in lie_of else DocumentKind.CORRECT for source in sources[:-1]]
+    forms = [lie_of.get(source, item) for source in sources] + [noise]
+    kinds = [DocumentKind.MISINFO if source in lie_of else DocumentKind.CORRECT for source in sources]
     kinds.append(DocumentKind.NOISE)
-    made = [
-        Document(
-            document_id="",
-            text=text,
-            source=source,
-            kind=kind,
-            answer="" if kind is DocumentKind.NOISE else form.claimed_answer,
-        )
-        for text, source, kind, form in zip(_worded(shown, rng), sources, kinds, shown, strict=True)
-    ]
+    sources.append(rng.choice([name for name in SOURCES if name not in sources]))
+    made = []
+    for text, source, kind, form in zip(_worded(forms, rng), sources, kinds, forms, strict=True):
+        answer = "" if kind is DocumentKind.NOISE else form.claimed_answer
+        made.append(Document(document_id="", text=text, source=source, kind=kind, answer=answer))
     return replace(
         item,
         item_id=f"{item.question_id}@documents",

@@ -1,7 +1,6 @@
 """A user's table as items: CSV, JSON lines, Parquet or a DataFrame, read as it is and checked row by row.
 
-Passages and answers are checked here (the passage contains what it is said to claim); single cells are read by
-`srdcr_lab.data.rows`.
+What each row must hold is checked here (its passage contains what it claims); how one cell is read is in `rows`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ REQUIRED = ("question", "gold_answer", "context")
 
 
 def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
-    """A file's rows, as text where the format has no types. `needed` are the columns an empty file is told to have.
+    """A file's rows, as text where the format has no types; `needed` are the columns an empty file is told to have.
 
     A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet.
 
@@ -69,8 +68,8 @@ def _objects(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
     else:
         unit, lines = "line", enumerate(text.split("\n"), start=1)
         objects = {number: read_json(line, f"{path}, line {number}") for number, line in lines if line.strip()}
-    for number, row in objects.items():
-        if not isinstance(row, dict):
+    for number, entry in objects.items():
+        if not isinstance(entry, dict):
             raise BadInput(f'{path}, {unit} {number}: a {unit} is an object such as {{"question": "…", …}}')
     if not objects:
         raise BadInput(f"{path} is empty; every {unit} is an object with {', '.join(needed)}")
@@ -85,35 +84,28 @@ def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 def check_columns(frame: pd.DataFrame, columns: Sequence[str], file: str, needs: str) -> None:
     """Raise `BadInput` where a table lacks a column or has no rows; `needs` says in words what it must have."""
     if missing := missing_columns(frame, columns):
-        name = missing[0].replace("|", " or ")
-        found = ", ".join(map(str, frame.columns))
+        name, found = missing[0].replace("|", " or "), ", ".join(map(str, frame.columns))
         raise BadInput(f"{file}: the column {name} is missing; {needs}, found {found}")
     if frame.empty:
         raise BadInput(f"{file} has no rows")
 
 
-def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: tuple[Exemplar, ...] = ()) -> ItemSet:
-    """Items of a table with `question, gold_answer, context` and any of the optional columns in README.md.
-
-    Exemplars are the rows whose column `is_exemplar` is true, and those that `with_exemplars` adds.
+def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: Sequence[Exemplar] = ()) -> ItemSet:
+    """Items of a table, with the rows whose column `is_exemplar` is true, and what `with_exemplars` adds, as exemplars.
 
     Raises
     ------
     BadInput
         Naming file, row and column of what is wrong.
     """
-    items: list[Item] = []
-    exemplars: list[Exemplar] = []
-    for row in checked_rows(frame, name):
+    rows = list(checked_rows(frame, name))
+    for row in rows:
         if isinstance(row, BadInput):
             raise row
-        if isinstance(row, Item):
-            items.append(row)
-        else:
-            exemplars.append(row)
+    items = [row for row in rows if isinstance(row, Item)]
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
-    whole = with_exemplars(name, items, exemplars, exemplar_pool)
+    whole = with_exemplars(name, items, [row for row in rows if isinstance(row, Exemplar)], exemplar_pool)
     numbers = sum(answers.infer_unit(item.gold_answer) is not None for item in items)
     typed = "answer_type" in frame.columns or any(item.answer_type is not AnswerType.TEXT for item in items)
     if typed or not numbers:
@@ -133,20 +125,18 @@ def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | B
     BadInput
         If a needed column or every row is missing.
     """
-    no_passage_needed = {"documents", "options"} & set(frame.columns)
-    required = REQUIRED[:2] if no_passage_needed else REQUIRED
+    required = REQUIRED[:2] if {"documents", "options"} & set(frame.columns) else REQUIRED
     check_columns(frame, required, name, f"needed are {', '.join(REQUIRED)}")
     rows = [Row(name, number, _cells(record)) for number, record in enumerate(frame.to_dict("records"), start=1)]
     guessed = answers.guess_type([row.cells["gold_answer"] for row in rows])
     ids: dict[str, str] = {}  # question → the id of the first row that asks it
-    for row in rows:
-        own_id = row.cells.get("question_id") or row.cells.get("item_id")
-        ids.setdefault(row.cells["question"], own_id or f"row-{row.number}")
     row_of: dict[str, int] = {}  # item_id → its row
     first: dict[str, Item] = {}  # question_id → its first item
     for row in rows:
+        own_id = row.cells.get("question_id") or row.cells.get("item_id") or f"row-{row.number}"
+        question_id = ids.setdefault(row.cells["question"], own_id)
         try:
-            item = _item(row, guessed, ids[row.cells["question"]])
+            item = _item(row, guessed, question_id)
             if row.text("is_exemplar").lower() in ("true", "1", "yes"):
                 yield as_exemplar(item)
                 continue
@@ -162,32 +152,27 @@ def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | B
 def _cells(record: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
     """Cells as texts; lists and objects of options and documents as they are."""
     cells = {column: listed(cell) for column, cell in record.items()}
-    as_they_are = [c for c in ("options", "documents") if isinstance(cells.get(c), (list, dict))]
-    return {column: cell if column in as_they_are else plain_text(cell) for column, cell in cells.items()}
+    kept = [column for column in ("options", "documents") if isinstance(cells.get(column), (list, dict))]
+    return {column: cell if column in kept else plain_text(cell) for column, cell in cells.items()}
 
 
 def _refuse_another_question(row: Row, item: Item, first: Item) -> None:
     """Forms of one question share its text and its gold answer, as they share what is drawn without a passage."""
     same_gold = answers.equal(item.gold_answer, first.gold_answer, first.answer_type, first.unit, first.aliases)
     if item.question != first.question or not same_gold:
-        raise row.bad(
-            "question_id",
-            f"{item.question_id!r} stands for another question or gold answer in an earlier row; "
-            "give each question an id of its own",
-        )
+        another = f"{item.question_id!r} stands for another question or gold answer in an earlier row"
+        raise row.bad("question_id", f"{another}; give each question an id of its own")
 
 
 def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
     """The item of a row; `guessed` is its answer type, and `question_id` its question's, where the row names none."""
     documents = documents_in(row)
     question, gold = row.filled("question"), row.filled("gold_answer")
-    options = options_in(row, "options", row.cells["options"]) if row.cells.get("options", "") != "" else ()
-    context = row.text("context") if documents or options else row.filled("context")
+    has_options = row.cells.get("options", "") != ""
+    context = row.text("context") if documents or has_options else row.filled("context")
     if len(context) > LONGEST_TEXT:
-        raise row.bad(
-            "context",
-            f"the passage has {len(context):,} characters, at most {LONGEST_TEXT:,} are taken; shorten it",
-        )
+        long = f"the passage has {len(context):,} characters, at most {LONGEST_TEXT:,} are taken; shorten it"
+        raise row.bad("context", long)
     item = standard_item(
         row.text("question_id", question_id),
         question,
@@ -196,23 +181,23 @@ def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
         item_id=row.text("item_id", f"row-{row.number}"),
         domain=row.text("domain", "general"),
         documents=documents,
-        options=options,
     )
-    return _with_options(row, item) if options else _with_answer(row, item, guessed)
+    return _with_options(row, item) if has_options else _with_answer(row, item, guessed)
 
 
 def _with_options(row: Row, item: Item) -> Item:
-    """The item with the label of its gold answer; its passage, if any, need not contain the words of an option."""
+    """The item with its options and the label of its gold answer; a passage need not contain the words of an option."""
     if item.documents:
         raise row.bad("documents", "stands beside options; give a question one of the two and leave the other empty")
-    labels = [option.label for option in item.options]
-    by_text = [option.label for option in item.options if option.text == item.gold_answer]
-    label = by_text[0] if item.gold_answer not in labels and len(by_text) == 1 else item.gold_answer
-    if fault := fault_of(item.options, label):
+    options, label = options_in(row, "options", row.cells["options"]), item.gold_answer
+    by_text = [option.label for option in options if option.text == label]
+    if len(by_text) == 1 and label not in [option.label for option in options]:
+        label = by_text[0]
+    if fault := fault_of(options, label):
         raise row.bad("gold_answer" if fault.startswith("the answer") else "options", fault)
     if (named := row.one_of("answer_type", AnswerType, AnswerType.OPTION)) != AnswerType.OPTION:
         raise row.bad("answer_type", f"is {named}, but a question with options has the type option; leave it empty")
-    return replace(item, gold_answer=label, claimed_answer=label, answer_type=AnswerType.OPTION)
+    return replace(item, gold_answer=label, claimed_answer=label, answer_type=AnswerType.OPTION, options=options)
 
 
 def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
@@ -223,8 +208,8 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
     gold = item.gold_answer
     canonical = answers.normalise(gold, answer_type, unit)
     if canonical is None:
-        types = ", ".join(AnswerType)
-        raise row.bad("gold_answer", f"{gold!r} is no answer of type {answer_type}; types are {types}")
+        known = f"types are {', '.join(AnswerType)}"
+        raise row.bad("gold_answer", f"{gold!r} is no answer of type {answer_type}; {known}")
     if unit and answer_type is not AnswerType.NUMBER:
         raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
     if unit and " " in canonical:  # the canonical form keeps a unit that disagrees
@@ -241,27 +226,20 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
 
 def _with_claim(row: Row, item: Item, value: float | None) -> Item:
     """The item with what its passage claims, and how far that is from the truth."""
-    claim, gold = row.text("claimed_answer", item.gold_answer), item.gold_answer
-    perturbed = not answers.equal(claim, gold, item.answer_type, item.unit, item.aliases)
+    claim = row.text("claimed_answer", item.gold_answer)
+    perturbed = not answers.equal(claim, item.gold_answer, item.answer_type, item.unit, item.aliases)
     default = PerturbationKind.SUBSTITUTION if perturbed else PerturbationKind.NONE
     kind = PerturbationKind(row.one_of("perturbation_kind", PerturbationKind, default))
     if perturbed == (kind is PerturbationKind.NONE):
-        is_gold = f"claimed_answer {claim!r} is {'not ' if perturbed else ''}the gold answer"
-        raise row.bad("perturbation_kind", f"is {kind}, but {is_gold}")
+        negation = "not " if perturbed else ""
+        raise row.bad("perturbation_kind", f"is {kind}, but claimed_answer {claim!r} is {negation}the gold answer")
     if not answers.find(item.context, claim, item.answer_type, item.unit, () if perturbed else item.aliases):
-        raise row.bad(
-            "context",
-            f"the passage does not contain the answer {claim!r}; correct it, or put what it says into claimed_answer",
-        )
-    level = Level(row.one_of("level", Level, _level(kind, value)))
-    return replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)
-
-
-def _level(kind: PerturbationKind, value: float | None) -> Level:
-    if kind is PerturbationKind.NONE:
-        return Level.STANDARD
+        missing = f"the passage does not contain the answer {claim!r}"
+        raise row.bad("context", f"{missing}; correct it, or put what it says into claimed_answer")
+    level = Level.MODERATE if perturbed else Level.STANDARD
     if kind is PerturbationKind.OFFSET and value is not None:
-        return level_of_offset(value)
+        level = level_of_offset(value)
     if kind is PerturbationKind.FACTOR and value is not None and value > 0:
-        return level_of_factor(value)
-    return Level.MODERATE
+        level = level_of_factor(value)
+    level = Level(row.one_of("level", Level, level))
+    return replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)

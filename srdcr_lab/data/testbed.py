@@ -7,9 +7,9 @@ be made false that way, without a flag where possible (so claims in the future a
 from __future__ import annotations
 
 import random
-from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
-from itertools import cycle
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle, islice
 
 from srdcr_lab.data.items import by_domain
 from srdcr_lab.data.perturbing.forms import Form, Outcome
@@ -39,12 +39,17 @@ def balanced(order: Iterable[Item], forms: Forms, n: int) -> dict[str, Item]:
     A stratum is a signed offset for years, and a level for the other kinds, whose factors go round within it.
     """
     usable = {item.item_id: [form for form in forms[item.item_id] if form.item is not None] for item in order}
-    left = _quotas(usable, n)
+    strata = list(dict.fromkeys(_stratum(form) for forms in usable.values() for form in forms))
+    left = Counter(islice(cycle(strata), n))  # how many questions each stratum still gets
     used: dict[tuple[Stratum, float | None], int] = defaultdict(int)
     false: dict[str, Item] = {}
     for outcomes in ({Outcome.ACCEPTED}, set(Outcome)):
-        fitting = {stratum: _fitting(usable, stratum, outcomes) for stratum in left}
-        for stratum in sorted(left, key=lambda stratum: len(fitting[stratum])):  # the scarce ones first
+        fitting: dict[Stratum, dict[str, list[Form]]] = {stratum: {} for stratum in strata}
+        for item_id, made in usable.items():
+            for form in made:
+                if form.outcome in outcomes:
+                    fitting[_stratum(form)].setdefault(item_id, []).append(form)
+        for stratum in sorted(strata, key=lambda stratum: len(fitting[stratum])):  # the scarce ones first
             for item_id, candidates in fitting[stratum].items():
                 if left[stratum] and item_id not in false:
                     form = min(candidates, key=lambda form: used[stratum, form.claim.value])
@@ -52,23 +57,6 @@ def balanced(order: Iterable[Item], forms: Forms, n: int) -> dict[str, Item]:
                     left[stratum] -= 1
                     false[item_id] = form.item or form.standard
     return false
-
-
-def _quotas(usable: Forms, n: int) -> dict[Stratum, int]:
-    """How many questions each stratum gets; they differ by at most one."""
-    quotas = dict.fromkeys((_stratum(form) for forms in usable.values() for form in forms), 0)
-    for _, stratum in zip(range(n), cycle(list(quotas)), strict=False):
-        quotas[stratum] += 1
-    return quotas
-
-
-def _fitting(forms: Forms, stratum: Stratum, outcomes: Container[Outcome]) -> dict[str, list[Form]]:
-    """The questions that could fill a stratum, each with its forms for it."""
-    fitting = {}
-    for item_id, made in forms.items():
-        if fits := [form for form in made if _stratum(form) == stratum and form.outcome in outcomes]:
-            fitting[item_id] = fits
-    return fitting
 
 
 def _stratum(form: Form) -> Stratum:

@@ -1,7 +1,6 @@
-"""What comes from outside as JSON, and where the shipped folders lie.
+"""What comes from outside as JSON, read strictly and refused in one sentence; and where the shipped folders are.
 
-JSON is read strictly: text that is no JSON, and values that do not fit our frozen types, are one sentence. pydantic is
-imported only when a value is turned into one of these types.
+pydantic is imported only when a value is turned into one of our frozen types.
 """
 
 from __future__ import annotations
@@ -14,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab.records.vocabulary import BadInput
 
 if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails, SchemaValidator
+    from pydantic_core import SchemaValidator
+
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_keys: bool = False) -> Any:
@@ -22,15 +23,13 @@ def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_key
 
     Parameters
     ----------
-    text : the JSON; bytes are UTF-8.
-    where : the file, line or cell, as the error names it.
-    expected : what the error says was expected, if anything.
+    where, expected : what the error names (a file, line or cell), and what it says was expected.
     distinct_keys : refuse an object that has a key twice; otherwise the last of them counts.
 
     Raises
     ------
     BadInput
-        Naming `where`.
+        If the text is no JSON.
     """
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -41,17 +40,14 @@ def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_key
 
     try:
         return json.loads(text, object_pairs_hook=distinct if distinct_keys else None)
-    except RecursionError:
-        reason = "it is nested too deeply"
-    except ValueError as error:
-        reason = str(error)
-    raise BadInput(f"{where}: no JSON ({reason})" + (f"; expected {expected}" if expected else ""))
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{where}: no JSON ({error})" + (f"; expected {expected}" if expected else "")) from None
 
 
 def from_plain(kind: Any, value: object, where: str) -> Any:
     """The reverse of `dataclasses.asdict`: a value read from JSON as `kind`, one of our frozen dataclasses.
 
-    Types are strict, no field may be missing, even one with a default, and no other may be there.
+    Types are strict, and each field must be there, even one with a default: who leaves it out is another version.
 
     Raises
     ------
@@ -62,8 +58,11 @@ def from_plain(kind: Any, value: object, where: str) -> Any:
 
     try:
         return _validator(kind).validate_json(json.dumps(value), strict=True, extra="forbid")
-    except ValidationError as error:
-        raise BadInput(f"{where}{_sentence(error.errors(include_url=False)[0])}") from None
+    except ValidationError as errors:
+        error = errors.errors(include_url=False)[0]
+    path = ", ".join(str(step + 1) if isinstance(step, int) else step for step in ("", *error["loc"]))
+    got = "" if error["type"] == "missing" else f", got {error['input']!r:.80}"
+    raise BadInput(f"{where}{path}: {error['msg'].replace('Input should be', 'expected')}{got}")
 
 
 @cache
@@ -71,29 +70,17 @@ def _validator(kind: Any) -> SchemaValidator:
     from pydantic import TypeAdapter
     from pydantic_core import SchemaValidator
 
-    return SchemaValidator(_all_required(TypeAdapter(kind).core_schema))
+    return SchemaValidator(_without_defaults(TypeAdapter(kind).core_schema))
 
 
-def _all_required(schema: Any) -> Any:
-    """A pydantic schema without its defaults: a file that lacks a field was written by another version."""
+def _without_defaults(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_all_required(part) for part in schema]
+        return [_without_defaults(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") == "default":
-        return _all_required(schema["schema"])
-    return {name: _all_required(part) for name, part in schema.items()}
-
-
-def _sentence(error: ErrorDetails) -> str:
-    """The place inside the value, what was expected there, and what was found. List entries count from 1."""
-    path = [str(step + 1) if isinstance(step, int) else step for step in error["loc"]]
-    expected = error["msg"].replace("Input should be", "expected")
-    found = "" if error["type"] == "missing" else f", got {error['input']!r:.80}"
-    return f"{''.join(f', {step}' for step in path)}: {expected}{found}"
-
-
-_PACKAGE = Path(__file__).resolve().parents[1]
+        return _without_defaults(schema["schema"])
+    return {name: _without_defaults(part) for name, part in schema.items()}
 
 
 def folder(name: str) -> Path:

@@ -9,6 +9,7 @@ line in each of the two lists below.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -32,13 +33,7 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType({source.name: source for 
 
 
 def benchmark(name: str) -> Benchmark:
-    """The benchmark of this name.
-
-    Raises
-    ------
-    BadInput
-        If there is none.
-    """
+    """The benchmark of this name; bad input where there is none."""
     if name not in BENCHMARKS:
         raise BadInput(f"there is no benchmark {name!r}; known are {', '.join(BENCHMARKS)}")
     return BENCHMARKS[name]
@@ -49,11 +44,8 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages") -> I
 
     `form` is ``passages`` (one passage an item) or ``documents`` (all documents of a question, one item a question).
 
-    Raises
-    ------
-    BadInput
-        If the file is missing, was changed since it was fetched, or does not have the published columns; if the
-        benchmark does not come in that form.
+    Bad input says so where the file is missing, was changed since it was fetched, or does not have the published
+    columns, and where the benchmark does not come in that form.
     """
     source = benchmark(name)
     readers = {"passages": source.read, "documents": source.read_documents}
@@ -67,7 +59,7 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages") -> I
     rows = rows_of(frame, file.name)
     if source.join and table:
         source.join(rows, table)
-    return read(rows).result(f"{name}:documents" if form == "documents" else name, file.name)
+    return replace(read(rows).result(file.name), name=f"{name}:documents" if form == "documents" else name)
 
 
 def _with_table(path: Path, source: Benchmark) -> tuple[Path, Path | None]:

@@ -37,7 +37,7 @@ _DOMAINS = MappingProxyType(  # data set → our domain, the type of its answers
 
 def read(rows: Sequence[Row]) -> Passages:
     """Items of the published rows."""
-    passages = Passages()
+    passages = Passages("clasheval")
     questions: dict[tuple[str, str], Item] = {}
     numbers: Counter[str] = Counter()
     for row in rows:
@@ -100,7 +100,6 @@ CLASHEVAL = Benchmark(
     licence="CC BY 4.0",
     rows=9_980,
     url="https://raw.githubusercontent.com/kevinwu23/StanfordClashEval/main/data/dataset/dataset.pqt",
-    file="dataset.pqt",
     columns=(
         "question", "context_original", "context_mod", "answer_original", "answer_mod", "mod_degree|mod_type", "dataset"
     ),

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from srdcr_lab import answers
 from srdcr_lab.data.benchmarks.gathering import Documents, Passages, contradicted
@@ -30,55 +31,36 @@ from srdcr_lab.records import AnswerType, Document, DocumentKind, Item
 _NEGATED = re.compile(r"(?<!\w)(?:not|cannot|never|no|nor|neither|none)(?!\w)|n['’]t(?!\w)", re.IGNORECASE)
 _EVIDENCE = {"memory": "parametric_memory_aligned_evidence", "counter": "counter_memory_aligned_evidence"}
 _YES_NO = {"true": "yes", "false": "no"}
+_OTHER = {"yes": "no", "no": "yes"}
 
 
 def read(rows: Sequence[Row]) -> Passages:
     """Items of the published rows."""
-    passages = Passages()
+    passages = Passages("conflictqa")
     for row, question in passages.questions(rows):
-        golds = row.texts("ground_truth")
-        if not golds:
+        if not (golds := row.texts("ground_truth")):
             raise row.bad("ground_truth", "is empty")
+        gold, aliases = golds[0], golds[1:]
         sentences = {side: row.text(f"{side}_answer") for side in _EVIDENCE}
-        if len(golds) == 1 and golds[0].lower() in _YES_NO:
-            _take_yes_or_no(passages, row, question, golds[0], sentences)
+        yes_or_no = len(golds) == 1 and gold.lower() in _YES_NO
+        if yes_or_no:
+            gold, aliases = _YES_NO[gold.lower()], golds
+            right = {side: bool(_NEGATED.search(text)) is (gold == "no") for side, text in sentences.items()}
+            undecided = "its answer sentences do not tell yes from no"
         else:
-            _take_entity(passages, row, question, golds, sentences)
+            finding = (gold, AnswerType.TEXT, "", aliases)
+            right = {side: bool(answers.find(text, *finding)) for side, text in sentences.items()}
+            undecided = "both its answer sentences name an accepted answer, or neither"
+        if len(set(right.values())) == 1 or (yes_or_no and _NEGATED.search(question)):
+            passages.leave_out(undecided, how_many=2)
+            continue
+        true, false = sorted(_EVIDENCE, key=lambda side: not right[side])
+        item_id, context = f"conflictqa-{row.number}", row.text(_EVIDENCE[true])
+        item = standard_item(item_id, question, gold, context, domain="conflictqa", aliases=aliases)
+        claim = _OTHER[gold] if yes_or_no else differing(sentences[false], sentences[true])
+        passages.take(item, argued=yes_or_no)
+        passages.take(contradicted(item, "conflict", row.text(_EVIDENCE[false]), claim), argued=yes_or_no)
     return passages
-
-
-def _take_yes_or_no(passages: Passages, row: Row, question: str, published: str, sentences: Mapping[str, str]) -> None:
-    negated = {side: bool(_NEGATED.search(sentence)) for side, sentence in sentences.items()}
-    if len(set(negated.values())) == 1 or _NEGATED.search(question):
-        passages.leave_out("its answer sentences do not tell yes from no", how_many=2)
-        return
-    gold = _YES_NO[published.lower()]
-    true, false = sorted(_EVIDENCE, key=lambda side: negated[side] is not (gold == "no"))
-    item = _standard(row, question, gold, (published,), true)
-    passages.take(item, argued=True)
-    claim = "no" if gold == "yes" else "yes"
-    passages.take(contradicted(item, "conflict", row.text(_EVIDENCE[false]), claim), argued=True)
-
-
-def _take_entity(
-    passages: Passages, row: Row, question: str, golds: tuple[str, ...], sentences: Mapping[str, str]
-) -> None:
-    gold, aliases = golds[0], golds[1:]
-    right = {side: bool(answers.find(text, gold, AnswerType.TEXT, "", aliases)) for side, text in sentences.items()}
-    if len(set(right.values())) == 1:
-        passages.leave_out("both its answer sentences name an accepted answer, or neither", how_many=2)
-        return
-    true, false = sorted(_EVIDENCE, key=lambda side: not right[side])
-    item = _standard(row, question, gold, aliases, true)
-    passages.take(item)
-    claim = differing(sentences[false], sentences[true])
-    passages.take(contradicted(item, "conflict", row.text(_EVIDENCE[false]), claim))
-
-
-def _standard(row: Row, question: str, gold: str, aliases: tuple[str, ...], side: str) -> Item:
-    return standard_item(
-        f"conflictqa-{row.number}", question, gold, row.text(_EVIDENCE[side]), domain="conflictqa", aliases=aliases
-    )
 
 
 def differing(sentence: str, other: str) -> str:
@@ -88,13 +70,14 @@ def differing(sentence: str, other: str) -> str:
     'photographer'
     """
     words, others = (text.strip().rstrip(".").split() for text in (sentence, other))
-    start = 0
-    while start < min(len(words), len(others)) and words[start].lower() == others[start].lower():
-        start += 1
-    end = 0
-    while end < min(len(words), len(others)) - start and words[-1 - end].lower() == others[-1 - end].lower():
-        end += 1
+    start = _alike(words, others)
+    end = _alike(words[start:][::-1], others[start:][::-1])
     return " ".join(words[start : len(words) - end])
+
+
+def _alike(words: list[str], others: list[str]) -> int:
+    """How many words two lists have in common at their beginning, whatever their case."""
+    return len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), zip(words, others, strict=False))))
 
 
 def read_documents(rows: Sequence[Row]) -> Documents:
@@ -102,27 +85,23 @@ def read_documents(rows: Sequence[Row]) -> Documents:
     source_of = {
         (row.text("question"), row.text(column)): source for row in rows for source, column in _EVIDENCE.items()
     }
-    passages = read(rows).result("conflictqa", rows[0].file)
-    documents = Documents(*passages.notes)
+    passages = read(rows).result(rows[0].file)
+    documents = Documents("conflictqa:documents", *passages.notes)
     forms: dict[str, list[Item]] = defaultdict(list)
     for item in passages:
         forms[item.question_id].append(item)
     for pair in forms.values():
-        if len(pair) == 2:
-            true, false = sorted(pair, key=lambda item: not item.is_standard)
-            both = [
-                _document(true, DocumentKind.CORRECT, source_of), _document(false, DocumentKind.MISINFO, source_of)
-            ]  # fmt: skip
-            shown, wrong = shuffled(both, true.question), (false.claimed_answer,)
-            documents.take(replace(true, context="", documents=shown, wrong_answers=wrong))
-        else:
+        if len(pair) != 2:
             documents.leave_out("questions of which one document cannot serve")
+            continue
+        true, false = pair
+        both = []
+        for item, kind in ((true, DocumentKind.CORRECT), (false, DocumentKind.MISINFO)):
+            source, text = source_of[item.question, item.context], item.context
+            both.append(Document(document_id="", text=text, source=source, kind=kind, answer=item.claimed_answer))
+        wrong = (false.claimed_answer,)
+        documents.take(replace(true, context="", documents=shuffled(both, true.question), wrong_answers=wrong))
     return documents
-
-
-def _document(item: Item, kind: DocumentKind, source_of: Mapping[tuple[str, str], str]) -> Document:
-    source = source_of[item.question, item.context]
-    return Document(document_id="", text=item.context, source=source, kind=kind, answer=item.claimed_answer)
 
 
 _COLUMNS = ("question", "ground_truth", "memory_answer", "counter_answer", *_EVIDENCE.values())
@@ -134,7 +113,6 @@ STRATEGYQA = Benchmark(
     licence="Apache-2.0",
     rows=1_245,
     url="https://raw.githubusercontent.com/OSU-NLP-Group/LLM-Knowledge-Conflict/8486a5a0d90fa805eeea7abd75fed4f106b22206/conflictQA/conflictQA-strategyQA-chatgpt.json",
-    file="conflictQA-strategyQA-chatgpt.json",
     columns=_COLUMNS,
     read=read,
     read_documents=read_documents,
@@ -147,7 +125,6 @@ POPQA = Benchmark(
     licence="Apache-2.0",
     rows=7_947,
     url="https://huggingface.co/datasets/osunlp/ConflictQA/resolve/056384049e63c1ddae853891c24610fa07d85744/conflictQA-popQA-chatgpt.json",
-    file="conflictQA-popQA-chatgpt.json",
     # Not computed by us: another public project prints it for these 7,947 rows.
     sha256="835f7d80d009d10b077551779c0decfae6ede4ef7cfcfdc0c5148eda30516a2f",
     columns=_COLUMNS,

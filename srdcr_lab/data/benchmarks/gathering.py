@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from srdcr_lab import answers
 from srdcr_lab.answers.options import fault_of
 from srdcr_lab.data import facts
-from srdcr_lab.data.items import ItemSet, not_evaluated, with_exemplars
+from srdcr_lab.data.items import ItemSet, not_evaluated, standard_item, with_exemplars
 from srdcr_lab.data.rows import LONGEST_TEXT, Row
-from srdcr_lab.records import BadInput, Item, Level, PerturbationKind
+from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
 _TOO_LONG = f"the passage is longer than {LONGEST_TEXT:,} characters"
 
@@ -26,50 +27,42 @@ class Gathering:
     counted = "questions"  # what is left out, in the plural
     remark = ""  # what is to be known of all of these items
 
-    def __init__(self, *notes: str) -> None:
+    def __init__(self, name: str, *notes: str) -> None:
+        self.name, self.notes = name, notes
         self.items: list[Item] = []
-        self.notes = notes
         self.left_out: Counter[str] = Counter()
         self._taken: set[object] = set()
 
     def leave_out(self, reason: str, how_many: int = 1) -> None:
         self.left_out[reason] += how_many
 
-    def _take_once(self, item: Item, key: object, reason: str) -> None:
+    def _take_once(self, item: Item, key: object, reason: str) -> bool:
         if key in self._taken:
             self.leave_out(reason)
-        else:
-            self._taken.add(key)
-            self.items.append(item)
+            return False
+        self._taken.add(key)
+        self.items.append(item)
+        return True
 
     def left_out_sentence(self) -> str:
         """How many were left out, and why; empty where none was."""
         reasons = "; ".join(f"{count} because {reason}" for reason, count in self.left_out.most_common())
         return f"left out {self.left_out.total()} {self.counted}: {reasons}" if reasons else ""
 
-    def result(self, name: str, file: str) -> ItemSet:
-        """The items with shipped exemplars that none of them is, and notes on what was left out.
-
-        Raises
-        ------
-        BadInput
-            If nothing is left.
-        """
+    def result(self, file: str) -> ItemSet:
+        """The items, the shipped exemplars that none of them is, and notes; bad input where no item is left."""
         left_out = self.left_out_sentence()
         if not self.items:
-            raise BadInput(f"{file}: no row can be used as {name}: {left_out}")
-        notes = (*self.notes, *(f"{name}: {sentence}" for sentence in (self.remark, left_out) if sentence))
-        return ItemSet(name, tuple(self.items), not_evaluated(facts.exemplars(), self.items), notes)
+            raise BadInput(f"{file}: no row can be used as {self.name}: {left_out}")
+        notes = (*self.notes, *(f"{self.name}: {sentence}" for sentence in (self.remark, left_out) if sentence))
+        return ItemSet(self.name, tuple(self.items), not_evaluated(facts.exemplars(), self.items), notes)
 
 
 class Passages(Gathering):
     """Passages, true or false, that each state the answer they are said to claim."""
 
     counted = "passages"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._with_gold = 0  # false passages that mention the gold answer
+    _with_gold = 0  # false passages that mention the gold answer
 
     def questions(self, rows: Sequence[Row]) -> Iterator[tuple[Row, str]]:
         """Each row with its question; a row that asks what an earlier one asks is left out."""
@@ -87,42 +80,30 @@ class Passages(Gathering):
 
         `argued` is for yes-or-no questions, whose passages argue for an answer without containing the word.
         """
-        reason = "it stands in an earlier row" if item.item_id in self._taken else _unfit(item, argued)
-        if reason:
+        if item.item_id not in self._taken and (reason := _unfit(item, argued)):
             self.leave_out(reason)
-            return
-        self._taken.add(item.item_id)
-        self.items.append(item)
-        if not item.is_standard and not argued:
-            self._with_gold += _mentions_gold(item)
+        elif self._take_once(item, item.item_id, "it stands in an earlier row"):
+            self._with_gold += not item.is_standard and not argued and _mentions_gold(item)
 
-    def result(self, name: str, file: str) -> ItemSet:
-        """The items, some of them perhaps set aside as exemplars, and notes on what was left out.
-
-        Raises
-        ------
-        BadInput
-            If nothing is left.
-        """
-        notes = super().result(name, file).notes
+    def result(self, file: str) -> ItemSet:
+        """The same, but some items may be set aside as exemplars."""
+        notes = super().result(file).notes
         if self._with_gold:
-            notes += (f"{name}: {self._with_gold} false passages mention the gold answer beside their claim",)
-        chosen = with_exemplars(name, self.items, (), facts.exemplars())
+            notes += (f"{self.name}: {self._with_gold} false passages mention the gold answer beside their claim",)
+        chosen = with_exemplars(self.name, self.items, (), facts.exemplars())
         return replace(chosen, notes=(*notes, *chosen.notes))
 
 
 class Questions(Gathering):
     """Questions with options, and open ones, each asked once."""
 
-    def take(self, item: Item, row: Row, column: str) -> None:
-        """Keep the item, unless an earlier row asks the same of the same passage or two of its options are one.
+    def take(self, row: Row, question: str, gold: str, *, column: str = "question", **fields: Any) -> None:
+        """Keep the question of a row, unless an earlier row asks the same of the same passage or two options are one.
 
-        Raises
-        ------
-        BadInput
-            Naming the column, if there are fewer than two options or the gold answer is none of them.
+        Bad input names the column where there are fewer than two options or the gold answer is none of them.
         """
-        fault = fault_of(item.options, item.gold_answer) if item.options else ""
+        item = standard_item(f"{self.name}-{row.number}", question, gold, **{"domain": self.name, **fields})
+        fault = fault_of(item.options, gold) if item.answer_type is AnswerType.OPTION else ""
         if "repeats the text" in fault:
             self.leave_out("two of its options are the same")
         elif fault:
@@ -148,13 +129,9 @@ class Documents(Gathering):
 
 def contradicted(true: Item, tag: str, context: str, claim: str) -> Item:
     """The question with a false passage, where nobody tells how far its claim lies from the truth."""
+    item_id, kind = f"{true.question_id}@{tag}", PerturbationKind.SUBSTITUTION
     return replace(
-        true,
-        item_id=f"{true.question_id}@{tag}",
-        context=context,
-        claimed_answer=claim,
-        perturbation_kind=PerturbationKind.SUBSTITUTION,
-        level=Level.MODERATE,
+        true, item_id=item_id, context=context, claimed_answer=claim, perturbation_kind=kind, level=Level.MODERATE
     )
 
 

@@ -33,8 +33,8 @@ class Benchmark:
 
     `sha256` is empty where no checksum is known to us; then the first fetch records one, and later reads must agree.
     A column written ``"a|b"`` may have either name; `recognised` is False where the columns are too common to tell the
-    benchmark by. `read` takes the rows as items; `read_documents` takes them as items with several documents, where
-    the benchmark has them. `join` adds what a table of the user's holds to the rows (``NAME=FILE+TABLE``).
+    benchmark by. `read_documents` makes items with several documents, where the benchmark has them. `join` adds what a
+    table of the user's holds to the rows (``NAME=FILE+TABLE``).
     """
 
     name: str
@@ -43,7 +43,6 @@ class Benchmark:
     licence: str
     rows: int
     url: str
-    file: str
     sha256: str = ""
     columns: tuple[str, ...]
     read: Reader
@@ -53,24 +52,18 @@ class Benchmark:
 
 
 def cache_folder() -> Path:
-    """Where fetched files lie."""
+    """Where fetched files are kept."""
     own = os.environ.get("SRDCR_DATA")
     return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "srdcr_lab"
 
 
 def place(source: Benchmark) -> Path:
-    """Where the file of this benchmark lies, once it is here."""
-    return cache_folder() / source.name / source.file
+    """Where the file of this benchmark is, once it is fetched."""
+    return cache_folder() / source.name / source.url.rpartition("/")[2]
 
 
 def cached(source: Benchmark) -> Path:
-    """The file in the cache folder, with the checksum it must have.
-
-    Raises
-    ------
-    BadInput
-        If it is not there, or is another file than the one known.
-    """
+    """The file in the cache folder; bad input where it is not there or has another checksum than the known one."""
     path = place(source)
     if not path.is_file():
         raise BadInput(f"{source.name} is not here yet; run srdcr data fetch {source.name}, or {_by_hand(source)}")
@@ -85,42 +78,30 @@ def cached(source: Benchmark) -> Path:
     return path
 
 
-def known_checksum(source: Benchmark) -> str:
-    """The published or recorded sha256; empty where none is known yet."""
-    return source.sha256 or str(_recorded().get(source.url, ""))
-
-
 def fetch(source: Benchmark) -> tuple[Path, str]:
     """Download the file into the cache folder; its place and the sentence to print.
 
-    The file appears under its name only when it is complete and checked.
-
-    Raises
-    ------
-    BadInput
-        Without a network, or where the checksum is not the known one.
+    The file appears under its name only when it is complete and has the known checksum; otherwise bad input says why.
     """
     target, known = place(source), known_checksum(source)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as folder:
-        partial_file = Path(folder) / source.file
-        with partial_file.open("wb") as file:
+        part = Path(folder) / target.name
+        with part.open("wb") as file:
             _download(source, file)
-        digest = _digest(partial_file)
+        digest = _digest(part)
         if known and digest != known:
             raise BadInput(
                 f"{source.url} has the sha256 {digest}, expected {known}; nothing was kept: the file has changed "
                 f"since, so look at {source.home}, and use a copy you trust with --items {source.name}=FILE"
             )
-        partial_file.replace(target)
+        part.replace(target)
     if known:
         agrees = "as expected" if source.sha256 else "as recorded at the first fetch"
         return target, f"{source.name}: {target}, sha256 {agrees}"
     _record(source, digest)
-    return target, (
-        f"{source.name}: {target}; no checksum was known beforehand, so this one was recorded and later fetches must "
-        f"agree: sha256 {digest}"
-    )
+    recorded = "no checksum was known beforehand, so this one was recorded and later fetches must agree"
+    return target, f"{source.name}: {target}; {recorded}: sha256 {digest}"
 
 
 def _download(source: Benchmark, file: BinaryIO) -> None:
@@ -142,10 +123,8 @@ def _download(source: Benchmark, file: BinaryIO) -> None:
 
 def _by_hand(source: Benchmark) -> str:
     """What to do without a network."""
-    return (
-        f"download {source.url} by hand (home: {source.home}) and put it at {place(source)}, "
-        f"or name your copy with --items {source.name}=FILE"
-    )
+    by_hand = f"download {source.url} by hand (home: {source.home}) and put it at {place(source)}"
+    return f"{by_hand}, or name your copy with --items {source.name}=FILE"
 
 
 def _digest(path: Path) -> str:
@@ -153,17 +132,16 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _checksums() -> Path:
-    return cache_folder() / "checksums.json"
+def known_checksum(source: Benchmark) -> str:
+    """The published or recorded sha256; empty where none is known yet."""
+    return source.sha256 or str(_recorded().get(source.url, ""))
 
 
 def _recorded() -> dict[str, str]:
-    """Address → sha256 of the files fetched before."""
-    path = _checksums()
-    if not path.is_file():
-        return {}
+    """Address → sha256 of what was fetched, or put there by hand, without a published checksum."""
+    path = cache_folder() / "checksums.json"
     try:
-        record = read_json(path.read_bytes(), str(path))
+        record = read_json(path.read_bytes(), str(path)) if path.is_file() else {}
     except BadInput:
         record = None
     if not isinstance(record, dict):
@@ -173,8 +151,7 @@ def _recorded() -> dict[str, str]:
 
 def _record(source: Benchmark, digest: str) -> None:
     """Add a checksum to the record, which is replaced as a whole."""
-    path = _checksums()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".checksums-{os.getpid()}.json")
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    part = cache_folder() / f".checksums-{os.getpid()}.json"
     part.write_text(json.dumps({**_recorded(), source.url: digest}, indent=2, sort_keys=True) + "\n", "utf-8")
-    part.replace(path)
+    part.replace(cache_folder() / "checksums.json")

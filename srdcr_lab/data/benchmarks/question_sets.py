@@ -15,26 +15,11 @@ from srdcr_lab import answers
 from srdcr_lab.data.benchmarks.gathering import Questions
 from srdcr_lab.data.benchmarks.published import Benchmark
 from srdcr_lab.data.facts import TRUE_OR_FALSE
-from srdcr_lab.data.items import standard_item
 from srdcr_lab.data.rows import Row, listed, options_in, rows_of
 from srdcr_lab.data.tables import check_columns, read_table
-from srdcr_lab.records import AnswerType, Item, Option
+from srdcr_lab.records import AnswerType, Option
 
 _YES_OR_NO = (Option(label="true", text="yes"), Option(label="false", text="no"))
-
-
-def _with_options(
-    name: str, row: Row, question: str, options: Sequence[Option], gold: str, context: str = "", domain: str = ""
-) -> Item:
-    return standard_item(
-        f"{name}-{row.number}",
-        question,
-        gold,
-        context,
-        domain=domain or name,
-        answer_type=AnswerType.OPTION,
-        options=tuple(options),
-    )
 
 
 # BoolQ (Clark et al. 2019): the passage settles the question
@@ -42,14 +27,15 @@ def _with_options(
 
 def read_boolq(rows: Sequence[Row]) -> Questions:
     """Items of the published rows: "true" (yes) or "false" (no); the page's title stands before the passage."""
-    questions = Questions()
+    questions = Questions("boolq")
     for row in rows:
         label = row.text("answer").lower()
         if label not in ("true", "false"):
             raise row.bad("answer", f"{row.text('answer')!r} is neither true nor false")
-        title, passage, question = row.text("title"), row.filled("passage"), row.filled("question").rstrip("?")
+        title, passage = row.text("title"), row.filled("passage")
         context = f"{title}. {passage}" if title else passage
-        questions.take(_with_options("boolq", row, f"{question}?", _YES_OR_NO, label, context), row, "question")
+        question = row.filled("question").removesuffix("?") + "?"
+        questions.take(row, question, label, context=context, answer_type=AnswerType.OPTION, options=_YES_OR_NO)
     return questions
 
 
@@ -61,7 +47,6 @@ BOOLQ = Benchmark(
     rows=3_270,
     # Not the bucket named in its README: others report that it now serves something else than BoolQ.
     url="https://huggingface.co/datasets/google/boolq/resolve/main/data/validation-00000-of-00001.parquet",
-    file="validation-00000-of-00001.parquet",
     columns=("question", "passage", "answer"),
     read=read_boolq,
 )
@@ -72,30 +57,32 @@ BOOLQ = Benchmark(
 
 def read_commonsenseqa(rows: Sequence[Row]) -> Questions:
     """Items of the published rows, which hold question and choices in columns of their own or in one object."""
-    questions = Questions()
+    questions = Questions("commonsenseqa")
     for row in rows:
-        column, cells = "choices", row.cells
+        column, choices = "choices", row.cells.get("choices")
         if isinstance(published := row.cells.get("question"), dict):
-            column, cells = "question", {"question": published.get("stem"), "choices": published.get("choices")}
-        question = Row(row.file, row.number, cells).filled("question")
-        options = options_in(row, column, _choices(row, column, cells.get("choices")))
+            column, choices = "question", published.get("choices")
+            row.cells["question"] = published.get("stem")
+        question = row.filled("question")
+        options = options_in(row, column, _objects(row, column, choices))
         gold = row.text("answerKey")
         if not gold:
             raise row.bad("answerKey", "is empty; the test split is published without answers, take the dev split")
-        questions.take(_with_options("commonsenseqa", row, question, options, gold), row, column)
+        questions.take(row, question, gold, column=column, answer_type=AnswerType.OPTION, options=options)
     return questions
 
 
-def _choices(row: Row, column: str, published: Any) -> list[Any]:
-    """Objects with label and text; some files hold the labels and the texts as two lists."""
-    if isinstance(published, dict) and {"label", "text"} <= set(published):
-        labels, texts = list(published["label"]), list(published["text"])
+def _objects(row: Row, column: str, choices: Any) -> list[dict[str, Any]]:
+    """Choices as objects with label and text; some files hold the labels and the texts as two lists."""
+    if isinstance(choices, dict) and {"label", "text"} <= set(choices):
+        labels, texts = list(choices["label"]), list(choices["text"])
         if len(labels) != len(texts):
             raise row.bad(column, f"has {len(labels)} labels and {len(texts)} texts")
         return [{"label": label, "text": text} for label, text in zip(labels, texts, strict=True)]
-    if not isinstance(choices := listed(published), list) or not all(isinstance(each, dict) for each in choices):
-        raise row.bad(column, f"choices with label and text were expected, found {published!r:.40}")
-    return choices
+    objects = listed(choices)
+    if not isinstance(objects, list) or not all(isinstance(choice, dict) for choice in objects):
+        raise row.bad(column, f"choices with label and text were expected, found {choices!r:.40}")
+    return objects
 
 
 COMMONSENSEQA = Benchmark(
@@ -105,7 +92,6 @@ COMMONSENSEQA = Benchmark(
     licence="MIT",
     rows=1_221,
     url="https://s3.amazonaws.com/commensenseqa/dev_rand_split.jsonl",
-    file="dev_rand_split.jsonl",
     columns=("question", "answerKey"),
     read=read_commonsenseqa,
 )
@@ -116,12 +102,12 @@ COMMONSENSEQA = Benchmark(
 
 def read_cosmosqa(rows: Sequence[Row]) -> Questions:
     """Items of the published rows; the published label 0–3 is A–D."""
-    questions = Questions()
+    questions = Questions("cosmosqa")
     for row in rows:
-        gold = "ABCD"[int(row.one_of("label", ("0", "1", "2", "3")))]
-        options = [Option(label="ABCD"[place], text=row.text(f"answer{place}")) for place in range(4)]
-        item = _with_options("cosmosqa", row, row.filled("question"), options, gold, row.filled("context"))
-        questions.take(item, row, "answer0")
+        gold = "ABCD"[int(row.one_of("label", "0123"))]
+        options = tuple(Option(label=label, text=row.text(f"answer{i}")) for i, label in enumerate("ABCD"))
+        question, context, kind = row.filled("question"), row.filled("context"), AnswerType.OPTION
+        questions.take(row, question, gold, column="answer0", context=context, answer_type=kind, options=options)
     return questions
 
 
@@ -132,7 +118,6 @@ COSMOSQA = Benchmark(
     licence="none stated in its repository",
     rows=2_985,
     url="https://raw.githubusercontent.com/wilburOne/cosmosqa/master/data/valid.csv",
-    file="valid.csv",
     columns=("context", "question", "answer0", "answer1", "answer2", "answer3", "label"),
     read=read_cosmosqa,
 )
@@ -149,7 +134,7 @@ def read_hover(rows: Sequence[Row]) -> Questions:
     """Items of the published rows; `domain` tells the hops apart, as the CFMAD paper's tables do."""
     joined = _EVIDENCE in rows[0].cells
     alone = "hover: no evidence was given, so every claim stands alone; hover=FILE+TABLE joins it"
-    questions = Questions(*([] if joined else [alone]))
+    questions = Questions("hover", *([] if joined else [alone]))
     for row in rows:
         gold = _HOVER_LABELS[row.one_of("label", _HOVER_LABELS)]
         claim, hops, evidence = row.filled("claim"), row.text("num_hops"), row.text(_EVIDENCE)
@@ -158,8 +143,8 @@ def read_hover(rows: Sequence[Row]) -> Questions:
         if joined and not evidence:
             questions.leave_out("its evidence is not in the table")
             continue
-        question, domain = f"Is this claim true or false? {claim}", f"hover {hops}-hop"
-        questions.take(_with_options("hover", row, question, TRUE_OR_FALSE, gold, evidence, domain), row, "claim")
+        question, domain, kind = f"Is this claim true or false? {claim}", f"hover {hops}-hop", AnswerType.OPTION
+        questions.take(row, question, gold, context=evidence, domain=domain, answer_type=kind, options=TRUE_OR_FALSE)
     return questions
 
 
@@ -207,7 +192,6 @@ HOVER = Benchmark(
     licence="MIT (its repository)",
     rows=4_000,
     url="https://raw.githubusercontent.com/hover-nlp/hover/main/data/hover/hover_dev_release_v1.1.json",
-    file="hover_dev_release_v1.1.json",
     columns=("claim", "label", "num_hops", "supporting_facts"),
     read=read_hover,
     join=join_evidence,
@@ -219,14 +203,11 @@ HOVER = Benchmark(
 
 def read_gsm8k(rows: Sequence[Row]) -> Questions:
     """Items of the published rows: the worked solution is left aside, its final number is the gold answer."""
-    questions = Questions()
+    questions = Questions("gsm8k")
     for row in rows:
-        number = final_number(row.text("answer"))
-        if not number:
+        if not (number := final_number(row.text("answer"))):
             raise row.bad("answer", "has no number after ####")
-        question, kind = row.filled("question"), AnswerType.NUMBER
-        item = standard_item(f"gsm8k-{row.number}", question, number, domain="gsm8k", answer_type=kind)
-        questions.take(item, row, "question")
+        questions.take(row, row.filled("question"), number, answer_type=AnswerType.NUMBER)
     return questions
 
 
@@ -243,7 +224,6 @@ GSM8K = Benchmark(
     licence="MIT",
     rows=1_319,
     url="https://raw.githubusercontent.com/openai/grade-school-math/3101c7d5072418e28b9008a6636bde82a006892c/grade_school_math/data/test.jsonl",
-    file="test.jsonl",
     # Not computed by us: another public project prints it for this commit.
     sha256="3730d312f6e3440559ace48831e51066acaca737f6eabec99bccb9e4b3c39d14",
     columns=("question", "answer"),

@@ -15,7 +15,7 @@ from srdcr_lab import answers
 from srdcr_lab.data.benchmarks.gathering import Documents, Passages, contradicted
 from srdcr_lab.data.benchmarks.published import Benchmark
 from srdcr_lab.data.items import standard_item
-from srdcr_lab.data.rows import MOST_DOCUMENTS, Row, document_in, shuffled, with_wrong_answers
+from srdcr_lab.data.rows import MOST_DOCUMENTS, Row, document_in, refuse_long, shuffled, with_wrong_answers
 from srdcr_lab.records import AnswerType, Document, DocumentKind
 
 _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)
@@ -23,7 +23,7 @@ _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(
 
 def read(rows: Sequence[Row]) -> Passages:
     """Items of the published rows, each with one passage."""
-    passages = Passages()
+    passages = Passages("ramdocs")
     for row, question in passages.questions(rows):
         golds = row.texts("gold_answers")
         documents = _documents(row)
@@ -57,10 +57,11 @@ def read(rows: Sequence[Row]) -> Passages:
 
 def read_documents(rows: Sequence[Row]) -> Documents:
     """An item a question with all its documents; an empty document is left out."""
-    questions = Documents()
+    questions = Documents("ramdocs:documents")
     for row in rows:
         question, golds = row.text("question"), row.texts("gold_answers")
         published = _documents(row)
+        refuse_long(row, "documents", published)
         documents = [document for document in published if document.text]
         questions.leave_out("empty documents", len(published) - len(documents))
         if len(documents) > MOST_DOCUMENTS:
@@ -126,7 +127,6 @@ RAMDOCS = Benchmark(
     licence="MIT",
     rows=500,
     url="https://huggingface.co/datasets/HanNight/RAMDocs/resolve/9c041bfd158c603b615883d9a931b00cbc141494/RAMDocs_test.jsonl",
-    file="RAMDocs_test.jsonl",
     # Not computed by us: two other public projects print it for these 500 rows and 2,766 documents.
     sha256="c67f699c97349f00cf1bd08d1dbf8ca1d0cc38c306715c93a10a4f961dcf28b7",
     columns=("question", "documents", "gold_answers"),

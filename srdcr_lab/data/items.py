@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Group = list[Item]  # the forms of one question
-_STRATA: tuple[Callable[[Group], object], ...] = (
+Stratum = Callable[[Group], object]
+_STRATA: tuple[Stratum, ...] = (
     lambda group: group[0].domain,
     lambda group: tuple(item.level for item in group),
     lambda group: tuple(item.perturbation_value for item in group),
@@ -41,11 +42,8 @@ class ItemSet:
 
     def __post_init__(self) -> None:
         evaluated = {item.question for item in self.items}
-        for exemplar in self.exemplars:
-            if exemplar.question in evaluated:
-                raise BadInput(
-                    f"{self.name}: the exemplar {exemplar.question!r} is also evaluated; take it out of one of the two"
-                )
+        if shared := [exemplar.question for exemplar in self.exemplars if exemplar.question in evaluated]:
+            raise BadInput(f"{self.name}: the exemplar {shared[0]!r} is also evaluated; take it out of one of the two")
 
     def __len__(self) -> int:
         return len(self.items)
@@ -94,9 +92,7 @@ class ItemSet:
         return replace(self, items=tuple(item for item in self.items if item.item_id in keep))
 
 
-def _in_proportion(
-    groups: Sequence[Group], strata: Sequence[Callable[[Group], object]], rng: random.Random
-) -> list[Group]:
+def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: random.Random) -> list[Group]:
     """Groups in a seeded order of which every beginning holds each stratum by its share, within one group.
 
     The j-th of a stratum's m groups has the place (j + u) / m, with one random u in [0, 1) for the stratum; finer
@@ -143,12 +139,7 @@ def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], po
     """Items with `own` exemplars and those of the pool; notes say where they come from.
 
     A domain with fewer than four exemplars sets eight of its questions aside, where it has forty; else exemplars of
-    other domains serve. Questions with options are asked zero-shot and need none.
-
-    Raises
-    ------
-    BadInput
-        If fewer than four exemplars come together.
+    other domains serve. Questions with options are asked zero-shot and need none. Fewer than four in all are bad input.
     """
     exemplars = [*own, *not_evaluated(pool, items)]
     notes, set_aside = [], set[str]()
@@ -190,13 +181,7 @@ def is_frozen(path: Path) -> bool:
 
 
 def thaw(path: Path) -> ItemSet:
-    """The set that `freeze` wrote into a file.
-
-    Raises
-    ------
-    BadInput
-        If the file is not one of these, naming the item and the field.
-    """
+    """The set that `freeze` wrote into a file; bad input names the item and the field that are wrong."""
     try:
         content = read_json(path.read_bytes(), str(path))
         version = content.pop("srdcr_items")

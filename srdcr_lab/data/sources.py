@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -84,22 +84,23 @@ def _misleading(sources: Sequence[str], n: int, rng: random.Random) -> list[str]
 
 
 def _worded(forms: Sequence[Item], rng: random.Random) -> list[str]:
-    """A text for each form, no two alike: a lead-in, and the passage whole or without its first or last sentence."""
+    """A text for each form, no two alike: a lead-in, and the passage whole or without its first or last sentence.
+
+    The passage stays whole where a shorter one would not state its claim.
+    """
     texts: list[str] = []
     for form in forms:
-        texts.append(next(text for text in _texts(form, rng) if text not in texts))
+        for lead_in, left_out in rng.sample(_WORDINGS, len(_WORDINGS)):
+            sentences = _BETWEEN_SENTENCES.split(form.context)
+            if left_out is not None:
+                del sentences[left_out]
+            shorter = " ".join(sentences)
+            states = answers.find(shorter, form.claimed_answer, form.answer_type, form.unit)
+            text = lead_in + (shorter if states else form.context)
+            if text not in texts:
+                texts.append(text)
+                break
     return texts
-
-
-def _texts(form: Item, rng: random.Random) -> Iterator[str]:
-    """Wordings in random order; the passage stays whole where a shorter one would not state its claim."""
-    for lead_in, left_out in rng.sample(_WORDINGS, len(_WORDINGS)):
-        sentences = _BETWEEN_SENTENCES.split(form.context)
-        if left_out is not None:
-            del sentences[left_out]
-        text = " ".join(sentences)
-        states = answers.find(text, form.claimed_answer, form.answer_type, form.unit)
-        yield lead_in + (text if states else form.context)
 
 
 @cache
@@ -141,11 +142,6 @@ def reports(
     colluding : sources that err together and tell one lie: on a question where one of them is right, so is each that
         is more accurate.
     lies : how many false answers a question has; None: all its false forms. With 1, all who err agree.
-
-    Raises
-    ------
-    BadInput
-        If there are too few facts, or a colluding source is not among the sources.
     """
     false = {question: forms for question, forms in _false_forms().items() if len(forms) >= _FALSE_ANSWERS}
     if not 0 < n_questions <= len(false):

@@ -27,12 +27,8 @@ REQUIRED = ("question", "gold_answer", "context")
 def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
     """A file's rows, as text where the format has no types; `needed` are the columns an empty file is told to have.
 
-    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet.
-
-    Raises
-    ------
-    BadInput
-        If the file is missing, empty, not UTF-8, broken or of another format.
+    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet. A file that is missing, empty, not
+    UTF-8, broken or of another format is bad input.
     """
     import pandas as pd
 
@@ -91,12 +87,9 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str], file: str, needs:
 
 
 def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: Sequence[Exemplar] = ()) -> ItemSet:
-    """Items of a table, with the rows whose column `is_exemplar` is true, and what `with_exemplars` adds, as exemplars.
+    """Items of a table; its exemplars are the rows whose column `is_exemplar` is true, and what `with_exemplars` adds.
 
-    Raises
-    ------
-    BadInput
-        Naming file, row and column of what is wrong.
+    Bad input names file, row and column of the first thing that is wrong.
     """
     rows = list(checked_rows(frame, name))
     for row in rows:
@@ -118,13 +111,7 @@ def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: Sequence[Exe
 
 
 def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | BadInput]:
-    """Each row as what it is: an item, an exemplar, or the sentence that says what is wrong with it.
-
-    Raises
-    ------
-    BadInput
-        If a needed column or every row is missing.
-    """
+    """Each row as what it is: an item, an exemplar, or the sentence that says what is wrong with it."""
     required = REQUIRED[:2] if {"documents", "options"} & set(frame.columns) else REQUIRED
     check_columns(frame, required, name, f"needed are {', '.join(REQUIRED)}")
     rows = [Row(name, number, _cells(record)) for number, record in enumerate(frame.to_dict("records"), start=1)]

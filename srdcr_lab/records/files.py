@@ -19,17 +19,9 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_keys: bool = False) -> Any:
-    """The value of a JSON text.
+    """The value of a JSON text; bad input names `where` (a file, line or cell) and what was `expected` there.
 
-    Parameters
-    ----------
-    where, expected : what the error names (a file, line or cell), and what it says was expected.
-    distinct_keys : refuse an object that has a key twice; otherwise the last of them counts.
-
-    Raises
-    ------
-    BadInput
-        If the text is no JSON.
+    `distinct_keys` refuses an object that has a key twice; otherwise the last of them counts.
     """
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -47,12 +39,8 @@ def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_key
 def from_plain(kind: Any, value: object, where: str) -> Any:
     """The reverse of `dataclasses.asdict`: a value read from JSON as `kind`, one of our frozen dataclasses.
 
-    Types are strict, and each field must be there, even one with a default: who leaves it out is another version.
-
-    Raises
-    ------
-    BadInput
-        Naming `where` and the field.
+    Types are strict, and each field must be there, even one with a default: a file without it is of another version.
+    Bad input names `where` and the field.
     """
     from pydantic_core import ValidationError
 
@@ -84,13 +72,7 @@ def _without_defaults(schema: Any) -> Any:
 
 
 def folder(name: str) -> Path:
-    """Path of the shipped folder ``name`` (``"facts"``, ``"pocket"``), in a checkout or in the installed wheel.
-
-    Raises
-    ------
-    BadInput
-        If this installation does not carry it.
-    """
+    """Path of the shipped folder ``name`` (``"facts"``, ``"pocket"``), in a checkout or in the installed wheel."""
     for candidate in (_PACKAGE / "_shipped" / name, _PACKAGE.parent / "data" / name):
         if candidate.is_dir():
             return candidate

@@ -55,16 +55,12 @@ def _standard(row: Row, question_id: str) -> Item:
     domain, answer_type, kind = _DOMAINS[row.text("dataset")]
     if kind is not PerturbationKind.OFFSET and answers.normalise(gold, answer_type) is None:
         answer_type = AnswerType.TEXT  # "4 gold, 2 silver", a place described in a sentence
-    unit = _unit(question, gold) if answer_type is AnswerType.NUMBER else ""
-    context = row.text("context_original")
+    unit, context = "", row.text("context_original")
+    if answer_type is AnswerType.NUMBER:
+        _, unit = answers.infer_unit(gold) or ("", "")
+        asked = (name for name in _IN_UNIT.findall(question) if meanings(name))
+        unit = unit or next(asked, "")
     return standard_item(question_id, question, gold, context, domain=domain, answer_type=answer_type, unit=unit)
-
-
-def _unit(question: str, gold: str) -> str:
-    """The unit of the answer, else the one the question asks for ("in mg"), else none."""
-    inferred = answers.infer_unit(gold)
-    asked = (unit for unit in _IN_UNIT.findall(question) if meanings(unit))
-    return (inferred[1] if inferred else "") or next(asked, "")
 
 
 def _take_modification(passages: Passages, row: Row, standard: Item) -> None:
@@ -72,25 +68,30 @@ def _take_modification(passages: Passages, row: Row, standard: Item) -> None:
     claim, context, degree = row.text("answer_mod"), row.text("context_mod"), row.filled(column)
     if row.text("answer_original") != standard.gold_answer:
         passages.leave_out("an earlier row gives the question another gold answer")
-    elif not answers.equal(claim, standard.gold_answer, standard.answer_type, standard.unit) or not claim:
-        item_id = f"{standard.question_id}@{degree}"
-        item = replace(standard, item_id=item_id, context=context, claimed_answer=claim)
-        passages.take(_graded(row, item, column))
-    elif context != standard.context:  # otherwise it is the passage of the standard item
-        passages.leave_out("the modification leaves the answer as it was")
-
-
-def _graded(row: Row, item: Item, column: str) -> Item:
-    """The item with kind, value and level of its modification."""
-    kind = _DOMAINS[row.text("dataset")][2]
+        return
+    if claim and answers.equal(claim, standard.gold_answer, standard.answer_type, standard.unit):
+        if context != standard.context:  # otherwise it is the passage of the standard item
+            passages.leave_out("the modification leaves the answer as it was")
+        return
+    kind, value = _DOMAINS[row.text("dataset")][2], None
     if kind is PerturbationKind.SUBSTITUTION:
-        degree = Substitution(row.one_of(column, Substitution))
-        return replace(item, perturbation_kind=kind, level=level_of_substitution(degree))
-    value = row.number_in(column) or 0.0
-    if kind is PerturbationKind.FACTOR and value <= 0:
-        raise row.bad(column, f"the factor {row.text(column)} is not above 0")
-    level = level_of_offset(value) if kind is PerturbationKind.OFFSET else level_of_factor(value)
-    return replace(item, perturbation_kind=kind, perturbation_value=value, level=level)
+        level = level_of_substitution(Substitution(row.one_of(column, Substitution)))
+    else:
+        value = row.number_in(column) or 0.0
+        if kind is PerturbationKind.FACTOR and value <= 0:
+            raise row.bad(column, f"the factor {degree} is not above 0")
+        level = level_of_offset(value) if kind is PerturbationKind.OFFSET else level_of_factor(value)
+    passages.take(
+        replace(
+            standard,
+            item_id=f"{standard.question_id}@{degree}",
+            context=context,
+            claimed_answer=claim,
+            perturbation_kind=kind,
+            perturbation_value=value,
+            level=level,
+        )
+    )
 
 
 CLASHEVAL = Benchmark(

@@ -102,8 +102,10 @@ class Questions(Gathering):
 
         Bad input names the column where there are fewer than two options or the gold answer is none of them.
         """
+        if with_options := "options" in fields:
+            fields["answer_type"] = AnswerType.OPTION
         item = standard_item(f"{self.name}-{row.number}", question, gold, **{"domain": self.name, **fields})
-        fault = fault_of(item.options, gold) if item.answer_type is AnswerType.OPTION else ""
+        fault = fault_of(item.options, gold) if with_options else ""
         if "repeats the text" in fault:
             self.leave_out("two of its options are the same")
         elif fault:

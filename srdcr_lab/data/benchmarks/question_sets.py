@@ -20,13 +20,13 @@ from srdcr_lab.data.tables import check_columns, read_table
 from srdcr_lab.records import AnswerType, Option
 
 _YES_OR_NO = (Option(label="true", text="yes"), Option(label="false", text="no"))
-
-
-# BoolQ (Clark et al. 2019): the passage settles the question
+_HOVER_LABELS = {"SUPPORTED": "true", "NOT_SUPPORTED": "false"}
+_EVIDENCE = "evidence"  # the cell that `join_evidence` adds
+_WHOLE_PAGE = -1
 
 
 def read_boolq(rows: Sequence[Row]) -> Questions:
-    """Items of the published rows: "true" (yes) or "false" (no); the page's title stands before the passage."""
+    """BoolQ (Clark et al. 2019): "true" (yes) or "false" (no); the page's title stands before the passage."""
     questions = Questions("boolq")
     for row in rows:
         label = row.text("answer").lower()
@@ -35,7 +35,7 @@ def read_boolq(rows: Sequence[Row]) -> Questions:
         title, passage = row.text("title"), row.filled("passage")
         context = f"{title}. {passage}" if title else passage
         question = row.filled("question").removesuffix("?") + "?"
-        questions.take(row, question, label, context=context, answer_type=AnswerType.OPTION, options=_YES_OR_NO)
+        questions.take(row, question, label, options=_YES_OR_NO, context=context)
     return questions
 
 
@@ -52,11 +52,8 @@ BOOLQ = Benchmark(
 )
 
 
-# CommonsenseQA (Talmor et al. 2019): everyday questions with five options and no passage
-
-
 def read_commonsenseqa(rows: Sequence[Row]) -> Questions:
-    """Items of the published rows, which hold question and choices in columns of their own or in one object."""
+    """CommonsenseQA (Talmor et al. 2019): question and choices are in columns of their own or in one object."""
     questions = Questions("commonsenseqa")
     for row in rows:
         column, choices = "choices", row.cells.get("choices")
@@ -65,10 +62,9 @@ def read_commonsenseqa(rows: Sequence[Row]) -> Questions:
             row.cells["question"] = published.get("stem")
         question = row.filled("question")
         options = options_in(row, column, _objects(row, column, choices))
-        gold = row.text("answerKey")
-        if not gold:
+        if not (gold := row.text("answerKey")):
             raise row.bad("answerKey", "is empty; the test split is published without answers, take the dev split")
-        questions.take(row, question, gold, column=column, answer_type=AnswerType.OPTION, options=options)
+        questions.take(row, question, gold, column=column, options=options)
     return questions
 
 
@@ -97,17 +93,14 @@ COMMONSENSEQA = Benchmark(
 )
 
 
-# Cosmos QA (Huang et al. 2019): four options about a short story, whose answer has to be inferred from it
-
-
 def read_cosmosqa(rows: Sequence[Row]) -> Questions:
-    """Items of the published rows; the published label 0–3 is A–D."""
+    """Cosmos QA (Huang et al. 2019): a short story from which the answer has to be inferred; labels 0–3 are A–D."""
     questions = Questions("cosmosqa")
     for row in rows:
         gold = "ABCD"[int(row.one_of("label", "0123"))]
         options = tuple(Option(label=label, text=row.text(f"answer{i}")) for i, label in enumerate("ABCD"))
-        question, context, kind = row.filled("question"), row.filled("context"), AnswerType.OPTION
-        questions.take(row, question, gold, column="answer0", context=context, answer_type=kind, options=options)
+        question, context = row.filled("question"), row.filled("context")
+        questions.take(row, question, gold, column="answer0", options=options, context=context)
     return questions
 
 
@@ -123,15 +116,11 @@ COSMOSQA = Benchmark(
 )
 
 
-# HoVer (Jiang et al. 2020): claims whose support takes two to four hops over pages of an encyclopedia
-
-_EVIDENCE = "evidence"  # the cell that `join_evidence` adds
-_WHOLE_PAGE = -1
-_HOVER_LABELS = {"SUPPORTED": "true", "NOT_SUPPORTED": "false"}
-
-
 def read_hover(rows: Sequence[Row]) -> Questions:
-    """Items of the published rows; `domain` tells the hops apart, as the CFMAD paper's tables do."""
+    """HoVer (Jiang et al. 2020): claims whose support takes two to four hops over pages of an encyclopedia.
+
+    `domain` tells the hops apart, as the CFMAD paper's tables do.
+    """
     joined = _EVIDENCE in rows[0].cells
     alone = "hover: no evidence was given, so every claim stands alone; hover=FILE+TABLE joins it"
     questions = Questions("hover", *([] if joined else [alone]))
@@ -143,8 +132,8 @@ def read_hover(rows: Sequence[Row]) -> Questions:
         if joined and not evidence:
             questions.leave_out("its evidence is not in the table")
             continue
-        question, domain, kind = f"Is this claim true or false? {claim}", f"hover {hops}-hop", AnswerType.OPTION
-        questions.take(row, question, gold, context=evidence, domain=domain, answer_type=kind, options=TRUE_OR_FALSE)
+        question, domain = f"Is this claim true or false? {claim}", f"hover {hops}-hop"
+        questions.take(row, question, gold, options=TRUE_OR_FALSE, context=evidence, domain=domain)
     return questions
 
 
@@ -153,11 +142,6 @@ def join_evidence(rows: Sequence[Row], table: Path) -> None:
 
     The published file names them by page title and place. `hover=FILE+TABLE` brings the texts: a CSV, JSONL or Parquet
     file with the columns `title, text`, and `sentence` (from 0) where a row is a sentence and not a whole page.
-
-    Raises
-    ------
-    BadInput
-        If the table lacks a column or has a sentence number that is none.
     """
     frame = read_table(table, ("title", "text"))
     check_columns(frame, ("title", "text"), str(table), "evidence has title, text and perhaps sentence")
@@ -198,11 +182,8 @@ HOVER = Benchmark(
 )
 
 
-# GSM8K (Cobbe et al. 2021), or any file of its shape: `answer` ends with ``#### 42``
-
-
 def read_gsm8k(rows: Sequence[Row]) -> Questions:
-    """Items of the published rows: the worked solution is left aside, its final number is the gold answer."""
+    """GSM8K (Cobbe et al. 2021), or a file of its shape: the number after the worked solution is the gold answer."""
     questions = Questions("gsm8k")
     for row in rows:
         if not (number := final_number(row.text("answer"))):

@@ -99,10 +99,8 @@ def _first_that_states(
     documents: Sequence[Document], allowed: Sequence[str], answer_type: AnswerType, unit: str
 ) -> Document | None:
     """The first document whose answer is among `allowed` and stands in its text."""
-    for document in documents:
-        if document.answer in allowed and answers.find(document.text, document.answer, answer_type, unit):
-            return document
-    return None
+    stating = (each for each in documents if answers.find(each.text, each.answer, answer_type, unit))
+    return next((document for document in stating if document.answer in allowed), None)
 
 
 def kind_of_answer(question: str, given: Sequence[str]) -> tuple[AnswerType, str]:

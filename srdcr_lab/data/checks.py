@@ -96,11 +96,7 @@ COLUMNS = (
     "question_id", "domain", "question", "gold_answer", "aliases", "answer_type", "unit", "context", "subject",
     "source_title", "fame_band", "checked_by",
 )  # fmt: skip
-DISTINCT = {
-    "question_id": "unique ids",
-    "subject": "no two share a subject",
-    "question": "no two share a question",
-}
+DISTINCT = {"question_id": "unique ids", "subject": "no two share a subject", "question": "no two share a question"}
 RULES = (
     "answer once in the passage", "answer not in the question", "passage and question agree", "unit", "no second year",
     "two to four sentences", "provenance",

@@ -10,7 +10,6 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
@@ -59,9 +58,9 @@ def invented() -> frozenset[str]:
 
 
 @cache
-def _known() -> dict[str, list[Item]]:
-    """Domain → the facts that are not invented."""
-    return by_domain(item for item in standard() if item.question_id not in invented())
+def _real() -> list[Item]:
+    """The facts that are not invented; domains stand together."""
+    return [item for item in standard() if item.question_id not in invented()]
 
 
 @cache
@@ -88,8 +87,7 @@ def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 @cache
 def _forms(seed: int, offsets: tuple[int, ...]) -> Mapping[str, Sequence[Form]]:
     """item_id → the item under every claim; testbed and grid are made of the same forms."""
-    pools = pools_of(chain.from_iterable(_known().values()))
-    perturber = Perturber(offsets=checked_offsets(offsets), pools=pools, seed=seed, present=_WRITTEN)
+    perturber = Perturber(offsets=checked_offsets(offsets), pools=pools_of(_real()), seed=seed, present=_WRITTEN)
     return {item.item_id: perturber.forms(item) for item in standard()}
 
 
@@ -97,7 +95,7 @@ def _forms(seed: int, offsets: tuple[int, ...]) -> Mapping[str, Sequence[Form]]:
 def options(seed: int = 0) -> ItemSet:
     """`facts:options`: every fact that is not invented, its answer among three others; no passage is shown."""
     items = []
-    for item in chain.from_iterable(_known().values()):
+    for item in _real():
         rng = random.Random(f"facts:options|{seed}|{item.question_id}")
         texts = [item.gold_answer, *_other_answers(item, rng, 3)]
         rng.shuffle(texts)
@@ -110,7 +108,7 @@ def options(seed: int = 0) -> ItemSet:
 def claims(seed: int = 0) -> ItemSet:
     """`facts:claims`: these facts as claims, true for half of each domain; no passage is shown."""
     items = []
-    for domain, members in _known().items():
+    for domain, members in by_domain(_real()).items():
         turns = list(range(len(members)))
         random.Random(f"facts:claims|{seed}|{domain}").shuffle(turns)
         for item, turn in zip(members, turns, strict=True):
@@ -133,7 +131,7 @@ def _other_answers(item: Item, rng: random.Random, n: int) -> list[str]:
     def same(a: str, b: str) -> bool:
         return answers.equal(a, b, item.answer_type, "", item.aliases if b == item.gold_answer else ())
 
-    pool = dict.fromkeys(other.gold_answer for other in _known()[item.domain])
+    pool = dict.fromkeys(other.gold_answer for other in _real() if other.domain == item.domain)
     different = [answer for answer in pool if not same(answer, item.gold_answer)]
     if item.answer_type is AnswerType.NUMBER:
         different = sorted(different, key=lambda answer: _unlike(answer, item.gold_answer))[:_NEAREST]

@@ -99,8 +99,8 @@ def _first_that_states(
     documents: Sequence[Document], allowed: Sequence[str], answer_type: AnswerType, unit: str
 ) -> Document | None:
     """The first document whose answer is among `allowed` and stands in its text."""
-    stating = (each for each in documents if answers.find(each.text, each.answer, answer_type, unit))
-    return next((document for document in stating if document.answer in allowed), None)
+    allowed_ones = (document for document in documents if document.answer in allowed)
+    return next((each for each in allowed_ones if answers.find(each.text, each.answer, answer_type, unit)), None)
 
 
 def kind_of_answer(question: str, given: Sequence[str]) -> tuple[AnswerType, str]:

@@ -185,7 +185,7 @@ RAMDOCS: dict[str, Any] = json.loads((ROWS / FILES["ramdocs"]).read_text("utf-8"
         (
             "ramdocs",
             {**RAMDOCS, "documents": [{"text": "…", "type": "rumour", "answer": "1"}]},
-            "row 1, column documents: document 1: the type 'rumour' is none of correct, misinfo, noise",
+            "row 1, column documents, document 1, type: 'rumour' is none of correct, misinfo, noise",
         ),
         ("ramdocs", {**RAMDOCS, "question": ["a"]}, "row 1, column question: is a list, a text was expected"),
         (

@@ -136,7 +136,10 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
     [
         ({"documents": None}, r"row 1, column documents: a list was expected"),
         ({"documents": [{"text": "x", "answer": "1"}]}, r"row 1, column documents: entry 1 has no text 'type'"),
-        ({"documents": [{"text": "x", "type": "true", "answer": "1"}]}, r"the type 'true' is none of correct, misinfo"),
+        (
+            {"documents": [{"text": "x", "type": "true", "answer": "1"}]},
+            r"document 1, type: 'true' is none of correct, misinfo",
+        ),
         ({"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]}, r"document 1 has 100,001 characters"),
         ({"documents": [{"text": "\ud800", "type": "noise", "answer": ""}]}, r"half of a character"),
         ({"gold_answers": []}, r"no row can be used as ramdocs:documents"),
@@ -235,8 +238,8 @@ def test_documents_may_be_bare_texts_and_stand_beside_a_passage() -> None:
         ([f"No. {i}" for i in range(51)], "holds 51 documents, at most 50 are taken"),
         (["It opened in 1874.", " "], "document 2 has no text"),
         ([{"txt": "x"}], "document 1 has no text"),
-        ([{"text": ["x"]}], "document 1: text is a list, a text was expected"),
-        ([{"text": "x", "type": "right"}], "document 1: the type 'right' is none of correct, misinfo, noise"),
+        ([{"text": ["x"]}], "document 1, text: is a list, a text was expected"),
+        ([{"text": "x", "type": "right"}], "document 1, type: 'right' is none of correct, misinfo, noise"),
         ([{"text": "x", "id": "a"}, {"text": "y", "id": "a"}], "the id 'a' stands twice"),
         (["x" * 100_001], "document 1 has 100,001 characters"),
         ("[{", "no JSON"),
@@ -247,7 +250,9 @@ def test_documents_may_be_bare_texts_and_stand_beside_a_passage() -> None:
     ],
 )
 def test_wrong_documents_get_a_sentence_with_the_row(cell: object, said: str) -> None:
-    with pytest.raises(BadInput, match=f"table, row 1, column documents: .*{said.removeprefix('column documents: ')}"):
+    with pytest.raises(
+        BadInput, match=f"table, row 1, column documents[:,] .*{said.removeprefix('column documents: ')}"
+    ):
         own_item(documents=cell)
 
 

@@ -184,9 +184,10 @@ def thaw(path: Path) -> ItemSet:
     """The set that `freeze` wrote into a file; bad input names the item and the field that are wrong."""
     try:
         content = read_json(path.read_bytes(), str(path))
-        version = content.pop("srdcr_items")
-    except (OSError, BadInput, AttributeError, KeyError):
-        raise BadInput(f"{path} is no items file of srdcr_lab; give one that a run wrote, or a CSV") from None
-    if version != _VERSION:
+    except (OSError, BadInput):
+        content = None
+    if not isinstance(content, dict) or "srdcr_items" not in content:
+        raise BadInput(f"{path} is no items file of srdcr_lab; give one that a run wrote, or a CSV")
+    if (version := content.pop("srdcr_items")) != _VERSION:
         raise BadInput(f"{path} has items of version {version}, this srdcr_lab reads version {_VERSION}")
     return from_plain(ItemSet, content, str(path))  # type: ignore[no-any-return]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,29 +27,29 @@ _EXPECTED_DOCUMENTS = 'a list such as [{"text": "…"}, …]'
 
 
 class Row:
-    """A row with its place in the table; `number` counts from 1, `cells` are as the file holds them."""
+    """A row with its place in the table; `number` counts from 1, `cells` are as the file holds them.
 
-    def __init__(self, file: str, number: int, cells: dict[Hashable, Any]) -> None:
-        self.file, self.number, self.cells = file, number, cells
+    An object inside a cell is read in the same way; `within` then says where it is.
+    """
+
+    def __init__(self, file: str, number: int, cells: dict[Hashable, Any], within: str = "") -> None:
+        self.file, self.number, self.cells, self.within = file, number, cells, within
 
     def place(self, column: str) -> str:
-        return f"{self.file}, row {self.number}, column {column}"
+        return f"{self.file}, row {self.number}, column {self.within}{column}"
 
     def bad(self, column: str, what: str) -> BadInput:
         return BadInput(f"{self.place(column)}: {what}")
 
     def text(self, column: str, default: str = "") -> str:
         """The cell without white space around it, 1874.0 as "1874"; the default where it is missing or empty."""
-        return self.as_text(column, self.cells.get(column)) or default
-
-    def as_text(self, column: str, value: Any, name: str = "") -> str:
-        """A value found in a column as text; `name` tells which, where a cell holds several."""
-        if isinstance(listed(value), (list, dict)):
-            raise self.bad(column, f"{name} is a list, a text was expected".lstrip())
-        text = plain_text(value)
+        cell = listed(self.cells.get(column))
+        if isinstance(cell, (list, dict)):
+            raise self.bad(column, "is a list, a text was expected")
+        text = plain_text(cell)
         if _HALF_CHARACTER.search(text):
             raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
-        return text
+        return text or default
 
     def filled(self, column: str) -> str:
         """The text of a cell that must not be empty."""
@@ -137,10 +137,11 @@ def options_in(row: Row, column: str, cell: Any) -> tuple[Option, ...]:
     else:
         many = f"holds {len(entries)} options, at most {len(_LETTERS)} get letters"
         raise row.bad(column, f"{many}; give labels of your own")
-    for value in (part for pair in pairs for part in pair):
-        if not isinstance(value, (str, int, float)) or value != value:
-            raise row.bad(column, f"a label or text is {value!r:.20}; an option has a label and a text")
-    return tuple(Option(label=row.as_text(column, label), text=row.as_text(column, text)) for label, text in pairs)
+    options = []
+    for number, (label, text) in enumerate(pairs, start=1):
+        option = Row(row.file, row.number, {"label": label, "text": text}, f"{column}, option {number}, ")
+        options.append(Option(label=option.text("label"), text=option.text("text")))
+    return tuple(options)
 
 
 def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
@@ -174,20 +175,15 @@ def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
 def document_in(row: Row, column: str, number: int, entry: object) -> Document:
     """A text as a document, or an object with `text` and perhaps `id` (the default is its number), `source`, `type`
     (correct, misinfo, noise) and `answer` (what it asserts)."""
-    cells = entry if isinstance(entry, Mapping) else {"text": entry}
-
-    def text_of(name: str) -> str:
-        return row.as_text(column, cells.get(name), f"document {number}: {name}")
-
-    text, kind = text_of("text"), text_of("type")
-    if kind and kind not in list(DocumentKind):
-        raise row.bad(column, f"document {number}: the type {kind!r} is none of {', '.join(DocumentKind)}")
+    cells = entry if isinstance(entry, dict) else {"text": entry}
+    document = Row(row.file, row.number, cells, f"{column}, document {number}, ")
+    kind = document.text("type") and document.one_of("type", DocumentKind)
     return Document(
-        document_id=text_of("id") or str(number),
-        text=text,
-        source=text_of("source"),
+        document_id=document.text("id", str(number)),
+        text=document.text("text"),
+        source=document.text("source"),
         kind=DocumentKind(kind) if kind else None,
-        answer=text_of("answer"),
+        answer=document.text("answer"),
     )
 
 

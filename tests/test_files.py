@@ -49,7 +49,7 @@ def test_what_is_no_json_is_one_sentence(text: str | bytes) -> None:
 
 
 def test_a_repeated_key_is_refused_where_it_would_hide_something() -> None:
-    with pytest.raises(BadInput, match="^cell 3: 'a' stands twice; give each key once$"):
+    with pytest.raises(BadInput, match=r"^cell 3: 'a' stands twice; give each key once$"):
         read_json('[{"b": 1}, {"a": 1, "a": 1}]', "cell 3", distinct_keys=True)
 
 

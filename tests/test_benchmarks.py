@@ -181,7 +181,11 @@ RAMDOCS: dict[str, Any] = json.loads((ROWS / FILES["ramdocs"]).read_text("utf-8"
             "row 1, column gold_answers: a list was expected, found '3,559'",
         ),
         ("ramdocs", {**RAMDOCS, "gold_answers": []}, "row 1, column gold_answers: is empty"),
-        ("ramdocs", {**RAMDOCS, "documents": [{"text": "…"}]}, "row 1, column documents: entry 1 has no text 'type'"),
+        (
+            "ramdocs",
+            {**RAMDOCS, "documents": [{"text": "…"}]},
+            "row 1, column documents, document 1, type: a text",
+        ),
         (
             "ramdocs",
             {**RAMDOCS, "documents": [{"text": "…", "type": "rumour", "answer": "1"}]},

@@ -131,7 +131,7 @@ def first_row(name: str) -> dict[str, Any]:
         ),
         ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x"]}}, "needs at least two options, found 1"),
         ("commonsenseqa", {"choices": {"label": ["B", "B"], "text": ["x", "y"]}}, "the label 'B' stands twice"),
-        ("commonsenseqa", {"choices": "A, B"}, "column choices: choices with label and text were expected"),
+        ("commonsenseqa", {"choices": "A, B"}, "column choices: a question needs at least two options, found 1"),
         ("commonsenseqa", {"question": ""}, "row 1, column question: is empty"),
         ("cosmosqa", {"label": "4"}, "row 1, column label: '4' is none of 0, 1, 2, 3"),
         ("cosmosqa", {"answer2": ""}, "row 1, column answer0: option C is empty"),

@@ -23,13 +23,12 @@ MOST_DOCUMENTS = 50
 _LETTERS = "ABCDEFGHIJ"
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _EXPECTED_OPTIONS = 'texts with bars between them, or {"A": "…", "B": "…"}'
-_EXPECTED_DOCUMENTS = 'a list such as [{"text": "…"}, …]'
 
 
 class Row:
     """A row with its place in the table; `number` counts from 1, `cells` are as the file holds them.
 
-    An object inside a cell is read in the same way; `within` then says where it is.
+    An entry of a list inside a cell is a row too; `within` then says where it is.
     """
 
     def __init__(self, file: str, number: int, cells: dict[Hashable, Any], within: str = "") -> None:
@@ -50,6 +49,12 @@ class Row:
         if _HALF_CHARACTER.search(text):
             raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
         return text or default
+
+    def short(self, column: str) -> str:
+        """The text of a cell that must not be too long for a prompt."""
+        if (length := len(text := self.text(column))) > LONGEST_TEXT:
+            raise self.bad(column, f"has {length:,} characters, at most {LONGEST_TEXT:,} are taken; shorten it")
+        return text
 
     def filled(self, column: str) -> str:
         """The text of a cell that must not be empty."""
@@ -79,14 +84,13 @@ class Row:
         """The texts of a cell that holds a list, each once."""
         return tuple(dict.fromkeys(filter(None, (str(entry).strip() for entry in self._list(column)))))
 
-    def objects(self, column: str, keys: Sequence[str]) -> list[dict[str, str]]:
-        """The objects of a cell that holds a list; each must have a text under each of the keys."""
-        objects = self._list(column)
-        for number, entry in enumerate(objects, start=1):
-            for key in keys:
-                if not isinstance(entry, dict) or not isinstance(entry.get(key), str):
-                    raise self.bad(column, f"entry {number} has no text {key!r}; expected {', '.join(keys)}")
-        return [{key: entry[key] for key in keys} for entry in objects]
+    def parts(self, column: str, name: str) -> list[Row]:
+        """The entries of a cell that holds a list, each as a row; a bare value is its cell `text`."""
+        parts = []
+        for number, entry in enumerate(self._list(column), start=1):
+            cells = entry if isinstance(entry, dict) else {"text": entry}
+            parts.append(Row(self.file, self.number, cells, f"{column}, {name} {number}, "))
+        return parts
 
     def _list(self, column: str) -> list[Any]:
         if isinstance(cell := listed(self.cells.get(column)), list):
@@ -117,81 +121,59 @@ def listed(cell: Any) -> Any:
     return list(cell) if isinstance(cell, tuple) else cell
 
 
-def options_in(row: Row, column: str, cell: Any) -> tuple[Option, ...]:
+def options_in(row: Row, column: str) -> tuple[Option, ...]:
     """The options in a cell: texts with bars between them ("a bank|a library"), labelled A, B, C …; or, as JSON or as a
     value, a list of texts, an object of label → text, or a list of objects with `label` and `text`.
 
     Whether they make a question is for `answers.options.fault_of` to say.
     """
-    entries = listed(cell)
+    entries = listed(row.cells.get(column))
     if isinstance(entries, str) and entries.lstrip().startswith(("[", "{")):
         entries = read_json(entries, row.place(column), _EXPECTED_OPTIONS, distinct_keys=True)
     elif isinstance(entries, str):
         entries = [text.strip() for text in entries.split("|")]
+    if isinstance(entries, list) and not all(isinstance(entry, dict) for entry in entries):
+        if (many := len(entries)) > len(_LETTERS):
+            raise row.bad(column, f"holds {many} options, at most 10 get letters; give labels of your own")
+        entries = dict(zip(_LETTERS, entries, strict=False))
     if isinstance(entries, dict):
-        pairs = list(entries.items())
-    elif all(isinstance(entry, dict) for entry in entries):
-        pairs = [(entry.get("label"), entry.get("text")) for entry in entries]
-    elif len(entries) <= len(_LETTERS):
-        pairs = list(zip(_LETTERS, entries, strict=False))
-    else:
-        many = f"holds {len(entries)} options, at most {len(_LETTERS)} get letters"
-        raise row.bad(column, f"{many}; give labels of your own")
-    options = []
-    for number, (label, text) in enumerate(pairs, start=1):
-        option = Row(row.file, row.number, {"label": label, "text": text}, f"{column}, option {number}, ")
-        options.append(Option(label=option.text("label"), text=option.text("text")))
-    return tuple(options)
+        entries = [{"label": label, "text": text} for label, text in entries.items()]
+    row.cells[column] = entries
+    return tuple(Option(label=part.text("label"), text=part.text("text")) for part in row.parts(column, "option"))
 
 
 def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
     """The documents in a cell of a user's own table, in their order; none where the cell is empty.
 
-    The cell is a list, or a JSON list, of what `document_in` takes.
+    The cell is a list, or a JSON list, of texts or of objects with `text` and perhaps `id` (the default is its number),
+    `source`, `type` (correct, misinfo, noise) and `answer` (what the document asserts).
     """
-    entries = listed(row.cells.get(column, ""))
-    if entries == "":
+    if (cell := row.cells.get(column, "")) == "":
         return ()
-    if isinstance(entries, str):
-        entries = read_json(entries, row.place(column), _EXPECTED_DOCUMENTS)
-    if not isinstance(entries, list):
-        raise row.bad(column, f"is no list; expected {_EXPECTED_DOCUMENTS}")
-    if not entries:
-        raise row.bad(column, "holds no document; give at least one, or leave the cell empty")
-    if len(entries) > MOST_DOCUMENTS:
-        raise row.bad(column, f"holds {len(entries)} documents, at most {MOST_DOCUMENTS} are taken")
-    documents: dict[str, Document] = {}
-    for number, entry in enumerate(entries, start=1):
-        document = document_in(row, column, number, entry)
-        if not document.text:
-            raise row.bad(column, f"document {number} has no text; fill it in, or take the document out")
-        if (name := document.document_id) in documents:
-            raise row.bad(column, f"the id {name!r} stands twice; give each document of a row an id of its own")
-        documents[name] = document
-    refuse_long(row, column, documents.values())
-    return tuple(documents.values())
+    if isinstance(cell, str):
+        row.cells[column] = read_json(cell, row.place(column), 'a list such as [{"text": "…"}, …]')
+    parts = row.parts(column, "document")
+    if not 0 < len(parts) <= MOST_DOCUMENTS:
+        raise row.bad(column, f"holds {len(parts)} documents, 1 to {MOST_DOCUMENTS} are taken; or leave the cell empty")
+    documents = [document_of(part, str(number)) for number, part in enumerate(parts, start=1)]
+    ids = [document.document_id for document in documents]
+    for part, name in zip(parts, ids, strict=True):
+        part.filled("text")
+        part.short("text")
+        if ids.count(name) > 1:
+            raise part.bad("id", f"{name!r} stands twice; give each document of a row an id of its own")
+    return tuple(documents)
 
 
-def document_in(row: Row, column: str, number: int, entry: object) -> Document:
-    """A text as a document, or an object with `text` and perhaps `id` (the default is its number), `source`, `type`
-    (correct, misinfo, noise) and `answer` (what it asserts)."""
-    cells = entry if isinstance(entry, dict) else {"text": entry}
-    document = Row(row.file, row.number, cells, f"{column}, document {number}, ")
-    kind = document.text("type") and document.one_of("type", DocumentKind)
+def document_of(part: Row, document_id: str = "") -> Document:
+    kind = part.text("type") and part.one_of("type", DocumentKind)
     return Document(
-        document_id=document.text("id", str(number)),
-        text=document.text("text"),
-        source=document.text("source"),
+        document_id=part.text("id", document_id),
+        text=part.text("text"),
+        source=part.text("source"),
         kind=DocumentKind(kind) if kind else None,
-        answer=document.text("answer"),
+        answer=part.text("answer"),
     )
-
-
-def refuse_long(row: Row, column: str, documents: Iterable[Document]) -> None:
-    for number, document in enumerate(documents, start=1):
-        if (length := len(document.text)) > LONGEST_TEXT:
-            taken = f"at most {LONGEST_TEXT:,} are taken; shorten it"
-            raise row.bad(column, f"document {number} has {length:,} characters, {taken}")
 
 
 def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ...]:
@@ -204,11 +186,10 @@ def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ..
 def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
     """The item with the wrong answers that are named or that misleading documents assert, and that are not right."""
     asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
+    right = (*item.gold_answers, *item.aliases)
     wrong = [
         answer
         for answer in dict.fromkeys(filter(None, (*named, *asserted)))
-        if not any(
-            answers.equal(answer, gold, item.answer_type, item.unit) for gold in (*item.gold_answers, *item.aliases)
-        )
+        if not any(answers.equal(answer, gold, item.answer_type, item.unit) for gold in right)
     ]
     return replace(item, wrong_answers=tuple(wrong))

@@ -14,7 +14,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.options import fault_of
 from srdcr_lab.data.items import ItemSet, as_exemplar, standard_item, with_exemplars
 from srdcr_lab.data.perturbing.claims import level_of_factor, level_of_offset
-from srdcr_lab.data.rows import LONGEST_TEXT, Row, documents_in, listed, options_in, plain_text, with_wrong_answers
+from srdcr_lab.data.rows import Row, documents_in, listed, options_in, plain_text, with_wrong_answers
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
 from srdcr_lab.records.files import read_json
 
@@ -156,15 +156,13 @@ def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
     documents = documents_in(row)
     question, gold = row.filled("question"), row.filled("gold_answer")
     has_options = row.cells.get("options", "") != ""
-    context = row.text("context") if documents or has_options else row.filled("context")
-    if len(context) > LONGEST_TEXT:
-        long = f"the passage has {len(context):,} characters, at most {LONGEST_TEXT:,} are taken; shorten it"
-        raise row.bad("context", long)
+    if not documents and not has_options:
+        row.filled("context")
     item = standard_item(
         row.text("question_id", question_id),
         question,
         gold,
-        context,
+        row.short("context"),
         item_id=row.text("item_id", f"row-{row.number}"),
         domain=row.text("domain", "general"),
         documents=documents,
@@ -176,7 +174,7 @@ def _with_options(row: Row, item: Item) -> Item:
     """The item with its options and the label of its gold answer; a passage need not contain the words of an option."""
     if item.documents:
         raise row.bad("documents", "stands beside options; give a question one of the two and leave the other empty")
-    options, label = options_in(row, "options", row.cells["options"]), item.gold_answer
+    options, label = options_in(row, "options"), item.gold_answer
     by_text = [option.label for option in options if option.text == label]
     if len(by_text) == 1 and label not in [option.label for option in options]:
         label = by_text[0]

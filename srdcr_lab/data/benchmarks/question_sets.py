@@ -15,7 +15,7 @@ from srdcr_lab import answers
 from srdcr_lab.data.benchmarks.gathering import Questions
 from srdcr_lab.data.benchmarks.published import Benchmark
 from srdcr_lab.data.facts import TRUE_OR_FALSE
-from srdcr_lab.data.rows import Row, listed, options_in, rows_of
+from srdcr_lab.data.rows import Row, options_in, rows_of
 from srdcr_lab.data.tables import check_columns, read_table
 from srdcr_lab.records import AnswerType, Option
 
@@ -56,29 +56,19 @@ def read_commonsenseqa(rows: Sequence[Row]) -> Questions:
     """CommonsenseQA (Talmor et al. 2019): question and choices are in columns of their own or in one object."""
     questions = Questions("commonsenseqa")
     for row in rows:
-        column, choices = "choices", row.cells.get("choices")
         if isinstance(published := row.cells.get("question"), dict):
-            column, choices = "question", published.get("choices")
-            row.cells["question"] = published.get("stem")
-        question = row.filled("question")
-        options = options_in(row, column, _objects(row, column, choices))
+            row.cells |= {"question": published.get("stem"), "choices": published.get("choices")}
+        choices: Any = row.cells.get("choices")
+        if isinstance(choices, dict) and {"label", "text"} <= set(choices):  # two lists
+            labels, texts = list(choices["label"]), list(choices["text"])
+            if len(labels) != len(texts):
+                raise row.bad("choices", f"has {len(labels)} labels and {len(texts)} texts")
+            row.cells["choices"] = [{"label": a, "text": b} for a, b in zip(labels, texts, strict=True)]
+        question, options = row.filled("question"), options_in(row, "choices")
         if not (gold := row.text("answerKey")):
             raise row.bad("answerKey", "is empty; the test split is published without answers, take the dev split")
-        questions.take(row, question, gold, column=column, options=options)
+        questions.take(row, question, gold, column="choices", options=options)
     return questions
-
-
-def _objects(row: Row, column: str, choices: Any) -> list[dict[str, Any]]:
-    """Choices as objects with label and text; some files hold the labels and the texts as two lists."""
-    if isinstance(choices, dict) and {"label", "text"} <= set(choices):
-        labels, texts = list(choices["label"]), list(choices["text"])
-        if len(labels) != len(texts):
-            raise row.bad(column, f"has {len(labels)} labels and {len(texts)} texts")
-        return [{"label": label, "text": text} for label, text in zip(labels, texts, strict=True)]
-    objects = listed(choices)
-    if not isinstance(objects, list) or not all(isinstance(choice, dict) for choice in objects):
-        raise row.bad(column, f"choices with label and text were expected, found {choices!r:.40}")
-    return objects
 
 
 COMMONSENSEQA = Benchmark(

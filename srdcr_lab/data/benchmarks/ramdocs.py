@@ -15,7 +15,7 @@ from srdcr_lab import answers
 from srdcr_lab.data.benchmarks.gathering import Documents, Passages, contradicted
 from srdcr_lab.data.benchmarks.published import Benchmark
 from srdcr_lab.data.items import standard_item
-from srdcr_lab.data.rows import MOST_DOCUMENTS, Row, document_in, refuse_long, shuffled, with_wrong_answers
+from srdcr_lab.data.rows import MOST_DOCUMENTS, Row, document_of, shuffled, with_wrong_answers
 from srdcr_lab.records import AnswerType, Document, DocumentKind
 
 _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)
@@ -61,7 +61,8 @@ def read_documents(rows: Sequence[Row]) -> Documents:
     for row in rows:
         question, golds = row.text("question"), row.texts("gold_answers")
         published = _documents(row)
-        refuse_long(row, "documents", published)
+        for part in row.parts("documents", "document"):
+            part.short("text")
         documents = [document for document in published if document.text]
         questions.leave_out("empty documents", len(published) - len(documents))
         if len(documents) > MOST_DOCUMENTS:
@@ -90,9 +91,14 @@ def read_documents(rows: Sequence[Row]) -> Documents:
 
 def _documents(row: Row) -> list[Document]:
     """The documents of a row; one of type noise answers nothing, which the benchmark writes as "unknown"."""
-    entries = row.objects("documents", ("text", "type", "answer"))
-    documents = [document_in(row, "documents", number, entry) for number, entry in enumerate(entries, start=1)]
-    return [replace(each, answer="") if each.kind is DocumentKind.NOISE else each for each in documents]
+    documents = []
+    for part in row.parts("documents", "document"):
+        for key in ("text", "type", "answer"):
+            if not isinstance(part.cells.get(key), str):
+                raise part.bad(key, "a text was expected")
+        document = document_of(part)
+        documents.append(replace(document, answer="") if document.kind is DocumentKind.NOISE else document)
+    return documents
 
 
 def _first_that_states(

@@ -16,8 +16,9 @@ from srdcr_lab.answers.options import fault_of
 from srdcr_lab.data import facts
 from srdcr_lab.data.items import ItemSet, not_evaluated, standard_item, with_exemplars
 from srdcr_lab.data.rows import LONGEST_TEXT, Row
-from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
+from srdcr_lab.records import AnswerType, BadInput, Item, Level, Option, PerturbationKind
 
+Options = tuple[Option, ...] | None  # None: an open question
 _TOO_LONG = f"the passage is longer than {LONGEST_TEXT:,} characters"
 
 
@@ -82,8 +83,8 @@ class Passages(Gathering):
         """
         if item.item_id not in self._taken and (reason := _unfit(item, argued)):
             self.leave_out(reason)
-        elif self._take_once(item, item.item_id, "it stands in an earlier row"):
-            self._with_gold += not item.is_standard and not argued and _mentions_gold(item)
+        elif self._take_once(item, item.item_id, "it stands in an earlier row") and not item.is_standard:
+            self._with_gold += not argued and _mentions_gold(item)
 
     def result(self, file: str) -> ItemSet:
         """The same, but some items may be set aside as exemplars."""
@@ -97,15 +98,17 @@ class Passages(Gathering):
 class Questions(Gathering):
     """Questions with options, and open ones, each asked once."""
 
-    def take(self, row: Row, question: str, gold: str, *, column: str = "question", **fields: Any) -> None:
+    def take(
+        self, row: Row, question: str, gold: str, options: Options = None, column: str = "question", **fields: Any
+    ) -> None:
         """Keep the question of a row, unless an earlier row asks the same of the same passage or two options are one.
 
         Bad input names the column where there are fewer than two options or the gold answer is none of them.
         """
-        if with_options := "options" in fields:
-            fields["answer_type"] = AnswerType.OPTION
+        if options is not None:
+            fields |= {"answer_type": AnswerType.OPTION, "options": options}
         item = standard_item(f"{self.name}-{row.number}", question, gold, **{"domain": self.name, **fields})
-        fault = fault_of(item.options, gold) if with_options else ""
+        fault = "" if options is None else fault_of(options, gold)
         if "repeats the text" in fault:
             self.leave_out("two of its options are the same")
         elif fault:

@@ -181,14 +181,22 @@ RAMDOCS: dict[str, Any] = json.loads((ROWS / FILES["ramdocs"]).read_text("utf-8"
             "row 1, column gold_answers: a list was expected, found '3,559'",
         ),
         ("ramdocs", {**RAMDOCS, "gold_answers": []}, "row 1, column gold_answers: is empty"),
-        ("ramdocs", {**RAMDOCS, "documents": [{"text": "…"}]}, "row 1, column documents: entry 1 has no text 'type'"),
+        (
+            "ramdocs",
+            {**RAMDOCS, "documents": [{"text": "…"}]},
+            "row 1, column documents, document 1, type: a text",
+        ),
         (
             "ramdocs",
             {**RAMDOCS, "documents": [{"text": "…", "type": "rumour", "answer": "1"}]},
-            "row 1, column documents: the type 'rumour' is none of correct, misinfo, noise",
+            "row 1, column documents, document 1, type: 'rumour' is none of correct, misinfo, noise",
         ),
         ("ramdocs", {**RAMDOCS, "question": ["a"]}, "row 1, column question: is a list, a text was expected"),
-        ("ramdocs", {**RAMDOCS, "documents": []}, "no row of ramdocs can be used: 1 because no correct document"),
+        (
+            "ramdocs",
+            {**RAMDOCS, "documents": []},
+            "no row can be used as ramdocs: left out 1 passages: 1 because no correct",
+        ),
         (
             "conflictqa",
             {**RAMDOCS},

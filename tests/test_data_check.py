@@ -11,13 +11,11 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import load_items
-from srdcr_lab.data.checks import RULES, Fact, check_facts, check_table
-from srdcr_lab.data.rows import LONGEST_PASSAGE
+from srdcr_lab.data.checks import COLUMNS, RULES, check_facts, check_table
+from srdcr_lab.data.rows import LONGEST_TEXT
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.files import folder
 from tests.conftest import Srdcr
-
-COLUMNS = tuple(Fact.__dataclass_fields__)
 
 
 def fact(number: int, place: str, year: str = "1874", **changed: str) -> dict[str, str]:
@@ -222,7 +220,7 @@ def test_other_scripts_and_directions(row: dict[str, list[str]], answer_type: An
 
 
 def test_a_passage_of_the_greatest_length_is_taken() -> None:
-    passage = "x" * (LONGEST_PASSAGE - 9) + " In 1874."
+    passage = "x" * (LONGEST_TEXT - 9) + " In 1874."
     assert len(load_items(pd.DataFrame(only(context=passage)))) == 1
     with pytest.raises(BadInput, match="has 100,001 characters, at most 100,000 are taken"):
         load_items(pd.DataFrame(only(context="x" + passage)))

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import ItemSet, load_items
-from srdcr_lab.data.cells import shuffled
+from srdcr_lab.data.rows import shuffled
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Item, Needs
 from srdcr_lab.study import Study
 from tests.scripted import ScriptedModel
@@ -135,9 +135,18 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
     ("row", "said"),
     [
         ({"documents": None}, r"row 1, column documents: a list was expected"),
-        ({"documents": [{"text": "x", "answer": "1"}]}, r"row 1, column documents: entry 1 has no text 'type'"),
-        ({"documents": [{"text": "x", "type": "true", "answer": "1"}]}, r"the type 'true' is none of correct, misinfo"),
-        ({"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]}, r"longer than 100,000 characters"),
+        (
+            {"documents": [{"text": "x", "answer": "1"}]},
+            r"row 1, column documents, document 1, type: a text",
+        ),
+        (
+            {"documents": [{"text": "x", "type": "true", "answer": "1"}]},
+            r"document 1, type: 'true' is none of",
+        ),
+        (
+            {"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]},
+            r"document 1, text: has 100,001",
+        ),
         ({"documents": [{"text": "\ud800", "type": "noise", "answer": ""}]}, r"half of a character"),
         ({"gold_answers": []}, r"no row can be used as ramdocs:documents"),
     ],
@@ -231,23 +240,23 @@ def test_documents_may_be_bare_texts_and_stand_beside_a_passage() -> None:
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ([], "column documents: holds no document"),
-        ([f"No. {i}" for i in range(51)], "holds 51 documents, at most 50 are taken"),
-        (["It opened in 1874.", " "], "document 2 has no text"),
-        ([{"txt": "x"}], "document 1 has no text"),
-        ([{"text": ["x"]}], "document 1: text is a list, a text was expected"),
-        ([{"text": "x", "type": "right"}], "document 1: the type 'right' is none of correct, misinfo, noise"),
-        ([{"text": "x", "id": "a"}, {"text": "y", "id": "a"}], "the id 'a' stands twice"),
-        (["x" * 100_001], "document 1 has 100,001 characters"),
-        ("[{", "is no JSON"),
-        ('"a text"', "is no list"),
-        ({"text": "x"}, "is no list"),
+        ([], "holds 0 documents, 1 to 50 are taken"),
+        ([f"No. {i}" for i in range(51)], "holds 51 documents, 1 to 50 are taken"),
+        (["It opened in 1874.", " "], "document 2, text: is empty"),
+        ([{"txt": "x"}], "document 1, text: is empty"),
+        ([{"text": ["x"]}], "document 1, text: is a list, a text was expected"),
+        ([{"text": "x", "type": "right"}], "document 1, type: 'right' is none of correct, misinfo, noise"),
+        ([{"text": "x", "id": "a"}, {"text": "y", "id": "a"}], "document 1, id: 'a' stands twice"),
+        (["x" * 100_001], "document 1, text: has 100,001 characters, at most 100,000 are taken"),
+        ("[{", "no JSON"),
+        ('"a text"', "a list was expected, found"),
+        ({"text": "x"}, "a list was expected, found"),
         (["\ud800"], "half of a character"),
         ('["\\ud800"]', "half of a character"),
     ],
 )
 def test_wrong_documents_get_a_sentence_with_the_row(cell: object, said: str) -> None:
-    with pytest.raises(BadInput, match=f"table, row 1, column documents: .*{said.removeprefix('column documents: ')}"):
+    with pytest.raises(BadInput, match=f"^table, row 1, column documents[:,] .*{said}"):
         own_item(documents=cell)
 
 

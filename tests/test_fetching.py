@@ -19,19 +19,20 @@ from srdcr_lab.records import BadInput
 from tests.conftest import Srdcr
 
 CONTENT = (Path(__file__).parent / "fixtures" / "benchmarks" / "ramdocs.jsonl").read_bytes()
+FILE = "RAMDocs_test.jsonl"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
 class Site(BaseHTTPRequestHandler):
-    """Serves CONTENT at /whole, half of it at /broken (and then hangs up), nothing elsewhere."""
+    """Serves CONTENT below /whole, half of it below /broken (and then hangs up), nothing elsewhere."""
 
     def do_GET(self) -> None:
-        found = self.path in ("/whole", "/broken")
+        found = self.path in (f"/whole/{FILE}", f"/broken/{FILE}")
         self.send_response(200 if found else 404)
         self.send_header("Content-Length", str(len(CONTENT) if found else 0))
         self.end_headers()
         if found:
-            self.wfile.write(CONTENT if self.path == "/whole" else CONTENT[: len(CONTENT) // 2])
+            self.wfile.write(CONTENT if self.path.startswith("/whole") else CONTENT[: len(CONTENT) // 2])
 
     def log_message(self, *arguments: object) -> None:
         pass
@@ -57,7 +58,7 @@ def ramdocs(site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Regis
     monkeypatch.setenv("SRDCR_DATA", str(tmp_path / "cache"))
 
     def register(path: str = "/whole", sha256: str = SHA256) -> Benchmark:
-        source = replace(BENCHMARKS["ramdocs"], url=site + path, sha256=sha256)
+        source = replace(BENCHMARKS["ramdocs"], url=f"{site}{path}/{FILE}", sha256=sha256)
         known = MappingProxyType({**BENCHMARKS, "ramdocs": source})
         for module in ("srdcr_lab.data.benchmarks", "srdcr_lab.data.load"):
             monkeypatch.setattr(f"{module}.BENCHMARKS", known)
@@ -108,7 +109,7 @@ def test_nothing_is_kept_of_a_fetch_that_fails(
 def test_without_a_network_the_sentence_says_what_to_download_and_where_to_put_it(
     ramdocs: Register, srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = replace(ramdocs(), url="http://127.0.0.1:9/rows.jsonl")  # nobody listens on the discard port
+    source = replace(ramdocs(), url=f"http://127.0.0.1:9/{FILE}")  # nobody listens on the discard port
     monkeypatch.setattr("srdcr_lab.data.benchmarks.BENCHMARKS", {"ramdocs": source})
     ended = srdcr("data", "fetch", "ramdocs")
     assert ended.code == 2

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from srdcr_lab.data.facts import printed_tables
+from srdcr_lab.data import printed_tables
 from srdcr_lab.measures import METHOD_LABELS, accuracy_by_stratum, summary, table_1, table_2
 from tests.simulated import simulated
 

@@ -13,7 +13,7 @@ import pytest
 
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.benchmarks import BENCHMARKS
-from srdcr_lab.data.benchmarks.gathering import final_number
+from srdcr_lab.data.benchmarks.question_sets import final_number
 from srdcr_lab.records import AnswerType, BadInput, Needs, Option
 
 ROWS = Path(__file__).parent / "fixtures" / "benchmarks"
@@ -131,8 +131,8 @@ def first_row(name: str) -> dict[str, Any]:
         ),
         ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x"]}}, "needs at least two options, found 1"),
         ("commonsenseqa", {"choices": {"label": ["B", "B"], "text": ["x", "y"]}}, "the label 'B' stands twice"),
-        ("commonsenseqa", {"choices": "A, B"}, "column choices: choices with label and text were expected"),
-        ("commonsenseqa", {"question": ""}, "the question is empty"),
+        ("commonsenseqa", {"choices": "A, B"}, "column choices: a question needs at least two options, found 1"),
+        ("commonsenseqa", {"question": ""}, "row 1, column question: is empty"),
         ("cosmosqa", {"label": "4"}, "row 1, column label: '4' is none of 0, 1, 2, 3"),
         ("cosmosqa", {"answer2": ""}, "row 1, column answer0: option C is empty"),
         ("cosmosqa", {"context": ""}, "row 1, column context: is empty"),
@@ -231,14 +231,14 @@ def test_a_passage_beside_options_need_not_contain_their_words() -> None:
         ({"options": "a bank"}, "column options: a question needs at least two options, found 1"),
         ({"options": "a bank||a canal"}, "column options: option B is empty"),
         ({"options": "a bank|A bank"}, "column options: option B repeats the text of an earlier one"),
-        ({"options": '{"A": "x"'}, "column options: is no JSON"),
+        ({"options": '{"A": "x"'}, "column options: no JSON"),
         ({"options": '{"A": "x", "a": "y"}', "gold_answer": "A"}, "column options: the label 'A' stands twice"),
         ({"options": '{"A": "x", "B": "y", "B": "z"}'}, "column options: 'B' stands twice"),
-        ({"options": '["x", NaN]'}, "column options: a label or text is nan"),
-        ({"options": '["x", "\\ud800"]'}, "column options: holds half of a character"),
+        ({"options": '["x", NaN]'}, "column options: option B is empty"),
+        ({"options": '["x", "\\ud800"]'}, "column options, option 2, text: holds half of a character"),
         ({"options": "[]"}, "column options: a question needs at least two options, found 0"),
         ({"documents": ["It is a library."]}, "column documents: stands beside options"),
-        ({"options": '[{"label": "A"}, {"label": "B", "text": "y"}]'}, "column options: a label or text is None"),
+        ({"options": '[{"label": "A"}, {"label": "B", "text": "y"}]'}, "column options: option A is empty"),
         ({"options": "|".join("abcdefghijk")}, "column options: holds 11 options, at most 10 get letters"),
         ({"answer_type": "text"}, "column answer_type: is text, but a question with options has the type option"),
         (

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from srdcr_lab.data.sets import SOURCES, reports
+from srdcr_lab.data.sources import SOURCES, reports
 from srdcr_lab.measures.documents import asserted, sources_as_read, votes_of
 from srdcr_lab.measures.reliability import log_odds, recovery, source_reliability, weighted_majority
 from srdcr_lab.records import BadInput

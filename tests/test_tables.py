@@ -156,7 +156,7 @@ def test_every_row_an_exemplar() -> None:
 
 def test_a_passage_as_long_as_a_book() -> None:
     row = {"question": "When?", "gold_answer": "1874", "context": "1874 " * 30_000}
-    with pytest.raises(BadInput, match="column context: the passage has 149,999 characters, at most 100,000 are taken"):
+    with pytest.raises(BadInput, match="column context: has 149,999 characters, at most 100,000 are taken"):
         load_items(pd.DataFrame([row]))
 
 

@@ -1,32 +1,34 @@
-"""A testbed: each question once with its true passage and once with a false one, balanced over the perturbations.
+"""The shipped facts: as they are, with false passages (testbed, grid), as questions with options and as claims.
 
-Strata are filled in turn from a seeded order of the questions; a question goes to a stratum only where its passage can
-be made to lie that way, without a flag where one can be had (so claims in the future are avoided while questions last).
+`exemplars` and `standard` read `data/facts`; every other set is drawn from these items by its seed. Wrong options and
+false claims are right answers to other questions of the same domain, so that their form gives nothing away.
 """
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Wanted
 from srdcr_lab.answers.year import YEAR_OFFSETS
-from srdcr_lab.data.items import ItemSet
+from srdcr_lab.data.items import ItemSet, by_domain, standard_item
 from srdcr_lab.data.perturbing.forms import Form, forms
 from srdcr_lab.data.perturbing.table import checked_offsets, pools_of
 from srdcr_lab.data.tables import items_from_frame, read_table
 from srdcr_lab.data.testbed import paired
-from srdcr_lab.records import AnswerType, Exemplar, Item
+from srdcr_lab.records import AnswerType, Exemplar, Item, Option
 from srdcr_lab.records.files import folder
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-# -- the shipped facts: standard items, a testbed of paired items, and the grid of every perturbation
-
+TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
+_NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
 
 
 @cache
@@ -40,18 +42,26 @@ def exemplars() -> tuple[Exemplar, ...]:
 
 
 @cache
+def _table() -> pd.DataFrame:
+    return read_table(folder("facts") / "facts.csv")
+
+
+@cache
 def standard() -> ItemSet:
     """`facts`: every shipped question with its true passage."""
-    frame = read_table(folder("facts") / "facts.csv")
-    frame["item_id"] = frame["question_id"]
-    return items_from_frame(frame, "facts", exemplars())
+    return items_from_frame(_table().assign(item_id=_table()["question_id"]), "facts", exemplars())
 
 
 @cache
 def invented() -> frozenset[str]:
     """Questions of the controls, whose answers are no substitutes for real ones."""
-    frame = read_table(folder("facts") / "facts.csv")
-    return frozenset(frame.loc[frame["fame_band"] == "invented", "question_id"])
+    return frozenset(_table().loc[_table()["fame_band"] == "invented", "question_id"])
+
+
+@cache
+def _real() -> list[Item]:
+    """The facts that are not invented; domains stand together."""
+    return [item for item in standard() if item.question_id not in invented()]
 
 
 @cache
@@ -60,53 +70,90 @@ def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 
     150 event years, as many under each of the `offsets` and either sign, and 30 questions of each other domain,
     evenly over the levels; where there are fewer facts, all of them. Questions, offsets and factors are drawn by the
-    seed; a flagged form (a claim in the future, say) is taken only where too few others are left, so older events
-    fill the larger offsets ahead.
+    seed. A flagged form (a claim in the future, say) is taken only where too few others are left, so the larger
+    offsets ahead go to older events.
     """
-    forms = _forms(seed, offsets)
-    return _set("facts:testbed", paired(standard().items, lambda item: forms[item.item_id], seed))
+    return ItemSet("facts:testbed", tuple(paired(standard().items, _forms(seed, offsets), seed)), exemplars())
 
 
 @cache
 def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     """`facts:grid`: every question standard and under every perturbation its passage allows."""
-    forms = _forms(0, offsets)
-    return _set("facts:grid", [each for item in standard() for each in _with_forms(item, forms[item.item_id])])
-
-
-def _with_forms(item: Item, forms: Sequence[Form]) -> list[Item]:
-    return [item, *(form.item for form in forms if form.item is not None)]
+    items: list[Item] = []
+    for item in standard():
+        items += [item, *(form.item for form in _forms(0, offsets)[item.item_id] if form.item is not None)]
+    return ItemSet("facts:grid", tuple(items), exemplars())
 
 
 @cache
 def _forms(seed: int, offsets: tuple[int, ...]) -> Mapping[str, Sequence[Form]]:
-    """Each question under every claim, by item_id; testbed and grid are made of the same ones."""
-    pools = pools_of(item for item in standard() if item.question_id not in invented())
-    wanted = Wanted({AnswerType.YEAR: checked_offsets(offsets)}, pools, seed, present=_WRITTEN)
+    """item_id → the item under every claim; testbed and grid are made of the same forms."""
+    wanted = Wanted({AnswerType.YEAR: checked_offsets(offsets)}, pools_of(_real()), seed, present=_WRITTEN)
     return {item.item_id: tuple(forms(item, wanted)) for item in standard()}
 
 
-def _set(name: str, items: list[Item]) -> ItemSet:
-    return ItemSet(name, tuple(items), exemplars())
+@cache
+def options(seed: int = 0) -> ItemSet:
+    """`facts:options`: every fact that is not invented, its answer among three others; no passage is shown."""
+    items = []
+    for item in _real():
+        rng = random.Random(f"facts:options|{seed}|{item.question_id}")
+        texts = [item.gold_answer, *_other_answers(item, rng, 3)]
+        rng.shuffle(texts)
+        offered = tuple(Option(label=label, text=text) for label, text in zip("ABCD", texts, strict=False))
+        items.append(_asked(item, item.question, offered, "ABCD"[texts.index(item.gold_answer)]))
+    return ItemSet("facts:options", tuple(items), exemplars())
 
 
-# -- the paper's printed Tables 1 and 2, to lay one's own numbers beside (`data/reference`, with its datasheet)
+@cache
+def claims(seed: int = 0) -> ItemSet:
+    """`facts:claims`: these facts as claims, true for half of each domain; no passage is shown."""
+    items = []
+    for domain, members in by_domain(_real()).items():
+        turns = list(range(len(members)))
+        random.Random(f"facts:claims|{seed}|{domain}").shuffle(turns)
+        for item, turn in zip(members, turns, strict=True):
+            rng = random.Random(f"facts:claims|{seed}|{item.question_id}")
+            true = turn % 2 == 0
+            asserted = item.gold_answer if true else _other_answers(item, rng, 1)[0]
+            claim = f'Is this claim true or false? The answer to the question "{item.question}" is {asserted}.'
+            items.append(_asked(item, claim, TRUE_OR_FALSE, "true" if true else "false"))
+    return ItemSet("facts:claims", tuple(items), exemplars())
 
 
-def printed_tables(table: str | None = None) -> pd.DataFrame:
-    """Every number of the two tables: `table`, `model`, `printed_method`, `method`, `column`, `percent`, `caution`.
+def _asked(item: Item, question: str, offered: tuple[Option, ...], gold: str) -> Item:
+    kind = AnswerType.OPTION
+    return standard_item(item.question_id, question, gold, domain=item.domain, answer_type=kind, options=offered)
 
-    `accuracy` is `percent` / 100. `caution` says what to keep in mind about a number and is empty for most; some
-    of SR-DCR's leave items out of the denominator.
 
-    Parameters
-    ----------
-    table : "Table 1" or "Table 2" for one of them.
+def _other_answers(item: Item, rng: random.Random, n: int) -> list[str]:
+    """`n` answers to other questions of the domain, different from the item's and from each other."""
 
-    Source: arXiv 2506.06020, section 4.
-    """
-    import pandas as pd
+    def same(a: str, b: str) -> bool:
+        return answers.equal(a, b, item.answer_type, "", item.aliases if b == item.gold_answer else ())
 
-    printed = pd.read_csv(folder("reference") / "sr_dcr_tables.csv", keep_default_na=False)
-    printed["accuracy"] = printed["percent"] / 100
-    return printed if table is None else printed[printed["table"] == table].reset_index(drop=True)
+    pool = dict.fromkeys(other.gold_answer for other in _real() if other.domain == item.domain)
+    different = [answer for answer in pool if not same(answer, item.gold_answer)]
+    if item.answer_type is AnswerType.NUMBER:
+        different = sorted(different, key=lambda answer: _unlike(answer, item.gold_answer))[:_NEAREST]
+    rng.shuffle(different)
+    chosen: list[str] = []
+    for answer in different:
+        if len(chosen) < n and not any(same(answer, other) for other in chosen):
+            chosen.append(answer)
+    return chosen
+
+
+def _unlike(answer: str, gold: str) -> tuple[bool, float]:
+    """Whether two numbers are written differently ("9", "9.58", "2:01:39"), and how many times one is the other."""
+    values = [_value(answer), _value(gold)]
+    written = [(":" in number, "." in number) for number in (answer, gold)]
+    return written[0] != written[1], abs(math.log(values[0] / values[1])) if min(values) > 0 else math.inf
+
+
+def _value(answer: str) -> float:
+    inferred = answers.infer_unit(answer)
+    try:
+        return float(inferred[0]) if inferred else 0.0
+    except ValueError:  # 2:01:39
+        return 0.0

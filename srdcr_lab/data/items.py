@@ -1,29 +1,31 @@
-"""Items with the exemplars that may be shown beside them, and a seeded, stratified choice of fewer."""
+"""A set of items with its exemplars: drawn smaller in proportion, given exemplars where it has none, kept as JSON."""
 
 from __future__ import annotations
 
 import json
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
-from srdcr_lab.records.files import from_plain
+from srdcr_lab.records.files import from_plain, read_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
 Group = list[Item]  # the forms of one question
 Stratum = Callable[[Group], object]
-STRATA: tuple[Stratum, ...] = (
+_STRATA: tuple[Stratum, ...] = (
     lambda group: group[0].domain,
     lambda group: tuple(item.level for item in group),
     lambda group: tuple(item.perturbation_value for item in group),
 )
+_SET_ASIDE = 8  # exemplars taken from a domain that brings none
+_VERSION = 1  # of the JSON file
+_BEGINNING = b'{"srdcr_items"'
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,8 @@ class ItemSet:
 
     def __post_init__(self) -> None:
         evaluated = {item.question for item in self.items}
-        for exemplar in self.exemplars:
-            if exemplar.question in evaluated:
-                raise BadInput(
-                    f"{self.name}: the exemplar {exemplar.question!r} is also evaluated; take it out of one of the two"
-                )
+        if shared := [exemplar.question for exemplar in self.exemplars if exemplar.question in evaluated]:
+            raise BadInput(f"{self.name}: the exemplar {shared[0]!r} is also evaluated; take it out of one of the two")
 
     def __len__(self) -> int:
         return len(self.items)
@@ -57,7 +56,7 @@ class ItemSet:
         import pandas as pd
 
         columns = [field.name for field in fields(Item)]
-        return pd.DataFrame([{name: getattr(item, name) for name in columns} for item in self.items], columns=columns)
+        return pd.DataFrame([[getattr(item, name) for name in columns] for item in self.items], columns=columns)
 
     def true_year(self, item_id: str | None = None) -> Item:
         """The standard item of that id whose answer is a year; where there is none, the first such item."""
@@ -81,16 +80,15 @@ class ItemSet:
             return self
         if n < 1:
             raise BadInput(f"--limit must be at least 1, got {n}")
-        questions: dict[str, list[Item]] = defaultdict(list)
+        questions: dict[str, Group] = defaultdict(list)
         for item in self.items:
             questions[item.question_id].append(item)
+        groups = _in_proportion(list(questions.values()), _STRATA, random.Random(seed))
         chosen: list[Item] = []
-        groups = _in_proportion(list(questions.values()), STRATA, random.Random(seed))
         for group in groups:
             if len(chosen) + len(group) <= n:
                 chosen += group
-        chosen = chosen or groups[0][:n]
-        keep = {item.item_id for item in chosen}
+        keep = {item.item_id for item in chosen or groups[0][:n]}
         return replace(self, items=tuple(item for item in self.items if item.item_id in keep))
 
 
@@ -108,104 +106,88 @@ def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: rand
     places: list[tuple[float, Group]] = []
     for part in parts.values():
         start = rng.random()
-        places += [((j + start) / len(part), each) for j, each in enumerate(_in_proportion(part, strata[1:], rng))]
+        ordered = _in_proportion(part, strata[1:], rng)
+        places += [((j + start) / len(part), group) for j, group in enumerate(ordered)]
     return [group for _, group in sorted(places, key=lambda place: place[0])]
 
 
-def answer_types() -> str:
-    return ", ".join(kind.value for kind in AnswerType)
+def by_domain(items: Iterable[Item]) -> dict[str, list[Item]]:
+    """Domain → its items, in their order."""
+    domains: dict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        domains[item.domain].append(item)
+    return domains
 
 
-# -- exemplars that are never evaluated: a table's own, the shipped ones, or questions set aside
-
-_SET_ASIDE = 8  # exemplars taken from a domain where the table brings none
+def standard_item(question_id: str, question: str, gold_answer: str, context: str = "", **others: Any) -> Item:
+    """An item that claims its gold answer; its id is the question's unless `others`, further fields, name one."""
+    core = {"question_id": question_id, "question": question, "gold_answer": gold_answer, "context": context}
+    return Item(**{"item_id": question_id, "claimed_answer": gold_answer, **core, **others})
 
 
 def as_exemplar(item: Item) -> Exemplar:
     return Exemplar(question=item.question, answer=item.gold_answer, context=item.context, domain=item.domain)
 
 
-def with_exemplars(name: str, items: list[Item], own: tuple[Exemplar, ...], pool: tuple[Exemplar, ...]) -> ItemSet:
-    """Items with a pool of exemplars disjoint from them.
-
-    Exemplars are `own` ones and those of `pool`. A domain with fewer than four of them sets some of its questions
-    aside, where it is large enough; else exemplars of other domains serve. What was done stands in the notes.
-
-    Raises
-    ------
-    BadInput
-        If fewer than four exemplars come together.
-    """
+def not_evaluated(pool: Sequence[Exemplar], items: Sequence[Item]) -> tuple[Exemplar, ...]:
+    """The exemplars of a pool whose question is none of the items'."""
     evaluated = {item.question for item in items}
-    exemplars = list(own) + [exemplar for exemplar in pool if exemplar.question not in evaluated]
-    notes = []
-    for domain in dict.fromkeys(item.domain for item in items if not item.options):  # those are asked zero-shot
+    return tuple(exemplar for exemplar in pool if exemplar.question not in evaluated)
+
+
+def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], pool: Sequence[Exemplar]) -> ItemSet:
+    """Items with `own` exemplars and those of the pool; notes say where they come from.
+
+    A domain with fewer than four exemplars sets eight of its questions aside, where it has forty; else exemplars of
+    other domains serve. Questions with options are asked zero-shot and need none. Fewer than four in all are bad input.
+    """
+    exemplars = [*own, *not_evaluated(pool, items)]
+    notes, set_aside = [], set[str]()
+    for domain, members in by_domain(item for item in items if not item.options).items():
         if sum(exemplar.domain == domain for exemplar in exemplars) >= 4:
             continue
-        questions = list(
-            dict.fromkeys(item.question_id for item in items if item.domain == domain and item.is_standard)
-        )
+        standard = [item for item in members if item.is_standard]
+        questions = list(dict.fromkeys(item.question_id for item in standard))
         if len(questions) < 5 * _SET_ASIDE:
-            notes.append(
-                f"domain {domain}: fewer than four exemplars of its own, so those of other domains are shown with it"
-            )
-            continue
-        aside = set(questions[:: len(questions) // _SET_ASIDE][:_SET_ASIDE])
-        exemplars += [as_exemplar(item) for item in items if item.question_id in aside and item.is_standard]
-        items = [item for item in items if item.question_id not in aside]
-        notes.append(
-            f"domain {domain}: {len(aside)} of its questions were set aside as exemplars and are not evaluated"
-        )
+            what = "fewer than four exemplars of its own, so those of other domains are shown with it"
+        else:
+            aside = set(questions[:: len(questions) // _SET_ASIDE][:_SET_ASIDE])
+            exemplars += [as_exemplar(item) for item in standard if item.question_id in aside]
+            set_aside |= aside
+            what = f"{len(aside)} of its questions were set aside as exemplars and are not evaluated"
+        notes.append(f"domain {domain}: {what}")
     if len(exemplars) < 4:
         raise BadInput(f"{name}: a few-shot prompt needs four exemplars; mark rows with the column is_exemplar")
-    return ItemSet(name, tuple(items), tuple(exemplars), tuple(notes))
-
-
-# -- an item set as one JSON file: every field of every item and exemplar, so that a run carries what it was asked
-
-ENDING = ".json"
-_VERSION = 1
-_BEGINNING = b'{"srdcr_items"'
+    kept = tuple(item for item in items if item.question_id not in set_aside)
+    return ItemSet(name, kept, tuple(exemplars), tuple(notes))
 
 
 def freeze(items: ItemSet) -> str:
     """The set as JSON text, one item a line; `thaw` gives the same set back."""
-    lines = ",\n".join(json.dumps(asdict(item), ensure_ascii=False) for item in items.items)
-    exemplars = ",\n".join(json.dumps(asdict(exemplar), ensure_ascii=False) for exemplar in items.exemplars)
     head = json.dumps({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes}, ensure_ascii=False)
-    return f'{head[:-1]},\n"items": [\n{lines}\n],\n"exemplars": [\n{exemplars}\n]}}\n'
+    questions, exemplars = (
+        ",\n".join(json.dumps(asdict(record), ensure_ascii=False) for record in records)
+        for records in (items.items, items.exemplars)
+    )
+    return f'{head[:-1]},\n"items": [\n{questions}\n],\n"exemplars": [\n{exemplars}\n]}}\n'
 
 
 def is_frozen(path: Path) -> bool:
     """Whether a file begins as `freeze` writes it; any other ``.json`` is a table."""
-    if path.suffix.lower() != ENDING or not path.is_file():
+    if path.suffix.lower() != ".json" or not path.is_file():
         return False
     with path.open("rb") as file:
         return file.read(len(_BEGINNING)) == _BEGINNING
 
 
 def thaw(path: Path) -> ItemSet:
-    """The set that `freeze` wrote into a file.
-
-    Raises
-    ------
-    BadInput
-        If the file is not one of these, naming the item and the field.
-    """
+    """The set that `freeze` wrote into a file; bad input names the item and the field that are wrong."""
     try:
-        content = json.loads(path.read_text("utf-8"))
-        version = content["srdcr_items"]
-        name, notes = content["name"], content["notes"]
-        items, exemplars = content["items"], content["exemplars"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise BadInput(f"{path} is no items file of srdcr_lab; give one that a run wrote, or a CSV") from None
-    if version != _VERSION:
+        content = read_json(path.read_bytes(), str(path))
+    except (OSError, BadInput):
+        content = None
+    if not isinstance(content, dict) or "srdcr_items" not in content:
+        raise BadInput(f"{path} is no items file of srdcr_lab; give one that a run wrote, or a CSV")
+    if (version := content.pop("srdcr_items")) != _VERSION:
         raise BadInput(f"{path} has items of version {version}, this srdcr_lab reads version {_VERSION}")
-    return ItemSet(
-        str(name),
-        tuple(from_plain(Item, item, f"{path}, item {number}") for number, item in enumerate(items, start=1)),
-        tuple(
-            from_plain(Exemplar, each, f"{path}, exemplar {number}") for number, each in enumerate(exemplars, start=1)
-        ),
-        tuple(map(str, notes)),
-    )
+    return from_plain(ItemSet, content, str(path))  # type: ignore[no-any-return]

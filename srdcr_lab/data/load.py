@@ -1,19 +1,18 @@
-"""One door to every source of items."""
+"""What can be loaded by name: items from every kind of source, and the tables that the paper prints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from srdcr_lab.data import facts, sets
+from srdcr_lab.answers.year import YEAR_OFFSETS
+from srdcr_lab.data import facts, sources
 from srdcr_lab.data.benchmarks import BENCHMARKS, load_benchmark
-from srdcr_lab.data.benchmarks.documents import DOCUMENT_READERS
-from srdcr_lab.data.benchmarks.published import has_columns_of
 from srdcr_lab.data.items import ItemSet, is_frozen, thaw
-from srdcr_lab.data.perturbing import YEAR_OFFSETS
-from srdcr_lab.data.tables import items_from_frame, read_table
+from srdcr_lab.data.tables import items_from_frame, missing_columns, read_table
 from srdcr_lab.records import BadInput
+from srdcr_lab.records.files import folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +40,7 @@ def load_items(
     seed : of the testbed's draw of questions and perturbations.
     year_offsets : by how many years, either way, the passages of the shipped testbed and grid lie.
     documents : whether a benchmark that has both forms is wanted with all documents of a question rather than as single
-        passages; ``ramdocs:documents`` and ``ramdocs:passages`` say so whatever stands here.
+        passages; ``ramdocs:documents`` and ``ramdocs:passages`` ask for one of them whatever this is.
 
     Raises
     ------
@@ -52,24 +51,22 @@ def load_items(
         return source
     if not isinstance(source, (str, Path)):
         return items_from_frame(source, "table", facts.exemplars())
-    match str(source):
-        case "facts":
-            return facts.standard()
-        case "facts:testbed":
-            return facts.testbed(seed, tuple(year_offsets))
-        case "facts:grid":
-            return facts.grid(tuple(year_offsets))
-        case "facts:options":
-            return sets.options(seed)
-        case "facts:claims":
-            return sets.claims(seed)
-        case "facts:documents":
-            return sets.documents(seed)
-    name, given, file = str(source).partition("=")
+    offsets = tuple(year_offsets)
+    shipped: dict[str, Callable[[], ItemSet]] = {
+        "facts": facts.standard,
+        "facts:testbed": lambda: facts.testbed(seed, offsets),
+        "facts:grid": lambda: facts.grid(offsets),
+        "facts:options": lambda: facts.options(seed),
+        "facts:claims": lambda: facts.claims(seed),
+        "facts:documents": lambda: sources.documents(seed),
+    }
+    if make := shipped.get(str(source)):
+        return make()
+    name, equals, file = str(source).partition("=")
     name, _, form = name.partition(":")
     if name in BENCHMARKS:
-        form = form or ("documents" if documents and name in DOCUMENT_READERS else "passages")
-        return load_benchmark(name, Path(file) if given else None, facts.exemplars(), form=form)
+        form = form or ("documents" if documents and BENCHMARKS[name].read_documents else "passages")
+        return load_benchmark(name, Path(file) if equals else None, form=form)
     path = Path(source)
     if not path.suffix and not path.exists():
         raise BadInput(
@@ -79,8 +76,28 @@ def load_items(
     if is_frozen(path):
         return thaw(path)
     frame = read_table(path)
-    alike = [each for each in BENCHMARKS.values() if has_columns_of(frame, each)]
-    look_alikes = [each.name for each in sorted(alike, key=lambda each: -len(each.columns))]
-    if look_alikes and "gold_answer" not in frame.columns:
-        raise BadInput(f"{path} has the columns of {look_alikes[0]} as published; write {look_alikes[0]}={path}")
+    alike = [each for each in BENCHMARKS.values() if each.recognised and not missing_columns(frame, each.columns)]
+    if alike and "gold_answer" not in frame.columns:
+        closest = max(alike, key=lambda benchmark: len(benchmark.columns)).name
+        raise BadInput(f"{path} has the columns of {closest} as published; write {closest}={path}")
     return items_from_frame(frame, path.name, facts.exemplars())
+
+
+def printed_tables(table: str | None = None) -> pd.DataFrame:
+    """Every number of the paper's Tables 1 and 2: `table`, `model`, `printed_method`, `method`, `column`, `percent`,
+    `caution`, and `accuracy`, which is `percent` / 100.
+
+    `caution` says what to keep in mind about a number and is empty for most; some of SR-DCR's leave items out of the
+    denominator.
+
+    Parameters
+    ----------
+    table : "Table 1" or "Table 2" for one of them.
+
+    Source: arXiv 2506.06020, section 4 (`data/reference`, with its datasheet).
+    """
+    import pandas as pd
+
+    printed = pd.read_csv(folder("reference") / "sr_dcr_tables.csv", keep_default_na=False)
+    printed["accuracy"] = printed["percent"] / 100
+    return printed if table is None else printed[printed["table"] == table].reset_index(drop=True)

@@ -1,184 +1,195 @@
-"""One row of somebody's table as an item, or the sentence that names file, row and column of what is wrong with it."""
+"""One row of a table, a user's own or a published one: its cells as texts, numbers, lists, options and documents.
+
+What is wrong with a cell becomes one sentence (`BadInput`) that names file, row and column.
+"""
 
 from __future__ import annotations
 
+import random
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from enum import StrEnum
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import kind_of
-from srdcr_lab.data.cells import as_json, documents_of, options_of, wrong_answers_of
-from srdcr_lab.data.items import answer_types
-from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
+from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option
+from srdcr_lab.records.files import read_json
 
-LONGEST_PASSAGE = 100_000
-_LISTS = ("documents", "options")  # columns whose cells are lists of objects, or JSON
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-
-
-class TableRow:
-    """One row of somebody's table, which knows its place for the sentence that says what is wrong."""
-
-    def __init__(self, file: str, number: int, record: Mapping[Hashable, Any]) -> None:
-        self.file, self.number, self.cells = file, number, _texts(record)
-
-    @property
-    def place(self) -> str:
-        """What the row is called where it has no id of its own."""
-        return f"row-{self.number}"
-
-    def refuse_half_characters(self) -> None:
-        for column, cell in self.cells.items():
-            if _HALF_CHARACTER.search(cell):
-                raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
-
-    def get(self, column: str, default: str = "") -> str:
-        return self.cells.get(column, "") or default
-
-    def text(self, column: str) -> str:
-        if not (value := self.get(column)):
-            raise self.bad(column, "is empty")
-        return value
-
-    def several(self, column: str) -> tuple[str, ...]:
-        """What stands between the bars of a cell."""
-        return tuple(each.strip() for each in self.get(column).split("|") if each.strip())
-
-    def bad(self, column: str, what: str) -> BadInput:
-        return BadInput(f"{self.file}, row {self.number}, column {column}: {what}")
-
-    def choice(self, column: str, vocabulary: type[StrEnum], default: Any) -> Any:
-        value = self.get(column)
-        try:
-            return vocabulary(value) if value else default
-        except ValueError:
-            raise self.bad(column, f"{value!r} is none of {', '.join(vocabulary)}") from None
-
-
-def _texts(record: Mapping[Hashable, Any]) -> dict[str, str]:
-    import numpy as np
+if TYPE_CHECKING:
     import pandas as pd
 
-    def text(value: Any) -> str:
-        if isinstance(value, (list, tuple)) or type(value).__name__ == "ndarray":
-            return "|".join(map(text, value))
-        if pd.isna(value):
-            return ""
-        if isinstance(value, (float, np.floating)) and value.is_integer():
-            return str(int(value))
-        return str(value).strip()
-
-    return {str(name): as_json(value) if name in _LISTS else text(value) for name, value in record.items()}
+LONGEST_TEXT = 100_000  # characters of a passage or a document
+MOST_DOCUMENTS = 50
+_LETTERS = "ABCDEFGHIJ"
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_EXPECTED_OPTIONS = 'texts with bars between them, or {"A": "…", "B": "…"}'
 
 
-def item_of(row: TableRow, guessed: AnswerType, question_id: str) -> Item:
-    """The item of a row; `guessed` is its answer type and `question_id` names its question where the row does not.
+class Row:
+    """A row with its place in the table; `number` counts from 1, `cells` are as the file holds them.
 
-    Raises
-    ------
-    BadInput
-        Naming file, row and column of what is wrong.
+    An entry of a list inside a cell is a row too; `within` then says where it is.
     """
-    row.refuse_half_characters()
-    documents = documents_of(row.get("documents"), partial(row.bad, "documents")) if row.get("documents") else ()
-    question, gold = row.text("question"), row.text("gold_answer")
-    context = row.get("context") if documents or row.get("options") else row.text("context")
-    if row.get("options"):
-        return _with_options(row, question, gold, context, question_id)
-    answer_type = row.choice("answer_type", AnswerType, guessed)
-    if answer_type is AnswerType.OPTION:
-        raise row.bad("options", "is empty, but answer_type is option; name the options")
-    unit = row.get("unit")
-    if answers.normalise(gold, answer_type, unit) is None:
-        raise row.bad("gold_answer", f"{gold!r} is no answer of type {answer_type}; types are {answer_types()}")
-    _refuse_another_unit(row, gold, answer_type, unit)
-    value = _number(row, "perturbation_value")
-    item = Item(
-        item_id=row.get(
-            "item_id",
-            f"{row.get('question_id')}@{value:+g}" if row.get("question_id") and value else row.place,
-        ),
-        question_id=row.get("question_id", question_id),
-        question=question,
-        gold_answer=gold,
-        context=context,
-        claimed_answer=row.get("claimed_answer", gold),
-        domain=row.get("domain", "general"),
-        answer_type=answer_type,
-        aliases=row.several("aliases"),
-        unit=unit,
-        documents=documents,
-        other_gold_answers=tuple(each for each in row.several("gold_answers") if each != gold),
+
+    def __init__(self, file: str, number: int, cells: dict[Hashable, Any], within: str = "") -> None:
+        self.file, self.number, self.cells, self.within = file, number, cells, within
+
+    def place(self, column: str) -> str:
+        return f"{self.file}, row {self.number}, column {self.within}{column}"
+
+    def bad(self, column: str, what: str) -> BadInput:
+        return BadInput(f"{self.place(column)}: {what}")
+
+    def text(self, column: str, default: str = "") -> str:
+        """The cell without white space around it, 1874.0 as "1874"; the default where it is missing or empty."""
+        cell = listed(self.cells.get(column))
+        if isinstance(cell, (list, dict)):
+            raise self.bad(column, "is a list, a text was expected")
+        text = plain_text(cell)
+        if _HALF_CHARACTER.search(text):
+            raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
+        return text or default
+
+    def short(self, column: str) -> str:
+        """The text of a cell that must not be too long for a prompt."""
+        if (length := len(text := self.text(column))) > LONGEST_TEXT:
+            raise self.bad(column, f"has {length:,} characters, at most {LONGEST_TEXT:,} are taken; shorten it")
+        return text
+
+    def filled(self, column: str) -> str:
+        """The text of a cell that must not be empty."""
+        if not (text := self.text(column)):
+            raise self.bad(column, "is empty")
+        return text
+
+    def one_of(self, column: str, known: Iterable[str], default: str = "") -> str:
+        """The text of a cell that must be one of those known."""
+        if (text := self.text(column, default)) not in list(known):
+            raise self.bad(column, f"{text!r} is none of {', '.join(known)}")
+        return text
+
+    def number_in(self, column: str) -> float | None:
+        """The number in a cell; None where it is empty."""
+        text = self.text(column)
+        try:
+            return float(text) if text else None
+        except ValueError:
+            raise self.bad(column, f"{text!r} is not a number") from None
+
+    def between_bars(self, column: str) -> tuple[str, ...]:
+        """The texts of a cell such as "William|the Conqueror"."""
+        return tuple(text.strip() for text in self.text(column).split("|") if text.strip())
+
+    def texts(self, column: str) -> tuple[str, ...]:
+        """The texts of a cell that holds a list, each once."""
+        return tuple(dict.fromkeys(filter(None, (str(entry).strip() for entry in self._list(column)))))
+
+    def parts(self, column: str, name: str) -> list[Row]:
+        """The entries of a cell that holds a list, each as a row; a bare value is its cell `text`."""
+        parts = []
+        for number, entry in enumerate(self._list(column), start=1):
+            cells = entry if isinstance(entry, dict) else {"text": entry}
+            parts.append(Row(self.file, self.number, cells, f"{column}, {name} {number}, "))
+        return parts
+
+    def _list(self, column: str) -> list[Any]:
+        if isinstance(cell := listed(self.cells.get(column)), list):
+            return cell
+        raise self.bad(column, f"a list was expected, found {cell!r:.40}")
+
+
+def rows_of(frame: pd.DataFrame, file: str) -> list[Row]:
+    """The rows of a table, numbered from 1."""
+    return [Row(file, number, cells) for number, cells in enumerate(frame.to_dict("records"), start=1)]
+
+
+def plain_text(value: Any) -> str:
+    """A value without white space around it: a missing one is empty, 1874.0 is "1874", a list has bars between."""
+    import pandas as pd
+
+    if isinstance(value := listed(value), list):
+        return "|".join(map(plain_text, value))
+    if pd.isna(value):
+        return ""
+    return str(int(value) if pd.api.types.is_float(value) and value.is_integer() else value).strip()
+
+
+def listed(cell: Any) -> Any:
+    """An array or a tuple, as Parquet and data frames hold them, as a list; any other cell as it is."""
+    if type(cell).__name__ == "ndarray":
+        return cell.tolist()
+    return list(cell) if isinstance(cell, tuple) else cell
+
+
+def options_in(row: Row, column: str) -> tuple[Option, ...]:
+    """The options in a cell: texts with bars between them ("a bank|a library"), labelled A, B, C …; or, as JSON or as a
+    value, a list of texts, an object of label → text, or a list of objects with `label` and `text`.
+
+    Whether they make a question is for `answers.option.fault_of` to say.
+    """
+    entries = listed(row.cells.get(column))
+    if isinstance(entries, str) and entries.lstrip().startswith(("[", "{")):
+        entries = read_json(entries, row.place(column), _EXPECTED_OPTIONS, distinct_keys=True)
+    elif isinstance(entries, str):
+        entries = [text.strip() for text in entries.split("|")]
+    if isinstance(entries, list) and not all(isinstance(entry, dict) for entry in entries):
+        if (many := len(entries)) > len(_LETTERS):
+            raise row.bad(column, f"holds {many} options, at most 10 get letters; give labels of your own")
+        entries = dict(zip(_LETTERS, entries, strict=False))
+    if isinstance(entries, dict):
+        entries = [{"label": label, "text": text} for label, text in entries.items()]
+    row.cells[column] = entries
+    return tuple(Option(label=part.text("label"), text=part.text("text")) for part in row.parts(column, "option"))
+
+
+def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
+    """The documents in a cell of a user's own table, in their order; none where the cell is empty.
+
+    The cell is a list, or a JSON list, of texts or of objects with `text` and perhaps `id` (the default is its number),
+    `source`, `type` (correct, misinfo, noise) and `answer` (what the document asserts).
+    """
+    if (cell := row.cells.get(column, "")) == "":
+        return ()
+    if isinstance(cell, str):
+        row.cells[column] = read_json(cell, row.place(column), 'a list such as [{"text": "…"}, …]')
+    parts = row.parts(column, "document")
+    if not 0 < len(parts) <= MOST_DOCUMENTS:
+        raise row.bad(column, f"holds {len(parts)} documents, 1 to {MOST_DOCUMENTS} are taken; or leave the cell empty")
+    documents = [document_of(part, str(number)) for number, part in enumerate(parts, start=1)]
+    ids = [document.document_id for document in documents]
+    for part, name in zip(parts, ids, strict=True):
+        part.filled("text")
+        part.short("text")
+        if ids.count(name) > 1:
+            raise part.bad("id", f"{name!r} stands twice; give each document of a row an id of its own")
+    return tuple(documents)
+
+
+def document_of(part: Row, document_id: str = "") -> Document:
+    kind = part.text("type") and part.one_of("type", DocumentKind)
+    return Document(
+        document_id=part.text("id", document_id),
+        text=part.text("text"),
+        source=part.text("source"),
+        kind=DocumentKind(kind) if kind else None,
+        answer=part.text("answer"),
     )
-    item = replace(item, wrong_answers=wrong_answers_of(item, row.several("wrong_answers")))
-    return _with_passage(row, item, value) if context else replace(item, claimed_answer=gold)
 
 
-def _with_options(row: TableRow, question: str, gold: str, context: str, question_id: str) -> Item:
-    """The item of a row with options; its passage, where there is one, need not contain the words of an option."""
-    if row.get("documents"):
-        raise row.bad("documents", "stands beside options; give a question one of the two and leave the other empty")
-    options, label = options_of(row.get("options"), gold, partial(row.bad, "options"), partial(row.bad, "gold_answer"))
-    if len(context) > LONGEST_PASSAGE:
-        raise row.bad("context", f"the passage has {len(context):,} characters, at most {LONGEST_PASSAGE:,} are taken")
-    if (named := row.choice("answer_type", AnswerType, AnswerType.OPTION)) is not AnswerType.OPTION:
-        raise row.bad("answer_type", f"is {named}, but a question with options has the type option; leave it empty")
-    return Item(
-        item_id=row.get("item_id", row.place),
-        question_id=row.get("question_id", question_id),
-        question=question,
-        gold_answer=label,
-        context=context,
-        claimed_answer=label,
-        domain=row.get("domain", "general"),
-        answer_type=AnswerType.OPTION,
-        options=options,
-    )
+def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ...]:
+    """The documents in an order drawn from the question alone, with the ids 1, 2, 3 … in that order."""
+    order = list(documents)
+    random.Random(f"documents|{question}").shuffle(order)
+    return tuple(replace(document, document_id=str(i)) for i, document in enumerate(order, start=1))
 
 
-def _with_passage(row: TableRow, item: Item, value: float | None) -> Item:
-    """The item with how far its passage departs from the truth."""
-    if len(item.context) > LONGEST_PASSAGE:
-        raise row.bad(
-            "context",
-            f"the passage has {len(item.context):,} characters, at most {LONGEST_PASSAGE:,} are taken; shorten it",
-        )
-    claim, gold = item.claimed_answer, item.gold_answer
-    perturbed = not answers.equal(claim, gold, item.answer_type, item.unit, item.aliases)
-    kind = row.choice(
-        "perturbation_kind", PerturbationKind, PerturbationKind.SUBSTITUTION if perturbed else PerturbationKind.NONE
-    )
-    if perturbed == (kind is PerturbationKind.NONE):
-        raise row.bad(
-            "perturbation_kind",
-            f"is {kind}, but claimed_answer {claim!r} is {'not ' if perturbed else ''}the gold answer",
-        )
-    if not answers.find(item.context, claim, item.answer_type, item.unit, () if perturbed else item.aliases):
-        raise row.bad(
-            "context",
-            f"the passage does not contain the answer {claim!r}; correct it, or put what it says into claimed_answer",
-        )
-    level = row.choice("level", Level, kind_of(item.answer_type).level(kind, value))
-    return replace(item, perturbation_kind=kind, perturbation_value=value, level=level)
-
-
-def _refuse_another_unit(row: TableRow, gold: str, answer_type: AnswerType, unit: str) -> None:
-    """A gold answer that names a unit names the one of the column."""
-    if not unit:
-        return
-    if not kind_of(answer_type).has_unit:
-        raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
-    if " " in (answers.normalise(gold, answer_type, unit) or ""):  # the canonical form keeps a unit that disagrees
-        raise row.bad("unit", f"is {unit!r}, but the gold answer is {gold!r}; write both in one unit")
-
-
-def _number(row: TableRow, column: str) -> float | None:
-    value = row.get(column)
-    try:
-        return float(value) if value else None
-    except ValueError:
-        raise row.bad(column, f"{value!r} is not a number") from None
+def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
+    """The item with the wrong answers that are named or that misleading documents assert, and that are not right."""
+    asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
+    right = (*item.gold_answers, *item.aliases)
+    wrong = [
+        answer
+        for answer in dict.fromkeys(filter(None, (*named, *asserted)))
+        if not any(answers.equal(answer, gold, item.answer_type, item.unit) for gold in right)
+    ]
+    return replace(item, wrong_answers=tuple(wrong))

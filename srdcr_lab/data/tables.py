@@ -1,34 +1,34 @@
-"""The rows of a table that somebody brings: CSV, JSON lines or Parquet, read as they stand."""
+"""A user's table as items: CSV, JSON lines, Parquet or a DataFrame, read as it is and checked row by row.
+
+What each row must hold is checked here (its passage contains what it claims); how one cell is read is in `rows`.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
-from srdcr_lab.data.items import ItemSet, answer_types, as_exemplar, with_exemplars
-from srdcr_lab.data.rows import LONGEST_PASSAGE, TableRow, item_of
-from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
+from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.answers.option import fault_of
+from srdcr_lab.data.items import ItemSet, as_exemplar, standard_item, with_exemplars
+from srdcr_lab.data.rows import Row, documents_in, listed, options_in, plain_text, with_wrong_answers
+from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
+from srdcr_lab.records.files import read_json
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 REQUIRED = ("question", "gold_answer", "context")
 
 
 def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
-    """A file's rows, as text where the format has no types. `needed` are the columns an empty file is told to have.
+    """A file's rows, as text where the format has no types; `needed` are the columns an empty file is told to have.
 
-    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet.
-
-    Raises
-    ------
-    BadInput
-        If the file is missing, empty, not UTF-8, broken or of another format.
+    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet. A file that is missing, empty, not
+    UTF-8, broken or of another format is bad input.
     """
     import pandas as pd
 
@@ -57,130 +57,169 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
 
 
 def _objects(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
-    """The objects of a JSON-lines file; lines end with a line feed alone, other separators may stand in a passage."""
+    """The objects of a JSON array, or of JSON lines, which end with a line feed alone: others may be in a passage."""
     text = path.read_text("utf-8-sig")
     if path.suffix.lower() == ".json" and text.lstrip().startswith("["):
-        return _array(path, text)
-    objects = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            found = json.loads(line)
-        except ValueError as error:
-            raise BadInput(f"{path}, line {number}: no JSON ({error})") from None
-        if not isinstance(found, dict):
-            raise BadInput(f'{path}, line {number}: a line is an object such as {{"question": "…", …}}')
-        objects.append(found)
+        unit, objects = "row", dict(enumerate(read_json(text, str(path)), start=1))
+    else:
+        unit, lines = "line", enumerate(text.split("\n"), start=1)
+        objects = {number: read_json(line, f"{path}, line {number}") for number, line in lines if line.strip()}
+    for number, entry in objects.items():
+        if not isinstance(entry, dict):
+            raise BadInput(f'{path}, {unit} {number}: a {unit} is an object such as {{"question": "…", …}}')
     if not objects:
-        raise BadInput(f"{path} is empty; every line is an object with {', '.join(needed)}")
-    return objects
+        raise BadInput(f"{path} is empty; every {unit} is an object with {', '.join(needed)}")
+    return list(objects.values())
 
 
-def _array(path: Path, text: str) -> list[dict[str, Any]]:
-    """The objects of a file that is one JSON array."""
-    try:
-        objects = json.loads(text)
-    except ValueError as error:
-        raise BadInput(f"{path}: no JSON ({error})") from None
-    for number, found in enumerate(objects, start=1):
-        if not isinstance(found, dict):
-            raise BadInput(f'{path}, row {number}: a row is an object such as {{"question": "…", …}}')
-    return list(objects)
+def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+    """The columns that a table lacks; "a|b" is a column of either name."""
+    return [column for column in columns if not set(frame.columns) & set(column.split("|"))]
 
 
-# -- questions from a table somebody brings: CSV, JSONL, Parquet or a DataFrame, checked row by row
+def check_columns(frame: pd.DataFrame, columns: Sequence[str], file: str, needs: str) -> None:
+    """Raise `BadInput` where a table lacks a column or has no rows; `needs` says in words what it must have."""
+    if missing := missing_columns(frame, columns):
+        name, found = missing[0].replace("|", " or "), ", ".join(map(str, frame.columns))
+        raise BadInput(f"{file}: the column {name} is missing; {needs}, found {found}")
+    if frame.empty:
+        raise BadInput(f"{file} has no rows")
 
-__all__ = ["LONGEST_PASSAGE", "REQUIRED", "checked_rows", "items_from_frame", "read_table", "with_exemplars"]
 
+def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: Sequence[Exemplar] = ()) -> ItemSet:
+    """Items of a table; its exemplars are the rows whose column `is_exemplar` is true, and what `with_exemplars` adds.
 
-def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: tuple[Exemplar, ...] = ()) -> ItemSet:
-    """Items of a table with `question, gold_answer, context` and any of the optional columns in README.md.
-
-    Exemplars are the rows whose column `is_exemplar` is true; else those of `exemplar_pool` in the same domain; else
-    some questions of each large enough domain are set aside for it; else the pool serves across domains. What was
-    done stands in the notes.
-
-    Raises
-    ------
-    BadInput
-        Naming file, row and column of what is wrong.
+    Bad input names file, row and column of the first thing that is wrong.
     """
-    items: list[Item] = []
-    exemplars: list[Exemplar] = []
-    for found in checked_rows(frame, name):
-        if isinstance(found, BadInput):
-            raise found
-        if isinstance(found, Item):
-            items.append(found)
-        else:
-            exemplars.append(found)
+    rows = list(checked_rows(frame, name))
+    for row in rows:
+        if isinstance(row, BadInput):
+            raise row
+    items = [row for row in rows if isinstance(row, Item)]
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
-    chosen = with_exemplars(name, items, tuple(exemplars), exemplar_pool)
-    return replace(chosen, notes=(*_type_not_told(frame, items), *chosen.notes))
-
-
-def _type_not_told(frame: pd.DataFrame, items: Sequence[Item]) -> list[str]:
-    """A note where no column says how answers are compared, some are numbers, and they have no one type."""
+    whole = with_exemplars(name, items, [row for row in rows if isinstance(row, Exemplar)], exemplar_pool)
     numbers = sum(answers.infer_unit(item.gold_answer) is not None for item in items)
-    told = "answer_type" in frame.columns or any(item.answer_type is not AnswerType.TEXT for item in items)
-    if told or not numbers:
-        return []
-    return [
+    typed = "answer_type" in frame.columns or any(item.answer_type is not AnswerType.TEXT for item in items)
+    if typed or not numbers:
+        return whole
+    note = (
         f"{numbers} of {len(items)} gold answers are numbers, and no column answer_type tells how to compare the "
-        f"answers: all are compared as text; add it ({answer_types()})"
-    ]
+        f"answers: all are compared as text; add it ({', '.join(AnswerType)})"
+    )
+    return replace(whole, notes=(note, *whole.notes))
 
 
 def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | BadInput]:
-    """Each row as what it is: an item, an exemplar, or the sentence that says what is wrong with it.
-
-    Raises
-    ------
-    BadInput
-        If a needed column or every row is missing.
-    """
-    beside = {"documents", "options"} & set(frame.columns)  # with one of them a passage is not needed
-    absent = [column for column in REQUIRED if column not in frame.columns and not (column == "context" and beside)]
-    if absent:
-        raise BadInput(
-            f"{name}: the column {absent[0]} is missing; needed are {', '.join(REQUIRED)}, "
-            f"found {', '.join(map(str, frame.columns))}"
-        )
-    if frame.empty:
-        raise BadInput(f"{name} has no rows")
-    rows = [TableRow(name, number, record) for number, record in enumerate(frame.to_dict("records"), start=1)]
-    guessed = answers.guess_type([row.get("gold_answer") for row in rows])
-    names: dict[str, str] = {}  # question → the id of the first row that asks it
+    """Each row as what it is: an item, an exemplar, or the sentence that says what is wrong with it."""
+    required = REQUIRED[:2] if {"documents", "options"} & set(frame.columns) else REQUIRED
+    check_columns(frame, required, name, f"needed are {', '.join(REQUIRED)}")
+    rows = [Row(name, number, _cells(record)) for number, record in enumerate(frame.to_dict("records"), start=1)]
+    guessed = answers.guess_type([row.cells["gold_answer"] for row in rows])
+    ids: dict[str, str] = {}  # question → the id of the first row that asks it
+    row_of: dict[str, int] = {}  # item_id → its row
+    first: dict[str, Item] = {}  # question_id → its first item
     for row in rows:
-        names.setdefault(row.get("question"), row.get("question_id") or row.get("item_id") or row.place)
-    rows_of: dict[str, int] = {}
-    questions: dict[str, Item] = {}
-    for row in rows:
+        own_id = row.cells.get("question_id") or row.cells.get("item_id") or f"row-{row.number}"
+        question_id = ids.setdefault(row.cells["question"], own_id)
         try:
-            yield _checked(row, item_of(row, guessed, names[row.get("question")]), rows_of, questions)
+            item = _item(row, guessed, question_id)
+            if row.text("is_exemplar").lower() in ("true", "1", "yes"):
+                yield as_exemplar(item)
+                continue
+            if earlier := row_of.get(item.item_id):
+                raise row.bad("item_id", f"{item.item_id!r} stands in row {earlier} already; make it unique")
+            _refuse_another_question(row, item, first.setdefault(item.question_id, item))
+            row_of[item.item_id] = row.number
+            yield item
         except BadInput as error:
             yield error
 
 
-def _checked(row: TableRow, item: Item, rows_of: dict[str, int], questions: dict[str, Item]) -> Item | Exemplar:
-    """The item itself, or as an exemplar; refused where an earlier row has its id, or gives its question otherwise."""
-    if row.get("is_exemplar").lower() in ("true", "1", "yes"):
-        return as_exemplar(item)
-    if item.item_id in rows_of:
-        raise row.bad("item_id", f"{item.item_id!r} stands in row {rows_of[item.item_id]} already; make it unique")
-    _refuse_another_question(row, item, questions.setdefault(item.question_id, item))
-    rows_of[item.item_id] = row.number
-    return item
+def _cells(record: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+    """Cells as texts; lists and objects of options and documents as they are."""
+    cells = {column: listed(cell) for column, cell in record.items()}
+    kept = [column for column in ("options", "documents") if isinstance(cells.get(column), (list, dict))]
+    return {column: cell if column in kept else plain_text(cell) for column, cell in cells.items()}
 
 
-def _refuse_another_question(row: TableRow, item: Item, first: Item) -> None:
+def _refuse_another_question(row: Row, item: Item, first: Item) -> None:
     """Forms of one question share its text and its gold answer, as they share what is drawn without a passage."""
     same_gold = answers.equal(item.gold_answer, first.gold_answer, first.answer_type, first.unit, first.aliases)
     if item.question != first.question or not same_gold:
-        raise row.bad(
-            "question_id",
-            f"{item.question_id!r} stands for another question or gold answer in an earlier row; "
-            "give each question an id of its own",
-        )
+        another = f"{item.question_id!r} stands for another question or gold answer in an earlier row"
+        raise row.bad("question_id", f"{another}; give each question an id of its own")
+
+
+def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
+    """The item of a row; `guessed` is its answer type, and `question_id` its question's, where the row names none."""
+    documents = documents_in(row)
+    question, gold = row.filled("question"), row.filled("gold_answer")
+    has_options = row.cells.get("options", "") != ""
+    if not documents and not has_options:
+        row.filled("context")
+    item = standard_item(
+        row.text("question_id", question_id),
+        question,
+        gold,
+        row.short("context"),
+        item_id=row.text("item_id", f"row-{row.number}"),
+        domain=row.text("domain", "general"),
+        documents=documents,
+    )
+    return _with_options(row, item) if has_options else _with_answer(row, item, guessed)
+
+
+def _with_options(row: Row, item: Item) -> Item:
+    """The item with its options and the label of its gold answer; a passage need not contain the words of an option."""
+    if item.documents:
+        raise row.bad("documents", "stands beside options; give a question one of the two and leave the other empty")
+    options, label = options_in(row, "options"), item.gold_answer
+    by_text = [option.label for option in options if option.text == label]
+    if len(by_text) == 1 and label not in [option.label for option in options]:
+        label = by_text[0]
+    if fault := fault_of(options, label):
+        raise row.bad("gold_answer" if fault.startswith("the answer") else "options", fault)
+    if (named := row.one_of("answer_type", AnswerType, AnswerType.OPTION)) != AnswerType.OPTION:
+        raise row.bad("answer_type", f"is {named}, but a question with options has the type option; leave it empty")
+    return replace(item, gold_answer=label, claimed_answer=label, answer_type=AnswerType.OPTION, options=options)
+
+
+def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
+    """The item with how its answer is compared, what else is right or wrong, and what its passage claims."""
+    answer_type, unit = AnswerType(row.one_of("answer_type", AnswerType, guessed)), row.text("unit")
+    if answer_type is AnswerType.OPTION:
+        raise row.bad("options", "is empty, but answer_type is option; name the options")
+    gold = item.gold_answer
+    canonical = answers.normalise(gold, answer_type, unit)
+    if canonical is None:
+        known = f"types are {', '.join(AnswerType)}"
+        raise row.bad("gold_answer", f"{gold!r} is no answer of type {answer_type}; {known}")
+    if unit and not kind_of(answer_type).has_unit:
+        raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
+    if unit and " " in canonical:  # the canonical form keeps a unit that disagrees
+        raise row.bad("unit", f"is {unit!r}, but the gold answer is {gold!r}; write both in one unit")
+    value = row.number_in("perturbation_value")
+    if row.text("question_id") and value:
+        item = replace(item, item_id=row.text("item_id", f"{item.question_id}@{value:+g}"))
+    others = tuple(answer for answer in row.between_bars("gold_answers") if answer != gold)
+    aliases = row.between_bars("aliases")
+    item = replace(item, answer_type=answer_type, unit=unit, aliases=aliases, other_gold_answers=others)
+    item = with_wrong_answers(item, row.between_bars("wrong_answers"))
+    return _with_claim(row, item, value) if item.context else item
+
+
+def _with_claim(row: Row, item: Item, value: float | None) -> Item:
+    """The item with what its passage claims, and how far that is from the truth."""
+    claim = row.text("claimed_answer", item.gold_answer)
+    perturbed = not answers.equal(claim, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    default = PerturbationKind.SUBSTITUTION if perturbed else PerturbationKind.NONE
+    kind = PerturbationKind(row.one_of("perturbation_kind", PerturbationKind, default))
+    if perturbed == (kind is PerturbationKind.NONE):
+        negation = "not " if perturbed else ""
+        raise row.bad("perturbation_kind", f"is {kind}, but claimed_answer {claim!r} is {negation}the gold answer")
+    if not answers.find(item.context, claim, item.answer_type, item.unit, () if perturbed else item.aliases):
+        missing = f"the passage does not contain the answer {claim!r}"
+        raise row.bad("context", f"{missing}; correct it, or put what it says into claimed_answer")
+    level = Level(row.one_of("level", Level, kind_of(item.answer_type).level(kind, value)))
+    return replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)

@@ -1,88 +1,78 @@
-"""From plain values (JSON) back to our frozen types, strictly: what is missing, unknown or ill-typed is bad input."""
+"""What comes from outside as JSON, read strictly and refused in one sentence; and where the shipped folders are.
+
+pydantic is imported only when a value is turned into one of our frozen types.
+"""
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-from enum import StrEnum
+import json
 from functools import cache
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.records.vocabulary import BadInput
 
-
-def from_plain(kind: Any, value: object, where: str) -> Any:
-    """The value as `kind`: a dataclass, an enum, a tuple, a union, a literal or a basic type.
-
-    The reverse of `dataclasses.asdict` and `json.dumps`.
-
-    Raises
-    ------
-    BadInput
-        Naming `where` and the field.
-    """
-    origin = get_origin(kind)
-    if origin in (UnionType, Union):
-        return _one_of(get_args(kind), value, where)
-    if origin is Literal:
-        return _checked(value in get_args(kind), value, " or ".join(map(str, get_args(kind))), where)
-    if origin is tuple:
-        _checked(isinstance(value, list), value, "a list", where)
-        return tuple(from_plain(get_args(kind)[0], each, where) for each in value)  # type: ignore[attr-defined]
-    if is_dataclass(kind):
-        return _record(kind, value, where)
-    if issubclass(kind, StrEnum):
-        return kind(_checked(value in list(kind), value, f"one of {', '.join(kind)}", where))
-    basic = (int, float) if kind is float else kind
-    fits = isinstance(value, basic) and isinstance(value, bool) == (kind is bool)
-    return _checked(fits, value, kind.__name__, where)
-
-
-def _record(kind: Any, value: object, where: str) -> Any:
-    known = [field.name for field in fields(kind)]
-    if not isinstance(value, dict) or sorted(value) != sorted(known):
-        raise BadInput(f"{where}: expected the fields {', '.join(known)}")
-    types = _types(kind)
-    return kind(**{name: from_plain(types[name], each, f"{where}, {name}") for name, each in value.items()})
-
-
-def _one_of(kinds: tuple[Any, ...], value: object, where: str) -> Any:
-    if value is None and NoneType in kinds:
-        return None
-    wanted = [kind for kind in kinds if kind is not NoneType]
-    for kind in wanted[:-1]:
-        try:
-            return from_plain(kind, value, where)
-        except BadInput:
-            continue
-    return from_plain(wanted[-1], value, where)
-
-
-@cache
-def _types(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _checked(fits: bool, value: Any, expected: str, where: str) -> Any:
-    if not fits:
-        raise BadInput(f"{where}: expected {expected}, got {value!r}")
-    return value
-
-
-# -- where the shipped facts and the pocket model lie: `data/` of a checkout, or inside the installed wheel
+if TYPE_CHECKING:
+    from pydantic_core import SchemaValidator
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def folder(name: str) -> Path:
-    """Path of the shipped folder ``name`` (``"facts"``, ``"pocket"``).
+def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_keys: bool = False) -> Any:
+    """The value of a JSON text; bad input names `where` (a file, line or cell) and what was `expected` there.
 
-    Raises
-    ------
-    BadInput
-        If this installation does not carry it.
+    `distinct_keys` refuses an object that has a key twice; otherwise the last of them counts.
     """
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in pairs]
+        if repeated := [key for key in keys if keys.count(key) > 1]:
+            raise BadInput(f"{where}: {repeated[0]!r} stands twice; give each key once")
+        return dict(pairs)
+
+    try:
+        return json.loads(text, object_pairs_hook=distinct if distinct_keys else None)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{where}: no JSON ({error})" + (f"; expected {expected}" if expected else "")) from None
+
+
+def from_plain(kind: Any, value: object, where: str) -> Any:
+    """The reverse of `dataclasses.asdict`: a value read from JSON as `kind`, one of our frozen dataclasses.
+
+    Types are strict, and each field must be there, even one with a default: a file without it is of another version.
+    Bad input names `where` and the field.
+    """
+    from pydantic_core import ValidationError
+
+    try:
+        return _validator(kind).validate_json(json.dumps(value), strict=True, extra="forbid")
+    except ValidationError as errors:
+        error = errors.errors(include_url=False)[0]
+    path = ", ".join(str(step + 1) if isinstance(step, int) else step for step in ("", *error["loc"]))
+    got = "" if error["type"] == "missing" else f", got {error['input']!r:.80}"
+    raise BadInput(f"{where}{path}: {error['msg'].replace('Input should be', 'expected')}{got}")
+
+
+@cache
+def _validator(kind: Any) -> SchemaValidator:
+    from pydantic import TypeAdapter
+    from pydantic_core import SchemaValidator
+
+    return SchemaValidator(_without_defaults(TypeAdapter(kind).core_schema))
+
+
+def _without_defaults(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_defaults(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "default":
+        return _without_defaults(schema["schema"])
+    return {name: _without_defaults(part) for name, part in schema.items()}
+
+
+def folder(name: str) -> Path:
+    """Path of the shipped folder ``name`` (``"facts"``, ``"pocket"``), in a checkout or in the installed wheel."""
     for candidate in (_PACKAGE / "_shipped" / name, _PACKAGE.parent / "data" / name):
         if candidate.is_dir():
             return candidate

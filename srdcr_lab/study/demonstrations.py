@@ -17,7 +17,7 @@ import pandas as pd
 
 from srdcr_lab import prompts
 from srdcr_lab.data.items import ItemSet
-from srdcr_lab.data.sets import SOURCES, reports
+from srdcr_lab.data.sources import SOURCES, reports
 from srdcr_lab.measures.reliability import Recovery, recovery
 from srdcr_lab.records import (
     AnswerType,

@@ -5,74 +5,62 @@ are the published `…_aligned_evidence`.
 
 Yes-or-no questions (StrategyQA): the gold answer is "yes" or "no", with the published "True" or "False" as its alias.
 Which answer a passage argues for is read from the two published answer sentences: of two where exactly one is
-negated, that one says no. Where it cannot be told so, the question is left out.
+negated, that one says no. Where this does not tell them apart, the question is left out.
 
 Other questions (PopQA): the passage whose sentence names an accepted answer is the true one; the false claim is what
 differs in the other sentence.
+
+As documents, a question has both passages, and "memory" and "counter" are their sources.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
 
 from srdcr_lab import answers
-from srdcr_lab.data.benchmarks.gathering import Gathering, PublishedRow, contradicted
+from srdcr_lab.data.benchmarks.gathering import Documents, Passages, contradicted
 from srdcr_lab.data.benchmarks.published import Benchmark
-from srdcr_lab.records import AnswerType, Exemplar, Item
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from srdcr_lab.data.items import ItemSet
+from srdcr_lab.data.items import standard_item
+from srdcr_lab.data.rows import Row, shuffled
+from srdcr_lab.records import AnswerType, Document, DocumentKind, Item
 
 _NEGATED = re.compile(r"(?<!\w)(?:not|cannot|never|no|nor|neither|none)(?!\w)|n['’]t(?!\w)", re.IGNORECASE)
-_SIDES = {
-    "memory_answer": "parametric_memory_aligned_evidence",
-    "counter_answer": "counter_memory_aligned_evidence",
-}
+_EVIDENCE = {"memory": "parametric_memory_aligned_evidence", "counter": "counter_memory_aligned_evidence"}
 _YES_NO = {"true": "yes", "false": "no"}
+_OTHER = {"yes": "no", "no": "yes"}
 
 
-def read(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...]) -> ItemSet:
+def read(rows: Sequence[Row]) -> Passages:
     """Items of the published rows."""
-    gathering = Gathering("conflictqa", file)
-    for row, question in gathering.questions(frame):
-        golds = row.texts("ground_truth")
-        if not golds:
+    passages = Passages("conflictqa")
+    for row, question in passages.questions(rows):
+        if not (golds := row.texts("ground_truth")):
             raise row.bad("ground_truth", "is empty")
-        if len(golds) == 1 and golds[0].lower() in _YES_NO:
-            _yes_or_no(gathering, row, question, golds[0])
+        gold, aliases = golds[0], golds[1:]
+        sentences = {side: row.text(f"{side}_answer") for side in _EVIDENCE}
+        yes_or_no = len(golds) == 1 and gold.lower() in _YES_NO
+        if yes_or_no:
+            gold, aliases = _YES_NO[gold.lower()], golds
+            right = {side: bool(_NEGATED.search(text)) is (gold == "no") for side, text in sentences.items()}
+            undecided = "its answer sentences do not tell yes from no"
         else:
-            _entity(gathering, row, question, golds)
-    return gathering.result(exemplar_pool)
-
-
-def _yes_or_no(gathering: Gathering, row: PublishedRow, question: str, published: str) -> None:
-    negated = {side: _NEGATED.search(row.text(side)) is not None for side in _SIDES}
-    if len(set(negated.values())) == 1 or _NEGATED.search(question):
-        gathering.leave_out("its answer sentences do not tell yes from no", how_many=2)
-        return
-    gold = _YES_NO[published.lower()]
-    true, false = sorted(_SIDES, key=lambda side: negated[side] is not (gold == "no"))
-    item = _true(row, question, gold, (published,), row.text(_SIDES[true]))
-    gathering.take(item, stated=True)
-    claim = "no" if gold == "yes" else "yes"
-    gathering.take(contradicted(item, "conflict", row.text(_SIDES[false]), claim), stated=True)
-
-
-def _entity(gathering: Gathering, row: PublishedRow, question: str, golds: tuple[str, ...]) -> None:
-    gold, aliases = golds[0], golds[1:]
-    sentences = {side: row.text(side) for side in _SIDES}
-    right = {side: bool(answers.find(each, gold, AnswerType.TEXT, "", aliases)) for side, each in sentences.items()}
-    if len(set(right.values())) == 1:
-        gathering.leave_out("both its answer sentences name an accepted answer, or neither", how_many=2)
-        return
-    true, false = sorted(_SIDES, key=lambda side: not right[side])
-    item = _true(row, question, gold, aliases, row.text(_SIDES[true]))
-    gathering.take(item)
-    claim = differing(sentences[false], sentences[true])
-    gathering.take(contradicted(item, "conflict", row.text(_SIDES[false]), claim))
+            finding = (gold, AnswerType.TEXT, "", aliases)
+            right = {side: bool(answers.find(text, *finding)) for side, text in sentences.items()}
+            undecided = "both its answer sentences name an accepted answer, or neither"
+        if len(set(right.values())) == 1 or (yes_or_no and _NEGATED.search(question)):
+            passages.leave_out(undecided, how_many=2)
+            continue
+        true, false = sorted(_EVIDENCE, key=lambda side: not right[side])
+        item_id, context = f"conflictqa-{row.number}", row.text(_EVIDENCE[true])
+        item = standard_item(item_id, question, gold, context, domain="conflictqa", aliases=aliases)
+        claim = _OTHER[gold] if yes_or_no else differing(sentences[false], sentences[true])
+        passages.take(item, argued=yes_or_no)
+        passages.take(contradicted(item, "conflict", row.text(_EVIDENCE[false]), claim), argued=yes_or_no)
+    return passages
 
 
 def differing(sentence: str, other: str) -> str:
@@ -82,31 +70,41 @@ def differing(sentence: str, other: str) -> str:
     'photographer'
     """
     words, others = (text.strip().rstrip(".").split() for text in (sentence, other))
-    start = 0
-    while start < min(len(words), len(others)) and words[start].lower() == others[start].lower():
-        start += 1
-    end = 0
-    while end < min(len(words), len(others)) - start and words[-1 - end].lower() == others[-1 - end].lower():
-        end += 1
+    start = _alike(words, others)
+    end = _alike(words[start:][::-1], others[start:][::-1])
     return " ".join(words[start : len(words) - end])
 
 
-def _true(row: PublishedRow, question: str, gold: str, aliases: tuple[str, ...], context: str) -> Item:
-    question_id = f"conflictqa-{row.number}"
-    return Item(
-        item_id=question_id,
-        question_id=question_id,
-        question=question,
-        gold_answer=gold,
-        context=context,
-        claimed_answer=gold,
-        domain="conflictqa",
-        answer_type=AnswerType.TEXT,
-        aliases=aliases,
-    )
+def _alike(words: list[str], others: list[str]) -> int:
+    """How many words two lists have in common at their beginning, whatever their case."""
+    return len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), zip(words, others, strict=False))))
 
 
-_COLUMNS = ("question", "ground_truth", *_SIDES, *_SIDES.values())
+def read_documents(rows: Sequence[Row]) -> Documents:
+    """An item a question with its two passages as documents; questions of which one is left out are left out."""
+    source_of = {
+        (row.text("question"), row.text(column)): source for row in rows for source, column in _EVIDENCE.items()
+    }
+    passages = read(rows).result(rows[0].file)
+    documents = Documents("conflictqa:documents", *passages.notes)
+    forms: dict[str, list[Item]] = defaultdict(list)
+    for item in passages:
+        forms[item.question_id].append(item)
+    for pair in forms.values():
+        if len(pair) != 2:
+            documents.leave_out("questions of which one document cannot serve")
+            continue
+        true, false = pair
+        both = []
+        for item, kind in ((true, DocumentKind.CORRECT), (false, DocumentKind.MISINFO)):
+            source, text = source_of[item.question, item.context], item.context
+            both.append(Document(document_id="", text=text, source=source, kind=kind, answer=item.claimed_answer))
+        wrong = (false.claimed_answer,)
+        documents.take(replace(true, context="", documents=shuffled(both, true.question), wrong_answers=wrong))
+    return documents
+
+
+_COLUMNS = ("question", "ground_truth", "memory_answer", "counter_answer", *_EVIDENCE.values())
 
 STRATEGYQA = Benchmark(
     name="conflictqa",
@@ -115,10 +113,9 @@ STRATEGYQA = Benchmark(
     licence="Apache-2.0",
     rows=1_245,
     url="https://raw.githubusercontent.com/OSU-NLP-Group/LLM-Knowledge-Conflict/8486a5a0d90fa805eeea7abd75fed4f106b22206/conflictQA/conflictQA-strategyQA-chatgpt.json",
-    file="conflictQA-strategyQA-chatgpt.json",
-    sha256="",
     columns=_COLUMNS,
     read=read,
+    read_documents=read_documents,
 )
 
 POPQA = Benchmark(
@@ -128,9 +125,9 @@ POPQA = Benchmark(
     licence="Apache-2.0",
     rows=7_947,
     url="https://huggingface.co/datasets/osunlp/ConflictQA/resolve/056384049e63c1ddae853891c24610fa07d85744/conflictQA-popQA-chatgpt.json",
-    file="conflictQA-popQA-chatgpt.json",
     # Not computed by us: another public project prints it for these 7,947 rows.
     sha256="835f7d80d009d10b077551779c0decfae6ede4ef7cfcfdc0c5148eda30516a2f",
     columns=_COLUMNS,
     read=read,
+    read_documents=read_documents,
 )

@@ -1,43 +1,42 @@
-"""BoolQ (Clark et al. 2019): yes-or-no questions with a passage that settles them."""
+"""Benchmarks of questions that need no single passage: with options (CommonsenseQA, Cosmos QA), yes-or-no (BoolQ),
+claims (HoVer), and open ones whose answer is a number (GSM8K).
+
+Evidence published beside a question becomes the item's passage, and is not the one to be doubted.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from srdcr_lab.data.benchmarks.gathering import PublishedRow, Questions, final_number, rows_of, with_options
+from srdcr_lab import answers
+from srdcr_lab.data.benchmarks.gathering import Questions
 from srdcr_lab.data.benchmarks.published import Benchmark
-from srdcr_lab.records import AnswerType, Exemplar, Item, Option
+from srdcr_lab.data.facts import TRUE_OR_FALSE
+from srdcr_lab.data.rows import Row, options_in, rows_of
+from srdcr_lab.data.tables import check_columns, read_table
+from srdcr_lab.records import AnswerType, Option
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from srdcr_lab.data.items import ItemSet
-
-
-YES_OR_NO = (Option(label="true", text="yes"), Option(label="false", text="no"))
+_YES_OR_NO = (Option(label="true", text="yes"), Option(label="false", text="no"))
+_HOVER_LABELS = {"SUPPORTED": "true", "NOT_SUPPORTED": "false"}
+_EVIDENCE = "evidence"  # the cell that `join_evidence` adds
+_WHOLE_PAGE = -1
 
 
-def read_boolq(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...]) -> ItemSet:
-    """Items of the published rows: "true" (yes) or "false" (no); the page's title stands before the passage."""
-    questions = Questions("boolq", file)
-    for row in rows_of(frame, file):
+def read_boolq(rows: Sequence[Row]) -> Questions:
+    """BoolQ (Clark et al. 2019): "true" (yes) or "false" (no); the page's title stands before the passage."""
+    questions = Questions("boolq")
+    for row in rows:
         label = row.text("answer").lower()
         if label not in ("true", "false"):
             raise row.bad("answer", f"{row.text('answer')!r} is neither true nor false")
-        if not (passage := row.text("passage")):
-            raise row.bad("passage", "is empty")
-        title = row.text("title")
-        question = row.text("question")
-        item = with_options(
-            f"boolq-{row.number}",
-            question if question.endswith("?") or not question else f"{question}?",
-            YES_OR_NO,
-            label,
-            context=f"{title}. {passage}" if title else passage,
-            domain="boolq",
-        )
-        questions.take(item, row, "question")
-    return questions.result(exemplar_pool)
+        title, passage = row.text("title"), row.filled("passage")
+        context = f"{title}. {passage}" if title else passage
+        question = row.filled("question").removesuffix("?") + "?"
+        questions.take(row, question, label, options=_YES_OR_NO, context=context)
+    return questions
 
 
 BOOLQ = Benchmark(
@@ -48,47 +47,28 @@ BOOLQ = Benchmark(
     rows=3_270,
     # Not the bucket named in its README: others report that it now serves something else than BoolQ.
     url="https://huggingface.co/datasets/google/boolq/resolve/main/data/validation-00000-of-00001.parquet",
-    file="validation-00000-of-00001.parquet",
-    sha256="",
     columns=("question", "passage", "answer"),
     read=read_boolq,
 )
 
 
-# -- CommonsenseQA (Talmor et al. 2019): everyday questions with five options and no passage
-
-
-def read_commonsenseqa(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...]) -> ItemSet:
-    """Items of the published rows."""
-    questions = Questions("commonsenseqa", file)
-    for row in rows_of(frame, file):
-        published = row.cells.get("question")
-        nested = isinstance(published, dict)
-        stem = str(published.get("stem", "")).strip() if isinstance(published, dict) else row.text("question")
-        column = "question" if nested else "choices"
-        choices = published.get("choices") if isinstance(published, dict) else row.cells.get("choices")
-        options = _options(row, column, choices)
-        gold = row.text("answerKey")
-        if not gold:
+def read_commonsenseqa(rows: Sequence[Row]) -> Questions:
+    """CommonsenseQA (Talmor et al. 2019): question and choices are in columns of their own or in one object."""
+    questions = Questions("commonsenseqa")
+    for row in rows:
+        if isinstance(published := row.cells.get("question"), dict):
+            row.cells |= {"question": published.get("stem"), "choices": published.get("choices")}
+        choices: Any = row.cells.get("choices")
+        if isinstance(choices, dict) and {"label", "text"} <= set(choices):  # two lists
+            labels, texts = list(choices["label"]), list(choices["text"])
+            if len(labels) != len(texts):
+                raise row.bad("choices", f"has {len(labels)} labels and {len(texts)} texts")
+            row.cells["choices"] = [{"label": a, "text": b} for a, b in zip(labels, texts, strict=True)]
+        question, options = row.filled("question"), options_in(row, "choices")
+        if not (gold := row.text("answerKey")):
             raise row.bad("answerKey", "is empty; the test split is published without answers, take the dev split")
-        item_id = f"commonsenseqa-{row.number}"
-        questions.take(with_options(item_id, stem, options, gold, domain="commonsenseqa"), row, column)
-    return questions.result(exemplar_pool)
-
-
-def _options(row: PublishedRow, column: str, choices: Any) -> list[Option]:
-    if isinstance(choices, dict) and {"label", "text"} <= set(choices):
-        labels, texts = list(choices["label"]), list(choices["text"])
-        if len(labels) != len(texts):
-            raise row.bad(column, f"has {len(labels)} labels and {len(texts)} texts")
-        pairs = list(zip(labels, texts, strict=True))
-    elif isinstance(choices, (list, tuple)) or type(choices).__name__ == "ndarray":
-        if not all(isinstance(each, dict) and {"label", "text"} <= set(each) for each in choices):
-            raise row.bad(column, "every choice is an object with label and text")
-        pairs = [(each["label"], each["text"]) for each in choices]
-    else:
-        raise row.bad(column, f"choices with label and text were expected, found {choices!r:.40}")
-    return [Option(label=str(label).strip(), text=str(text).strip()) for label, text in pairs]
+        questions.take(row, question, gold, column="choices", options=options)
+    return questions
 
 
 COMMONSENSEQA = Benchmark(
@@ -98,39 +78,20 @@ COMMONSENSEQA = Benchmark(
     licence="MIT",
     rows=1_221,
     url="https://s3.amazonaws.com/commensenseqa/dev_rand_split.jsonl",
-    file="dev_rand_split.jsonl",
-    sha256="",
     columns=("question", "answerKey"),
     read=read_commonsenseqa,
 )
 
 
-# -- Cosmos QA (Huang et al. 2019): four options about a short story, whose answer has to be inferred from it
-
-_LABELS = "ABCD"
-
-
-def read_cosmosqa(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...]) -> ItemSet:
-    """Items of the published rows; the published label 0–3 is A–D."""
-    questions = Questions("cosmosqa", file)
-    for row in rows_of(frame, file):
-        label = row.text("label")
-        if label not in ("0", "1", "2", "3"):
-            raise row.bad("label", f"{label!r} is none of 0, 1, 2, 3")
-        texts = [row.text(f"answer{place}") for place in range(4)]
-        options = [Option(label=_LABELS[place], text=text) for place, text in enumerate(texts)]
-        if not row.text("context"):
-            raise row.bad("context", "is empty")
-        item = with_options(
-            f"cosmosqa-{row.number}",
-            row.text("question"),
-            options,
-            _LABELS[int(label)],
-            context=row.text("context"),
-            domain="cosmosqa",
-        )
-        questions.take(item, row, "answer0")
-    return questions.result(exemplar_pool)
+def read_cosmosqa(rows: Sequence[Row]) -> Questions:
+    """Cosmos QA (Huang et al. 2019): a short story from which the answer has to be inferred; labels 0–3 are A–D."""
+    questions = Questions("cosmosqa")
+    for row in rows:
+        gold = "ABCD"[int(row.one_of("label", "0123"))]
+        options = tuple(Option(label=label, text=row.text(f"answer{i}")) for i, label in enumerate("ABCD"))
+        question, context = row.filled("question"), row.filled("context")
+        questions.take(row, question, gold, column="answer0", options=options, context=context)
+    return questions
 
 
 COSMOSQA = Benchmark(
@@ -140,35 +101,91 @@ COSMOSQA = Benchmark(
     licence="none stated in its repository",
     rows=2_985,
     url="https://raw.githubusercontent.com/wilburOne/cosmosqa/master/data/valid.csv",
-    file="valid.csv",
-    sha256="",
     columns=("context", "question", "answer0", "answer1", "answer2", "answer3", "label"),
     read=read_cosmosqa,
 )
 
 
-# -- open questions with a final number, in the shape of GSM8K (Cobbe et al. 2021): `answer` ends with ``#### 42``
+def read_hover(rows: Sequence[Row]) -> Questions:
+    """HoVer (Jiang et al. 2020): claims whose support takes two to four hops over pages of an encyclopedia.
+
+    `domain` tells the hops apart, as the CFMAD paper's tables do.
+    """
+    joined = _EVIDENCE in rows[0].cells
+    alone = "hover: no evidence was given, so every claim stands alone; hover=FILE+TABLE joins it"
+    questions = Questions("hover", *([] if joined else [alone]))
+    for row in rows:
+        gold = _HOVER_LABELS[row.one_of("label", _HOVER_LABELS)]
+        claim, hops, evidence = row.filled("claim"), row.text("num_hops"), row.text(_EVIDENCE)
+        if not hops.isdigit():
+            raise row.bad("num_hops", f"{hops!r} is not a whole number")
+        if joined and not evidence:
+            questions.leave_out("its evidence is not in the table")
+            continue
+        question, domain = f"Is this claim true or false? {claim}", f"hover {hops}-hop"
+        questions.take(row, question, gold, options=TRUE_OR_FALSE, context=evidence, domain=domain)
+    return questions
 
 
-def read_gsm8k(frame: pd.DataFrame, file: str, exemplar_pool: tuple[Exemplar, ...]) -> ItemSet:
-    """Items of the published rows: the worked solution is left aside, its final number is the gold answer."""
-    questions = Questions("gsm8k", file)
-    for row in rows_of(frame, file):
-        number = final_number(row.text("answer"))
-        if not number:
+def join_evidence(rows: Sequence[Row], table: Path) -> None:
+    """Give each row the text of its supporting sentences; empty where one of them is not in the table.
+
+    The published file names them by page title and place. `hover=FILE+TABLE` brings the texts: a CSV, JSONL or Parquet
+    file with the columns `title, text`, and `sentence` (from 0) where a row is a sentence and not a whole page.
+    """
+    frame = read_table(table, ("title", "text"))
+    check_columns(frame, ("title", "text"), str(table), "evidence has title, text and perhaps sentence")
+    pages: dict[str, dict[int, str]] = defaultdict(dict)  # title → place → text
+    for page in rows_of(frame, table.name):
+        sentence = page.text("sentence")
+        if sentence and not sentence.isdigit():
+            raise page.bad("sentence", f"{sentence!r} is not a whole number from 0")
+        pages[page.text("title")][int(sentence) if sentence else _WHOLE_PAGE] = page.text("text")
+    for row in rows:
+        texts = {}
+        for title, place in _supporting(row):
+            page_texts = pages.get(title, {})
+            known_place = place if place in page_texts else _WHOLE_PAGE
+            texts[title, known_place] = page_texts.get(known_place, "")
+        whole = "\n".join(f"{title}: {text}" for (title, _), text in texts.items())
+        row.cells[_EVIDENCE] = whole if all(texts.values()) else ""
+
+
+def _supporting(row: Row) -> list[tuple[str, int]]:
+    facts: Any = row.cells.get("supporting_facts")
+    try:
+        return [(str(title), int(place)) for title, place in facts]
+    except (TypeError, ValueError):
+        raise row.bad("supporting_facts", f"a list of [title, sentence] was expected, found {facts!r:.40}") from None
+
+
+HOVER = Benchmark(
+    name="hover",
+    meaning="claims over two to four pages, supported or not (Jiang et al. 2020): the development split",
+    home="https://hover-nlp.github.io",
+    licence="MIT (its repository)",
+    rows=4_000,
+    url="https://raw.githubusercontent.com/hover-nlp/hover/main/data/hover/hover_dev_release_v1.1.json",
+    columns=("claim", "label", "num_hops", "supporting_facts"),
+    read=read_hover,
+    join=join_evidence,
+)
+
+
+def read_gsm8k(rows: Sequence[Row]) -> Questions:
+    """GSM8K (Cobbe et al. 2021), or a file of its shape: the number after the worked solution is the gold answer."""
+    questions = Questions("gsm8k")
+    for row in rows:
+        if not (number := final_number(row.text("answer"))):
             raise row.bad("answer", "has no number after ####")
-        item = Item(
-            item_id=f"gsm8k-{row.number}",
-            question_id=f"gsm8k-{row.number}",
-            question=row.text("question"),
-            gold_answer=number,
-            context="",
-            claimed_answer=number,
-            domain="gsm8k",
-            answer_type=AnswerType.NUMBER,
-        )
-        questions.take(item, row, "question")
-    return questions.result(exemplar_pool)
+        questions.take(row, row.filled("question"), number, answer_type=AnswerType.NUMBER)
+    return questions
+
+
+def final_number(worked: str) -> str:
+    """The number after the last ``####`` of a worked solution; empty where there is none."""
+    _, marker, last = worked.rpartition("####")
+    return (answers.normalise(last, AnswerType.NUMBER) or "") if marker else ""
 
 
 GSM8K = Benchmark(
@@ -178,7 +195,6 @@ GSM8K = Benchmark(
     licence="MIT",
     rows=1_319,
     url="https://raw.githubusercontent.com/openai/grade-school-math/3101c7d5072418e28b9008a6636bde82a006892c/grade_school_math/data/test.jsonl",
-    file="test.jsonl",
     # Not computed by us: another public project prints it for this commit.
     sha256="3730d312f6e3440559ace48831e51066acaca737f6eabec99bccb9e4b3c39d14",
     columns=("question", "answer"),

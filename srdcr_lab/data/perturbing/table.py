@@ -82,7 +82,7 @@ class Perturbed:
         of: dict[str, list[Form]] = {item_id: [] for item_id in given}
         for form in self.forms:
             of[form.standard.item_id].append(form)
-        false = balanced(order, lambda item: of[item.item_id], len(order))
+        false = balanced(order, of, len(order))
         standard = [item for item in self.items if item.is_standard]
         pairs = [form for item in standard for form in (item, false.get(item.item_id)) if form is not None]
         return replace(self.items, name=f"{self.items.name}, paired", items=tuple(pairs))

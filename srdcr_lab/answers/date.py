@@ -17,7 +17,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 
 from srdcr_lab.answers.kinds import Claim, Doubt, NoClaim, Outcome
-from srdcr_lab.answers.number_words import ORDINALS
+from srdcr_lab.answers.number_words import MONTHS, ORDINALS
 from srdcr_lab.answers.wording import Span, around, fold_digits, in_case_of, in_script_of, without_overlaps
 from srdcr_lab.answers.year import (
     COUNT,
@@ -34,9 +34,8 @@ from srdcr_lab.records import AnswerType, Item, Level
 
 DAY_OFFSETS = (7, 30, 365, 3652, 36525)
 _NO_YEAR = 2000  # stands for the year of a date without one; it is a leap year
-_MONTHS = "January February March April May June July August September October November December".split()
 _DAY = rf"(?:(?P<day>0?[1-9]|[12]\d|3[01])(?P<suffix>st|nd|rd|th)?|(?P<word>{'|'.join(reversed(ORDINALS))}))(?!\w)"
-_MONTH = rf"(?P<month>(?:{'|'.join(_MONTHS)})(?!\w)|(?:Sept|{'|'.join(name[:3] for name in _MONTHS)})(?!\w)\.?)"
+_MONTH = rf"(?P<month>(?:{'|'.join(MONTHS)})(?!\w)|(?:Sept|{'|'.join(name[:3] for name in MONTHS)})(?!\w)\.?)"
 _YEAR = r"(?P<year>\d{3,4})(?!\w|[.,:/]\d|[ \u00a0]?B\.?[ ]?C)"
 _GAP = r"[ \u00a0-]"
 _OTHER = r"(?P<other>[12]?\d|3[01])(?:st|nd|rd|th)?"  # end of a range
@@ -60,7 +59,7 @@ def _read(match: re.Match[str]) -> Iterator[Stated]:
     year, month = groups["year"], groups["month"]
     if not year and not month[0].isupper():
         return  # "the first may"
-    number = int(month) if month.isdigit() else [name[:3] for name in _MONTHS].index(month[:3].capitalize()) + 1
+    number = int(month) if month.isdigit() else [name[:3] for name in MONTHS].index(month[:3].capitalize()) + 1
     start, end = match.span("word" if groups["word"] else "day")
     days = [int(groups["day"] or ORDINALS.index(groups["word"].lower()) + 1)]
     places = [match.span()]
@@ -154,7 +153,7 @@ class Date(Point):
         starts = [0, *(day.end for day in dates(item.context))]
         ends = [*(day.start for day in dates(item.context)), None]
         rest = "…".join(item.context[start:end] for start, end in zip(starts, ends, strict=True))
-        month = _MONTHS[gold.month - 1]
+        month = MONTHS[gold.month - 1]
         if gold.month != new.month and re.search(rf"(?<!\w){month}(?!\w)", rest):
             yield Outcome.FLAGGED, f"the passage names the month by itself: {month!r}"
         if gold.year == new.year:
@@ -178,8 +177,8 @@ def _part(name: str, old: str, groups: Mapping[str, str | None], new: date) -> s
         case "month" if is_iso:
             return in_script_of(old, f"{new.month:02d}")
         case "month":
-            full = _MONTHS[new.month - 1]
-            is_full = old.capitalize() in _MONTHS
+            full = MONTHS[new.month - 1]
+            is_full = old.capitalize() in MONTHS
             short = full[:3] + ("." if old.endswith(".") and len(full) > 3 else "")
             return in_case_of(old, (full if is_full else short).lower())
         case "day":

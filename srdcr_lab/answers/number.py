@@ -14,7 +14,7 @@ from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Wanted
-from srdcr_lab.answers.number_words import respell_words
+from srdcr_lab.answers.number_words import MONTHS, respell_words
 from srdcr_lab.answers.quantities import DIGITS, Quantity, last_place, plain, quantities, respell_digits
 from srdcr_lab.answers.units import agrees, in_base, meanings, shown
 from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, undecorated
@@ -33,11 +33,11 @@ _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|(?:what|which) year)(?!\w)", re.I
 _LIKE_A_YEAR = re.compile(r"1\d{3}|20\d\d")
 
 # Mentions that may be something else than this number.
-MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-_MONTH_BEFORE = re.compile(rf"{MONTH}\.?[ \u00a0]\Z")
-_MONTH_AFTER = re.compile(rf"(?:st|nd|rd|th)?[ \u00a0](?:of[ \u00a0])?{MONTH}(?!\w)")
+_MONTH = rf"(?:{'|'.join(MONTHS)})"
+_MONTH_BEFORE = re.compile(rf"{_MONTH}\.?[ \u00a0]\Z")
+_MONTH_AFTER = re.compile(rf"(?:st|nd|rd|th)?[ \u00a0](?:of[ \u00a0])?{_MONTH}(?!\w)")
 _YEAR_CUE = re.compile(
-    rf"(?:(?<!\w)(?:in|since|by|of|until|from|to|after|before|year|and)|{MONTH},?)[ \u00a0(]\Z", re.I
+    rf"(?:(?<!\w)(?:in|since|by|of|until|from|to|after|before|year|and)|{_MONTH},?)[ \u00a0(]\Z", re.I
 )
 _RANGE = re.compile(r"[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\d")
 _RANGE_BEFORE = re.compile(r"\d[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\Z")

@@ -1,6 +1,7 @@
 """English number words, read and written: "twelve hundred and fifty", "a dozen", "nineteen seventy-four" (two numbers).
 
 What is written follows the style of another number: beside "eighteen hundred and six" it is "eighteen hundred and ten".
+The ordinals and months of dates are listed here too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ _ONES = (
     "eighteen nineteen"
 ).split()
 _TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
+MONTHS = "January February March April May June July August September October November December".split()
 ORDINALS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
     "sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth "

@@ -142,7 +142,8 @@ def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], po
     other domains serve. Questions with options are asked zero-shot and need none. Fewer than four in all are bad input.
     """
     exemplars = [*own, *not_evaluated(pool, items)]
-    notes, set_aside = [], set[str]()
+    notes: list[str] = []
+    set_aside: set[str] = set()
     for domain, members in by_domain(item for item in items if not item.options).items():
         if sum(exemplar.domain == domain for exemplar in exemplars) >= 4:
             continue

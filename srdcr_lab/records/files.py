@@ -48,7 +48,8 @@ def from_plain(kind: Any, value: object, where: str) -> Any:
         return _validator(kind).validate_json(json.dumps(value), strict=True, extra="forbid")
     except ValidationError as errors:
         error = errors.errors(include_url=False)[0]
-    path = ", ".join(str(step + 1) if isinstance(step, int) else step for step in ("", *error["loc"]))
+    # each step with a comma before it; entries of a list count from 1
+    path = "".join(f", {step + 1 if isinstance(step, int) else step}" for step in error["loc"])
     got = "" if error["type"] == "missing" else f", got {error['input']!r:.80}"
     raise BadInput(f"{where}{path}: {error['msg'].replace('Input should be', 'expected')}{got}")
 

@@ -83,8 +83,8 @@ class Passages(Gathering):
         """
         if item.item_id not in self._taken and (reason := _unfit(item, argued)):
             self.leave_out(reason)
-        elif self._take_once(item, item.item_id, "it stands in an earlier row") and not item.is_standard:
-            self._with_gold += not argued and _mentions_gold(item)
+        elif self._take_once(item, item.item_id, "it stands in an earlier row") and not (item.is_standard or argued):
+            self._with_gold += _mentions_gold(item)
 
     def result(self, file: str) -> ItemSet:
         """The same, but some items may be set aside as exemplars."""

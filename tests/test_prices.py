@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from srdcr_lab.models.budget import FREE, price_of
+from srdcr_lab.models.load import FREE, price_of
 from srdcr_lab.records import BadInput, ModelIdentity
 
 GPT = ModelIdentity("openai", "gpt-4o-mini")

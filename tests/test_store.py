@@ -242,8 +242,8 @@ def test_two_processes_fill_one_new_file(tmp_path: Path) -> None:
     assert [writer.returncode for writer in writers] == [0, 0], complaints
     store = Store(path)
     assert (store.count(), store.count("requests")) == (450, 150)
-    for record in store.records():
-        assert len({drawn["text"] for drawn in record["completions"]}) == 1  # type: ignore[attr-defined]
+    for _, _, completions in store.contents():
+        assert len({kept.text for kept in completions}) == 1
     store.close()
 
 

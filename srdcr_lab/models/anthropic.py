@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import anthropic
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import ReplyError, count, first_stop, plain, whole_characters
+from srdcr_lab.models.base import ReplyError, as_dicts, count, first_stop, whole_characters
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 
 _API_VERSION = "2023-06-01"
@@ -79,7 +79,7 @@ class AnthropicChat(ApiChat):
         body: dict[str, Any] = {
             "model": self.identity.name,
             "max_tokens": request.max_tokens,
-            "messages": plain(message for message in request.messages if message.role != "system"),
+            "messages": as_dicts(message for message in request.messages if message.role != "system"),
             "temperature": request.temperature,
         }
         if system:
@@ -99,7 +99,6 @@ class AnthropicChat(ApiChat):
         if not isinstance(blocks, list):
             raise ReplyError("a reply without content")
         text = whole_characters("".join(block["text"] for block in blocks if block.get("type") == "text"))
-        self._served(reply)
         kept = text[: first_stop(text, request.stop)]
         finish = FinishReason.STOP if kept != text else _FINISH.get(reply.get("stop_reason"), FinishReason.STOP)
         usage = reply.get("usage")

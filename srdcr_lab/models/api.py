@@ -11,10 +11,11 @@ import asyncio
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from types import MappingProxyType, ModuleType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -37,8 +38,6 @@ MALFORMED_PAUSE_S = 0.5
 _MALFORMED_RETRIES = 2
 _CHECK_TIMEOUT_S = 10.0
 _RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests how often they retried
-
-Read = TypeVar("Read")
 
 
 class ApiChat(ABC):
@@ -75,18 +74,27 @@ class ApiChat(ABC):
         timeout_s: float = 120.0,
         max_retries: int = 5,
     ) -> None:
-        if base_url is not None and not base_url.lower().startswith(("http://", "https://")):
-            raise BadInput(
-                f"The base URL of {self.provider}:{name} is {redact(base_url)!r}; it has to begin with http:// or https://."
-            )
-        if concurrency < 1:
-            raise BadInput(f"The concurrency of {self.provider}:{name} is {concurrency}; it has to be at least 1.")
         self.identity = ModelIdentity(self.provider, name, label)
+        if base_url is not None and not base_url.lower().startswith(("http://", "https://")):
+            fault = f"is {redact(base_url)!r}; it has to begin with http:// or https://"
+            raise BadInput(f"The base URL of {self.identity} {fault}.")
+        if concurrency < 1:
+            raise BadInput(f"The concurrency of {self.identity} is {concurrency}; it has to be at least 1.")
         self.capabilities = Capabilities(logprobs=self.gives_logprobs)
         self.max_attempts = 1 + max_retries + _MALFORMED_RETRIES  # of one HTTP request: what may be billed at worst
         self._base_url, self._concurrency = base_url, concurrency
         self._timeout_s, self._max_retries = timeout_s, max_retries
+        # A connection belongs to the event loop that opened it: one client and one set of slots for each loop.
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, asyncio.Semaphore]] = WeakKeyDictionary()
+        try:
+            self._first: Any = self._connect()  # now, so that a missing key is known before any work
+        except httpx2.InvalidURL as error:
+            raise BadInput(f"The base URL of {self.identity} cannot be read ({redact(str(error))}).") from None
+        self.address = address(self._first.base_url)
         self._sent: dict[str, Any] = {
+            "provider": self.provider,
+            "name": name,
+            "address": self.address,
             "sdk": f"{self.provider} {self.sdk.__version__}",
             **self.spoken,
             "adapted": {},
@@ -96,13 +104,6 @@ class ApiChat(ABC):
             "unanswered_attempts": 0,
             "notes": [],
         }
-        # A connection belongs to the event loop that opened it: one client and one set of slots for each loop.
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, asyncio.Semaphore]] = WeakKeyDictionary()
-        try:
-            self._first: Any = self._connect()  # now, so that a missing key is known before any work
-        except httpx2.InvalidURL as error:
-            raise BadInput(f"The base URL of {self.identity} cannot be read ({redact(str(error))}).") from None
-        self.address = address(self._first.base_url)
 
     @abstractmethod
     def _client(self, own_server: bool, options: dict[str, Any]) -> Any:
@@ -125,24 +126,21 @@ class ApiChat(ABC):
         return (await self.complete_counted(request))[0]
 
     async def complete_counted(
-        self, request: Request, arrived: Arrived | None = None
+        self, request: Request, arrived: Arrived = lambda _: None
     ) -> tuple[tuple[Completion, ...], int]:
         """The completions, and how many attempts were sent in vain (time-outs, cut connections, malformed replies).
 
-        Parameters
-        ----------
-        arrived : called with the completions of each HTTP reply as it comes: where a server gives one choice at a time
-            several requests are needed, and the store keeps each completion as it arrives.
+        `arrived` is called with the completions of each HTTP reply as it comes.
 
         Raises
         ------
         CallFailed
-            Its `unanswered_attempts` is the same count. Draws that did come were given to `arrived`.
+            Its `unanswered_attempts` is the same count.
         """
         tally = Tally()
         token = TALLY.set(tally)
         try:
-            completions = await self._answer(request, arrived or (lambda _: None))
+            completions = await self._answer(request, arrived)
         except CallFailed as failure:
             failure.unanswered_attempts = tally.unanswered
             raise
@@ -184,12 +182,7 @@ class ApiChat(ABC):
 
     def sent(self) -> dict[str, Any]:
         """What was really sent, for `run.json`: parameters renamed or left out, names of the models that answered."""
-        return {
-            "provider": self.provider,
-            "name": self.identity.name,
-            "address": self.address,
-            **{key: value.copy() if isinstance(value, dict | list) else value for key, value in self._sent.items()},
-        }
+        return deepcopy(self._sent)
 
     def _connect(self) -> Any:
         options = {
@@ -201,7 +194,7 @@ class ApiChat(ABC):
         client = self._client(bool(self._base_url or os.environ.get(self.url_variable)), options)
         if client is None:
             raise BadInput(
-                f"{self.provider}:{self.identity.name} needs a key: set the environment variable {self.key_variable}, "
+                f"{self.identity} needs a key: set the environment variable {self.key_variable}, "
                 "or name a server of your own with --base-url."
             )
         return client
@@ -220,7 +213,12 @@ class ApiChat(ABC):
         while missing:
             size = self.draws_per_request
             batches = [missing[start : start + size] for start in range(0, len(missing), size)]
-            completions += await _gather_all(self._ask(request, batch, arrived) for batch in batches)
+            # Where one fails, the others are waited for first: what is paid for has to arrive.
+            calls = (self._ask(request, batch, arrived) for batch in batches)
+            for result in await asyncio.gather(*calls, return_exceptions=True):
+                if isinstance(result, BaseException):
+                    raise result
+                completions += result
             have = {completion.draw for completion in completions}
             missing = tuple(draw for draw in missing if draw not in have)
         return completions
@@ -237,14 +235,12 @@ class ApiChat(ABC):
                 completions = self._refused(error, body, draws)
         if len(completions) < len(draws):
             self.draws_per_request = min(self.draws_per_request, len(completions))
-            self._note(
-                f"The server gives {len(completions)} choices a request; "
-                "the other draws are asked for in further requests."
-            )
+            choices = f"{len(completions)} choices a request"
+            self._note(f"The server gives {choices}; the other draws are asked for in further requests.")
         arrived(completions)
         return completions
 
-    async def _post(self, body: dict[str, Any], read: Callable[[Any], Read]) -> Read:
+    async def _post(self, body: dict[str, Any], read: Callable[[Any], list[Completion]]) -> list[Completion]:
         """Send one request (the SDK retries) until `read` makes sense of the reply, a bounded number of times.
 
         The SDK's `client.post` is used rather than its typed method: authentication, retries and time-outs are the
@@ -271,19 +267,19 @@ class ApiChat(ABC):
                     raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is no text.") from None
                 retries -= int(response.request.headers.get(_RETRIES_TAKEN, 0))  # the bound is one for all rounds
                 try:
-                    return read(json.loads(response.content))
+                    reply = json.loads(response.content)
+                    completions = read(reply)
                 except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
                     reason = str(error) if isinstance(error, ReplyError) else "not the JSON of a completion"
                     in_vain()
+                else:
+                    name = reply.get("model")  # a provider's alias may move while a study runs
+                    if isinstance(name, str) and name not in self._sent["served_models"]:
+                        self._sent["served_models"].append(name)
+                    return completions
         raise CallFailed(
             f"{self.identity}: the reply of {self.address} was malformed {_MALFORMED_RETRIES + 1} times ({reason})."
         )
-
-    def _served(self, reply: dict[str, Any]) -> None:
-        """Keep the name of the model that answered: a provider's alias may move while a study runs."""
-        name = reply.get("model")
-        if isinstance(name, str) and name not in self._sent["served_models"]:
-            self._sent["served_models"].append(name)
 
     def _note(self, sentence: str) -> None:
         if sentence not in self._sent["notes"]:
@@ -296,10 +292,11 @@ class ApiChat(ABC):
     def _translated(self, error: Any) -> SrdcrError:
         """The SDK's error as one of ours, in one sentence and without secrets."""
         who, where, key = self.identity, self.address, self.key_variable
+        times = f"{self._max_retries + 1} times"
         if isinstance(error, self.sdk.APITimeoutError):
-            return CallFailed(f"{who}: no reply within {self._timeout_s:g} s, {self._max_retries + 1} times.")
+            return CallFailed(f"{who}: no reply within {self._timeout_s:g} s, {times}.")
         if isinstance(error, self.sdk.APIConnectionError):
-            return CallFailed(f"{who}: the connection to {where} failed or was cut, {self._max_retries + 1} times.")
+            return CallFailed(f"{who}: the connection to {where} failed or was cut, {times}.")
         status, code = error.status_code, getattr(error, "code", None)
         said = redact(_message(error)).strip().rstrip(".")
         if status == 401:
@@ -307,25 +304,12 @@ class ApiChat(ABC):
         if status == 403:
             return BadInput(f"{who}: the key in {key} has no permission at {where} (403: {said}).")
         if status == 404 or code == "model_not_found":
-            return BadInput(
-                f"{who}: {where} knows no such model or path ({status}: {said}); "
-                "check the model's name and the base URL."
-            )
+            remedy = "check the model's name and the base URL"
+            return BadInput(f"{who}: {where} knows no such model or path ({status}: {said}); {remedy}.")
         if status == 402 or code == "insufficient_quota":
-            return Stopped(
-                f"{who}: the account at {where} is used up ({status}: {said}); "
-                "top it up and run the same again to go on."
-            )
+            remedy = "top it up and run the same again to go on"
+            return Stopped(f"{who}: the account at {where} is used up ({status}: {said}); {remedy}.")
         return CallFailed(f"{who}: {where} answered {status} ({said}).")
-
-
-async def _gather_all(calls: Iterable[Awaitable[Sequence[Completion]]]) -> list[Completion]:
-    """All results, flat. Where one fails, the others are waited for first: what is paid for has to arrive."""
-    results = await asyncio.gather(*calls, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    return [completion for result in results if not isinstance(result, BaseException) for completion in result]
 
 
 def _message(error: Any) -> str:

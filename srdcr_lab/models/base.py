@@ -1,11 +1,10 @@
-"""What a model is to a protocol (`ChatModel`), what it may offer beside that, and two things that adapters share.
+"""What a model is to a protocol (`ChatModel`), what it may offer beside that, and what adapters share.
 
-A model may also have these; where it has none, the functions here use the default:
+A model may also have these:
 
-- ``complete_counted(request, arrived)``: hands on completions as they come, and counts attempts sent in vain;
-- ``draws_per_request``: how many draws one call to its server brings;
-- ``max_attempts``: how often one request to its server may be sent, and billed, at worst;
-- ``check()`` (`Remote`) and ``sent()`` (`Reporting`).
+- ``complete_counted``, ``draws_per_request``, ``max_attempts``: the functions here say what they are, and the default;
+- ``async check()``: raises `BadInput` if nothing answers at its server, or if the key is refused;
+- ``sent()``: what was really sent, for ``run.json``.
 """
 
 from __future__ import annotations
@@ -49,22 +48,6 @@ class ChatModel(Protocol):
         ...
 
 
-@runtime_checkable
-class Remote(Protocol):
-    """Has a server that can be reached before a run begins."""
-
-    async def check(self) -> None:
-        """Raise `BadInput` if nothing answers there, or if the key is refused."""
-        ...
-
-
-@runtime_checkable
-class Reporting(Protocol):
-    """Says what was really sent, for `run.json`."""
-
-    def sent(self) -> dict[str, Any]: ...
-
-
 async def complete_counted(model: ChatModel, request: Request, arrived: Arrived) -> tuple[tuple[Completion, ...], int]:
     """The completions, and how many attempts were sent in vain; `arrived` is called with completions as they come.
 
@@ -90,7 +73,7 @@ def max_attempts(model: ChatModel) -> int:
     return attempts
 
 
-def plain(messages: Iterable[Message]) -> list[dict[str, str]]:
+def as_dicts(messages: Iterable[Message]) -> list[dict[str, str]]:
     """Messages as every chat protocol and template takes them."""
     return [{"role": message.role, "content": message.content} for message in messages]
 

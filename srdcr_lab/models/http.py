@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 import re
-import ssl
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -35,10 +34,7 @@ def in_vain() -> None:
         tally.unanswered += 1
 
 
-@cache
-def _certificates() -> ssl.SSLContext:
-    """What the system trusts; reading it takes 50 ms."""
-    return httpx2.create_ssl_context()
+_certificates = cache(httpx2.create_ssl_context)  # what the system trusts; reading it takes 50 ms
 
 
 class CountingClient(httpx2.AsyncClient):
@@ -65,10 +61,9 @@ class CountingClient(httpx2.AsyncClient):
         except TimeoutError:
             in_vain()
             raise httpx2.ReadTimeout(f"no whole reply within {self._attempt_s:g} s", request=request) from None
-        except self._NEVER_SENT:
-            raise
-        except httpx2.RequestError:
-            in_vain()
+        except httpx2.RequestError as error:
+            if not isinstance(error, self._NEVER_SENT):
+                in_vain()
             raise
         if response.status_code in self._GAVE_UP:
             in_vain()
@@ -76,45 +71,34 @@ class CountingClient(httpx2.AsyncClient):
 
 
 HIDDEN = "[hidden]"
-_SECRET_VARIABLE = re.compile(r"(?:_KEY|_TOKEN|_SECRET|_PASSWORD)$", re.IGNORECASE)
+_SECRET_VARIABLES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")  # how their names end
 _SHORTEST_SECRET = 8  # a value such as "x" or "none" hides nothing, and would blank ordinary words
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
+_ANY_CASE = {
     # scheme://user:password@host → scheme://host; and ?query or #fragment of a URL
-    (re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^\s/?#'\"<>]*@", re.IGNORECASE), r"\1"),
-    (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s?#'\"<>]*)[?#][^\s'\"<>]*", re.IGNORECASE), r"\1"),
-    (
-        re.compile(r"\b(Bearer\s+|Basic\s+(?=[A-Za-z0-9+/]{12,}=*))(?!\[hidden\])[^\s'\",;]+", re.IGNORECASE),
-        rf"\1{HIDDEN}",
-    ),
+    r"(\b[a-z][a-z0-9+.-]*://)[^\s/?#'\"<>]*@": r"\1",
+    r"(\b[a-z][a-z0-9+.-]*://[^\s?#'\"<>]*)[?#][^\s'\"<>]*": r"\1",
+    r"\b(Bearer\s+|Basic\s+(?=[A-Za-z0-9+/]{12,}=*))(?!\[hidden\])[^\s'\",;]+": rf"\1{HIDDEN}",
     # header or JSON field: x-api-key: …, "api_key": "…", token=…
-    (
-        re.compile(
-            r"((?:x-api-key|api[-_ ]?key|authorization|access[-_]?token|auth[-_]?token|secret|password)"
-            r"['\"]?\s*[:=]\s*['\"]?)"
-            r"(?!Bearer\b|Basic\b|\[hidden\])[^\s'\",;}]+",
-            re.IGNORECASE,
-        ),
-        rf"\1{HIDDEN}",
-    ),
-    # what keys look like anywhere; providers star out their middle (sk-ab***yz)
-    (re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|ghp|github_pat)[-_][A-Za-z0-9*_.…-]{4,}"), HIDDEN),
-)
+    r"((?:x-api-key|api[-_ ]?key|authorization|access[-_]?token|auth[-_]?token|secret|password)['\"]?\s*[:=]\s*['\"]?)"
+    r"(?!Bearer\b|Basic\b|\[hidden\])[^\s'\",;}]+": rf"\1{HIDDEN}",
+}
+# what keys look like anywhere; providers star out their middle (sk-ab***yz)
+_KEYS = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|ghp|github_pat)[-_][A-Za-z0-9*_.…-]{4,}")
 
 
 def redact(text: str) -> str:
     """The text with whatever looks like a secret replaced by ``[hidden]``. Idempotent; other text is unchanged.
 
     Hidden are: values of environment variables named …_KEY, …_TOKEN, …_SECRET or …_PASSWORD (8 characters and longer),
-    ``sk-…`` and the like, bearer tokens, ``x-api-key`` and ``api_key`` fields. User names, passwords and queries are
-    dropped from URLs.
+    ``sk-…`` and the like, bearer tokens, ``x-api-key`` and ``api_key`` fields; of URLs user names, passwords, queries.
     """
-    values = {value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name)}
+    values = [value for name, value in os.environ.items() if name.upper().endswith(_SECRET_VARIABLES)]
     for secret in sorted(values, key=len, reverse=True):
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, HIDDEN)
-    for pattern, replacement in _PATTERNS:
-        text = pattern.sub(replacement, text)
-    return text
+    for pattern, replacement in _ANY_CASE.items():
+        text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
+    return _KEYS.sub(HIDDEN, text)
 
 
 def address(url: object) -> str:
@@ -124,13 +108,10 @@ def address(url: object) -> str:
     return f"{parts.hostname}:{port}" if parts.hostname else HIDDEN
 
 
-class RedactingFilter(logging.Filter):
-    """For loggers of HTTP clients and SDKs, which name the address of each request."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = redact(record.getMessage()), ()
-        return True
+def _redacted(record: logging.LogRecord) -> bool:
+    record.msg, record.args = redact(record.getMessage()), ()
+    return True
 
 
-for _name in ("httpx2", "openai._base_client", "anthropic._base_client"):
-    logging.getLogger(_name).addFilter(RedactingFilter())
+for _name in ("httpx2", "openai._base_client", "anthropic._base_client"):  # they log the address of each request
+    logging.getLogger(_name).addFilter(_redacted)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import openai
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import ReplyError, count, first_stop, plain, whole_characters
+from srdcr_lab.models.base import ReplyError, as_dicts, count, first_stop, whole_characters
 from srdcr_lab.records import Capabilities, Completion, FinishReason, Request
 
 LOWEST = -9999.0  # what the protocol says for "very unlikely"; JSON has no infinity
@@ -46,8 +46,6 @@ _CONSEQUENCES = {
     "stop": "stop strings are applied to the reply",
     "n": "one request is sent for each draw",
 }
-
-Aligned = tuple[tuple[str, ...], tuple[float, ...]] | tuple[None, None]
 
 
 class OpenAIChat(ApiChat):
@@ -81,7 +79,7 @@ class OpenAIChat(ApiChat):
         dropped = self._sent["dropped"]
         body: dict[str, Any] = {
             "model": self.identity.name,
-            "messages": plain(request.messages),
+            "messages": as_dicts(request.messages),
             "temperature": request.temperature,
             self._sent["adapted"].get("max_tokens", "max_tokens"): request.max_tokens,
         }
@@ -124,7 +122,6 @@ class OpenAIChat(ApiChat):
         choices = reply["choices"]
         if not isinstance(choices, list) or not choices:
             raise ReplyError("a reply without choices")
-        self._served(reply)
         completions = [_completion(choice, request, draw) for choice, draw in zip(choices, draws, strict=False)]
         usage = reply.get("usage")
         prompt = count(usage, "prompt_tokens")
@@ -182,7 +179,7 @@ def shares(total: int, counts: Sequence[int]) -> list[int]:
     return [counts[0] + max(total - known, 0), *counts[1:]]
 
 
-def aligned(text: str, content: Any) -> Aligned:
+def aligned(text: str, content: Any) -> tuple[tuple[str, ...], tuple[float, ...]] | tuple[None, None]:
     """Tokens whose concatenation is `text`, with natural log-probabilities (≤ 0); else (None, None).
 
     Parameters
@@ -194,8 +191,7 @@ def aligned(text: str, content: Any) -> Aligned:
         return None, None
     logprobs = [max(min(float(entry["logprob"]), 0.0), LOWEST) for entry in content]
     for pieces in (_from_bytes(content), [entry["token"] for entry in content]):
-        fitted = _fitted(text, pieces, logprobs)
-        if fitted != (None, None):
+        if fitted := _fitted(text, pieces, logprobs):
             return fitted
     return None, None
 
@@ -210,22 +206,23 @@ def _is_entry(entry: Any) -> bool:
 def _from_bytes(content: list[dict[str, Any]]) -> list[str]:
     """Each token's text from its bytes; a character of several tokens belongs to the last, the others are empty."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    spelled = (entry.get("bytes") for entry in content)
-    try:
-        return [
-            decoder.decode(bytes(part) if isinstance(part, list) else entry["token"].encode("utf-8", "replace"))
-            for part, entry in zip(spelled, content, strict=True)
-        ]
-    except (ValueError, TypeError):
-        return []
+    pieces = []
+    for entry in content:
+        spelled = entry.get("bytes")
+        try:
+            part = bytes(spelled) if isinstance(spelled, list) else entry["token"].encode("utf-8", "replace")
+        except (ValueError, TypeError):
+            return []
+        pieces.append(decoder.decode(part))
+    return pieces
 
 
-def _fitted(text: str, pieces: list[str], logprobs: list[float]) -> Aligned:
-    """The pieces, cut to `text`: white space before it goes, and all that follows (end marker, stop string)."""
+def _fitted(text: str, pieces: list[str], logprobs: list[float]) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
+    """The pieces cut to `text`: without white space before it and without what follows (end marker, stop string)."""
     spelled = "".join(pieces)
     start = spelled.find(text)
     if start < 0 or spelled[:start].strip():
-        return None, None
+        return None
     end, at = start + len(text), 0
     tokens: list[str] = []
     kept: list[float] = []

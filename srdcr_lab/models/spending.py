@@ -60,7 +60,7 @@ class Budget:
             return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append((amount, turn))
-        self._advance()
+        self._advance(self.limit_usd)
         try:
             await turn
         except asyncio.CancelledError:
@@ -75,29 +75,25 @@ class Budget:
             self.on_spent(self.spent_usd)
         if self.limit_usd is not None:
             self._reserved -= reserved
-            self._advance()
+            self._advance(self.limit_usd)
 
-    def _advance(self) -> None:
+    def _advance(self, limit: float) -> None:
         """Serve the line from its head, as far as the money goes."""
         while self._waiting:
             amount, turn = self._waiting[0]
             if not turn.done():  # a cancelled one has left the line
-                if self._fits(amount):
+                if not self._exhausted and self.spent_usd + self._reserved + amount <= limit + _ROUNDING:
                     self._reserved += amount
                     turn.set_result(None)
                 elif self._reserved > _ROUNDING and not self._exhausted:
                     return
                 else:
                     self._exhausted = self._exhausted or (
-                        f"the budget of ${self.limit_usd:g} does not cover the next call's worst case (${amount:.4f}; "
+                        f"the budget of ${limit:g} does not cover the next call's worst case (${amount:.4f}; "
                         f"${self.spent_usd:.4f} spent); raise --budget-usd and run again to go on from here"
                     )
                     turn.set_exception(BudgetExhausted(self._exhausted))
             self._waiting.popleft()
-
-    def _fits(self, amount: float) -> bool:
-        limit = self.limit_usd
-        return not self._exhausted and (limit is None or self.spent_usd + self._reserved + amount <= limit + _ROUNDING)
 
 
 class BudgetedModel:

@@ -13,6 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
@@ -34,7 +35,9 @@ CREATE TABLE completions (model INTEGER, request INTEGER, stream TEXT, draw INTE
 CREATE TABLE spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
 """
 _FIELDS = ("draw", "text", "tokens", "logprobs", "finish_reason", "prompt_tokens", "completion_tokens")
-_COLUMNS = ", ".join(_FIELDS)
+_LISTS = ("tokens", "logprobs")  # JSON in the table, which SQLite hands to the converter
+_COLUMNS = ", ".join(f'{name} AS "{name} [json]"' if name in _LISTS else name for name in _FIELDS)
+sqlite3.register_converter("json", json.loads)
 _JOINED = "completions JOIN models ON models.id = model JOIN requests ON requests.id = request"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # no file can hold it
 
@@ -54,7 +57,13 @@ class Store:
         self._lock = threading.RLock()
         self._created = self.path != ":memory:" and not Path(self.path).exists()
         try:
-            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            self._db = sqlite3.connect(
+                self.path,
+                timeout=60,
+                isolation_level=None,
+                check_same_thread=False,
+                detect_types=sqlite3.PARSE_COLNAMES,
+            )
             try:
                 self._open()
             except BaseException:
@@ -130,7 +139,7 @@ class Store:
         )
         with self._lock:
             rows = self._db.execute(query, (model.key, request.digest, request.stream, *request.draws)).fetchall()
-        return {row[0]: _completion(*_values(row)) for row in rows}
+        return {row[0]: _completion(*row) for row in rows}
 
     def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
         """Commit completions of one request; those that are here already stay (the first write wins).
@@ -193,28 +202,20 @@ class Store:
             pairs = self._db.execute("SELECT digest, canonical FROM requests").fetchall()
         return faults + [f"request {digest[:12]} was changed" for digest, text in pairs if not _fits(digest, text)]
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Every request with its completions, sorted: the portable form, without times."""
+    def contents(self) -> Iterator[tuple[ModelIdentity, Request, list[Completion]]]:
+        """Every request with its completions, sorted."""
         with self._lock:
             rows = self._db.execute(
                 f"SELECT provider, name, label, fingerprint, canonical, stream, {_COLUMNS} FROM {_JOINED} "  # noqa: S608
                 "ORDER BY provider, name, label, fingerprint, digest, stream, draw"
             ).fetchall()
-        for head, group in groupby(rows, key=itemgetter(slice(6))):
-            *model, canonical, stream = head
-            yield {
-                "model": dict(zip(("provider", "name", "label", "fingerprint"), model, strict=True)),
-                "request": json.loads(canonical),
-                "stream": stream,
-                "completions": [dict(zip(_FIELDS, _values(row[6:]), strict=True)) for row in group],
-            }
-
-    def contents(self) -> Iterator[tuple[ModelIdentity, Request, list[Completion]]]:
-        """Every request with its completions, sorted."""
-        return map(_parsed, self.records())
+        for (*model, canonical, stream), group in groupby(rows, key=itemgetter(slice(6))):
+            completions = [_completion(*row[6:]) for row in group]
+            draws = tuple(completion.draw for completion in completions)
+            yield ModelIdentity(*model), _request(json.loads(canonical), stream, draws), completions
 
     def export(self, target: Path) -> int:
-        """Write the records as JSON lines; return their number.
+        """Write every request with its completions as JSON lines, sorted and without times; return their number.
 
         Raises
         ------
@@ -227,7 +228,13 @@ class Store:
         lines = 0
         try:
             with part.open("w", encoding="utf-8") as file:
-                for record in self.records():
+                for model, request, completions in self.contents():
+                    record = {
+                        "model": asdict(model),
+                        "request": json.loads(request.canonical),
+                        "stream": request.stream,
+                        "completions": [asdict(completion) for completion in completions],
+                    }
                     file.write(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
                     lines += 1
             part.replace(target)
@@ -266,16 +273,13 @@ def _exported(path: Path) -> Iterator[tuple[ModelIdentity, Request, list[Complet
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
-                yield _parsed(json.loads(line.decode("utf-8")))
+                record = json.loads(line.decode("utf-8"))
+                completions = [_completion(*(fields[name] for name in _FIELDS)) for fields in record["completions"]]
+                draws = tuple(completion.draw for completion in completions)
+                request = _request(record["request"], record["stream"], draws)
+                yield ModelIdentity(**record["model"]), request, completions
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise BadInput(f"{path}, line {number}: no record of a store export ({error})") from None
-
-
-def _parsed(record: Mapping[str, Any]) -> tuple[ModelIdentity, Request, list[Completion]]:
-    completions = [_completion(*(fields[name] for name in _FIELDS)) for fields in record["completions"]]
-    draws = tuple(completion.draw for completion in completions)
-    request = _request(record["request"], record["stream"], draws)
-    return ModelIdentity(**record["model"]), request, completions
 
 
 def _fits(digest: str, canonical: str) -> bool:
@@ -303,24 +307,13 @@ def _row(c: Completion) -> tuple[object, ...]:
     return (c.draw, text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
 
 
-def _values(row: Sequence[Any]) -> list[Any]:
-    """A row of the table as plain values, in the order of `_FIELDS`."""
-    draw, text, tokens, logprobs, *rest = row
-    return [draw, text, *(json.loads(listed) if listed is not None else None for listed in (tokens, logprobs)), *rest]
-
-
 def _completion(
     draw: Any, text: Any, tokens: Any, logprobs: Any, finish_reason: Any, prompt_tokens: Any, completion_tokens: Any
 ) -> Completion:
     """A completion of plain values. Raises ValueError or TypeError where they are none."""
     if not isinstance(text, str):
         raise ValueError("the text of a completion is no text")
-    return Completion(
-        text=text,
-        draw=int(draw),
-        tokens=None if tokens is None else tuple(map(str, tokens)),
-        logprobs=None if logprobs is None else tuple(map(float, logprobs)),
-        finish_reason=FinishReason(finish_reason),
-        prompt_tokens=int(prompt_tokens),
-        completion_tokens=int(completion_tokens),
-    )
+    tokens = None if tokens is None else tuple(map(str, tokens))
+    logprobs = None if logprobs is None else tuple(map(float, logprobs))
+    finish = FinishReason(finish_reason)
+    return Completion(text, int(draw), tokens, logprobs, finish, int(prompt_tokens), int(completion_tokens))

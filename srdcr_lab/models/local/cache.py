@@ -140,11 +140,6 @@ class Row:
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
 
-    @property
-    def position(self) -> int:
-        """Position of the last generated token in the whole sequence."""
-        return self.prompt_length + len(self.tokens) - 1
-
     def children(self, picks: Sequence[tuple[int, float]]) -> Iterator[Row]:
         """The rows after one more token: one for each distinct token that the draws picked."""
         by_token: dict[tuple[int, float], list[Draw]] = {}

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from srdcr_lab.models.base import first_stop, plain
+from srdcr_lab.models.base import as_dicts, first_stop
 from srdcr_lab.models.local.checkpoint import fingerprint, load
 from srdcr_lab.models.local.decoder import Decoder, Sample, common_length
 from srdcr_lab.models.local.sampling import Draw
@@ -96,7 +96,9 @@ class LocalChat:
         config = model.config.get_text_config()
         windows = (getattr(config, field, None) for field in _WINDOW_FIELDS)
         self._window = next((window for window in windows if isinstance(window, int) and window > 0), _NO_WINDOW)
-        self._max_batch_tokens = max_batch_tokens or max(1, _cache_bytes(model.device) // self._decoder.bytes_per_token)
+        on_gpu = model.device.type == "cuda"
+        cache_bytes = torch.cuda.mem_get_info(model.device)[0] // 2 if on_gpu else _CPU_CACHE_BYTES
+        self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
         self._threads = threads
         self._worker: Worker | None = None
         self._closing: Worker | None = None
@@ -115,20 +117,13 @@ class LocalChat:
             The prompt is longer than the model's window, or the computation failed (no memory, logits that are not
             numbers).
         """
-        call = Call(request, asyncio.get_running_loop().create_future())
+        call = Call(request)
         with self._lock:
             if self._worker is None:
-                self._worker = Worker(
-                    self._decoder,
-                    self._prepare,
-                    self._completion,
-                    max_batch_tokens=self._max_batch_tokens,
-                    threads=self._threads,
-                    name=f"decoding {self.identity}",
-                    after=self._closing,
-                )
+                bounds = (self._max_batch_tokens, self._threads)
+                self._worker = Worker(self._decoder, self._prepare, self._completion, *bounds, after=self._closing)
             self._worker.inbox.put(call)
-        return await call.future
+        return await asyncio.wrap_future(call.future)
 
     async def aclose(self) -> None:
         """Stop the worker; calls that still wait fail. A later call starts a new one."""
@@ -148,17 +143,8 @@ class LocalChat:
                 f"the prompt has {len(call.prompt)} tokens and the window of {self.identity} holds {self._window}, "
                 "the reply included; use fewer exemplars, shorter passages or a model with a larger window"
             )
-        call.draws = [
-            Draw(
-                seed=request.draw_seed(draw, bits=63),
-                temperature=float(request.temperature),
-                max_new=min(request.max_tokens, room),
-                stop=tuple(stop for stop in request.stop if stop),
-                owner=call,
-                index=draw,
-            )
-            for draw in request.draws
-        ]
+        limits = (float(request.temperature), min(request.max_tokens, room), tuple(filter(None, request.stop)))
+        call.draws = [Draw(request.draw_seed(draw, bits=63), *limits, owner=call, index=draw) for draw in request.draws]
 
     def _completion(self, call: Call, draw: Draw, sample: Sample) -> Completion:
         text = self._format.decode(sample.tokens)
@@ -167,21 +153,9 @@ class LocalChat:
         if call.request.logprobs:
             tokens = cut_texts(self._token_texts(sample.tokens), end)
             logprobs = sample.logprobs[: len(tokens)]
-        return Completion(
-            text=text[:end],
-            draw=draw.index,
-            tokens=tokens,
-            logprobs=logprobs,
-            finish_reason=FinishReason.STOP if sample.ended else FinishReason.LENGTH,
-            prompt_tokens=len(call.prompt) if draw.index == call.request.draws[0] else 0,
-            completion_tokens=sample.generated,
-        )
-
-
-def _cache_bytes(device: torch.device) -> int:
-    if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0]) // 2
-    return _CPU_CACHE_BYTES
+        finish = FinishReason.STOP if sample.ended else FinishReason.LENGTH
+        prompt_tokens = len(call.prompt) if draw.index == call.request.draws[0] else 0
+        return Completion(text[:end], draw.index, tokens, logprobs, finish, prompt_tokens, sample.generated)
 
 
 def cut_texts(texts: Sequence[str], length: int | None) -> tuple[str, ...]:
@@ -241,7 +215,7 @@ class ChatFormat:
         return tuple(texts)
 
     def _apply(self, messages: Iterable[Message], **options: Any) -> Any:
-        return self._tokenizer.apply_chat_template(plain(messages), return_dict=False, **options, **_FIXED_FIELDS)
+        return self._tokenizer.apply_chat_template(as_dicts(messages), return_dict=False, **options, **_FIXED_FIELDS)
 
     def _keeps_system(self) -> bool:
         try:

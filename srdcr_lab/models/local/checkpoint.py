@@ -135,13 +135,7 @@ def fingerprint(folder: Path) -> str:
 
 
 def pocket_folder() -> Path:
-    """Folder of the shipped pocket model, in a checkout or in the installed wheel.
-
-    Raises
-    ------
-    BadInput
-        If this installation does not carry it.
-    """
+    """Folder of the shipped pocket model, in a checkout or in the installed wheel. BadInput where there is none."""
     return folder("pocket")
 
 

@@ -23,7 +23,7 @@ from srdcr_lab.models.local.cache import Batch, Row, RowCache, Scratch, join
 from srdcr_lab.models.local.sampling import Draw, choose
 
 Prompt = tuple[int, ...]
-KeyValues = list[tuple[torch.Tensor, torch.Tensor]]  # per layer: keys and values, (1, heads, length, width)
+KeyValues = Sequence[tuple[torch.Tensor, torch.Tensor]]  # per layer: keys and values, (1, heads, length, width)
 
 _PREFILL_TOKENS = 8192  # padded tokens in one forward call of a prefill
 _UNKNOWN_BYTES = 1 << 16  # per token, for a cache that is more than keys and values
@@ -64,8 +64,8 @@ class Stats:
 class Decoder:
     """Prefills prompts and advances batches of one model.
 
-    Attributes: `pads_left` and `pads_anywhere` say where padding leaves this model's answers alone; the second allows
-    shared beginnings and joined batches. `bytes_per_token` is the size of its cache.
+    `pads_left` and `pads_anywhere` say where padding leaves this model's answers alone; shared beginnings and joined
+    batches need the second. `bytes_per_token` is the size of its cache.
 
     Parameters
     ----------
@@ -76,12 +76,7 @@ class Decoder:
     """
 
     def __init__(
-        self,
-        model: Any,
-        end_ids: frozenset[int],
-        decode: Callable[[Sequence[int]], str],
-        *,
-        share_prefixes: bool = True,
+        self, model: Any, end_ids: frozenset[int], decode: Callable[[Sequence[int]], str], share_prefixes: bool = True
     ) -> None:
         self._model, self._end_ids, self._decode = model, end_ids, decode
         accepted = inspect.signature(model.forward).parameters
@@ -100,7 +95,7 @@ class Decoder:
             rows.setdefault(prompt, Row(len(prompt))).draws.extend(draws)
         distinct = list(rows)
         if not self._sharing:
-            return self.join(self._prefill(distinct, 0, [], rows))
+            return self.join(self._prefill(distinct, 0, (), rows))
         batches: list[Batch] = []
         for length, members in plan(distinct):
             batches += self._prefill(members, *self._beginning(length, members), rows)
@@ -128,7 +123,7 @@ class Decoder:
             self.stats.decode_rows += len(children)
             batch.mask = pad(batch.mask, (0, 1), value=1)
             ids = self._tensor([[row.tokens[-1]] for row in children])
-            positions = self._tensor([[row.position] for row in children])
+            positions = self._tensor([[row.prompt_length + len(row.tokens) - 1] for row in children])
             batch.logits = self._forward(ids, batch.mask, positions, batch.cache)
         return finished
 
@@ -167,27 +162,24 @@ class Decoder:
         first = min(prompts)
         common = first[: length or _shared_length(first, max(prompts))]
         kept = max((known for known in self._beginnings if common[: len(known)] == known), key=len, default=())
-        states: KeyValues = []
+        states: KeyValues = ()
         if kept:
-            states = self._beginnings[kept] = self._beginnings.pop(kept)
+            states = self._beginnings[kept] = self._beginnings.pop(kept)  # now the most recently used
         if len(kept) < _WORTH_USING:
-            kept, states = (), []
+            kept, states = (), ()
         if len(kept) < length:
             _, cache, _ = self._compute([common], len(kept), states)
             states = [(layer.keys, layer.values) for layer in cache.layers]
-            self._keep(common, states)
+            self._beginnings[common] = states
+            while sum(map(_bytes, self._beginnings.values())) > _KEPT_BYTES:
+                del self._beginnings[next(iter(self._beginnings))]
             self.stats.prefill_tokens += length - len(kept)
         reused = max(len(kept), length)
         self.stats.shared_prefix_tokens += reused * len(prompts) - (reused - len(kept))
         return reused, states
 
-    def _keep(self, beginning: Prompt, states: KeyValues) -> None:
-        self._beginnings[beginning] = states
-        while self._beginnings and sum(map(_bytes, self._beginnings.values())) > _KEPT_BYTES:
-            del self._beginnings[next(iter(self._beginnings))]
-
     def _compute(
-        self, prompts: Sequence[Prompt], length: int = 0, states: KeyValues | None = None
+        self, prompts: Sequence[Prompt], length: int = 0, states: KeyValues = ()
     ) -> tuple[torch.Tensor, DynamicCache, torch.Tensor]:
         """Mask, cache and last logits of prompts whose first `length` tokens have these states already.
 
@@ -199,7 +191,7 @@ class Decoder:
         mask = self._tensor([[1] * length + [0] * gap + [1] * (len(prompt) - length) for prompt, gap in padded])
         positions = self._tensor([[length] * gap + list(range(length, len(prompt))) for prompt, gap in padded])
         cache = DynamicCache(config=self._model.config)
-        for place, (keys, values) in enumerate(states or ()):
+        for place, (keys, values) in enumerate(states):
             rows = (len(prompts), -1, -1, -1)
             cache.update(keys.expand(rows), values.expand(rows), place)
         return mask, cache, self._forward(ids, mask, positions, cache)
@@ -233,8 +225,8 @@ class Decoder:
         size = _bytes(states) // len(prompt)
 
         def padding_is_harmless(length: int) -> bool:
-            beginning = [(keys[:, :, :length], values[:, :, :length]) for keys, values in states] if length else []
-            _, _, padded = self._compute(both, length, beginning)
+            beginning = [(keys[:, :, :length], values[:, :, :length]) for keys, values in states]
+            _, _, padded = self._compute(both, length, beginning if length else ())
             expected, found = (torch.log_softmax(logits[0].float(), dim=-1) for logits in (alone, padded))
             tolerance = 1e-3 if alone.dtype == torch.float32 else 0.25
             return bool(torch.allclose(expected, found, rtol=0, atol=tolerance))

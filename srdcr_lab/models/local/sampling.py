@@ -34,30 +34,16 @@ class Draw:
 def choose(
     logits: torch.Tensor, draws: Sequence[Sequence[Draw]], steps: Sequence[int]
 ) -> list[list[tuple[int, float]]]:
-    """Each draw's next token and its natural log-probability at T = 1.
+    """The next token of each row's draws, and its natural log-probability at T = 1.
 
-    Parameters
-    ----------
-    logits : (rows, vocabulary); −inf excludes a token.
-    draws : the draws of each row.
-    steps : number of tokens that each row has generated so far.
-
-    Raises
-    ------
-    FloatingPointError
-        A row's logits are not finite.
+    `logits` is (rows, vocabulary), −inf excludes a token; `steps` counts the tokens that each row has generated so far.
+    Raises FloatingPointError where a row's logits are not numbers.
     """
     piece = max(1, _CELLS // logits.shape[1])
-    chosen: list[list[tuple[int, float]]] = []
-    for start in range(0, len(draws), piece):
-        part = slice(start, start + piece)
-        chosen += _choose(logits[part].float(), draws[part], steps[part])
-    return chosen
-
-
-def _choose(
-    logits: torch.Tensor, draws: Sequence[Sequence[Draw]], steps: Sequence[int]
-) -> list[list[tuple[int, float]]]:
+    if len(draws) > piece:
+        first = choose(logits[:piece], draws[:piece], steps[:piece])
+        return first + choose(logits[piece:], draws[piece:], steps[piece:])
+    logits = logits.float()
     best = logits.argmax(dim=-1).cpu()  # of equal logits, the first
     tokens = best[:, None].repeat(1, max(map(len, draws)))
     for temperature in sorted({draw.temperature for row in draws for draw in row} - {0.0}):
@@ -81,10 +67,7 @@ def _choose(
 def inverse_cdf(logits: torch.Tensor, temperature: float, u: NDArray[np.float64]) -> torch.Tensor:
     """Tokens at which the distribution function of softmax(logits / T) passes u.
 
-    Parameters
-    ----------
-    logits : (rows, vocabulary).
-    u : (rows, draws), in [0, 1). A token of probability zero is never picked.
+    `logits` is (rows, vocabulary), `u` (rows, draws) in [0, 1). A token of probability zero is never picked.
     """
     wide = logits.cpu() if logits.device.type == "mps" else logits  # mps has no float64
     cdf = torch.softmax(wide.double() / temperature, dim=-1).cumsum(dim=-1)

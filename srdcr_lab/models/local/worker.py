@@ -6,12 +6,12 @@ bound allows; advance every batch by one token; deliver what is finished. An idl
 
 from __future__ import annotations
 
-import asyncio
 import queue
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -29,38 +29,21 @@ _PATIENCE = 4  # steps after which even a few newcomers interrupt a running batc
 
 @dataclass(eq=False)
 class Call:
-    """One request on its way: its prompt and draws once prepared, and the completions that have arrived."""
+    """One request on its way: its prompt and draws once prepared, and the completions that have arrived.
+
+    Its future is done once it is answered, failed, or cancelled by whoever awaited it.
+    """
 
     request: Request
-    future: asyncio.Future[tuple[Completion, ...]]
+    future: Future[tuple[Completion, ...]] = field(default_factory=Future)
     prompt: tuple[int, ...] = ()
     draws: list[Draw] = field(default_factory=list)
     arrived: dict[int, Completion] = field(default_factory=dict)
-    settled: bool = False
 
     @property
     def size(self) -> int:
         """Most tokens that the key/value cache holds for it."""
         return len(self.draws) * (len(self.prompt) + max(draw.max_new for draw in self.draws))
-
-    @property
-    def is_over(self) -> bool:
-        """Answered, failed, or cancelled by whoever awaited it."""
-        return self.settled or self.future.done()
-
-    def settle(self, outcome: tuple[Completion, ...] | CallFailed) -> None:
-        """Hand the outcome to the event loop that waits for it, from the worker's thread."""
-        self.settled = True
-        with suppress(RuntimeError):  # the event loop is closed: nobody waits
-            self.future.get_loop().call_soon_threadsafe(self._set, outcome)
-
-    def _set(self, outcome: tuple[Completion, ...] | CallFailed) -> None:
-        if self.future.done():
-            return
-        if isinstance(outcome, CallFailed):
-            self.future.set_exception(outcome)
-        else:
-            self.future.set_result(outcome)
 
 
 class Worker:
@@ -68,12 +51,10 @@ class Worker:
 
     Parameters
     ----------
-    decoder : used by this thread alone.
     prepare : sets a call's prompt and draws; what it raises fails the call.
     complete : makes the completion of a finished draw.
     max_batch_tokens : bound on the sum of `Call.size` over what is decoded at once; a larger call runs alone.
     threads : CPU threads of torch in this thread; None: torch's own choice.
-    name : of the thread.
     after : an earlier worker on the same decoder that is being closed; this one starts once it has ended.
     """
 
@@ -82,10 +63,8 @@ class Worker:
         decoder: Decoder,
         prepare: Callable[[Call], None],
         complete: Callable[[Call, Draw, Sample], Completion],
-        *,
         max_batch_tokens: int,
-        threads: int | None,
-        name: str,
+        threads: int | None = None,
         after: Worker | None = None,
     ) -> None:
         self._decoder, self._prepare, self._complete = decoder, prepare, complete
@@ -95,7 +74,7 @@ class Worker:
         self._batches: list[Batch] = []
         self._steps_since_admission = 0
         self.inbox: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
-        self.thread = threading.Thread(target=self._run, args=(threads, after), name=name, daemon=True)
+        self.thread = threading.Thread(target=self._run, args=(threads, after), name="local model", daemon=True)
         self.thread.start()
 
     def _run(self, threads: int | None, after: Worker | None) -> None:
@@ -138,7 +117,7 @@ class Worker:
                 self._waiting.append(call)
 
     def _step(self) -> None:
-        self._active = [call for call in self._active if not call.is_over]
+        self._active = [call for call in self._active if not call.future.done()]
         fitting, everybody = self._fitting()
         rows = sum(len(batch.rows) for batch in self._batches)
         waited = everybody and self._steps_since_admission >= _PATIENCE
@@ -153,12 +132,12 @@ class Worker:
 
         As many as the memory bound allows; at least one if nothing else runs.
         """
-        while self._waiting and self._waiting[0].is_over:
+        while self._waiting and self._waiting[0].future.done():
             self._waiting.popleft()
         held = sum(call.size for call in self._active)
         fitting: list[Call] = []
         for call in self._waiting:
-            if call.is_over:
+            if call.future.done():
                 continue
             if held and held + call.size > self._max_batch_tokens:
                 return fitting, False
@@ -169,7 +148,7 @@ class Worker:
     def _admit(self, newcomers: list[Call]) -> None:
         """Prefill these calls, and decode them with the others."""
         inside = set(newcomers)
-        self._waiting = deque(call for call in self._waiting if call not in inside and not call.is_over)
+        self._waiting = deque(call for call in self._waiting if call not in inside and not call.future.done())
         try:
             batches = self._decoder.start([(call.prompt, call.draws) for call in newcomers])
         except Exception as error:
@@ -182,21 +161,19 @@ class Worker:
         """One step of a batch, and delivery of what it finished; whether it goes on."""
         calls: set[Call] = {draw.owner for row in batch.rows for draw in row.draws}
         try:
-            over = {call for call in calls if call.is_over}
+            over = {call for call in calls if call.future.done()}
             if over:
                 batch.drop(lambda draw: draw.owner in over)
             for draw, sample in self._decoder.advance(batch) if batch.rows else ():
-                self._deliver(draw, sample)
+                call: Call = draw.owner
+                call.arrived[draw.index] = self._complete(call, draw, sample)
+                if len(call.arrived) == len(call.draws):
+                    with suppress(InvalidStateError):  # cancelled meanwhile
+                        call.future.set_result(tuple(call.arrived[index] for index in call.request.draws))
         except Exception as error:
             _fail(calls, error)
             return False
         return bool(batch.rows)
-
-    def _deliver(self, draw: Draw, sample: Sample) -> None:
-        call: Call = draw.owner
-        call.arrived[draw.index] = self._complete(call, draw, sample)
-        if len(call.arrived) == len(call.draws):
-            call.settle(tuple(call.arrived[index] for index in call.request.draws))
 
 
 def _fail(calls: Iterable[Call], error: Exception) -> None:
@@ -210,5 +187,5 @@ def _fail(calls: Iterable[Call], error: Exception) -> None:
         failure = CallFailed(f"the local model failed ({type(error).__name__}: {first[:200]})")
         failure.__cause__ = error
     for call in calls:
-        if not call.is_over:
-            call.settle(failure)
+        with suppress(InvalidStateError):  # already over
+            call.future.set_exception(failure)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import random
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 
-from srdcr_lab.models.local.cache import Batch, RowCache, RowLayer, Scratch, joined
+from srdcr_lab.models.local.cache import Batch, RowCache, RowLayer, joined
 from srdcr_lab.models.local.chat import cut_texts
 from srdcr_lab.models.local.decoder import plan
 from srdcr_lab.models.local.sampling import Draw, choose, inverse_cdf, uniforms
@@ -19,7 +20,7 @@ class History:
     """A one-layer `RowCache` beside plain lists of what each row should hold; a token's state is its own number."""
 
     numbers = itertools.count(1)
-    scratch = Scratch()
+    scratch: ClassVar[list[torch.Tensor]] = []
 
     def __init__(self, generator: random.Random) -> None:
         self.generator = generator

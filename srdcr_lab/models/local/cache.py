@@ -22,28 +22,15 @@ _WASTE, _SLACK = 1.5, 4096  # padding that joining batches may add: a factor, an
 _TRIM = 8  # empty columns worth removing
 
 
-class Scratch:
-    """Two buffers, for keys (0) and for values (1), that grow to the size asked for."""
-
-    def __init__(self) -> None:
-        self._buffers: dict[int, torch.Tensor] = {}
-
-    def shaped(self, which: int, shape: Sequence[int], like: torch.Tensor) -> torch.Tensor:
-        size = torch.Size(shape).numel()
-        flat = self._buffers.get(which)
-        if flat is None or flat.numel() < size or flat.dtype != like.dtype or flat.device != like.device:
-            flat = self._buffers[which] = torch.empty(size, dtype=like.dtype, device=like.device)
-        return flat[:size].view(*shape)
-
-
 class RowLayer(DynamicLayer):  # type: ignore[misc]  # transformers has no types here
     """One layer of a `RowCache`.
 
     `stems` are keys and values, each (stems, heads, columns, width), of which the first `length` columns are in use.
     After a split `stem_of` is each row's stem, and `own` are keys and values, each (rows, heads, own length, width).
+    `scratch` holds two buffers, once they are needed; every layer of every batch has the same list.
     """
 
-    def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int, scratch: Scratch) -> None:
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int, scratch: list[torch.Tensor]) -> None:
         super().__init__()
         self.stems, self.length, self.scratch = [keys, values], length, scratch
         self.stem_of: torch.Tensor | None = None
@@ -105,10 +92,12 @@ class RowLayer(DynamicLayer):  # type: ignore[misc]  # transformers has no types
         self.stem_of, self.own = None, []
 
     def _assembled(self) -> list[torch.Tensor]:
+        if not self.scratch:
+            self.scratch += [stems.new_empty(0) for stems in self.stems]
         end = self.get_seq_length()
         states = []
-        for which, (stems, own) in enumerate(zip(self.stems, self.own, strict=True)):
-            whole = self.scratch.shaped(which, (len(own), *stems.shape[1:]), stems)
+        for buffer, stems, own in zip(self.scratch, self.stems, self.own, strict=True):
+            whole = buffer.resize_(len(own), *stems.shape[1:])  # allocates only where it has to grow
             torch.index_select(stems, 0, self.stem_of, out=whole)
             whole[:, :, self.length : end] = own
             states.append(whole[:, :, :end])
@@ -121,7 +110,7 @@ class RowCache(Cache):  # type: ignore[misc]
     layers: list[RowLayer]
 
     @classmethod
-    def of(cls, prefilled: Any, scratch: Scratch) -> RowCache:
+    def of(cls, prefilled: Any, scratch: list[torch.Tensor]) -> RowCache:
         """A prefilled `DynamicCache`; each of its rows becomes a stem."""
         length = prefilled.get_seq_length()
         return cls(layers=[RowLayer(layer.keys, layer.values, length, scratch) for layer in prefilled.layers])

@@ -120,8 +120,8 @@ class LocalChat:
         call = Call(request)
         with self._lock:
             if self._worker is None:
-                bounds = (self._max_batch_tokens, self._threads)
-                self._worker = Worker(self._decoder, self._prepare, self._completion, *bounds, after=self._closing)
+                decoder, most = self._decoder, self._max_batch_tokens
+                self._worker = Worker(decoder, self._prepare, self._completion, most, self._threads, self._closing)
             self._worker.inbox.put(call)
         return await asyncio.wrap_future(call.future)
 
@@ -143,8 +143,11 @@ class LocalChat:
                 f"the prompt has {len(call.prompt)} tokens and the window of {self.identity} holds {self._window}, "
                 "the reply included; use fewer exemplars, shorter passages or a model with a larger window"
             )
-        limits = (float(request.temperature), min(request.max_tokens, room), tuple(filter(None, request.stop)))
-        call.draws = [Draw(request.draw_seed(draw, bits=63), *limits, owner=call, index=draw) for draw in request.draws]
+        most, stop = min(request.max_tokens, room), tuple(filter(None, request.stop))
+        call.draws = [
+            Draw(request.draw_seed(draw, bits=63), request.temperature, most, stop, owner=call, index=draw)
+            for draw in request.draws
+        ]
 
     def _completion(self, call: Call, draw: Draw, sample: Sample) -> Completion:
         text = self._format.decode(sample.tokens)

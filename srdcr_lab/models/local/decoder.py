@@ -19,7 +19,7 @@ from torch.nn.functional import pad
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
-from srdcr_lab.models.local.cache import Batch, Row, RowCache, Scratch, join
+from srdcr_lab.models.local.cache import Batch, Row, RowCache, join
 from srdcr_lab.models.local.sampling import Draw, choose
 
 Prompt = tuple[int, ...]
@@ -83,7 +83,7 @@ class Decoder:
         self._takes_positions = "position_ids" in accepted
         self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
         self._beginnings: dict[Prompt, KeyValues] = {}  # least recently used first
-        self._scratch = Scratch()
+        self._scratch: list[torch.Tensor] = []
         self.stats = Stats()
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
         self._sharing = share_prefixes and self.pads_anywhere

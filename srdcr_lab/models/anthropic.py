@@ -89,8 +89,8 @@ class AnthropicChat(ApiChat):
         return body
 
     def _refused(self, error: Any, body: dict[str, Any], draws: Sequence[int]) -> None:
-        said = str(getattr(error, "api_message", None) or error.message)
-        if isinstance(error, anthropic.BadRequestError) and re.search(r"\btemperature\b", said):
+        complaint = str(getattr(error, "api_message", None) or error.message)
+        if isinstance(error, anthropic.BadRequestError) and re.search(r"\btemperature\b", complaint):
             raise self._refuses_temperature() from None
         raise self._translated(error) from None
 

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from srdcr_lab.models.base import Arrived, ReplyError
-from srdcr_lab.models.http import TALLY, CountingClient, Tally, address, in_vain, redact
+from srdcr_lab.models.http import TALLY, CountingClient, Tally, address, count_unanswered, redact
 from srdcr_lab.records import (
     BadInput,
     CallFailed,
@@ -128,7 +128,7 @@ class ApiChat(ABC):
     async def complete_counted(
         self, request: Request, arrived: Arrived = lambda _: None
     ) -> tuple[tuple[Completion, ...], int]:
-        """The completions, and how many attempts were sent in vain (time-outs, cut connections, malformed replies).
+        """The completions, and how many attempts went unanswered (time-outs, cut connections, malformed replies).
 
         `arrived` is called with the completions of each HTTP reply as it comes.
 
@@ -243,13 +243,8 @@ class ApiChat(ABC):
     async def _post(self, body: dict[str, Any], read: Callable[[Any], list[Completion]]) -> list[Completion]:
         """Send one request (the SDK retries) until `read` makes sense of the reply, a bounded number of times.
 
-        The SDK's `client.post` is used rather than its typed method: authentication, retries and time-outs are the
-        same, and the conversion of every message through its type declarations, most of the SDK's CPU time, is saved.
-
-        Raises
-        ------
-        CallFailed
-            No reply, or none that can be read. The SDK's own status errors pass through.
+        The SDK's `client.post` does what its typed method does, without the conversion of every message through type
+        declarations, which is most of the SDK's CPU time. The SDK's status errors pass through.
         """
         client, slots = self._here()
         async with slots:
@@ -271,7 +266,7 @@ class ApiChat(ABC):
                     completions = read(reply)
                 except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
                     reason = str(error) if isinstance(error, ReplyError) else "not the JSON of a completion"
-                    in_vain()
+                    count_unanswered()
                 else:
                     name = reply.get("model")  # a provider's alias may move while a study runs
                     if isinstance(name, str) and name not in self._sent["served_models"]:
@@ -298,18 +293,18 @@ class ApiChat(ABC):
         if isinstance(error, self.sdk.APIConnectionError):
             return CallFailed(f"{who}: the connection to {where} failed or was cut, {times}.")
         status, code = error.status_code, getattr(error, "code", None)
-        said = redact(_message(error)).strip().rstrip(".")
+        complaint = redact(_message(error)).strip().rstrip(".")
         if status == 401:
-            return BadInput(f"{who}: the key in {key} was refused by {where} (401: {said}).")
+            return BadInput(f"{who}: the key in {key} was refused by {where} (401: {complaint}).")
         if status == 403:
-            return BadInput(f"{who}: the key in {key} has no permission at {where} (403: {said}).")
+            return BadInput(f"{who}: the key in {key} has no permission at {where} (403: {complaint}).")
         if status == 404 or code == "model_not_found":
             remedy = "check the model's name and the base URL"
-            return BadInput(f"{who}: {where} knows no such model or path ({status}: {said}); {remedy}.")
+            return BadInput(f"{who}: {where} knows no such model or path ({status}: {complaint}); {remedy}.")
         if status == 402 or code == "insufficient_quota":
             remedy = "top it up and run the same again to go on"
-            return Stopped(f"{who}: the account at {where} is used up ({status}: {said}); {remedy}.")
-        return CallFailed(f"{who}: {where} answered {status} ({said}).")
+            return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
+        return CallFailed(f"{who}: {where} answered {status} ({complaint}).")
 
 
 def _message(error: Any) -> str:

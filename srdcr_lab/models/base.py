@@ -49,13 +49,13 @@ class ChatModel(Protocol):
 
 
 async def complete_counted(model: ChatModel, request: Request, arrived: Arrived) -> tuple[tuple[Completion, ...], int]:
-    """The completions, and how many attempts were sent in vain; `arrived` is called with completions as they come.
+    """The completions, and how many attempts went unanswered; `arrived` is called with completions as they come.
 
-    So none of several is lost when a later one fails. Default: all arrive at once, and no attempt was in vain.
+    So none of several is lost when a later one fails. Default: all arrive at once, and no attempt goes unanswered.
     """
     if counted := getattr(model, "complete_counted", None):
-        completions, in_vain = await counted(request, arrived)
-        return completions, in_vain
+        completions, unanswered = await counted(request, arrived)
+        return completions, unanswered
     completions = await model.complete(request)
     arrived(completions)
     return completions, 0

@@ -29,7 +29,7 @@ class Tally:
 TALLY: ContextVar[Tally | None] = ContextVar("srdcr_lab_attempts", default=None)  # also of tasks started inside
 
 
-def in_vain() -> None:
+def count_unanswered() -> None:
     if (tally := TALLY.get()) is not None:
         tally.unanswered += 1
 
@@ -38,7 +38,7 @@ _certificates = cache(httpx2.create_ssl_context)  # what the system trusts; read
 
 
 class CountingClient(httpx2.AsyncClient):
-    """The HTTP client under an SDK: bounds each attempt as a whole, and counts those that were sent in vain."""
+    """The HTTP client under an SDK: bounds each attempt as a whole, and counts those that went unanswered."""
 
     # A gateway that answers these gave up waiting; the model behind it may have finished, and billed.
     _GAVE_UP = frozenset({408, 502, 504, 520, 524})
@@ -59,14 +59,14 @@ class CountingClient(httpx2.AsyncClient):
             async with asyncio.timeout(self._attempt_s):
                 response = await super().send(request, **options)
         except TimeoutError:
-            in_vain()
+            count_unanswered()
             raise httpx2.ReadTimeout(f"no whole reply within {self._attempt_s:g} s", request=request) from None
         except httpx2.RequestError as error:
             if not isinstance(error, self._NEVER_SENT):
-                in_vain()
+                count_unanswered()
             raise
         if response.status_code in self._GAVE_UP:
-            in_vain()
+            count_unanswered()
         return response
 
 

@@ -1,6 +1,6 @@
 """From a specification such as ``openai:gpt-4o`` to a model, and from a model to the price of its tokens.
 
-A price comes from the user's own table first, then from the package genai-prices; else it is unknown.
+A price comes from the user's own table, or from the package genai-prices; else it is unknown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from srdcr_lab.models.base import ChatModel
 from srdcr_lab.records import BadInput, Completion, ModelIdentity
 
 SPECIFICATIONS = "pocket, hf:NAME or hf:PATH, openai:NAME, anthropic:NAME (add #label where one name means two servers)"
-PRICES_VARIABLE = "SRDCR_PRICES"
 
 _NEEDS = {"hf": ("torch", "transformers"), "openai": ("openai",), "anthropic": ("anthropic",)}
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
@@ -86,16 +85,13 @@ class Price:
 FREE = Price(0.0, 0.0, "local model")
 
 
-def price_of(model: ModelIdentity, table: str | Path | None = None) -> Price | None:
+def price_of(model: ModelIdentity) -> Price | None:
     """The price of a model's tokens, or None where it is unknown.
 
-    Parameters
-    ----------
-    table : CSV with the columns ``model`` (as in ``--model``), ``input_usd_per_million`` and
-        ``output_usd_per_million``; default: the file that the environment variable SRDCR_PRICES names. It goes before
-        the package's prices.
+    The environment variable SRDCR_PRICES may name a CSV with the columns ``model`` (as in ``--model``),
+    ``input_usd_per_million`` and ``output_usd_per_million``, which goes before the prices of genai-prices.
     """
-    table = table or os.environ.get(PRICES_VARIABLE)
+    table = os.environ.get("SRDCR_PRICES")
     if table and (own := _price_table(Path(table)).get(str(model))):
         return own
     if model.provider in ("pocket", "hf"):

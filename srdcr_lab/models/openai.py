@@ -139,13 +139,13 @@ class OpenAIChat(ApiChat):
 
 def _refused_parameter(error: openai.APIStatusError, body: dict[str, Any]) -> str | None:
     """The parameter of the request that the error complains about, if any."""
-    said = str(error.body or error.message)
-    if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(said):
+    complaint = str(error.body or error.message)
+    if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(complaint):
         return None
     named = [
         name
         for name in ("temperature", *_CONSEQUENCES)
-        if name in body and re.search(rf"(?<![\w.]){name}(?!\w)", f"{error.param} {said}")
+        if name in body and re.search(rf"(?<![\w.]){name}(?!\w)", f"{error.param} {complaint}")
     ]
     return error.param if error.param in named else next(iter(named), None)
 

@@ -122,7 +122,7 @@ class BudgetedModel:
         return (await self.complete_counted(request, lambda _: None))[0]
 
     async def complete_counted(self, request: Request, arrived: Arrived) -> tuple[tuple[Completion, ...], int]:
-        """The completions, and how many attempts were sent in vain; see `base.complete_counted`."""
+        """The completions, and how many attempts went unanswered; see `base.complete_counted`."""
         one_attempt = self.worst_case_usd(request)
         reserved = one_attempt * max_attempts(self._model)
         billed = 0.0

@@ -23,10 +23,10 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _WANTED = ["*.safetensors", "*.json", "*.jinja", "*.model", "*.txt"]
 _UNWANTED = ["*/*", "consolidated*"]
 _IDENTIFYING = (  # files that can change what a model says: weights, tokenizer, chat template
-    *("*.safetensors", "config.json", "generation_config.json"),
-    *("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt"),
-    *("special_tokens_map.json", "added_tokens.json", "chat_template.jinja", "chat_template.json"),
-)
+    "*.safetensors config.json generation_config.json "
+    "tokenizer.json tokenizer_config.json tokenizer.model vocab.json vocab.txt merges.txt "
+    "special_tokens_map.json added_tokens.json chat_template.jinja chat_template.json"
+).split()
 _REMEDY = "run `make pocket`"
 
 

@@ -227,9 +227,9 @@ class Decoder:
         def padding_is_harmless(length: int) -> bool:
             beginning = [(keys[:, :, :length], values[:, :, :length]) for keys, values in states]
             _, _, padded = self._compute(both, length, beginning if length else ())
-            expected, found = (torch.log_softmax(logits[0].float(), dim=-1) for logits in (alone, padded))
+            first, second = (torch.log_softmax(logits[0].float(), dim=-1) for logits in (alone, padded))
             tolerance = 1e-3 if alone.dtype == torch.float32 else 0.25
-            return bool(torch.allclose(expected, found, rtol=0, atol=tolerance))
+            return bool(torch.allclose(first, second, rtol=0, atol=tolerance))
 
         left = padding_is_harmless(0)
         return left, left and kinds == {DynamicLayer} and padding_is_harmless(5), size

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from srdcr_lab.models.budget import Budget, BudgetedModel, Price
+from srdcr_lab.models.load import Price
 from srdcr_lab.models.openai import OpenAIChat
+from srdcr_lab.models.spending import Budget, BudgetedModel, StoredModel
 from srdcr_lab.models.store import Store
-from srdcr_lab.models.stored import StoredModel
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request
 from srdcr_lab.study.run import gravest
 from tests.conftest import Srdcr

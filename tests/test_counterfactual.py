@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from srdcr_lab.models.stored import metered
+from srdcr_lab.models.spending import metered
 from srdcr_lab.protocols import METHODS, Choices, Outcome
 from srdcr_lab.protocols.cfmad import cfmad, preset_stances
 from srdcr_lab.protocols.counterfactual import OWN_PERSPECTIVES, CounterfactualDesign, Question, perspectives

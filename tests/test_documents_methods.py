@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.models.stored import metered
+from srdcr_lab.models.spending import metered
 from srdcr_lab.protocols import METHODS, Choices, Outcome
 from srdcr_lab.records import AnswerType, CallFailed, Debate, Item, Missing, Request, Role
 from tests.documents import documents, in_turn, item, says_what_it_reads, shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from srdcr_lab.models.stored import metered
+from srdcr_lab.models.spending import metered
 from srdcr_lab.protocols import METHODS, Outcome, choices
 from srdcr_lab.records import Item, Missing, Request, Role
 from tests.scripted import Reply, ScriptedModel, item, kind_of, question_of, setup_of, stored_setup

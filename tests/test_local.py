@@ -208,8 +208,8 @@ def test_shared_prefixes_change_nothing_but_the_work(llama_folder: Path) -> None
         np.testing.assert_allclose(one.logprobs, other.logprobs, atol=1e-4)
     prompts = [sharing._format.prompt_ids(request.messages) for request in requests]
     shared = min(common_length(prompts[0], prompt) for prompt in prompts[1:])
-    assert apart.stats.prefill_tokens == sum(map(len, prompts))
-    assert sharing.stats.prefill_tokens == sum(map(len, prompts)) - 11 * shared
+    assert apart.sent()["prefill_tokens"] == sum(map(len, prompts))
+    assert sharing.sent()["prefill_tokens"] == sum(map(len, prompts)) - 11 * shared
     assert sharing.sent()["shared_prefix_tokens"] == 11 * shared
 
 
@@ -239,11 +239,11 @@ def test_a_sliding_window_is_decoded_exactly_without_shared_prefixes(tmp_path: P
 def test_a_kept_prefix_serves_a_later_request(llama_folder: Path) -> None:
     model = LocalChat(str(llama_folder), threads=1)
     ask(model, *(greedy(f"Who wrote novel {n}?", shots=True) for n in range(12)))
-    before = model.stats.prefill_tokens
+    before = model.sent()["prefill_tokens"]
     later = greedy("Who wrote novel 99?", shots=True)
     ((answer,),) = ask(model, later)
     prompt = model._format.prompt_ids(later.messages)
-    assert model.stats.prefill_tokens - before < len(prompt) / 4
+    assert model.sent()["prefill_tokens"] - before < len(prompt) / 4
     assert answer.text == plain_greedy(model, later)[0]
     assert answer.prompt_tokens == len(prompt)
 
@@ -252,8 +252,8 @@ def test_one_prefill_serves_all_draws_and_requests_of_a_prompt(llama_folder: Pat
     model = LocalChat(str(llama_folder), threads=1)
     question = "Who wrote the novel?"
     ask(model, greedy(question), sampled(question, 32), sampled(question, 16, stream="self_consistency"))
-    assert model.stats.prefill_tokens == len(model._format.prompt_ids(greedy(question).messages))
-    assert model.stats.decode_steps <= 8
+    assert model.sent()["prefill_tokens"] == len(model._format.prompt_ids(greedy(question).messages))
+    assert model.sent()["decode_steps"] <= 8
 
 
 def plain_sample(model: LocalChat, request: Request, draw: int) -> tuple[str, float]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import random
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 
-from srdcr_lab.models.local.cache import RowCache, RowLayer, Scratch, joined
+from srdcr_lab.models.local.cache import Batch, RowCache, RowLayer, joined
 from srdcr_lab.models.local.chat import cut_texts
 from srdcr_lab.models.local.decoder import plan
 from srdcr_lab.models.local.sampling import Draw, choose, inverse_cdf, uniforms
@@ -19,7 +20,7 @@ class History:
     """A one-layer `RowCache` beside plain lists of what each row should hold; a token's state is its own number."""
 
     numbers = itertools.count(1)
-    scratch = Scratch()
+    scratch: ClassVar[list[torch.Tensor]] = []
 
     def __init__(self, generator: random.Random) -> None:
         self.generator = generator
@@ -33,6 +34,9 @@ class History:
     @staticmethod
     def states(lines: list[list[int]]) -> torch.Tensor:
         return torch.tensor(lines, dtype=torch.float32)[:, None, :, None]
+
+    def batch(self) -> Batch:
+        return Batch([], self.mask, self.cache, torch.empty(len(self.rows), 0))
 
     def step(self) -> None:
         new = [[next(self.numbers)] for _ in self.rows]
@@ -61,7 +65,8 @@ class History:
         other = History(self.generator)
         for action in self.generator.choices([other.step, other.split], k=self.generator.randint(0, 6)):
             action()
-        self.cache, self.mask = joined([self.cache, other.cache], [self.mask, other.mask])
+        batch = joined([self.batch(), other.batch()])
+        self.cache, self.mask = batch.cache, batch.mask
         self.rows += other.rows
 
     def trim(self) -> None:
@@ -81,10 +86,10 @@ def test_rows_of_the_cache_keep_their_own_history(seed: int) -> None:
 def test_what_was_joined_is_let_go() -> None:
     """Else a batch that takes in newcomers is held twice."""
     parts = [History(random.Random(seed)) for seed in range(2)]
-    cache, _ = joined([part.cache for part in parts], [part.mask for part in parts])
-    assert len(cache.layers[0].keys) == sum(len(part.rows) for part in parts)
-    old = [layer for part in parts for layer in part.cache.layers]
-    assert [states.untyped_storage().nbytes() for layer in old for states in (layer.keys, layer.values)] == [0] * 4
+    batch = joined([part.batch() for part in parts])
+    assert len(batch.cache.layers[0].stems[0]) == sum(len(part.rows) for part in parts)
+    for layer in (layer for part in parts for layer in part.cache.layers):
+        assert not any(isinstance(held, torch.Tensor) for held in (layer.keys, layer.values, *layer.stems, *layer.own))
 
 
 def test_uniforms_are_keyed_by_seed_and_step() -> None:
@@ -125,8 +130,8 @@ def test_tokens_after_a_cut_are_left_out() -> None:
 def test_prompts_are_grouped_where_it_pays() -> None:
     system, shots = tuple(range(40)), tuple(range(100, 300))
     few = [(*system, n) for n in range(1000, 1003)]
-    assert [group.length for group in plan(few)] == [0]  # 80 saved tokens do not pay for a call
+    assert [length for length, _ in plan(few)] == [0]  # 80 saved tokens do not pay for a call
     domain = [(*system, *shots, n, n) for n in range(1000, 1006)]
     others = [(*system, n, n, n) for n in range(2000, 2010)]
-    groups = {group.length: sorted(group.members) for group in plan([*others, *domain])}
-    assert groups == {240: list(range(10, 16)), 40: list(range(10))}
+    groups = {length: sorted(prompts) for length, prompts in plan([*others, *domain])}
+    assert groups == {240: domain, 40: others}

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from srdcr_lab.models.http import shares
-from srdcr_lab.models.openai import OpenAIChat
+from srdcr_lab.models.openai import OpenAIChat, shares
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Fault
@@ -163,11 +162,10 @@ def test_concurrent_first_requests_all_adapt(loopback: Loopback) -> None:
 
 
 def test_too_long_a_prompt_is_no_refused_parameter(loopback: Loopback) -> None:
-    from srdcr_lab.models import openai as module
-
     said = "This model's maximum context length is 8192 tokens; reduce max_tokens or the messages."
     error = _status_error(400, {"message": said, "param": "messages", "code": "context_length_exceeded"})
-    assert module.OpenAIChat._refused(model_of(loopback), error, {"max_tokens": 16}) is None  # type: ignore[func-returns-value]
+    with pytest.raises(CallFailed, match=r"answered 400 .*maximum context length"):
+        model_of(loopback)._refused(error, {"max_tokens": 16}, (0,))
 
 
 # What comes back -----------------------------------------------------------------------------------------------------

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from srdcr_lab.models.budget import FREE, price_of
+from srdcr_lab.models.load import FREE, price_of
 from srdcr_lab.records import BadInput, ModelIdentity
 
 GPT = ModelIdentity("openai", "gpt-4o-mini")
@@ -18,10 +19,16 @@ def _no_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SRDCR_PRICES", raising=False)
 
 
-def table(tmp_path: Path, *rows: str, header: str = HEADER) -> Path:
-    path = tmp_path / "prices.csv"
-    path.write_text("\n".join([header, *rows]) + "\n", "utf-8")
-    return path
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Writes a price table and names it in the environment."""
+
+    def write(*rows: str, header: str = HEADER) -> None:
+        path = tmp_path / "prices.csv"
+        path.write_text("\n".join([header, *rows]) + "\n", "utf-8")
+        monkeypatch.setenv("SRDCR_PRICES", str(path))
+
+    return write
 
 
 @pytest.mark.parametrize("provider", ["pocket", "hf"])
@@ -40,8 +47,8 @@ def test_nobody_knows_a_model() -> None:
     assert price_of(ModelIdentity("openai", "a-server-of-my-own")) is None
 
 
-def test_own_table_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SRDCR_PRICES", str(table(tmp_path, "openai:gpt-4o-mini,1,3", "openai:llama#desk,0,0")))
+def test_own_table_goes_first(table: Callable[..., None]) -> None:
+    table("openai:gpt-4o-mini,1,3", "openai:llama#desk,0,0")
     price = price_of(GPT)
     assert price is not None
     assert price.cost(1_000_000, 500_000) == pytest.approx(1 + 1.5)
@@ -50,26 +57,27 @@ def test_own_table_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert price_of(ModelIdentity("openai", "llama")) is None
 
 
-def test_a_table_saved_by_a_spreadsheet_begins_with_a_mark(tmp_path: Path) -> None:
-    path = table(tmp_path, "openai:gpt-4o-mini,1,3", header="\ufeff" + HEADER)
-    price = price_of(GPT, path)
+def test_a_table_saved_by_a_spreadsheet_begins_with_a_mark(table: Callable[..., None]) -> None:
+    table("openai:gpt-4o-mini,1,3", header="\ufeff" + HEADER)
+    price = price_of(GPT)
     assert price is not None
     assert price.source == "prices.csv"
 
 
 @pytest.mark.parametrize("value", ["-1", "nan", "inf", "cheap", ""])
-def test_a_price_that_is_none(tmp_path: Path, value: str) -> None:
-    path = table(tmp_path, "openai:gpt-4o-mini,1,3", f"openai:other,{value},3")
+def test_a_price_that_is_none(table: Callable[..., None], value: str) -> None:
+    table("openai:gpt-4o-mini,1,3", f"openai:other,{value},3")
     with pytest.raises(BadInput, match=r"prices\.csv, row 2: prices are US dollars per million tokens"):
-        price_of(GPT, path)
+        price_of(GPT)
 
 
-def test_a_table_without_a_column(tmp_path: Path) -> None:
-    path = table(tmp_path, "openai:gpt-4o-mini,1", header="model,input_usd_per_million")
+def test_a_table_without_a_column(table: Callable[..., None]) -> None:
+    table("openai:gpt-4o-mini,1", header="model,input_usd_per_million")
     with pytest.raises(BadInput, match="lacks the column output_usd_per_million"):
-        price_of(GPT, path)
+        price_of(GPT)
 
 
-def test_a_table_that_is_not_there(tmp_path: Path) -> None:
+def test_a_table_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SRDCR_PRICES", str(tmp_path / "prices.csv"))
     with pytest.raises(BadInput, match="cannot read the price table"):
-        price_of(GPT, tmp_path / "prices.csv")
+        price_of(GPT)

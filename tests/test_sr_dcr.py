@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.models.stored import metered
+from srdcr_lab.models.spending import metered
 from srdcr_lab.protocols import DESIGNS, METHODS, Cast, Choices, Outcome, choices, sr_dcr
 from srdcr_lab.records import (
     ConfidenceKind,

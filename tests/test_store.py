@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from srdcr_lab.models import exchange
+from srdcr_lab.models.spending import Meter, StoredModel, metered
 from srdcr_lab.models.store import Store
-from srdcr_lab.models.stored import Meter, StoredModel, metered
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, NotInStore, Stopped
 from tests.conftest import Srdcr
 from tests.doubles import IDENTITY, PiecemealModel, ScriptedModel, completion, request
@@ -243,8 +242,8 @@ def test_two_processes_fill_one_new_file(tmp_path: Path) -> None:
     assert [writer.returncode for writer in writers] == [0, 0], complaints
     store = Store(path)
     assert (store.count(), store.count("requests")) == (450, 150)
-    for record in store.records():
-        assert len({drawn["text"] for drawn in record["completions"]}) == 1  # type: ignore[attr-defined]
+    for _, _, completions in store.contents():
+        assert len({kept.text for kept in completions}) == 1
     store.close()
 
 
@@ -334,7 +333,7 @@ def test_export_is_sorted_and_does_not_depend_on_the_order_of_filling(tmp_path: 
     exports = []
     for name, backwards in (("a", False), ("b", True)):
         store = fill(tmp_path / f"{name}.sqlite", backwards=backwards)
-        assert exchange.export(store, tmp_path / f"{name}.jsonl") == 3
+        assert store.export(tmp_path / f"{name}.jsonl") == 3
         exports.append((tmp_path / f"{name}.jsonl").read_text("utf-8"))
         store.close()
     assert exports[0] == exports[1]
@@ -346,18 +345,18 @@ def test_export_is_sorted_and_does_not_depend_on_the_order_of_filling(tmp_path: 
 def test_export_holds_no_time(tmp_path: Path) -> None:
     store = fill(tmp_path / "store.sqlite")
     (created,) = store._db.execute("SELECT DISTINCT created FROM completions").fetchone()
-    exchange.export(store, tmp_path / "export.jsonl")
+    store.export(tmp_path / "export.jsonl")
     store.close()
     assert created[:10] not in (tmp_path / "export.jsonl").read_text()
 
 
 def test_merging_an_export_or_a_store_twice_adds_nothing(tmp_path: Path) -> None:
     source, target = fill(tmp_path / "source.sqlite"), Store(tmp_path / "target.sqlite")
-    exchange.export(source, tmp_path / "export.jsonl")
+    source.export(tmp_path / "export.jsonl")
     source.close()
-    added = [exchange.merge(target, tmp_path / name) for name in ("export.jsonl", "source.sqlite", "export.jsonl")]
+    added = [target.merge(tmp_path / name) for name in ("export.jsonl", "source.sqlite", "export.jsonl")]
     assert added == [6, 0, 0]
-    exchange.export(target, tmp_path / "again.jsonl")
+    target.export(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "export.jsonl").read_bytes()
     target.close()
 
@@ -368,13 +367,13 @@ def test_merging_an_export_or_a_store_twice_adds_nothing(tmp_path: Path) -> None
 def test_a_broken_line_is_named_and_nothing_is_added(tmp_path: Path, line: bytes) -> None:
     source, target = fill(tmp_path / "source.sqlite"), Store(tmp_path / "target.sqlite")
     export = tmp_path / "export.jsonl"
-    exchange.export(source, export)
+    source.export(export)
     source.close()
     lines = export.read_bytes().splitlines()
     lines[1] = lines[1].replace(b'"stop"', b'"halt"') if line == b"LAST" else line
     export.write_bytes(b"\n".join(lines))
     with pytest.raises(BadInput, match=r"export\.jsonl, line 2: no record of a store export"):
-        exchange.merge(target, export)
+        target.merge(export)
     assert target.count() == 0
     target.close()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srdcr_lab.models.http import LOWEST, aligned
+from srdcr_lab.models.openai import LOWEST, aligned
 
 
 def entry(token: str, logprob: Any = -0.5, spelled: bytes | None = None) -> dict[str, Any]:

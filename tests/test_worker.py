@@ -48,17 +48,18 @@ def serve(n: int, fitting: int, cancelled: Sequence[int] = ()) -> tuple[Counting
     """Ask n calls, of which so many fit at once; the first is inside while the others arrive, some are cancelled."""
 
     async def asked() -> list[Any]:
-        worker = Worker(decoder, prepare, complete, max_batch_tokens=fitting * SIZE, threads=None, name="test")  # type: ignore[arg-type]
-        loop = asyncio.get_running_loop()
-        calls = [Call(Request((Message("user", "Who?"),), max_tokens=1), loop.create_future(), loop) for _ in range(n)]
+        worker = Worker(decoder, prepare, complete, max_batch_tokens=fitting * SIZE)  # type: ignore[arg-type]
+        calls = [Call(Request((Message("user", "Who?"),), max_tokens=1)) for _ in range(n)]
         for call in calls:
-            worker.submit(call)
+            worker.inbox.put(call)
         for place in cancelled:
             calls[place].future.cancel()
         decoder.gate.set()
-        found = await asyncio.wait_for(asyncio.gather(*(call.future for call in calls), return_exceptions=True), 300)
-        worker.close()
-        await asyncio.to_thread(worker.join)
+        found = await asyncio.wait_for(
+            asyncio.gather(*(asyncio.wrap_future(call.future) for call in calls), return_exceptions=True), 300
+        )
+        worker.inbox.put(None)
+        await asyncio.to_thread(worker.thread.join)
         return found
 
     decoder = Counting()

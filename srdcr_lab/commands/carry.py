@@ -41,10 +41,8 @@ def export(file: Path, target: Path) -> None:
 
     The file is portable and can be compared by diff; it holds no keys and no times.
     """
-    from srdcr_lab.models import exchange
-
     with _open(file) as opened:
-        click.echo(f"{exchange.export(opened, target):,} requests written to {target}")
+        click.echo(f"{opened.export(target):,} requests written to {target}")
 
 
 @store.command()
@@ -55,12 +53,10 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
 
     What FILE already holds stays.
     """
-    from srdcr_lab.models import exchange
-
     with _open(file, create=True) as opened:
         try:
             for source in sources:
-                click.echo(f"{exchange.merge(opened, source):,} completions added from {source}")
+                click.echo(f"{opened.merge(source):,} completions added from {source}")
         except BadInput:
             opened.withdraw()
             raise

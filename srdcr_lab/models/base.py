@@ -1,14 +1,18 @@
-"""The one thing a protocol needs of a model, `ChatModel`, and what a model may offer beside it.
+"""What a model is to a protocol (`ChatModel`), what it may offer beside that, and what adapters share.
 
-Each of `Piecemeal`, `Batching`, `Retrying`, `Remote` and `Reporting` is looked for where it matters; none is required.
+A model may also have these:
+
+- ``complete_counted``, ``draws_per_request``, ``max_attempts``: the functions here say what they are, and the default;
+- ``async check()``: raises `BadInput` if nothing answers at its server, or if the key is refused;
+- ``sent()``: what was really sent, for ``run.json``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from srdcr_lab.records import Capabilities, Completion, ModelIdentity, Request
+from srdcr_lab.records import Capabilities, Completion, Message, ModelIdentity, Request
 
 Arrived = Callable[[Sequence[Completion]], None]
 
@@ -40,60 +44,55 @@ class ChatModel(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections and threads."""
+        """Release connections and threads."""
         ...
 
 
-@runtime_checkable
-class Piecemeal(Protocol):
-    """Hands on each completion of several as it comes, so that none is lost when a later one fails."""
+async def complete_counted(model: ChatModel, request: Request, arrived: Arrived) -> tuple[tuple[Completion, ...], int]:
+    """The completions, and how many attempts went unanswered; `arrived` is called with completions as they come.
 
-    async def complete_counted(
-        self, request: Request, arrived: Arrived | None = None
-    ) -> tuple[tuple[Completion, ...], int]:
-        """The completions, and how many attempts were sent in vain; `arrived` is told of completions as they come."""
-        ...
-
-
-@runtime_checkable
-class Batching(Protocol):
-    """Says how many draws one call to its server brings; may change once a server has given fewer."""
-
-    @property
-    def draws_per_request(self) -> int | None:
-        """None: any number."""
-        ...
-
-
-@runtime_checkable
-class Retrying(Protocol):
-    """Says how often one request to its server may be sent, and billed, at worst."""
-
-    @property
-    def max_attempts(self) -> int: ...
-
-
-@runtime_checkable
-class Remote(Protocol):
-    """Has a server that can be reached before a run begins."""
-
-    async def check(self) -> None:
-        """Raise `BadInput` if nothing answers there, or if the key is refused."""
-        ...
-
-
-@runtime_checkable
-class Reporting(Protocol):
-    """Says what was really sent, for `run.json`."""
-
-    def sent(self) -> dict[str, Any]: ...
+    So none of several is lost when a later one fails. Default: all arrive at once, and no attempt goes unanswered.
+    """
+    if counted := getattr(model, "complete_counted", None):
+        completions, unanswered = await counted(request, arrived)
+        return completions, unanswered
+    completions = await model.complete(request)
+    arrived(completions)
+    return completions, 0
 
 
 def draws_per_request(model: ChatModel) -> int | None:
-    """How many draws one call to its server brings; None: any number, also where the model does not say."""
-    return model.draws_per_request if isinstance(model, Batching) else None
+    """How many draws one call to its server brings; may change once a server has given fewer. None: any number."""
+    draws: int | None = getattr(model, "draws_per_request", None)
+    return draws
 
 
 def max_attempts(model: ChatModel) -> int:
-    """How often one request may be sent, and billed, at worst; 1 where the model does not say."""
-    return model.max_attempts if isinstance(model, Retrying) else 1
+    """How often one request may be sent, and billed, at worst. Default: 1."""
+    attempts: int = getattr(model, "max_attempts", 1)
+    return attempts
+
+
+def as_dicts(messages: Iterable[Message]) -> list[dict[str, str]]:
+    """Messages as every chat protocol and template takes them."""
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def first_stop(text: str, stop: Sequence[str]) -> int | None:
+    """Where the earliest stop string begins, or None."""
+    return min((place for place in map(text.find, stop) if place >= 0), default=None)
+
+
+class ReplyError(ValueError):
+    """A reply that arrived whole and is not what the protocol promises."""
+
+
+def whole_characters(text: str) -> str:
+    """The text with lone surrogates replaced: a reply may end within an escaped character, which no file takes."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def count(usage: Any, *fields: str) -> int:
+    """Sum of token counts of a reply's usage block; what is missing or no count is 0."""
+    values = [usage.get(field) for field in fields] if isinstance(usage, dict) else []
+    return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)

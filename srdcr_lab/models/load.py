@@ -1,15 +1,26 @@
-"""From a specification such as ``openai:gpt-4o`` to a model."""
+"""From a specification such as ``openai:gpt-4o`` to a model, and from a model to the price of its tokens.
+
+A price comes from the user's own table, or from the package genai-prices; else it is unknown.
+"""
 
 from __future__ import annotations
 
+import csv
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from srdcr_lab.models.base import ChatModel
-from srdcr_lab.records import BadInput
+from srdcr_lab.records import BadInput, Completion, ModelIdentity
 
 SPECIFICATIONS = "pocket, hf:NAME or hf:PATH, openai:NAME, anthropic:NAME (add #label where one name means two servers)"
+
 _NEEDS = {"hf": ("torch", "transformers"), "openai": ("openai",), "anthropic": ("anthropic",)}
+_PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
 
 
 def load_model(
@@ -30,17 +41,22 @@ def load_model(
     BadInput
         Unknown specification, missing key, missing package, weights that cannot be read.
     """
-    provider, _, rest = spec.partition(":")
+    provider, _, rest = ("hf", "", "pocket") if spec == "pocket" else spec.partition(":")
     name, _, label = rest.partition("#")
-    if spec == "pocket":
-        _need("hf", "pocket")
-        return _load_pocket(**options)
     if provider not in _NEEDS or not name:
         raise BadInput(f"unknown model {spec!r}; expected {SPECIFICATIONS}")
-    _need(provider, spec)
+    for package in _NEEDS[provider]:
+        if find_spec(package) is None:
+            extra = "local" if provider == "hf" else provider
+            raise BadInput(
+                f"the model {spec} needs the package {package}; install it with: pip install 'srdcr-lab[{extra}]'"
+            )
     if provider == "hf":
         from srdcr_lab.models.local.chat import LocalChat
+        from srdcr_lab.models.local.checkpoint import pocket_folder
 
+        if spec == "pocket":
+            return LocalChat(str(pocket_folder()), provider="pocket", name="pocket", **options)
         return LocalChat(name, label=label, **options)
     if provider == "openai":
         from srdcr_lab.models.openai import OpenAIChat
@@ -51,17 +67,66 @@ def load_model(
     return AnthropicChat(name, label=label, base_url=base_url, concurrency=concurrency, **options)
 
 
-def _load_pocket(**options: Any) -> ChatModel:
-    from srdcr_lab.models.local.chat import LocalChat
-    from srdcr_lab.models.local.checkpoint import pocket_folder
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per token, and where the figure comes from."""
 
-    return LocalChat(str(pocket_folder()), provider="pocket", name="pocket", **options)
+    input_usd: float
+    output_usd: float
+    source: str
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
+        return prompt_tokens * self.input_usd + completion_tokens * self.output_usd
+
+    def cost_of(self, completions: Sequence[Completion]) -> float:
+        return sum(self.cost(completion.prompt_tokens, completion.completion_tokens) for completion in completions)
 
 
-def _need(provider: str, spec: str) -> None:
-    for package in _NEEDS[provider]:
-        if find_spec(package) is None:
-            extra = "local" if provider == "hf" else provider
-            raise BadInput(
-                f"the model {spec} needs the package {package}; install it with: pip install 'srdcr-lab[{extra}]'"
-            )
+FREE = Price(0.0, 0.0, "local model")
+
+
+def price_of(model: ModelIdentity) -> Price | None:
+    """The price of a model's tokens, or None where it is unknown.
+
+    The environment variable SRDCR_PRICES may name a CSV with the columns ``model`` (as in ``--model``),
+    ``input_usd_per_million`` and ``output_usd_per_million``, which goes before the prices of genai-prices.
+    """
+    table = os.environ.get("SRDCR_PRICES")
+    if table and (own := _price_table(Path(table)).get(str(model))):
+        return own
+    if model.provider in ("pocket", "hf"):
+        return FREE
+    from importlib.metadata import version
+
+    from genai_prices import Usage, calc_price
+
+    # Priced at one token, where prices that rise with the length of the prompt are at their base.
+    one_token = (Usage(input_tokens=1, output_tokens=0), Usage(input_tokens=0, output_tokens=1))
+    try:
+        prompt, completion = (
+            float(calc_price(usage, model_ref=model.name, provider_id=model.provider).total_price)
+            for usage in one_token
+        )
+    except LookupError:
+        return None
+    return Price(prompt, completion, f"genai-prices {version('genai-prices')}")
+
+
+def _price_table(path: Path) -> dict[str, Price]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read the price table {path} ({error})") from None
+    if rows and (absent := [column for column in _PRICE_COLUMNS if column not in rows[0]]):
+        raise BadInput(f"{path}: the price table lacks the column {absent[0]}; it needs {', '.join(_PRICE_COLUMNS)}")
+    prices = {}
+    for number, row in enumerate(rows, start=1):
+        try:
+            prompt, completion = (float(row[column]) / 1e6 for column in _PRICE_COLUMNS[1:])
+        except (TypeError, ValueError):
+            prompt = completion = math.nan
+        if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
+            raise BadInput(f"{path}, row {number}: prices are US dollars per million tokens, 0 or more")
+        prices[row["model"]] = Price(prompt, completion, path.name)
+    return prices

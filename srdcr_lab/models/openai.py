@@ -8,22 +8,29 @@ temperature is bad input.
 
 from __future__ import annotations
 
+import codecs
+import math
 import os
 import re
 from collections.abc import Sequence
-from types import MappingProxyType
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import openai
 
-from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, gather_all
-from srdcr_lab.models.base import Arrived
-from srdcr_lab.models.http import Choice, ReplyError, count, read_choice, shares
-from srdcr_lab.records import BadInput, Capabilities, Completion, FinishReason, Request
+from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
+from srdcr_lab.models.base import ReplyError, as_dicts, count, first_stop, whole_characters
+from srdcr_lab.records import Capabilities, Completion, FinishReason, Request
 
-MOST_CHOICES = 128  # the provider's bound on n
-MOST_STOPS = 4
+LOWEST = -9999.0  # what the protocol says for "very unlikely"; JSON has no infinity
 
+_MOST_CHOICES = 128  # the provider's bound on n
+_MOST_STOPS = 4
+_FINISH = {
+    "length": FinishReason.LENGTH,
+    "max_tokens": FinishReason.LENGTH,
+    "content_filter": FinishReason.CONTENT_FILTER,
+}
 _REFUSED_STATUS = (400, 403, 422)
 _REFUSED_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
 _REFUSED_WORDS = re.compile(
@@ -31,26 +38,14 @@ _REFUSED_WORDS = re.compile(
     r"|only the default|must be 1\b",
     re.IGNORECASE,
 )
-# In this order: a complaint about `logprobs` that also says "n" is about logprobs.
-_ADAPTABLE = ("temperature", "logprobs", "max_tokens", "seed", "stop", "n")
-_CONSEQUENCE = {
+# Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
+_CONSEQUENCES = {
     "logprobs": "self-confidence has to be self-consistency",
     "max_tokens": "max_completion_tokens is sent instead",
     "seed": "draws cannot be repeated at the provider",
     "stop": "stop strings are applied to the reply",
     "n": "one request is sent for each draw",
 }
-
-
-class _ParameterError(Exception):
-    """The model does not take `parameter`; the same request without it may succeed."""
-
-    def __init__(self, parameter: str) -> None:
-        self.parameter = parameter
-
-
-class _FilterError(Exception):
-    """The prompt itself was stopped by a content filter: a result, not a failure."""
 
 
 class OpenAIChat(ApiChat):
@@ -67,158 +62,176 @@ class OpenAIChat(ApiChat):
         OPENAI_API_KEY is not set and no other server is named.
     """
 
-    provider: ClassVar[str] = "openai"
-    key_variable: ClassVar[str] = "OPENAI_API_KEY"
-    url_variable: ClassVar[str] = "OPENAI_BASE_URL"
-    path: ClassVar[str] = "/chat/completions"
-    models_path: ClassVar[str] = "/models"
-    status_error = openai.APIStatusError
-    timeout_error = openai.APITimeoutError
-    connection_error = openai.APIConnectionError
+    sdk: ClassVar = openai
+    provider = "openai"
+    key_variable = "OPENAI_API_KEY"
+    url_variable = "OPENAI_BASE_URL"
+    path = "/chat/completions"
+    models_path = "/models"
     gives_logprobs = True
-    spoken: ClassVar = MappingProxyType({"sdk": f"openai {openai.__version__}"})
+    draws_per_request = _MOST_CHOICES
 
-    _choices = MOST_CHOICES  # how many the server gives for one request, as far as is known
-
-    @property
-    def draws_per_request(self) -> int:
-        """How many draws one HTTP request brings, as far as is known."""
-        return self._choices
-
-    def _connect(self) -> openai.AsyncOpenAI:
+    def _client(self, own_server: bool, options: dict[str, Any]) -> openai.AsyncOpenAI | None:
         key = os.environ.get(self.key_variable)
-        if not key and not (self._base_url or os.environ.get(self.url_variable)):
-            raise BadInput(
-                f"openai:{self.identity.name} needs a key: set the environment variable {self.key_variable}, "
-                "or name a server of your own with --base-url."
-            )
-        return openai.AsyncOpenAI(
-            api_key=key or PLACEHOLDER_KEY,
-            base_url=self._base_url,
-            max_retries=self._max_retries,
-            timeout=self._timeout_s,
-            http_client=self._http_client(),
-        )
-
-    async def _answer(self, request: Request, arrived: Arrived) -> list[Completion]:
-        """Ask for all draws at once; where the server gives fewer, ask for the rest in requests of that size."""
-        found: list[Completion] = []
-        missing = request.draws
-        while missing:
-            size = self._choices
-            batches = [missing[start : start + size] for start in range(0, len(missing), size)]
-            found += await gather_all(self._ask(request, batch, arrived) for batch in batches)
-            have = {completion.draw for completion in found}
-            missing = tuple(draw for draw in missing if draw not in have)
-        return found
-
-    async def _ask(self, request: Request, draws: Sequence[int], arrived: Arrived) -> list[Completion]:
-        """The completions of one HTTP request: of these draws, or of the first of them, as many as the server gives."""
-        found = None
-        while found is None:
-            draws = draws[: self._choices]  # it may have become smaller while this request waited
-            found = await self._try(request, draws)
-        if len(found) < len(draws):
-            self._choices = min(self._choices, len(found))
-            self._note(
-                f"The server gives {len(found)} choices a request; the other draws are asked for in further requests."
-            )
-        arrived(found)
-        return found
-
-    async def _try(self, request: Request, draws: Sequence[int]) -> list[Completion] | None:
-        """None where the model refused a parameter; it is left out of the next request."""
-        try:
-            return await self._post(self._body(request, draws), lambda reply: self._read(reply, request, draws))
-        except _ParameterError as refusal:
-            self._learn(refusal.parameter)
-            return None
-        except _FilterError:
-            return [Completion("", draw, finish_reason=FinishReason.CONTENT_FILTER) for draw in draws]
+        return openai.AsyncOpenAI(api_key=key or PLACEHOLDER_KEY, **options) if key or own_server else None
 
     def _body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
         dropped = self._sent["dropped"]
         body: dict[str, Any] = {
             "model": self.identity.name,
-            "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+            "messages": as_dicts(request.messages),
             "temperature": request.temperature,
             self._sent["adapted"].get("max_tokens", "max_tokens"): request.max_tokens,
         }
         if "seed" not in dropped:
             body["seed"] = request.draw_seed(draws[0])
         if request.stop and "stop" not in dropped:
-            body["stop"] = list(request.stop[:MOST_STOPS])
+            body["stop"] = list(request.stop[:_MOST_STOPS])
         if request.logprobs and "logprobs" not in dropped:
             body["logprobs"] = True
         if len(draws) > 1:
             body["n"] = len(draws)
         return body
 
-    def _refused(self, error: Exception, body: dict[str, Any]) -> None:
-        if not isinstance(error, openai.APIStatusError) or error.status_code not in _REFUSED_STATUS:
-            return
-        if error.code == "content_filter":
-            raise _FilterError from None
-        said = str(error.body or error.message)
-        if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(said):
-            return
-        named = [
-            name
-            for name in _ADAPTABLE
-            if name in body and re.search(rf"(?<![\w.]){name}(?!\w)", f"{error.param} {said}")
-        ]
-        if named:
-            raise _ParameterError(error.param if error.param in named else named[0]) from None
+    def _refused(self, error: Any, body: dict[str, Any], draws: Sequence[int]) -> list[Completion] | None:
+        if error.status_code in _REFUSED_STATUS:
+            if error.code == "content_filter":  # the prompt itself was stopped: a result, not a failure
+                return [Completion("", draw, finish_reason=FinishReason.CONTENT_FILTER) for draw in draws]
+            if parameter := _refused_parameter(error, body):
+                self._leave_out(parameter)
+                return None
+        raise self._translated(error) from None
 
-    def _learn(self, parameter: str) -> None:
-        name = self.identity
+    def _leave_out(self, parameter: str) -> None:
+        """Ask without this parameter from now on."""
         if parameter == "temperature":
-            raise BadInput(
-                f"{name} refuses temperature; SR-DCR needs T = 0 and T = 0.5, so choose a model that takes it "
-                "(not a reasoning model)."
-            )
+            raise self._refuses_temperature(" (not a reasoning model)") from None
         if parameter == "max_tokens":
             self._sent["adapted"]["max_tokens"] = "max_completion_tokens"
         elif parameter == "n":
-            self._choices = 1
+            self.draws_per_request = 1
             self._sent["adapted"]["n"] = "1"
         else:
             self._sent["dropped"][parameter] = "refused by the model"
-        sentence = f"{name} refuses {parameter}: {_CONSEQUENCE[parameter]}."
+        sentence = f"{self.identity} refuses {parameter}: {_CONSEQUENCES[parameter]}."
         self._note(sentence)
         if parameter == "logprobs":
             self.capabilities = Capabilities(logprobs=False, notes=(sentence,))
 
     def _read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
-        """Completions of one reply, for the first of `draws`. Raises ReplyError, KeyError … on anything else."""
         choices = reply["choices"]
         if not isinstance(choices, list) or not choices:
             raise ReplyError("a reply without choices")
-        self._served(reply)
-        read = [read_choice(choice, request) for choice in choices[: len(draws)]]
+        completions = [_completion(choice, request, draw) for choice, draw in zip(choices, draws, strict=False)]
         usage = reply.get("usage")
         prompt = count(usage, "prompt_tokens")
-        spent = shares(count(usage, "completion_tokens"), [len(tokens or ()) for _, tokens, _, _ in read])
-        self._note_gaps(request, prompt, read)
-        return [
-            Completion(
-                text,
-                draw,
-                tokens,
-                logprobs,
-                finish_reason=finish,
-                prompt_tokens=0 if place else prompt,
-                completion_tokens=spent[place],
-            )
-            for place, (draw, (text, tokens, logprobs, finish)) in enumerate(zip(draws, read, strict=False))
-        ]
-
-    def _note_gaps(self, request: Request, prompt_tokens: int, read: Sequence[Choice]) -> None:
-        if not prompt_tokens:
+        spent = shares(count(usage, "completion_tokens"), [len(c.tokens or ()) for c in completions])
+        if not prompt:
             self._note("The server reports no token usage; tokens are counted as 0 or from the log-probabilities.")
         wanted = request.logprobs and "logprobs" not in self._sent["dropped"]
-        if wanted and any(text and logprobs is None for text, _, logprobs, _ in read):
+        if wanted and any(c.text and c.logprobs is None for c in completions):
             self._note("Some replies came without usable log-probabilities although they were asked for.")
+        return [
+            replace(c, prompt_tokens=0 if place else prompt, completion_tokens=spent[place])
+            for place, c in enumerate(completions)
+        ]
 
 
-# -- token log-probabilities of a chat completion, fitted to its text
+def _refused_parameter(error: openai.APIStatusError, body: dict[str, Any]) -> str | None:
+    """The parameter of the request that the error complains about, if any."""
+    complaint = str(error.body or error.message)
+    if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(complaint):
+        return None
+    named = [
+        name
+        for name in ("temperature", *_CONSEQUENCES)
+        if name in body and re.search(rf"(?<![\w.]){name}(?!\w)", f"{error.param} {complaint}")
+    ]
+    return error.param if error.param in named else next(iter(named), None)
+
+
+def _completion(choice: Any, request: Request, draw: int) -> Completion:
+    """One choice without its token counts. Raises ReplyError, KeyError … on anything else."""
+    message = choice["message"]
+    content = message.get("content")
+    if isinstance(content, list):  # text parts, as some servers send them
+        content = "".join(part["text"] for part in content if part.get("type") == "text")
+    if not isinstance(content, str | None):
+        raise ReplyError("a message whose content is no text")
+    text = whole_characters(content or "")  # null where a filter stopped it
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        return Completion(text or whole_characters(refusal), draw, finish_reason=FinishReason.REFUSAL)
+    kept = text[: first_stop(text, request.stop)]
+    finish = FinishReason.STOP if kept != text else _FINISH.get(choice.get("finish_reason"), FinishReason.STOP)
+    scored = choice.get("logprobs")
+    entries = scored.get("content") if request.logprobs and isinstance(scored, dict) else None
+    tokens, logprobs = aligned(kept, entries)
+    return Completion(kept, draw, tokens, logprobs, finish)
+
+
+def shares(total: int, counts: Sequence[int]) -> list[int]:
+    """The completion tokens of a request over its choices: by their own counts where they are known, else evenly."""
+    known = sum(counts)
+    if not all(counts) or (total and known > total):
+        counts = [total // len(counts)] * len(counts)
+        known = sum(counts)
+    return [counts[0] + max(total - known, 0), *counts[1:]]
+
+
+def aligned(text: str, content: Any) -> tuple[tuple[str, ...], tuple[float, ...]] | tuple[None, None]:
+    """Tokens whose concatenation is `text`, with natural log-probabilities (≤ 0); else (None, None).
+
+    Parameters
+    ----------
+    text : the completion as the user sees it; an empty one has no tokens.
+    content : the protocol's ``logprobs.content``: a list of ``{"token", "logprob", "bytes"}``, or anything else.
+    """
+    if not text or not isinstance(content, list) or not all(_is_entry(entry) for entry in content):
+        return None, None
+    logprobs = [max(min(float(entry["logprob"]), 0.0), LOWEST) for entry in content]
+    for pieces in (_from_bytes(content), [entry["token"] for entry in content]):
+        if fitted := _fitted(text, pieces, logprobs):
+            return fitted
+    return None, None
+
+
+def _is_entry(entry: Any) -> bool:
+    if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
+        return False
+    value = entry.get("logprob")
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _from_bytes(content: list[dict[str, Any]]) -> list[str]:
+    """Each token's text from its bytes; a character of several tokens belongs to the last, the others are empty."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    pieces = []
+    for entry in content:
+        spelled = entry.get("bytes")
+        try:
+            part = bytes(spelled) if isinstance(spelled, list) else entry["token"].encode("utf-8", "replace")
+        except (ValueError, TypeError):
+            return []
+        pieces.append(decoder.decode(part))
+    return pieces
+
+
+def _fitted(text: str, pieces: list[str], logprobs: list[float]) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
+    """The pieces cut to `text`: without white space before it and without what follows (end marker, stop string)."""
+    spelled = "".join(pieces)
+    start = spelled.find(text)
+    if start < 0 or spelled[:start].strip():
+        return None
+    end, at = start + len(text), 0
+    tokens: list[str] = []
+    kept: list[float] = []
+    for piece, logprob in zip(pieces, logprobs, strict=True):
+        part = spelled[max(at, start) : min(at + len(piece), end)]
+        begun, at = at, at + len(piece)
+        if begun >= end:
+            break
+        if part or (not piece and begun >= start):  # an empty piece inside is the first part of a character
+            tokens.append(part)
+            kept.append(logprob)
+    return tuple(tokens), tuple(kept)

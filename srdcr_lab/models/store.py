@@ -1,7 +1,8 @@
 """The store: every completion that was paid for, in one SQLite file, committed as it arrives.
 
 A completion's key is the model's identity, the request without its draws, the stream and the draw. First write wins, so
-two kernels may share a file; what a killed run had received is there when it resumes. It holds no key and no address.
+two kernels may share a file, and a resumed run finds what a killed run had received. The store holds no key and no
+address. As JSON lines (`Store.export`, `Store.merge`) it can be carried to a colleague.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +34,12 @@ CREATE TABLE completions (model INTEGER, request INTEGER, stream TEXT, draw INTE
     created TEXT NOT NULL, PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
 CREATE TABLE spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
 """
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # half of a surrogate pair, which no file can hold
-_COLUMNS = "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens"
+_FIELDS = ("draw", "text", "tokens", "logprobs", "finish_reason", "prompt_tokens", "completion_tokens")
+_LISTS = ("tokens", "logprobs")  # JSON in the table, which SQLite hands to the converter
+_COLUMNS = ", ".join(f'{name} AS "{name} [json]"' if name in _LISTS else name for name in _FIELDS)
+sqlite3.register_converter("json", json.loads)
+_JOINED = "completions JOIN models ON models.id = model JOIN requests ON requests.id = request"
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # no file can hold it
 
 
 class Store:
@@ -46,25 +54,27 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
-        self._lock = threading.Lock()
-        self._model_ids: dict[str, int] = {}
+        self._lock = threading.RLock()
         self._created = self.path != ":memory:" and not Path(self.path).exists()
         try:
-            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            self._db = sqlite3.connect(
+                self.path,
+                timeout=60,
+                isolation_level=None,
+                check_same_thread=False,
+                detect_types=sqlite3.PARSE_COLNAMES,
+            )
+            try:
+                self._open()
+            except BaseException:
+                self.withdraw()
+                raise
         except sqlite3.OperationalError as error:
-            raise BadInput(self._cannot_open(error)) from None
-        try:
-            self._open()
-        except BaseException as error:
-            self.withdraw()
-            if isinstance(error, sqlite3.OperationalError):
-                raise BadInput(self._cannot_open(error)) from None
-            if isinstance(error, sqlite3.DatabaseError):
-                raise BadInput(f"{self.path} is not a store of srdcr_lab; give another file with --store") from None
-            raise
-
-    def _cannot_open(self, error: Exception) -> str:
-        return f"cannot open the store {self.path} ({error}); give a writable file on a local disk with --store"
+            raise BadInput(
+                f"cannot open the store {self.path} ({error}); give a writable file on a local disk with --store"
+            ) from None
+        except sqlite3.DatabaseError:
+            raise BadInput(f"{self.path} is not a store of srdcr_lab; give another file with --store") from None
 
     def _open(self) -> None:
         if tables := self._tables():  # look before anything is changed: it may be somebody else's
@@ -89,11 +99,11 @@ class Store:
     def _check_version(self, tables: set[str]) -> None:
         if not {"meta", "completions"} <= tables:
             raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
-        version = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
-        if version is None or version[0] != str(STORE_VERSION):
-            found = version[0] if version else "none"
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+        version = row[0] if row else "none"
+        if version != str(STORE_VERSION):
             raise BadInput(
-                f"the store {self.path} has version {found}, this srdcr_lab reads version {STORE_VERSION}; "
+                f"the store {self.path} has version {version}, this srdcr_lab reads version {STORE_VERSION}; "
                 "export it with the version that made it, or give another file with --store"
             )
 
@@ -112,34 +122,24 @@ class Store:
             self._db.close()
 
     def withdraw(self) -> None:
-        """Close, and take the file back if this object made it, nothing is in it and nobody else has it open."""
+        """Close, and delete the file if this object made it, nothing is in it and nobody else has it open."""
         with self._lock, closing(self._db), suppress(sqlite3.Error):
             if self._created:
                 self._db.execute("PRAGMA busy_timeout=0")
                 alone = self._db.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
-                if alone and not ("completions" in self._tables() and self._rows("completions")):
+                if alone and not ("completions" in self._tables() and self.count()):
                     Path(self.path).unlink(missing_ok=True)
-
-    def _model_id(self, model: ModelIdentity) -> int | None:
-        if model.key not in self._model_ids:
-            found = self._db.execute("SELECT id FROM models WHERE key = ?", (model.key,)).fetchone()
-            if found is None:
-                return None
-            self._model_ids[model.key] = found[0]
-        return self._model_ids[model.key]
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
         """Draw → completion, for those of the request's draws that are here."""
         marks = ",".join("?" * len(request.draws))
         query = (
-            f"SELECT {_COLUMNS} FROM completions JOIN requests ON requests.id = request "  # noqa: S608 (marks are question marks)
-            f"WHERE model = ? AND digest = ? AND stream = ? AND draw IN ({marks})"
+            f"SELECT {_COLUMNS} FROM {_JOINED} "  # noqa: S608 (marks are question marks)
+            f"WHERE models.key = ? AND digest = ? AND stream = ? AND draw IN ({marks})"
         )
         with self._lock:
-            rows = self._db.execute(
-                query, (self._model_id(model), request.digest, request.stream, *request.draws)
-            ).fetchall()
-        return {row[0]: _completion(row) for row in rows}
+            rows = self._db.execute(query, (model.key, request.digest, request.stream, *request.draws)).fetchall()
+        return {row[0]: _completion(*row) for row in rows}
 
     def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
         """Commit completions of one request; those that are here already stay (the first write wins).
@@ -149,73 +149,42 @@ class Store:
         Stopped
             If they cannot be written (disk full): a run must not go on paying for what it cannot keep.
         """
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        rows = [(request.stream, *_row(c), created, model.key, request.digest) for c in completions]
         try:
-            with self._lock:
-                self._insert(model, request, completions)
+            with self._lock, self._transaction():
+                self._db.execute(
+                    "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint) VALUES (?, ?, ?, ?, ?)",
+                    (model.key, model.provider, model.name, model.label, model.fingerprint),
+                )
+                self._db.execute(
+                    "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)",
+                    (request.digest, request.canonical),
+                )
+                self._db.executemany(
+                    "INSERT OR IGNORE INTO completions SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
+                    "FROM models, requests WHERE models.key = ? AND digest = ?",
+                    rows,
+                )
         except sqlite3.Error as error:
             raise Stopped(
                 f"cannot write to the store {self.path} ({error}); put that right and run the same again to go on"
             ) from None
 
-    def _insert(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
-        created = datetime.now(UTC).isoformat(timespec="seconds")
-        if self._model_id(model) is None:
-            self._db.execute(
-                "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint) VALUES (?, ?, ?, ?, ?)",
-                (model.key, model.provider, model.name, model.label, model.fingerprint),
-            )
-        model_id = self._model_id(model)
-        with self._transaction():
-            self._db.execute(
-                "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)", (request.digest, request.canonical)
-            )
-            (request_id,) = self._db.execute("SELECT id FROM requests WHERE digest = ?", (request.digest,)).fetchone()
-            self._db.executemany(
-                "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [(model_id, request_id, request.stream, *_row(completion), created) for completion in completions],
-            )
-
     def spent(self, run: str) -> float:
         """What a run has spent so far, US dollars, in all its attempts; 0 for a run that is not known here."""
         with self._lock:
-            found = self._db.execute("SELECT usd FROM spending WHERE run = ?", (run,)).fetchone()
-        return float(found[0]) if found else 0.0
+            row = self._db.execute("SELECT usd FROM spending WHERE run = ?", (run,)).fetchone()
+        return float(row[0]) if row else 0.0
 
     def note_spent(self, run: str, usd: float) -> None:
-        """Keep what a run has spent, so that a kill does not make its budget new."""
+        """Keep what a run has spent, so that a run that is killed and resumed does not get its budget anew."""
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO spending VALUES (?, ?)", (run, usd))
 
-    def records(self) -> Iterator[dict[str, object]]:
-        """Every request with its completions, sorted: the portable form, without times."""
-        with self._lock:
-            rows = self._db.execute(
-                f"SELECT provider, name, label, fingerprint, canonical, stream, {_COLUMNS} FROM completions "  # noqa: S608
-                "JOIN models ON models.id = model JOIN requests ON requests.id = request "
-                "ORDER BY provider, name, label, fingerprint, digest, stream, draw"
-            ).fetchall()
-        group: dict[str, object] | None = None
-        drawn: list[dict[str, object]] = []
-        for provider, name, label, fingerprint, canonical, stream, *rest in rows:
-            head = {
-                "model": {"provider": provider, "name": name, "label": label, "fingerprint": fingerprint},
-                "request": json.loads(canonical),
-                "stream": stream,
-            }
-            if group != head:
-                if group is not None:
-                    yield {**group, "completions": drawn}
-                group, drawn = head, []
-            drawn.append(_as_dict(_completion(rest)))
-        if group is not None:
-            yield {**group, "completions": drawn}
-
     def count(self, table: str = "completions") -> int:
         with self._lock:
-            return self._rows(table)
-
-    def _rows(self, table: str) -> int:
-        return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+            return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
 
     def models(self) -> list[tuple[ModelIdentity, int, int, int]]:
         """(identity, completions, prompt tokens, completion tokens) of each model."""
@@ -229,55 +198,122 @@ class Store:
     def integrity(self) -> list[str]:
         """What is wrong with the file: SQLite's own findings, and requests whose digest does not fit their text."""
         with self._lock:
-            found = [row[0] for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+            faults = [row[0] for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
             pairs = self._db.execute("SELECT digest, canonical FROM requests").fetchall()
-        return found + [f"request {digest[:12]} was changed" for digest, text in pairs if not _fits(digest, text)]
+        return faults + [f"request {digest[:12]} was changed" for digest, text in pairs if not _fits(digest, text)]
+
+    def contents(self) -> Iterator[tuple[ModelIdentity, Request, list[Completion]]]:
+        """Every request with its completions, sorted."""
+        with self._lock:
+            rows = self._db.execute(
+                f"SELECT provider, name, label, fingerprint, canonical, stream, {_COLUMNS} FROM {_JOINED} "  # noqa: S608
+                "ORDER BY provider, name, label, fingerprint, digest, stream, draw"
+            ).fetchall()
+        for (*model, canonical, stream), group in groupby(rows, key=itemgetter(slice(6))):
+            completions = [_completion(*row[6:]) for row in group]
+            draws = tuple(completion.draw for completion in completions)
+            yield ModelIdentity(*model), _request(json.loads(canonical), stream, draws), completions
+
+    def export(self, target: Path) -> int:
+        """Write every request with its completions as JSON lines, sorted and without times; return their number.
+
+        Raises
+        ------
+        BadInput
+            If the target cannot be written, or is a store: completions that were paid for are not overwritten.
+        """
+        if target.is_file() and _is_sqlite(target):
+            raise BadInput(f"{target} is a store, which an export would destroy; give another target")
+        part = target.with_name(target.name + ".part")
+        lines = 0
+        try:
+            with part.open("w", encoding="utf-8") as file:
+                for model, request, completions in self.contents():
+                    record = {
+                        "model": asdict(model),
+                        "request": json.loads(request.canonical),
+                        "stream": request.stream,
+                        "completions": [asdict(completion) for completion in completions],
+                    }
+                    file.write(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
+                    lines += 1
+            part.replace(target)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
+        return lines
+
+    def merge(self, source: Path) -> int:
+        """Add what another store or an export holds; what is here already stays. Returns the completions added.
+
+        Raises
+        ------
+        BadInput
+            If the source is missing, or a line of it is no record of an export (then nothing of it is added).
+        """
+        if not source.is_file():
+            raise BadInput(f"there is no file {source} to merge")
+        if _is_sqlite(source):
+            with closing(Store(source)) as other:
+                contents = list(other.contents())
+        else:
+            contents = list(_exported(source))
+        before = self.count()
+        for model, request, completions in contents:
+            self.put(model, request, completions)
+        return self.count() - before
+
+
+def _is_sqlite(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\x00"
+
+
+def _exported(path: Path) -> Iterator[tuple[ModelIdentity, Request, list[Completion]]]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                record = json.loads(line.decode("utf-8"))
+                completions = [_completion(*(fields[name] for name in _FIELDS)) for fields in record["completions"]]
+                draws = tuple(completion.draw for completion in completions)
+                request = _request(record["request"], record["stream"], draws)
+                yield ModelIdentity(**record["model"]), request, completions
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise BadInput(f"{path}, line {number}: no record of a store export ({error})") from None
 
 
 def _fits(digest: str, canonical: str) -> bool:
     try:
-        return request_of(json.loads(canonical)).digest == digest
+        return _request(json.loads(canonical), "any").digest == digest
     except (ValueError, KeyError, TypeError):
         return False
 
 
-def request_of(content: Mapping[str, object], stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
-    """The request behind its canonical content."""
-    fields: dict[str, Any] = dict(content)
+def _request(content: Mapping[str, Any], stream: str, draws: tuple[int, ...] = (0,)) -> Request:
+    """The request of its canonical content, with the address of its completions."""
+    fields = dict(content)
     fields["messages"] = tuple(Message(role, text) for role, text in fields["messages"])
     fields["stop"] = tuple(fields["stop"])
     if fields["temperature"] == 0:
         return Request(**fields)
-    return Request(stream=stream or "any", draws=draws, **fields)
+    return Request(stream=stream, draws=draws, **fields)
 
 
 def _row(c: Completion) -> tuple[object, ...]:
-    text = _HALF_CHARACTER.sub("\ufffd", c.text)
-    tokens = _HALF_CHARACTER.sub("\ufffd", json.dumps(c.tokens, ensure_ascii=False)) if c.tokens is not None else None
+    """A completion as the table holds it: tokens and log-probabilities as JSON."""
+    text = _LONE_SURROGATE.sub("\ufffd", c.text)
+    tokens = _LONE_SURROGATE.sub("\ufffd", json.dumps(c.tokens, ensure_ascii=False)) if c.tokens is not None else None
     logprobs = json.dumps(c.logprobs) if c.logprobs is not None else None
     return (c.draw, text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
 
 
-def _completion(row: Sequence[Any]) -> Completion:
-    draw, text, tokens, logprobs, reason, prompt_tokens, completion_tokens = row
-    return Completion(
-        text=text,
-        draw=draw,
-        tokens=tuple(json.loads(tokens)) if tokens is not None else None,
-        logprobs=tuple(json.loads(logprobs)) if logprobs is not None else None,
-        finish_reason=FinishReason(reason),
-        prompt_tokens=prompt_tokens,
-        completion_tokens=completion_tokens,
-    )
-
-
-def _as_dict(c: Completion) -> dict[str, object]:
-    return {
-        "draw": c.draw,
-        "text": c.text,
-        "tokens": c.tokens,
-        "logprobs": c.logprobs,
-        "finish_reason": c.finish_reason.value,
-        "prompt_tokens": c.prompt_tokens,
-        "completion_tokens": c.completion_tokens,
-    }
+def _completion(
+    draw: Any, text: Any, tokens: Any, logprobs: Any, finish_reason: Any, prompt_tokens: Any, completion_tokens: Any
+) -> Completion:
+    """A completion of plain values. Raises ValueError or TypeError where they are none."""
+    if not isinstance(text, str):
+        raise ValueError("the text of a completion is no text")
+    tokens = None if tokens is None else tuple(map(str, tokens))
+    logprobs = None if logprobs is None else tuple(map(float, logprobs))
+    finish = FinishReason(finish_reason)
+    return Completion(text, int(draw), tokens, logprobs, finish, int(prompt_tokens), int(completion_tokens))

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models import load as adapters
-from srdcr_lab.models.budget import Budget, BudgetedModel, Price, price_of
-from srdcr_lab.models.stored import StoredModel
+from srdcr_lab.models.load import Price, price_of
+from srdcr_lab.models.spending import Budget, BudgetedModel, StoredModel
 from srdcr_lab.protocols import Cast, Method
 from srdcr_lab.records import (
     BadInput,

@@ -16,7 +16,7 @@ import pandas as pd
 
 from srdcr_lab.models import ChatModel
 from srdcr_lab.models.base import draws_per_request
-from srdcr_lab.models.budget import Price
+from srdcr_lab.models.load import Price
 from srdcr_lab.prompts import system_text
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
 from srdcr_lab.records import CallFailed, Capabilities, Completion, Item, ModelIdentity, Needs, Request

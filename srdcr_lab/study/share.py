@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.data.load import load_items
-from srdcr_lab.models import Store, exchange
+from srdcr_lab.models import Store
 from srdcr_lab.protocols import Choices
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import from_plain
@@ -74,10 +74,10 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
                 raise BadInput(f"{folder} cannot be replayed from {source}: {differences[0]}")
             if notebooks is not None:
                 keys = {ModelIdentity(**named).key for named in before.manifest["asked"]["models"].values()}
-                for model, request, completions in exchange.contents(whole):
+                for model, request, completions in whole.contents():
                     if model.key in keys:
                         used.copy.put(model, request, completions)
-            exchange.export(used.copy, work / "store.jsonl")
+            used.copy.export(work / "store.jsonl")
             count = used.copy.count()
         files = {f"run/{name}": folder / name for name in _FILES} | {"store.jsonl": work / "store.jsonl"}
         files |= executed(notebooks, work) if notebooks is not None else {}
@@ -126,7 +126,7 @@ def replay(source: Path, out: Path) -> Replayed:
     if missing := {f"run/{name}" for name in _FILES} - set(unpack(source, shared)):
         raise BadInput(f"{source} lacks {sorted(missing)[0]}; ask for it again")
     with closing(Store(file)) as store:
-        exchange.merge(store, shared / "store.jsonl")
+        store.merge(shared / "store.jsonl")
         again = _again(shared / "run", store, out / "run")
     before = load_run(shared / "run")
     differences, compared = run_differences(before, again), 0

@@ -22,8 +22,7 @@ from srdcr_lab import prompts
 from srdcr_lab.data.items import ItemSet, freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.base import Remote, Reporting
-from srdcr_lab.models.budget import Budget
+from srdcr_lab.models.spending import Budget
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
@@ -244,7 +243,7 @@ class Study:
     async def _check(self) -> None:
         """Reach every server once, so that a wrong address or key is reported before anything is written."""
         for model in () if self._offline else {id(model): model for model in self._everyone}.values():
-            if isinstance(model, Remote):
+            if hasattr(model, "check"):
                 await model.check()
 
     async def _run(self, session: Session, folder: Path, progress: bool) -> None:
@@ -302,7 +301,7 @@ class Study:
             "asked": self.asked(),
             "notes": notes,
             "logprobs": {str(model.identity): model.capabilities.logprobs for model in self._everyone},
-            "sent": {str(model.identity): model.sent() for model in self._everyone if isinstance(model, Reporting)},
+            "sent": {str(model.identity): model.sent() for model in self._everyone if hasattr(model, "sent")},
             "prices": {name: asdict(price) if price else None for name, price in prices.items()},
             "budget_usd": self._budget.limit_usd,
             "spent_usd": self._budget.spent_usd,

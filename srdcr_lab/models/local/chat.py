@@ -1,4 +1,8 @@
-"""A model that runs here, through transformers: requests that wait at the same time are decoded together."""
+"""A model that runs here, through transformers: messages in, completions out.
+
+`LocalChat` hands requests to its worker thread and makes completions of the samples that come back. `ChatFormat` lies
+between messages and tokens: the chat template on the way in, token texts on the way out.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,9 @@ from typing import Any
 
 import torch
 
+from srdcr_lab.models.base import as_dicts, first_stop
 from srdcr_lab.models.local.checkpoint import fingerprint, load
-from srdcr_lab.models.local.decoder import Decoder, Padding, Sample, Stats
+from srdcr_lab.models.local.decoder import Decoder, Sample, common_length
 from srdcr_lab.models.local.sampling import Draw
 from srdcr_lab.models.local.worker import Call, Worker
 from srdcr_lab.records import (
@@ -29,21 +34,27 @@ from srdcr_lab.records import (
 )
 
 _CPU_CACHE_BYTES = 1 << 30
+_WINDOW_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
+_NO_WINDOW = 1 << 40  # for a model that names no bound
+
+# What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
+# A prompt must not change from one day to the next, and answers are short.
+_FIXED_FIELDS = {"date_string": "26 Jul 2024", "enable_thinking": False}
 
 
 class LocalChat:
     """Chat with local weights.
 
     Greedy text is the arg max of every step; sampled text is keyed by request, stream and draw. Both are the same
-    whatever else is being decoded, up to ties within rounding (`sampling`). Log-probabilities are the
-    model's own, at T = 1. `completion_tokens` counts generated tokens, the end marker and what a stop string cut off
-    included; `prompt_tokens` is counted on a request's first draw, shared beginnings included. A reply that meets the
-    end of the model's window ends with reason ``length``. One model may serve several event loops.
+    whatever else is being decoded, up to ties within rounding (`sampling`). Log-probabilities are the model's own, at
+    T = 1. `completion_tokens` counts generated tokens, including the end marker and what a stop string cut off;
+    `prompt_tokens` is counted on a request's first draw, shared beginnings included. A reply that reaches the end of
+    the model's window ends with reason ``length``. One model may serve several event loops.
 
     Parameters
     ----------
     folder_or_name : a folder with safetensors, a tokenizer and a chat template, or a hub name.
-    provider, name, label : what `identity` says; the name is by default the hub name, or the folder's own.
+    provider, name, label : of `identity`; the name is by default the hub name, or the folder's own.
     device, dtype : ``auto``: a GPU where there is one; float32 on a CPU, the checkpoint's own type elsewhere.
     max_batch_tokens : bound on the tokens in the key/value caches of what is decoded at once (a larger request runs
         alone); default: what fits into 1 GiB, or into half of a GPU's free memory.
@@ -69,32 +80,33 @@ class LocalChat:
         threads: int | None = None,
         share_prefixes: bool = True,
     ) -> None:
-        checkpoint = load(folder_or_name, device=device, dtype=dtype)
-        self.identity = ModelIdentity(provider, name or _name(folder_or_name), label, fingerprint(checkpoint.folder))
-        model = checkpoint.model
-        self._format = ChatFormat(checkpoint.tokenizer, model.generation_config)
+        folder, tokenizer, model = load(folder_or_name, device=device, dtype=dtype)
+        if name is None:  # a path's last part alone tells nothing about this machine
+            path = Path(folder_or_name).expanduser()
+            name = path.resolve().name if path.exists() else folder_or_name
+        self.identity = ModelIdentity(provider, name, label, fingerprint(folder))
+        self._format = ChatFormat(tokenizer, model.generation_config)
         try:
             self._decoder = Decoder(model, self._format.end_ids, self._format.decode, share_prefixes=share_prefixes)
         except Exception as error:
             raise BadInput(f"{folder_or_name} cannot be decoded step by step here ({type(error).__name__})") from error
-        notes = () if self._decoder.padding is Padding.ANYWHERE else ("no shared prefixes: its cache allows none",)
+        notes = () if self._decoder.pads_anywhere else ("no shared prefixes: its cache allows none",)
         self.capabilities = Capabilities(logprobs=True, notes=notes)
         self._token_texts = lru_cache(maxsize=1 << 12)(self._format.token_texts)  # many draws say the same
-        self._window = _window(model.config)
-        self._max_batch_tokens = max_batch_tokens or max(1, _cache_bytes(model.device) // self._decoder.bytes_per_token)
+        config = model.config.get_text_config()
+        windows = (getattr(config, field, None) for field in _WINDOW_FIELDS)
+        self._window = next((window for window in windows if isinstance(window, int) and window > 0), _NO_WINDOW)
+        on_gpu = model.device.type == "cuda"
+        cache_bytes = torch.cuda.mem_get_info(model.device)[0] // 2 if on_gpu else _CPU_CACHE_BYTES
+        self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
         self._threads = threads
         self._worker: Worker | None = None
         self._closing: Worker | None = None
         self._lock = threading.Lock()
 
-    @property
-    def stats(self) -> Stats:
-        """Counts of what was computed so far."""
-        return self._decoder.stats
-
     def sent(self) -> dict[str, Any]:
         """For ``run.json``: what was computed since the model was loaded, and what shared beginnings saved."""
-        return asdict(self.stats)
+        return asdict(self._decoder.stats)
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         """Completions in the order of `request.draws`.
@@ -105,12 +117,13 @@ class LocalChat:
             The prompt is longer than the model's window, or the computation failed (no memory, logits that are not
             numbers).
         """
-        loop = asyncio.get_running_loop()
-        call = Call(request, loop.create_future(), loop)
+        call = Call(request)
         with self._lock:
-            self._worker = self._worker or self._start_worker()
-            self._worker.submit(call)
-        return await call.future
+            if self._worker is None:
+                decoder, most = self._decoder, self._max_batch_tokens
+                self._worker = Worker(decoder, self._prepare, self._completion, most, self._threads, self._closing)
+            self._worker.inbox.put(call)
+        return await asyncio.wrap_future(call.future)
 
     async def aclose(self) -> None:
         """Stop the worker; calls that still wait fail. A later call starts a new one."""
@@ -118,19 +131,8 @@ class LocalChat:
             worker, self._worker = self._worker, None
             self._closing = worker or self._closing
         if worker is not None:
-            worker.close()
-            await asyncio.to_thread(worker.join)
-
-    def _start_worker(self) -> Worker:
-        return Worker(
-            self._decoder,
-            self._prepare,
-            self._completion,
-            max_batch_tokens=self._max_batch_tokens,
-            threads=self._threads,
-            name=f"decoding {self.identity}",
-            after=self._closing,
-        )
+            worker.inbox.put(None)
+            await asyncio.to_thread(worker.thread.join)
 
     def _prepare(self, call: Call) -> None:
         request = call.request
@@ -141,62 +143,36 @@ class LocalChat:
                 f"the prompt has {len(call.prompt)} tokens and the window of {self.identity} holds {self._window}, "
                 "the reply included; use fewer exemplars, shorter passages or a model with a larger window"
             )
+        most, stop = min(request.max_tokens, room), tuple(filter(None, request.stop))
         call.draws = [
-            Draw(
-                seed=request.draw_seed(draw, bits=63),
-                temperature=float(request.temperature),
-                max_new=min(request.max_tokens, room),
-                stop=tuple(stop for stop in request.stop if stop),
-                owner=call,
-                index=draw,
-            )
+            Draw(request.draw_seed(draw, bits=63), request.temperature, most, stop, owner=call, index=draw)
             for draw in request.draws
         ]
 
     def _completion(self, call: Call, draw: Draw, sample: Sample) -> Completion:
         text = self._format.decode(sample.tokens)
-        stop = first_stop(text, draw.stop)
+        end = first_stop(text, draw.stop)
         tokens = logprobs = None
         if call.request.logprobs:
-            tokens = self._token_texts(sample.tokens)
-            tokens = tokens if stop is None else cut_texts(tokens, stop)
+            tokens = cut_texts(self._token_texts(sample.tokens), end)
             logprobs = sample.logprobs[: len(tokens)]
-        return Completion(
-            text=text[:stop],
-            draw=draw.index,
-            tokens=tokens,
-            logprobs=logprobs,
-            finish_reason=FinishReason.STOP if sample.ended else FinishReason.LENGTH,
-            prompt_tokens=len(call.prompt) if draw.index == call.request.draws[0] else 0,
-            completion_tokens=sample.generated,
-        )
+        finish = FinishReason.STOP if sample.ended else FinishReason.LENGTH
+        prompt_tokens = len(call.prompt) if draw.index == call.request.draws[0] else 0
+        return Completion(text[:end], draw.index, tokens, logprobs, finish, prompt_tokens, sample.generated)
 
 
-def _name(folder_or_name: str) -> str:
-    """A hub name as it is; of a path its last part alone, which tells nothing about this machine."""
-    folder = Path(folder_or_name).expanduser()
-    return folder.resolve().name if folder.exists() else folder_or_name
-
-
-def _window(config: Any) -> int:
-    """Tokens that fit into the model, prompt and reply; a model that names no bound has none."""
-    text = config.get_text_config()
-    names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
-    sizes = (getattr(text, name, None) for name in names)
-    return next((size for size in sizes if isinstance(size, int) and size > 0), 1 << 40)
-
-
-def _cache_bytes(device: torch.device) -> int:
-    if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0]) // 2
-    return _CPU_CACHE_BYTES
-
-
-# -- between messages and tokens: the chat template on the way in, token texts and stop strings on the way out
-
-# What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
-# A prompt must not change from one day to the next, and answers are short.
-FIXED_FIELDS = {"date_string": "26 Jul 2024", "enable_thinking": False}
+def cut_texts(texts: Sequence[str], length: int | None) -> tuple[str, ...]:
+    """The token texts of the first `length` characters (None: all); tokens that begin at or after the cut are left
+    out."""
+    if length is None:
+        return tuple(texts)
+    kept, start = [], 0
+    for text in texts:
+        if start >= length:
+            break
+        kept.append(text[: length - start])
+        start += len(text)
+    return tuple(kept)
 
 
 class ChatFormat:
@@ -209,32 +185,32 @@ class ChatFormat:
 
     def __init__(self, tokenizer: Any, generation_config: Any = None) -> None:
         self._tokenizer = tokenizer
-        tokenizer.model_max_length = sys.maxsize  # else it warns of a long prompt, for which the adapter has a sentence
+        tokenizer.model_max_length = sys.maxsize  # no warning for long prompts: the adapter has a sentence of its own
         self._folds_system = not self._keeps_system()
         self.end_ids = frozenset(self._ends(generation_config))
 
     def prompt_ids(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Token ids of the conversation, up to where the assistant speaks next.
 
-        Only the template writes control tokens: one that stands in a message is encoded as ordinary text.
+        Only the template writes control tokens: those that occur in a message are encoded as ordinary text.
         """
         if self._folds_system:
             messages = fold_system(messages)
         return tuple(self._apply(messages, tokenize=True, add_generation_prompt=True, sanitize_control_tokens=True))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of a reply's tokens, special tokens left out."""
+        """The text of a reply's tokens, without special tokens."""
         text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
         return text
 
     def token_texts(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """One text a token; together they are `decode(ids)`.
+        """One text per token; together they are `decode(ids)`.
 
-        Token i gets what decoding ``ids[:i + 1]`` adds to the final text: so a character that spans several tokens
-        belongs to the token that completes it, and the tokens before it get ``""``, as skipped special tokens do.
+        Token i gets what decoding ``ids[:i + 1]`` adds to the final text: a character that spans several tokens belongs
+        to the token that completes it, and the tokens before it get ``""``, as skipped special tokens do.
         """
         whole = self.decode(ids)
-        ends = [_common_length(self.decode(ids[:count]), whole) for count in range(1, len(ids))]
+        ends = [common_length(self.decode(ids[:count]), whole) for count in range(1, len(ids))]
         texts, start = [], 0
         for end in [*ends, len(whole)] if ids else []:
             texts.append(whole[start : max(start, end)])
@@ -242,8 +218,7 @@ class ChatFormat:
         return tuple(texts)
 
     def _apply(self, messages: Iterable[Message], **options: Any) -> Any:
-        turns = [{"role": message.role, "content": message.content} for message in messages]
-        return self._tokenizer.apply_chat_template(turns, return_dict=False, **options, **FIXED_FIELDS)
+        return self._tokenizer.apply_chat_template(as_dicts(messages), return_dict=False, **options, **_FIXED_FIELDS)
 
     def _keeps_system(self) -> bool:
         try:
@@ -274,25 +249,3 @@ def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     if system and rest and rest[0].role == "user":
         rest[0] = Message("user", "\n\n".join([*system, rest[0].content]))
     return tuple(rest)
-
-
-def _common_length(a: str, b: str) -> int:
-    limit = min(len(a), len(b))
-    return limit if a[:limit] == b[:limit] else next(place for place in range(limit) if a[place] != b[place])
-
-
-def first_stop(text: str, stop: Sequence[str]) -> int | None:
-    """Where the earliest stop string begins, or None."""
-    found = [place for place in map(text.find, stop) if place >= 0]
-    return min(found, default=None)
-
-
-def cut_texts(texts: Sequence[str], length: int) -> tuple[str, ...]:
-    """The token texts of the first `length` characters; tokens that begin at or after the cut are left out."""
-    kept, start = [], 0
-    for text in texts:
-        if start >= length:
-            break
-        kept.append(text[: length - start])
-        start += len(text)
-    return tuple(kept)

@@ -1,37 +1,37 @@
-"""From a folder or a hub name to a tokenizer and a model, or to one sentence that says what is wrong with it."""
+"""From a folder or a hub name to a tokenizer and a model, or to one sentence that says what is wrong with it.
+
+Also the fingerprint of a model folder's files, and the comparison of the shipped pocket model with its manifest. Only
+loading imports torch and transformers.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
-from transformers.utils import logging
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import folder
 
+if TYPE_CHECKING:
+    import torch
+
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _WANTED = ["*.safetensors", "*.json", "*.jinja", "*.model", "*.txt"]
 _UNWANTED = ["*/*", "consolidated*"]
+_IDENTIFYING = (  # files that can change what a model says: weights, tokenizer, chat template
+    "*.safetensors config.json generation_config.json "
+    "tokenizer.json tokenizer_config.json tokenizer.model vocab.json vocab.txt merges.txt "
+    "special_tokens_map.json added_tokens.json chat_template.jinja chat_template.json"
+).split()
+_REMEDY = "run `make pocket`"
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    folder: Path
-    tokenizer: Any
-    model: Any
-
-
-def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> Checkpoint:
-    """Tokenizer and model (evaluation mode) of a local folder, or of a name on the hub.
+def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> tuple[Path, Any, Any]:
+    """Folder, tokenizer and model (evaluation mode) of a local folder, or of a name on the hub.
 
     Safetensors only, no code from the checkpoint. `device` ``auto`` is a GPU where there is one; `dtype` ``auto`` is
     float32 on the CPU and the checkpoint's own type elsewhere.
@@ -39,35 +39,34 @@ def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> C
     Raises
     ------
     BadInput
-        Nothing there, no safetensors, no chat template, an architecture that is not a causal language model.
+        Nothing there, no safetensors, no chat template, or not a decoder-only language model.
     """
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
     folder = locate(folder_or_name)
     if not any(folder.glob("*.safetensors")):
         raise BadInput(f"{folder_or_name} has no .safetensors file; convert its weights to safetensors first")
     where = _device(device)
     number_type = _dtype(dtype, where)
-    with _no_progress_bar():
-        return _read(folder_or_name, folder, where, number_type)
-
-
-def _read(folder_or_name: str, folder: Path, where: torch.device, dtype: torch.dtype | str) -> Checkpoint:
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    except Exception as error:
-        raise BadInput(f"the tokenizer of {folder_or_name} cannot be read ({_brief(error)})") from error
+    tokenizer = _read(AutoTokenizer, folder, f"the tokenizer of {folder_or_name} cannot be read")
     if not tokenizer.chat_template:
         raise BadInput(f"{folder_or_name} has no chat template; choose an instruction-tuned model")
+    shows_progress = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # reading weights takes seconds, and the bar would stay in notebooks and logs
     try:
-        model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=False, use_safetensors=True, dtype=dtype)
-    except Exception as error:
-        raise BadInput(f"the model in {folder_or_name} cannot be loaded ({_brief(error)})") from error
+        fault = f"the model in {folder_or_name} cannot be loaded"
+        model = _read(AutoModelForCausalLM, folder, fault, use_safetensors=True, dtype=number_type)
+    finally:
+        if shows_progress:
+            logging.enable_progress_bar()
     if model.config.is_encoder_decoder:
         raise BadInput(f"{folder_or_name} is an encoder-decoder model; choose a decoder-only one")
-    return Checkpoint(folder, tokenizer, model.to(where).eval())
+    return folder, tokenizer, model.to(where).eval()
 
 
 def locate(folder_or_name: str) -> Path:
-    """The folder that holds the checkpoint, downloaded where it is a hub name.
+    """The folder that holds the checkpoint; a hub name is downloaded first.
 
     Raises
     ------
@@ -90,19 +89,17 @@ def locate(folder_or_name: str) -> Path:
         ) from error
 
 
-@contextmanager
-def _no_progress_bar() -> Iterator[None]:
-    """Reading weights takes seconds, and the bar would stay in notebooks and logs."""
-    was_shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
+def _read(kind: Any, folder: Path, fault: str, **options: Any) -> Any:
     try:
-        yield
-    finally:
-        if was_shown:
-            logging.enable_progress_bar()
+        return kind.from_pretrained(folder, trust_remote_code=False, **options)
+    except Exception as error:
+        first = str(error).strip().split("\n")[0]
+        raise BadInput(f"{fault} ({type(error).__name__}: {first[:160]})") from error
 
 
 def _device(wanted: str) -> torch.device:
+    import torch
+
     if wanted == "auto":
         wanted = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
@@ -112,6 +109,8 @@ def _device(wanted: str) -> torch.device:
 
 
 def _dtype(wanted: str, device: torch.device) -> torch.dtype | str:
+    import torch
+
     if wanted == "auto":
         return torch.float32 if device.type == "cpu" else "auto"
     dtype = getattr(torch, wanted, None)
@@ -120,35 +119,13 @@ def _dtype(wanted: str, device: torch.device) -> torch.dtype | str:
     return dtype
 
 
-def _brief(error: Exception) -> str:
-    first = str(error).strip().split("\n")[0]
-    return f"{type(error).__name__}: {first[:160]}"
-
-
-# -- which model gave an answer: one hash over everything in a folder that can change what the model says
-
-WEIGHTS = ("*.safetensors", "config.json", "generation_config.json")
-TOKENIZER = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "tokenizer.model",
-    "vocab.json",
-    "vocab.txt",
-    "merges.txt",
-    "special_tokens_map.json",
-    "added_tokens.json",
-)
-CHAT_TEMPLATE = ("chat_template.jinja", "chat_template.json")
-
-
 def fingerprint(folder: Path) -> str:
     """SHA-256, hexadecimal, over weights, tokenizer and chat template of a model folder.
 
-    Each file counts with its name and its content, in the order of names; other files (a README, a training log) do
-    not count, and neither does where the folder lies. About a second per gigabyte; nothing is cached.
+    Each file counts with its name and content, in the order of names. Other files (a README, a training log) do not
+    count, and neither does the folder's place. Takes about a second per gigabyte; nothing is cached.
     """
-    patterns = WEIGHTS + TOKENIZER + CHAT_TEMPLATE
-    files = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+    files = sorted({path for pattern in _IDENTIFYING for path in folder.glob(pattern) if path.is_file()})
     total = hashlib.sha256()
     for path in files:
         with path.open("rb") as stream:
@@ -157,19 +134,8 @@ def fingerprint(folder: Path) -> str:
     return total.hexdigest()
 
 
-# -- where the shipped pocket model lies, and whether it is whole and fits the prompts it will be asked with
-
-REMEDY = "run `make pocket`"
-
-
 def pocket_folder() -> Path:
-    """Folder of the shipped pocket model, in a checkout or in the installed wheel.
-
-    Raises
-    ------
-    BadInput
-        If this installation does not carry it.
-    """
+    """Folder of the shipped pocket model, in a checkout or in the installed wheel. BadInput where there is none."""
     return folder("pocket")
 
 
@@ -191,16 +157,16 @@ def check_manifest(folder: Path, template_hashes: Mapping[str, str]) -> None:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         trained_with, files = dict(manifest["templates"]), dict(manifest["files"])
     except FileNotFoundError:
-        raise BadInput(f"the pocket model is not there ({path} is missing); {REMEDY}") from None
+        raise BadInput(f"the pocket model is not there ({path} is missing); {_REMEDY}") from None
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError):
-        raise BadInput(f"the pocket model's {path} cannot be read; {REMEDY}") from None
+        raise BadInput(f"the pocket model's {path} cannot be read; {_REMEDY}") from None
     changed = [f"{name}.j2" for name, known in sorted(trained_with.items()) if template_hashes.get(name) != known]
     if changed:
-        raise BadInput(f"the pocket model was trained on other prompts ({', '.join(changed)} changed); {REMEDY}")
+        raise BadInput(f"the pocket model was trained on other prompts ({', '.join(changed)} changed); {_REMEDY}")
     for name, known in sorted(files.items()):
         try:
-            found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            content = (folder / name).read_bytes()
         except OSError:
-            raise BadInput(f"the pocket model's file {folder / name} is missing; {REMEDY}") from None
-        if found != known:
-            raise BadInput(f"the pocket model's file {folder / name} is damaged or from another model; {REMEDY}")
+            raise BadInput(f"the pocket model's file {folder / name} is missing; {_REMEDY}") from None
+        if hashlib.sha256(content).hexdigest() != known:
+            raise BadInput(f"the pocket model's file {folder / name} is damaged or from another model; {_REMEDY}")

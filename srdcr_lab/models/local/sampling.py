@@ -1,10 +1,9 @@
-"""One token for one draw: randomness keyed by draw and step, and the inverse distribution function.
+"""One token for one draw: a random number keyed by draw and step, and the inverse distribution function.
 
-A draw's seed and the step give one number u in [0, 1), and the token is where the distribution function of
-softmax(logits / T) passes u, in float64. So a sample does not depend on what else is in a batch, save for this: batch
-composition changes logits by rounding (about 1e-6 in float32), and a u that lies as near as that to an edge of the
-distribution function may fall on its other side. Greedy decoding has the same limit where two tokens are equally likely
-within rounding.
+A draw's seed and the step give a number u in [0, 1). The token is where the distribution function of
+softmax(logits / T) passes u, in float64. So a sample does not depend on what else is in the batch, up to rounding:
+batch composition changes logits by about 1e-6 in float32, and a u that close to an edge of the distribution function
+may fall on its other side. Greedy decoding has the same limit for two tokens that are equally likely.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-_CELLS = 1 << 23  # of one piece of a float64 table, rows × vocabulary
+_CELLS = 1 << 23  # rows × vocabulary of the float64 tables that are computed at once
 
 
 @dataclass(eq=False, slots=True)
 class Draw:
-    """One wanted sample: its seed and limits; `owner` and `index` are the caller's business. T = 0 is greedy."""
+    """One wanted sample: seed and limits. T = 0 is greedy. `owner` and `index` are for the caller."""
 
     seed: int
     temperature: float
@@ -35,31 +34,17 @@ class Draw:
 def choose(
     logits: torch.Tensor, draws: Sequence[Sequence[Draw]], steps: Sequence[int]
 ) -> list[list[tuple[int, float]]]:
-    """Each draw's next token and its natural log-probability at T = 1.
+    """The next token of each row's draws, and its natural log-probability at T = 1.
 
-    Parameters
-    ----------
-    logits : (rows, vocabulary); −inf is a token that cannot be.
-    draws : the draws of each row.
-    steps : how many tokens each row has generated so far.
-
-    Raises
-    ------
-    FloatingPointError
-        A row's logits are not numbers.
+    `logits` is (rows, vocabulary), −inf excludes a token; `steps` counts the tokens that each row has generated so far.
+    Raises FloatingPointError where a row's logits are not numbers.
     """
     piece = max(1, _CELLS // logits.shape[1])
-    chosen: list[list[tuple[int, float]]] = []
-    for start in range(0, len(draws), piece):
-        part = slice(start, start + piece)
-        chosen += _choose(logits[part].float(), draws[part], steps[part])
-    return chosen
-
-
-def _choose(
-    logits: torch.Tensor, draws: Sequence[Sequence[Draw]], steps: Sequence[int]
-) -> list[list[tuple[int, float]]]:
-    best = logits.argmax(dim=-1).cpu()  # the first of equals
+    if len(draws) > piece:
+        first = choose(logits[:piece], draws[:piece], steps[:piece])
+        return first + choose(logits[piece:], draws[piece:], steps[piece:])
+    logits = logits.float()
+    best = logits.argmax(dim=-1).cpu()  # of equal logits, the first
     tokens = best[:, None].repeat(1, max(map(len, draws)))
     for temperature in sorted({draw.temperature for row in draws for draw in row} - {0.0}):
         rows = [place for place, row in enumerate(draws) if any(draw.temperature == temperature for draw in row)]
@@ -82,19 +67,16 @@ def _choose(
 def inverse_cdf(logits: torch.Tensor, temperature: float, u: NDArray[np.float64]) -> torch.Tensor:
     """Tokens at which the distribution function of softmax(logits / T) passes u.
 
-    Parameters
-    ----------
-    logits : (rows, vocabulary).
-    u : (rows, draws), in [0, 1); a token of probability zero is never reached.
+    `logits` is (rows, vocabulary), `u` (rows, draws) in [0, 1). A token of probability zero is never picked.
     """
-    wide = logits.cpu() if logits.device.type == "mps" else logits  # float64 does not exist there
+    wide = logits.cpu() if logits.device.type == "mps" else logits  # mps has no float64
     cdf = torch.softmax(wide.double() / temperature, dim=-1).cumsum(dim=-1)
     reached = torch.from_numpy(u).to(cdf.device) * cdf[:, -1:]
     return torch.searchsorted(cdf, reached, right=True).clamp_(max=cdf.shape[1] - 1)
 
 
 def uniforms(seeds: NDArray[np.uint64], steps: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """One number in [0, 1) for each (seed, step): SplitMix64 used as a counter-based generator, upper 52 bits.
+    """One number in [0, 1) for each (seed, step): SplitMix64 as a counter-based generator, upper 52 bits.
 
     Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators".
     """

@@ -1,0 +1,281 @@
+"""What a run spends: a model within a budget, a model behind the store, and a meter of what each item took.
+
+Both models wrap another one. `BudgetedModel` reserves the worst case of a call before it is sent. `StoredModel` asks
+only for what nobody has asked before, and counts what was asked and what was paid.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import partial
+
+from srdcr_lab.models.base import Arrived, ChatModel, complete_counted, draws_per_request, max_attempts
+from srdcr_lab.models.load import Price
+from srdcr_lab.models.store import Store
+from srdcr_lab.records import (
+    BadInput,
+    BudgetExhausted,
+    CallFailed,
+    Capabilities,
+    Completion,
+    NotInStore,
+    Request,
+    Stopped,
+)
+
+_TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
+_ROUNDING = 1e-12
+
+
+class Budget:
+    """US dollars shared by every model of a run; `limit_usd` None counts without bounding.
+
+    `on_spent` is called with the new sum after each call that cost something.
+    """
+
+    on_spent: Callable[[float], object] | None = None
+
+    def __init__(self, limit_usd: float | None = None) -> None:
+        self.limit_usd = limit_usd
+        self.spent_usd = 0.0
+        self._reserved = 0.0
+        self._exhausted: str | None = None  # the first refusal, which later ones repeat
+        self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
+
+    async def reserve(self, amount: float) -> None:
+        """Set aside `amount`, waiting in line while calls in flight may still release theirs.
+
+        Raises
+        ------
+        BudgetExhausted
+            If it does not fit even when nothing is in flight; from then on every reservation fails, so that the run
+            comes to its end.
+        """
+        if self.limit_usd is None:
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append((amount, turn))
+        self._advance(self.limit_usd)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:  # our turn came at the same moment
+                self.settle(amount, 0.0)
+            raise
+
+    def settle(self, reserved: float, spent: float) -> None:
+        """Release a reservation and book what the call cost."""
+        self.spent_usd += spent
+        if spent and self.on_spent is not None:
+            self.on_spent(self.spent_usd)
+        if self.limit_usd is not None:
+            self._reserved -= reserved
+            self._advance(self.limit_usd)
+
+    def _advance(self, limit: float) -> None:
+        """Serve the line from its head, as far as the money goes."""
+        while self._waiting:
+            amount, turn = self._waiting[0]
+            if not turn.done():  # a cancelled one has left the line
+                if not self._exhausted and self.spent_usd + self._reserved + amount <= limit + _ROUNDING:
+                    self._reserved += amount
+                    turn.set_result(None)
+                elif self._reserved > _ROUNDING and not self._exhausted:
+                    return
+                else:
+                    self._exhausted = self._exhausted or (
+                        f"the budget of ${limit:g} does not cover the next call's worst case (${amount:.4f}; "
+                        f"${self.spent_usd:.4f} spent); raise --budget-usd and run again to go on from here"
+                    )
+                    turn.set_exception(BudgetExhausted(self._exhausted))
+            self._waiting.popleft()
+
+
+class BudgetedModel:
+    """A `ChatModel` whose calls are paid from a `Budget`. Attempts that got no answer (time-out, cut connection) count
+    as spent."""
+
+    def __init__(self, model: ChatModel, budget: Budget, price: Price) -> None:
+        self.identity = model.identity
+        self._model, self._budget, self._price = model, budget, price
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._model.capabilities
+
+    @property
+    def draws_per_request(self) -> int | None:
+        return draws_per_request(self._model)
+
+    def worst_case_usd(self, request: Request) -> float:
+        """Upper bound on the cost of one attempt."""
+        prompt_tokens = sum(len(message.content.encode()) + _TOKENS_A_MESSAGE for message in request.messages)
+        # A server that ignores n is asked once a draw, and bills the prompt each time.
+        return len(request.draws) * self._price.cost(prompt_tokens, request.max_tokens)
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        return (await self.complete_counted(request, lambda _: None))[0]
+
+    async def complete_counted(self, request: Request, arrived: Arrived) -> tuple[tuple[Completion, ...], int]:
+        """The completions, and how many attempts went unanswered; see `base.complete_counted`."""
+        one_attempt = self.worst_case_usd(request)
+        reserved = one_attempt * max_attempts(self._model)
+        billed = 0.0
+
+        def on_arrival(completions: Sequence[Completion]) -> None:
+            nonlocal billed
+            billed += self._price.cost_of(completions)
+            arrived(completions)
+
+        def spent_with(unanswered: int) -> float:
+            return max(billed, min(billed + unanswered * one_attempt, reserved))
+
+        await self._budget.reserve(reserved)
+        spent = reserved  # what is booked if we are interrupted: nobody knows better
+        try:
+            completions, unanswered = await complete_counted(self._model, request, on_arrival)
+            spent = spent_with(unanswered)
+        except CallFailed as error:
+            spent = spent_with(error.unanswered_attempts)
+            raise
+        except (BadInput, Stopped):  # the provider refused the request
+            spent = billed
+            raise
+        finally:
+            self._budget.settle(reserved, spent)
+        return completions, unanswered
+
+    async def aclose(self) -> None:
+        await self._model.aclose()
+
+
+@dataclass
+class Meter:
+    """What one item × method took. A call is one completion: 32 draws are 32 calls.
+
+    `calls_alone`, `cost_alone_usd` and the tokens are what the method takes by itself; `calls_paid` and `cost_usd`
+    are what it had to send here, after sharing and the store. Costs are NaN where a price is unknown.
+    """
+
+    calls_alone: int = 0
+    calls_paid: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_alone_usd: float = 0.0
+    cost_usd: float = 0.0
+
+
+_METER: ContextVar[Meter | None] = ContextVar("meter", default=None)
+
+
+@contextmanager
+def metered() -> Iterator[Meter]:
+    """Count the calls made inside, also in tasks that are started inside."""
+    meter = Meter()
+    token = _METER.set(meter)
+    try:
+        yield meter
+    finally:
+        _METER.reset(token)
+
+
+class StoredModel:
+    """A `ChatModel` that answers from the store, and from the inner model what the store lacks.
+
+    Identical draws in flight are asked once. Each completion of the inner model is committed as it arrives, even if
+    whoever asked for it has been cancelled meanwhile: it is paid for. With ``offline`` nothing is asked: a missing
+    completion raises `NotInStore`.
+    """
+
+    def __init__(self, model: ChatModel, store: Store, *, price: Price | None = None, offline: bool = False) -> None:
+        self.identity = model.identity
+        self._model, self._store, self._price, self._offline = model, store, price, offline
+        self.served = 0  # completions handed out, for a progress bar
+        self.paid = 0  # completions that came from the inner model
+        self._in_flight: dict[tuple[str, str, int], asyncio.Task[None]] = {}
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The inner model's; it may learn in mid-run that a server gives no log-probabilities."""
+        return self._model.capabilities
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        have = self._store.get(self.identity, request)
+        if missing := tuple(draw for draw in request.draws if draw not in have):
+            have |= await self._from_model(replace(request, draws=missing))
+        answers = tuple(have[draw] for draw in request.draws)
+        self.served += len(answers)
+        if (meter := _METER.get()) is not None:
+            meter.calls_alone += len(answers)
+            meter.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
+            meter.completion_tokens += sum(answer.completion_tokens for answer in answers)
+            meter.cost_alone_usd += self._cost(answers)
+        return answers
+
+    async def landed(self) -> None:
+        """Wait until everything in flight has arrived or failed."""
+        while flights := set(self._in_flight.values()):
+            await asyncio.wait(flights)
+
+    async def abandon(self) -> None:
+        """Cancel what is in flight."""
+        flights = set(self._in_flight.values())
+        for flight in flights:
+            flight.cancel()
+        await asyncio.gather(*flights, return_exceptions=True)
+
+    async def aclose(self) -> None:
+        await self.abandon()
+        await self._model.aclose()
+
+    async def _from_model(self, request: Request) -> dict[int, Completion]:
+        """The request's draws, asked for now or waited for where somebody asks for them already."""
+        if self._offline:
+            raise NotInStore(
+                f"offline, and the store has no such completion of {self.identity}; run once without --offline"
+            )
+        flights = self._flights(request)
+        await asyncio.wait(flights)  # and does not cancel them, should we be cancelled
+        arrived = self._store.get(self.identity, request)
+        if len(arrived) < len(request.draws):
+            for flight in flights:  # whoever asked has failed: so do we, without asking again
+                flight.result()
+            raise CallFailed(f"{self.identity} gave {len(arrived)} of {len(request.draws)} completions")
+        return arrived
+
+    def _flights(self, request: Request) -> set[asyncio.Task[None]]:
+        free = tuple(draw for draw in request.draws if (request.digest, request.stream, draw) not in self._in_flight)
+        size = draws_per_request(self._model) or len(free)
+        for start in range(0, len(free), max(size, 1)):
+            part = replace(request, draws=free[start : start + size])
+            keys = [(part.digest, part.stream, draw) for draw in part.draws]
+            flight = asyncio.create_task(self._ask(part))
+            self._in_flight |= dict.fromkeys(keys, flight)
+            flight.add_done_callback(partial(self._ended, keys))
+        return {self._in_flight[request.digest, request.stream, draw] for draw in request.draws}
+
+    def _ended(self, keys: Sequence[tuple[str, str, int]], flight: asyncio.Task[None]) -> None:
+        for key in keys:
+            del self._in_flight[key]
+        if not flight.cancelled():
+            flight.exception()  # seen, also where nobody waits any more
+
+    async def _ask(self, request: Request) -> None:
+        def keep(completions: Sequence[Completion]) -> None:
+            self._store.put(self.identity, request, completions)
+            self.paid += len(completions)
+            if (meter := _METER.get()) is not None:
+                meter.calls_paid += len(completions)
+                meter.cost_usd += self._cost(completions)
+
+        await complete_counted(self._model, request, keep)
+
+    def _cost(self, completions: Sequence[Completion]) -> float:
+        if self._price is not None:
+            return self._price.cost_of(completions)
+        return float("nan") if completions else 0.0

@@ -1,7 +1,7 @@
 """The paper's rule [3.1, 3.2]: from verdicts and self-confidence to a decision and how the item ends.
 
-`decide` and `missing_reason` rule on one item and are what a protocol calls. `decisions` and `endings` apply the same two
-functions to arrays of items, so that a table or a slider cannot rule differently from a run.
+`decide` and `missing_reason` rule on one item and are what a protocol calls. `decisions` and `endings` apply the same
+two functions to arrays of items, so that a table or a slider cannot rule differently from a run.
 """
 
 from __future__ import annotations

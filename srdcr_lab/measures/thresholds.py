@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, betaincinv
 
-from srdcr_lab.measures.estimates import jeffreys_interval
+from srdcr_lab.measures.estimates import holm, jeffreys_interval
 from srdcr_lab.measures.precision import PrecisionSteps, precision_steps
 
 PAPER_TAU = 0.90
@@ -188,15 +188,16 @@ def risk_tests(
     place = np.searchsorted(steps.tau, grid, side="left")
     n_above, n_wrong = steps.n_above[place], (steps.n_above - steps.n_target)[place]
     p_value = np.where(n_above > 0, bdtr(n_wrong, np.maximum(n_above, 1), alpha), 1.0)
-    if Procedure(procedure) is Procedure.FIXED_SEQUENCE:
-        accepted = np.zeros(grid.size, bool)
-        for start in starts:
-            sequence = slice(int(np.flatnonzero(grid == start)[0]), None)
-            accepted[sequence] |= np.logical_and.accumulate(p_value[sequence] <= delta / len(starts))
-    else:
-        from statsmodels.stats.multitest import multipletests
-
-        accepted = multipletests(p_value, delta, method=Procedure(procedure).value)[0]
+    match Procedure(procedure):
+        case Procedure.FIXED_SEQUENCE:
+            accepted = np.zeros(grid.size, bool)
+            for start in starts:
+                sequence = slice(int(np.flatnonzero(grid == start)[0]), None)
+                accepted[sequence] |= np.logical_and.accumulate(p_value[sequence] <= delta / len(starts))
+        case Procedure.HOLM:
+            accepted = holm(p_value) <= delta
+        case Procedure.BONFERRONI:
+            accepted = p_value <= delta / grid.size
     table = {"tau": grid, "n_above": n_above, "n_wrong": n_wrong, "risk": n_wrong / np.where(n_above, n_above, np.nan)}
     return pd.DataFrame({**table, "p_value": p_value, "accepted": accepted})
 

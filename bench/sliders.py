@@ -76,8 +76,6 @@ def _run(n: int) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     false = np.tile([False, True], n // 2)
     one = records.assign(
-        model="pocket",
-        perturbation_kind=np.where(false, "offset", "none"),
         perturbation_value=np.where(false, rng.choice([20.0, 40.0, 60.0, 100.0, 200.0], n), np.nan),
         sampled_accuracy=np.repeat(questions["sampled_accuracy"].to_numpy(), 2),
     )
@@ -117,11 +115,15 @@ def _tables(n: int) -> tuple[pd.DataFrame, pd.DataFrame]:
             "question_id": np.repeat(questions["question_id"].to_numpy(), 2),
             "domain": np.repeat(domains, 2),
             "method": "sr_dcr",
+            "model": "pocket",
             "level": np.tile(["standard", "mild"], q),
+            "perturbation_kind": np.tile(["none", "offset"], q),
+            "perturbation_value": np.tile([np.nan, 40.0], q),
             "verdict": rng.choice(["REASONABLE", "UNREASONABLE", "UNPARSED"], 2 * q, p=[0.5, 0.45, 0.05]),
             "self_confidence": np.repeat(confidence, 2),
             "context_correct": rng.random(2 * q) < 0.5,
             "prior_correct": np.repeat(right, 2),
+            "correct": pd.array([None] * (2 * q), "boolean"),
             "missing": None,
         }
     )

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from bench.runs import tables
-from srdcr_lab.measures.calibration import question_targets
+from srdcr_lab.measures.precision import question_targets
 from srdcr_lab.measures.thresholds import learn_then_test, leave_one_domain_out, target_precision, transfer_matrix
 
 ALPHA, DELTA = 0.10, 0.10

@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, sequence
-from srdcr_lab.measures.beliefs import agreement_matrix, compared_at, confidence_variants, consistency_by_draws
+from srdcr_lab.measures.knowledge import agreement_matrix, confidence_variants, consistency_by_draws
+from srdcr_lab.measures.precision import compared_at
 from srdcr_lab.protocols import Answer
 from srdcr_lab.protocols.answering import answer_logprobs
 from srdcr_lab.records import AnswerType, Completion, Item
@@ -103,7 +104,7 @@ def test_two_kinds_by_hand() -> None:
 
 def test_every_pair_once() -> None:
     kinds = pd.DataFrame(np.random.default_rng(0).random((10, 4)), columns=list("abcd"))
-    assert len(compared_at(kinds, n_boot=10)) == 6
+    assert len(compared_at(kinds)) == 6
 
 
 def test_nothing_to_compare() -> None:

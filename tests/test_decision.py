@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from itertools import product
 
+import numpy as np
 import pytest
 
+from srdcr_lab.measures.rule import DECISIONS, ENDINGS, VERDICTS, decisions, endings, missing_reason
 from srdcr_lab.protocols import Ruling, decide, stabilised_verdict
-from srdcr_lab.records import Decision, Verdict
+from srdcr_lab.records import Decision, Missing, Verdict
 
 R, U, X = Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED
 LETTERS = {"R": R, "U": U, "?": X}
@@ -70,6 +72,38 @@ def test_r_star_is_the_earliest_round_of_the_papers_equation() -> None:
 )
 def test_routing(verdict: Verdict, confidence: float, gate: bool, decision: Decision) -> None:
     assert decide(verdict, confidence, 0.90, gate=gate) is decision
+
+
+@pytest.mark.parametrize(
+    ("verdict", "decision", "readable", "missing"),
+    [
+        (R, Decision.USE_CONTEXT, True, None),
+        (R, Decision.USE_CONTEXT, False, Missing.UNPARSED),
+        (U, Decision.USE_PRIOR, True, None),
+        (U, Decision.USE_PRIOR, False, Missing.UNPARSED),
+        (U, Decision.ABSTAIN, False, Missing.ABSTAINED),
+        (X, Decision.ABSTAIN, False, Missing.UNPARSED),
+        (None, Decision.USE_CONTEXT, True, None),
+    ],
+)
+def test_why_there_is_no_answer(
+    verdict: Verdict | None, decision: Decision, readable: bool, missing: Missing | None
+) -> None:
+    assert missing_reason(verdict, decision, readable=readable) is missing
+
+
+def test_arrays_follow_the_same_rule() -> None:
+    """Every verdict, sure and unsure, where the context answer is wrong and the prior answer right or unread."""
+    verdict, confident = np.repeat(np.arange(4), 2), np.tile([True, False], 4)
+    assert [VERDICTS[place] for place in verdict[::2]] == [R, U, X, None]
+    decision = decisions(verdict, confident)
+    names = ["USE_CONTEXT", "USE_CONTEXT", "USE_PRIOR", "ABSTAIN", "ABSTAIN", "ABSTAIN", "USE_CONTEXT", "USE_CONTEXT"]
+    assert [DECISIONS[place] for place in decision] == names
+    right, wrong, unread = np.zeros(8, int), np.ones(8, int), np.full(8, 2)
+    ended = ["wrong", "wrong", "right", "abstained", "unparsed", "unparsed", "wrong", "wrong"]
+    assert [ENDINGS[place] for place in endings(verdict, decision, wrong, right)] == ended
+    assert ENDINGS[endings(verdict, decision, wrong, unread)[2]] == "unparsed"
+    assert DECISIONS[decisions(verdict, confident, gate=False)[3]] == "USE_PRIOR"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import mannwhitneyu, norm
 from sklearn.metrics import roc_auc_score
 
-from srdcr_lab.measures.calibration import auroc
+from srdcr_lab.measures.precision import auroc
 
 
 def rounded(seed: int, n: int = 80) -> tuple[np.ndarray, np.ndarray]:

@@ -40,7 +40,10 @@ def records(n: int = 40, seed: int = 0) -> pd.DataFrame:
     table.loc[table["missing"] == "error", "verdict"] = None
     table["level"] = ["standard", "subtle"] * (n // 2)
     table["question_id"] = [f"q{i // 2}" for i in range(n)]
-    return table.assign(method="sr_dcr", model="m", item_id=table.index.astype(str))
+    table["perturbation_kind"] = ["none", "offset"] * (n // 2)
+    table["perturbation_value"] = [np.nan, 20.0] * (n // 2)
+    correct = pd.array([None] * n, "boolean")
+    return table.assign(method="sr_dcr", model="m", item_id=table.index.astype(str), correct=correct)
 
 
 def decided(table: pd.DataFrame, tau: float, *, gate: bool = True) -> pd.DataFrame:

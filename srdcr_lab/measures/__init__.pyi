@@ -1,6 +1,5 @@
-from .beliefs import agreement_matrix as agreement_matrix, confidence_variants as confidence_variants
 from .calibration import (
-    auroc as auroc, brier as brier, ece as ece, question_targets as question_targets, reliability_curve as reliability_curve,
+    brier as brier, ece as ece, reliability_curve as reliability_curve,
 )
 from .claims import CLAIMS as CLAIMS, claims_checklist as claims_checklist, claims_html as claims_html
 from .comparison import (
@@ -19,8 +18,8 @@ from .estimates import (
 from .evaluation import accuracy as accuracy, accuracy_by_stratum as accuracy_by_stratum, summary as summary
 from .gating import Gating as Gating
 from .knowledge import (
-    CATEGORIES as CATEGORIES, categories_by_domain as categories_by_domain, categories_by_draws as categories_by_draws,
-    categorise as categorise, discrimination as discrimination, highly_known as highly_known, knowledge_category as knowledge_category, rank_correlation as rank_correlation, redraw_stability as redraw_stability, sampled_accuracy as sampled_accuracy,
+    CATEGORIES as CATEGORIES, agreement_matrix as agreement_matrix, categories_by_domain as categories_by_domain, categories_by_draws as categories_by_draws,
+    categorise as categorise, confidence_variants as confidence_variants, highly_known as highly_known, knowledge_category as knowledge_category, redraw_stability as redraw_stability, sampled_accuracy as sampled_accuracy,
 )
 from .paper_tables import (
     METHOD_LABELS as METHOD_LABELS, PaperTable as PaperTable, table_1 as table_1, table_2 as table_2,
@@ -29,7 +28,7 @@ from .power import (
     design_effect as design_effect, intra_question_correlation as intra_question_correlation, power_table as power_table, questions_for_width as questions_for_width, questions_needed as questions_needed,
 )
 from .precision import (
-    precision_above as precision_above, precision_steps as precision_steps, risk_coverage as risk_coverage,
+    auroc as auroc, discrimination as discrimination, precision_above as precision_above, precision_steps as precision_steps, question_targets as question_targets, rank_correlation as rank_correlation, risk_coverage as risk_coverage,
 )
 from .preference import (
     biases as biases, context_preference as context_preference, future_against_past as future_against_past, n_future as n_future, offset_slopes as offset_slopes, prior_preference_by_round as prior_preference_by_round,

@@ -1,9 +1,11 @@
-"""How rows are told apart: by run, model, method and design, by how far a passage departs from the truth."""
+"""Which rows of a records table belong together: groups of run, model, method and design; strata of false passages;
+answers that are equal."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -51,8 +53,7 @@ def comparison_keys(records: pd.DataFrame, column: str) -> list[str]:
 
 def stack(parts: Sequence[tuple[dict[str, Any], pd.DataFrame]], columns: Sequence[str] = ()) -> pd.DataFrame:
     """One table of the groups' tables, the group's names in front. Without a group: empty, with these columns."""
-    named = [pd.DataFrame({name: [value] * len(table) for name, value in names.items()}, index=table.index).join(table)
-             for names, table in parts]  # fmt: skip
+    named = [pd.DataFrame(names, index=table.index).join(table) for names, table in parts]
     return pd.concat(named, ignore_index=True) if named else pd.DataFrame(columns=list(columns))
 
 
@@ -93,8 +94,6 @@ def judge_debate_round(method: str) -> int | None:
     return int(match[1]) if match else None
 
 
-# -- which answers equal which: a row's answer, its prior answer, and what the passage claims
-
 MATCHES = {
     "prior_is_claim": ("prior_answer", "claimed_answer"),
     "context_is_claim": ("context_answer", "claimed_answer"),
@@ -107,7 +106,7 @@ MATCHES = {
 def with_matches(records: pd.DataFrame) -> pd.DataFrame:
     """The records with the columns of `MATCHES`: bool, missing where one of the two answers is missing.
 
-    Exact match after normalisation (`srdcr_lab.answers.equal`). Columns that are there already are left as they are, so
+    Exact match after normalisation (`srdcr_lab.answers.equal`). Columns that are there already stay as they are, so
     that a table is matched once however many measures read it.
     """
     missing = {name: pair for name, pair in MATCHES.items() if name not in records}
@@ -115,22 +114,15 @@ def with_matches(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def same_answer(records: pd.DataFrame, left: str, right: str) -> pd.Series:
-    """Row by row, whether two columns hold the same answer; each distinct pair is compared once."""
+    """Row by row, whether two columns hold the same answer; missing where either is missing."""
     unit = records["unit"].astype(object).fillna("") if "unit" in records else pd.Series("", records.index)
-    columns = [records[left], records[right], records["answer_type"], unit]
     known = (records[left].notna() & records[right].notna()).to_numpy()
-    found: dict[tuple[str, str, str, str], bool] = {}
+    compared = (records[left], records[right], records["answer_type"], unit)
     same = np.zeros(len(records), bool)
-    rows = zip(*(column.astype(object).to_numpy()[known] for column in columns), strict=True)
-    for place, row in zip(np.flatnonzero(known), rows, strict=True):
-        if row not in found:
-            found[row] = row[0] == row[1] or _equal(*row)
-        same[place] = found[row]
+    same[known] = list(map(_equal, *(column.astype(object).to_numpy()[known] for column in compared)))
     return pd.Series(pd.array(same, "boolean"), records.index).where(known)
 
 
+@lru_cache(maxsize=100_000)  # the rows of several methods repeat the same pairs
 def _equal(left: str, right: str, kind: str, unit: str) -> bool:
-    """`left` and `right` are written differently; two plain years then differ."""
-    if kind == AnswerType.YEAR and all(len(text) == 4 and text.isascii() and text.isdigit() for text in (left, right)):
-        return False
-    return answers.equal(left, right, AnswerType(kind), unit)
+    return left == right or answers.equal(left, right, AnswerType(kind), unit)

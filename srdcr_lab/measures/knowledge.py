@@ -1,21 +1,30 @@
-"""What a model knows, from draws without a passage [2.2, Table 3]."""
+"""What a model's own answers say, without a passage: knowledge categories [2.2, Table 3] and kinds of confidence.
+
+A question's category follows from its share of right draws; `bounds` are the `highly_from` and `maybe_from` of
+`categorise` throughout. What other draws, or fewer, would have said is counted exactly, without simulation.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srdcr_lab.measures.calibration import auroc
-from srdcr_lab.measures.estimates import jeffreys_interval
-from srdcr_lab.records import KnowledgeCategory
+from srdcr_lab import answers
+from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
+from srdcr_lab.measures.estimates import bootstrapped, jeffreys_interval, percentile_interval
+from srdcr_lab.records import GREEDY, AnswerType, KnowledgeCategory
 
 HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM = 0.85, 0.30
 CATEGORIES = tuple(KnowledgeCategory)  # from highly known to unknown
+ALL_DOMAINS, ALL_CATEGORIES = "all domains", "all"
+SIZES = (4, 8, 12, 16, 20, 24, 28, 32)  # of the knowledge draws
+CONSISTENCY_SIZES = (2, 4, 6, 8, 10, 12, 14, 16)
 
 
 def sampled_accuracy(correct: Sequence[bool]) -> float:
@@ -27,32 +36,13 @@ def sampled_accuracy(correct: Sequence[bool]) -> float:
     return float(np.mean(np.asarray(correct, dtype=float))) if len(correct) else math.nan
 
 
-def knowledge_category(
-    accuracy: float, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
-) -> KnowledgeCategory | None:
-    """The category of a sampled accuracy in [0, 1]; None for NaN (no draws).
-
-    Highly ≥ 0.85; Maybe [0.30, 0.85); Weakly (0, 0.30); Unknown = 0, which depends on N: with more draws fewer
-    questions are Unknown.
-
-    >>> knowledge_category(6 / 32).value
-    'WEAKLY_KNOWN'
-    """
-    if math.isnan(accuracy):
-        return None
-    if not 0 <= accuracy <= 1:
-        raise ValueError(f"a sampled accuracy lies in [0, 1], got {accuracy}")
-    if accuracy >= highly_from:
-        return KnowledgeCategory.HIGHLY_KNOWN
-    if accuracy >= maybe_from:
-        return KnowledgeCategory.MAYBE_KNOWN
-    return KnowledgeCategory.WEAKLY_KNOWN if accuracy > 0 else KnowledgeCategory.UNKNOWN
-
-
 def categorise(
     accuracy: ArrayLike, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
 ) -> NDArray[np.intp]:
-    """`knowledge_category` of many: the position in `CATEGORIES` of each sampled accuracy in [0, 1], −1 for NaN.
+    """The position in `CATEGORIES` of each sampled accuracy in [0, 1]; −1 for NaN.
+
+    Highly ≥ 0.85; Maybe [0.30, 0.85); Weakly (0, 0.30); Unknown = 0, which depends on N: with more draws fewer
+    questions are Unknown.
 
     >>> categorise([0.875, 0.19, 0.0]).tolist()
     [0, 2, 3]
@@ -64,19 +54,25 @@ def categorise(
     return np.where(np.isnan(values), -1, len(CATEGORIES) - 1 - passed)
 
 
-def category_counts(
-    n_draws: int, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
-) -> NDArray[np.intp]:
-    """For each number of correct draws 0 … n, the position of its category in `CATEGORIES`. Shape (n_draws + 1,)."""
-    labels = [
-        knowledge_category(k / n_draws, highly_from=highly_from, maybe_from=maybe_from) for k in range(n_draws + 1)
-    ]
-    return np.array([CATEGORIES.index(label) for label in labels if label is not None])
+def knowledge_category(accuracy: float, **bounds: float) -> KnowledgeCategory | None:
+    """The category of one sampled accuracy; None for NaN (no draws).
+
+    >>> knowledge_category(6 / 32).value
+    'WEAKLY_KNOWN'
+    """
+    if math.isnan(accuracy):
+        return None
+    if not 0 <= accuracy <= 1:
+        raise ValueError(f"a sampled accuracy lies in [0, 1], got {accuracy}")
+    return CATEGORIES[int(categorise(accuracy, **bounds))]
 
 
-def redraw_stability(
-    successes: int, n: int, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
-) -> float:
+def category_counts(n_draws: int, **bounds: float) -> NDArray[np.intp]:
+    """The position in `CATEGORIES` for each number of correct draws 0 … n; shape (n_draws + 1,)."""
+    return categorise(np.arange(n_draws + 1) / n_draws, **bounds)
+
+
+def redraw_stability(successes: int, n: int, **bounds: float) -> float:
     """P(the same category on a fresh set of n draws | k of n correct), by the posterior predictive.
 
     k′ ~ BetaBinomial(n, k + ½, n − k + ½). In [0, 1]; NaN for n = 0. Source: ours.
@@ -85,51 +81,63 @@ def redraw_stability(
 
     if n == 0:
         return math.nan
-    labels = category_counts(n, highly_from=highly_from, maybe_from=maybe_from)
+    labels = category_counts(n, **bounds)
     probabilities = betabinom.pmf(np.arange(n + 1), n, successes + 0.5, n - successes + 0.5)
     return float(probabilities[labels == labels[successes]].sum())
 
 
-def subset_categories(
-    n: int, size: int, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
-) -> NDArray[np.float64]:
-    """P(category c | k of n correct) of a subset of `size` draws, at [k, c]; shape (n + 1, 4)."""
+def subset_shares(n: int, size: int) -> NDArray[np.float64]:
+    """P(j correct in a subset of `size` draws | k of n correct), drawn without replacement, at [k, j]."""
     from scipy.stats import hypergeom
 
     if not 0 < size <= n:
         raise ValueError(f"a subset has 1 to {n} draws, got {size}")
-    labels = category_counts(size, highly_from=highly_from, maybe_from=maybe_from)
-    probabilities = hypergeom.pmf(np.arange(size + 1), n, np.arange(n + 1)[:, None], size)
+    return np.asarray(hypergeom.pmf(np.arange(size + 1), n, np.arange(n + 1)[:, None], size))
+
+
+def subset_categories(n: int, size: int, **bounds: float) -> NDArray[np.float64]:
+    """P(category c by a subset of `size` draws | k of n correct), at [k, c]; shape (n + 1, 4)."""
+    probabilities = subset_shares(n, size)
+    labels = category_counts(size, **bounds)
     return np.stack([probabilities[:, labels == c].sum(axis=1) for c in range(len(CATEGORIES))], axis=1)
 
 
-# -- knowledge over many questions: categories by domain, by the number of draws
+def categories_by_draws(questions: pd.DataFrame, sizes: Sequence[int] = SIZES, **bounds: float) -> pd.DataFrame:
+    """What fewer draws would have said: expected over the subsets, without replacement, of the draws at hand.
 
-ALL_DOMAINS, ALL_CATEGORIES = "all domains", "all"
-SIZES = (4, 8, 12, 16, 20, 24, 28, 32)
-
-
-def categories_by_domain(
-    questions: pd.DataFrame,
-    *,
-    highly_from: float = HIGHLY_KNOWN_FROM,
-    maybe_from: float = MAYBE_KNOWN_FROM,
-    level: float = 0.95,
-) -> pd.DataFrame:
-    """Share of the questions of a domain in each category.
-
-    Parameters
-    ----------
-    questions : one row per question, with `domain` and `sampled_accuracy` (missing without draws).
-
-    Returns
-    -------
-    DataFrame with one row per domain, in order of appearance, then "all domains" where there are several, × category:
-    `n_category` questions of the `n` with draws, `share`, `low`, `high` (Jeffreys, NaN for n = 0), and `n_missing`
-    questions without draws.
+    One row per size × category of all draws, "all" included: `n` questions of that category, `agreement` = share of
+    subsets that give them the same category (NaN for n = 0), `share` = share of all questions that a subset of this
+    size would put into the category. A question, with `sampled_accuracy` and `n_samples`, counts at the sizes it has
+    draws for. Source: ours; the paper names N = 32 without a reason for it.
     """
-    accuracy = questions["sampled_accuracy"].to_numpy(float, na_value=np.nan)
-    place = categorise(accuracy, highly_from=highly_from, maybe_from=maybe_from)
+    n = questions["n_samples"].to_numpy(float, na_value=0).astype(int)
+    right = np.rint(questions["sampled_accuracy"].to_numpy(float, na_value=0) * n).astype(int)
+    rows = []
+    for size in sizes:
+        label, probability = [np.array([], int)], [np.empty((0, len(CATEGORIES)))]
+        for n_draws in np.unique(n[n >= size]):
+            k = right[n == n_draws]
+            label.append(category_counts(n_draws, **bounds)[k])
+            probability.append(subset_categories(n_draws, size, **bounds)[k])
+        category, by_subsets = np.concatenate(label), np.concatenate(probability)
+        same = by_subsets[np.arange(category.size), category]
+        for c, named in enumerate(CATEGORIES):
+            rows.append((size, named.value, *_mean(same[category == c]), _mean(by_subsets[:, c])[1]))
+        rows.append((size, ALL_CATEGORIES, *_mean(same), 1.0 if same.size else np.nan))
+    return pd.DataFrame(rows, columns=["size", "knowledge_category", "n", "agreement", "share"])
+
+
+def _mean(values: NDArray[np.float64]) -> tuple[int, float]:
+    return values.size, float(values.mean()) if values.size else np.nan
+
+
+def categories_by_domain(questions: pd.DataFrame, **bounds: float) -> pd.DataFrame:
+    """Share of the questions of a domain in each category, from their `domain` and `sampled_accuracy`.
+
+    One row per domain, in order of appearance, then "all domains" where there are several, × category: `n_category`
+    questions of the `n` with draws, `share`, `low`, `high` (Jeffreys, NaN for n = 0), `n_missing` without draws.
+    """
+    place = categorise(questions["sampled_accuracy"].to_numpy(float, na_value=np.nan), **bounds)
     codes, names = pd.factorize(questions["domain"])
     counts = count_categories(codes, place, len(names))
     missing = np.bincount(codes[place < 0], minlength=len(names))
@@ -137,20 +145,16 @@ def categories_by_domain(
     if len(domains) != 1:
         counts, missing = np.vstack([counts, counts.sum(axis=0)]), np.append(missing, missing.sum())
         domains.append(ALL_DOMAINS)
-    n = counts.sum(axis=1).repeat(len(CATEGORIES))
-    low, high = jeffreys_interval(counts.ravel(), n, level)
-    return pd.DataFrame(
-        {
-            "domain": np.repeat(domains, len(CATEGORIES)),
-            "knowledge_category": [category.value for category in CATEGORIES] * len(domains),
-            "n_category": counts.ravel(),
-            "n": n,
-            "n_missing": missing.repeat(len(CATEGORIES)),
-            "share": counts.ravel() / np.where(n > 0, n, np.nan),
-            "low": low,
-            "high": high,
-        }
-    )
+    of_each, n = counts.ravel(), counts.sum(axis=1).repeat(len(CATEGORIES))
+    low, high = jeffreys_interval(of_each, n)
+    columns = {
+        "domain": np.repeat(domains, len(CATEGORIES)),
+        "knowledge_category": [category.value for category in CATEGORIES] * len(domains),
+        "n_category": of_each,
+        "n": n,
+        "n_missing": missing.repeat(len(CATEGORIES)),
+    }
+    return pd.DataFrame(columns).assign(share=of_each / np.where(n > 0, n, np.nan), low=low, high=high)
 
 
 def count_categories(groups: NDArray[np.intp], place: NDArray[np.intp], n_groups: int) -> NDArray[np.intp]:
@@ -160,116 +164,101 @@ def count_categories(groups: NDArray[np.intp], place: NDArray[np.intp], n_groups
     return cells.reshape(n_groups, len(CATEGORIES))
 
 
-def categories_by_draws(
-    questions: pd.DataFrame,
-    sizes: Sequence[int] = SIZES,
-    *,
-    highly_from: float = HIGHLY_KNOWN_FROM,
-    maybe_from: float = MAYBE_KNOWN_FROM,
-) -> pd.DataFrame:
-    """What fewer draws would have said: expected over the subsets, without replacement, of the draws at hand.
-
-    Parameters
-    ----------
-    questions : one row per question, with `sampled_accuracy` and `n_samples`; those without draws are left out.
-    sizes : numbers of draws; a question counts at the sizes it has draws for.
-
-    Returns
-    -------
-    DataFrame with one row per size × category of all draws, "all" included: `n` questions of that category,
-    `agreement` = share of subsets that give them the same category (NaN for n = 0), `share` = share of all questions
-    that a subset of this size would put into the category.
-
-    Source: `subset_categories`, averaged; the paper names N = 32 without a reason for it.
-    """
-    n = questions["n_samples"].to_numpy(float, na_value=0).astype(int)
-    right = np.rint(questions["sampled_accuracy"].to_numpy(float, na_value=0) * n).astype(int)
-    rows = []
-    for size in sizes:
-        enough = n >= size
-        whole, parts = [np.array([], int)], [np.empty((0, len(CATEGORIES)))]
-        for of in np.unique(n[enough]):
-            k = right[n == of]
-            whole.append(categorise(k / of, highly_from=highly_from, maybe_from=maybe_from))
-            parts.append(subset_categories(of, size, highly_from=highly_from, maybe_from=maybe_from)[k])
-        label, probability = np.concatenate(whole), np.concatenate(parts)
-        same = probability[np.arange(label.size), label]
-        for c, category in enumerate(CATEGORIES):
-            rows.append((size, category.value, *_mean(same[label == c]), _mean(probability[:, c])[1]))
-        rows.append((size, ALL_CATEGORIES, *_mean(same), 1.0 if same.size else np.nan))
-    return pd.DataFrame(rows, columns=["size", "knowledge_category", "n", "agreement", "share"])
-
-
-def _mean(values: NDArray[np.float64]) -> tuple[int, float]:
-    return values.size, float(values.mean()) if values.size else np.nan
-
-
 def highly_known(questions: pd.DataFrame) -> pd.Series:
     """Whether each question is Highly-Known; missing without draws: the target of P(Highly-Known | Conf ≥ τ) [4.2]."""
     category = questions["knowledge_category"]
     return (category == CATEGORIES[0]).astype("boolean").mask(category.isna())
 
 
-def discrimination(questions: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """AUROC of self-confidence for two targets: the question is Highly-Known; its prior answer is right.
+class Counted(StrEnum):
+    """The tokens a confidence is made of. The paper says answer tokens [2.3]; the others are what code often takes.
 
-    Parameters
-    ----------
-    questions : one row per question, with `self_confidence`, `confidence_kind`, `knowledge_category`, `prior_correct`.
-
-    Returns
-    -------
-    DataFrame with one row per confidence kind × target: `auroc`, `low`, `high`, `n`, `n_target`, `n_missing` (see
-    `srdcr_lab.measures.auroc`).
+    `REPLY_AND_END` counts the end marker too, which a run's completions lack and a table of one's own may have.
     """
+
+    ANSWER = "answer"
+    REPLY = "reply"
+    FIRST = "first"
+    REPLY_AND_END = "reply_and_end"
+
+
+def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Confidence of each greedy reply of a samples table, by every choice of tokens and of mean.
+
+    One row per question × counted tokens × kind: `question_id`, `counted`, `confidence_kind` (`mean_logprob`,
+    `sequence`, `mean_probability`; all equal for one token), `confidence` in [0, 1] (NaN for a reply without
+    log-probabilities or without tokens), `n_tokens`. `answer_types` are those of each question_id, text by default;
+    where the answer is not found in the reply in its type, the reply without surrounding space counts as the answer. A
+    column `end_logprob` (of the end marker) adds `reply_and_end`.
+    """
+    rows = [
+        (reply["question_id"], counted.value, kind.value, confidence_of(logprobs), len(logprobs))
+        for reply in samples[samples["stream"] == GREEDY].to_dict("records")
+        for counted, logprobs in _counted(reply, _answer_type(answer_types, reply["question_id"]))
+        for kind, confidence_of in FROM_LOGPROBS.items()
+    ]
+    return pd.DataFrame(rows, columns=["question_id", "counted", "confidence_kind", "confidence", "n_tokens"])
+
+
+def _answer_type(answer_types: Mapping[str, str] | None, question_id: str) -> AnswerType:
+    return AnswerType((answer_types or {}).get(question_id, AnswerType.TEXT))
+
+
+def _counted(reply: Mapping[str, Any], answer_type: AnswerType) -> Iterator[tuple[Counted, list[float]]]:
+    """Log-probabilities of the tokens that each choice counts."""
+    tokens, logprobs = (_list(reply[column]) for column in ("tokens", "logprobs"))
+    answer = None if pd.isna(reply["answer"]) else str(reply["answer"])
+    yield Counted.ANSWER, list(answer_tokens(str(reply["text"]), tokens, logprobs, answer, answer_type))
+    yield Counted.REPLY, logprobs
+    yield Counted.FIRST, logprobs[:1]
+    if pd.notna(reply.get("end_logprob")):
+        yield Counted.REPLY_AND_END, [*logprobs, float(reply["end_logprob"])]
+
+
+def _list(values: Any) -> list[Any]:
+    return [] if values is None or values is pd.NA or isinstance(values, float) else list(values)
+
+
+def agreement_matrix(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Whether each consistency draw equals the question's greedy answer; index `question_id`, a column per draw.
+
+    An answer that could not be read equals nothing. Questions without a greedy answer or without all draws are left
+    out. `answer_types` as in `confidence_variants`.
+    """
+    greedy = samples[samples["stream"] == GREEDY].set_index("question_id")["answer"].dropna()
+    drawn = samples[(samples["stream"] == "self_consistency") & samples["question_id"].isin(greedy.index)]
+    agrees = [
+        isinstance(draw.answer, str)
+        and answers.equal(draw.answer, greedy[draw.question_id], _answer_type(answer_types, draw.question_id))
+        for draw in drawn.itertuples()
+    ]
+    matrix = drawn.assign(agrees=agrees).pivot(index="question_id", columns="draw", values="agrees")
+    return matrix.dropna().astype(bool)
+
+
+def consistency_by_draws(
+    agrees: ArrayLike, tau: float = 0.90, sizes: Sequence[int] = CONSISTENCY_SIZES
+) -> pd.DataFrame:
+    """How far the self-consistency of n draws is from that of all N, and how often it is on the other side of τ [C.1].
+
+    `agrees`, bool of shape (q, N), says that a draw equals the greedy answer. One row per size, expected over all
+    subsets of so many draws: `size`, `n` questions, `difference` = E|share of n − share of N| in [0, 1], `flipped` =
+    share of questions whose Conf ≥ τ is answered otherwise, `low`, `high` (bootstrap over questions, seeded),
+    `least_agreeing` = ⌈τ n⌉, the draws that must agree to reach τ. NaN for no question.
+    """
+    right = np.asarray(agrees, bool)
+    q, n = right.shape
+    totals, whole = right.sum(axis=1), np.arange(n + 1) / n
     rows = []
-    for kind, part in questions.groupby("confidence_kind", sort=False):
-        for target, hits in (("Highly-Known", highly_known(part)), ("prior answer right", part["prior_correct"])):
-            found = auroc(part["self_confidence"], hits, level)
-            counts = {"n": found.n, "n_target": found.n_target, "n_missing": found.n_missing}
-            ends = {"auroc": found.value, "low": found.low, "high": found.high}
-            rows.append({"confidence_kind": kind, "target": target, **ends, **counts})
-    return pd.DataFrame(
-        rows, columns=["confidence_kind", "target", "auroc", "low", "high", "n", "n_target", "n_missing"]
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Correlation:
-    """A rank correlation in [−1, 1] with its interval over `n` pairs."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-
-
-def rank_correlation(
-    x: ArrayLike, y: ArrayLike, *, level: float = 0.95, n_boot: int = 2000, seed: int = 0
-) -> Correlation:
-    """Spearman's ρ of pairs, ties at their mean rank; interval by the percentile bootstrap over pairs, seeded.
-
-    A pair with a NaN is left out. NaN where one side does not vary.
-    """
-    first, second = np.asarray(x, float), np.asarray(y, float)
-    known = ~(np.isnan(first) | np.isnan(second))
-    first, second = first[known], second[known]
-    if first.size < 2:
-        return Correlation(np.nan, np.nan, np.nan, first.size)
-    drawn = np.random.default_rng(seed).integers(0, first.size, (n_boot, first.size))
-    resampled = _spearman(first[drawn], second[drawn])
-    value = float(_spearman(first[None], second[None])[0])
-    if np.isnan(value):
-        return Correlation(np.nan, np.nan, np.nan, first.size)
-    low, high = np.nanquantile(resampled, [(1 - level) / 2, (1 + level) / 2])
-    return Correlation(value, float(low), float(high), first.size)
-
-
-def _spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Pearson's correlation of the ranks, row by row."""
-    from scipy.stats import rankdata
-
-    a, b = (rankdata(side, axis=1) for side in (x, y))
-    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1)))
+    for size in sizes:
+        share, probability = np.arange(size + 1) / size, subset_shares(n, size)
+        above = share >= tau
+        least = int(np.argmax(above)) if above.any() else size + 1
+        if q == 0:
+            rows.append((size, 0, np.nan, np.nan, np.nan, np.nan, least))
+            continue
+        flips = np.where(whole >= tau, probability @ ~above, probability @ above)[totals]
+        distance = (probability * np.abs(share - whole[:, None])).sum(axis=1)[totals]
+        resampled = bootstrapped(lambda weights, flips=flips: weights @ flips / q, q)  # type: ignore[misc]
+        rows.append((size, q, distance.mean(), flips.mean(), *percentile_interval(resampled), least))
+    return pd.DataFrame(rows, columns=["size", "n", "difference", "flipped", "low", "high", "least_agreeing"])

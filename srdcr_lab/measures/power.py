@@ -1,10 +1,11 @@
-"""How many questions it takes to see a difference between two methods [ours]."""
+"""How many questions a study takes: to see a difference of two methods, or to know a share to a given width [ours]."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,13 +16,13 @@ from srdcr_lab.measures.comparison import condition_rows, paired
 from srdcr_lab.measures.estimates import jeffreys_interval
 
 DIFFERENCES = (0.02, 0.03, 0.05, 0.10)
+_MANY = 10**9  # more questions than anybody asks
 
 
 def intra_question_correlation(values: ArrayLike, clusters: ArrayLike) -> float:
     """ρ, by one-way analysis of variance: (MSB − MSW) / (MSB + (m₀ − 1) · MSW), m₀ = (N − Σm²/N) / (k − 1).
 
     In [−1/(m₀ − 1), 1]. NaN where no question has two values, there is one question only, or all values are equal.
-
     Source: Donner 1986.
     """
     scored = np.asarray(values, float)
@@ -43,9 +44,9 @@ def design_effect(values: ArrayLike, clusters: ArrayLike) -> float:
 
     1 where every question has one value. Source: Kish 1965.
     """
-    sizes = np.bincount(pd.factorize(np.asarray(clusters))[0]) if len(np.asarray(clusters)) else np.ones(1)
+    sizes = pd.Series(np.asarray(clusters)).value_counts().to_numpy(float)
     rho = intra_question_correlation(values, clusters)
-    return 1 + (float((sizes**2).sum() / sizes.sum()) - 1) * max(0.0, 0.0 if math.isnan(rho) else rho)
+    return 1 + ((sizes**2).sum() / sizes.sum() - 1) * rho if rho > 0 else 1.0
 
 
 def questions_needed(
@@ -81,12 +82,8 @@ def power_table(
     a: str = "sr_dcr",
     b: str = "few_shot",
     *,
-    column: str = "method",
     condition: str = "perturbed",
-    name: str = "correct",
     differences: Sequence[float] = DIFFERENCES,
-    power: float = 0.80,
-    alpha: float = 0.05,
 ) -> pd.DataFrame:
     """Questions that each difference would take, from how A and B differed on these items.
 
@@ -94,77 +91,40 @@ def power_table(
     `correlation` (of the differences within a question), `design_effect`, `items_per_question`. NaN where no item has
     both. One model, run and design at a time.
     """
-    pairs = paired(condition_rows(records, condition), a, b, column=column, name=name)
+    pairs = paired(condition_rows(records, condition), a, b)
     gap, questions = pairs["a"] - pairs["b"], pairs["question_id"]
     n, n_questions = len(pairs), questions.nunique()
-    basis = {
-        "n": n,
-        "n_questions": n_questions,
-        "discordance": float((gap != 0).mean()) if n else math.nan,
-        "correlation": intra_question_correlation(gap, questions),
-        "design_effect": design_effect(gap, questions) if n else math.nan,
-        "items_per_question": n / n_questions if n else math.nan,
-    }
-    needed = [
-        questions_needed(
-            d,
-            basis["discordance"],
-            items_per_question=basis["items_per_question"],
-            effect_of_design=basis["design_effect"],
-            power=power,
-            alpha=alpha,
-        )
-        if n
-        else math.nan
-        for d in differences
-    ]
+    basis = {"n": n, "n_questions": n_questions, "discordance": float((gap != 0).mean()) if n else math.nan}
+    basis["correlation"] = intra_question_correlation(gap, questions)
+    basis["design_effect"] = effect = design_effect(gap, questions) if n else math.nan
+    basis["items_per_question"] = per_question = n / n_questions if n else math.nan
+    options = {"items_per_question": per_question, "effect_of_design": effect}
+    needed = [questions_needed(d, basis["discordance"], **options) if n else math.nan for d in differences]
     return pd.DataFrame({"difference": differences, "n_questions_needed": needed}).assign(**basis)
 
 
-# -- how many questions it takes to know P(target | Conf ≥ τ) to a given width
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionsNeeded:
+class QuestionsNeeded(NamedTuple):
     """`n_above` questions above τ give the width; of `n_questions` at least so many are above it as `assured`."""
 
     n_above: int
     n_questions: int
 
 
-def questions_for_width(
-    precision: float, coverage: float, width: float, *, level: float = 0.95, assured: float = 0.9
-) -> QuestionsNeeded:
+def questions_for_width(precision: float, coverage: float, width: float, *, assured: float = 0.9) -> QuestionsNeeded:
     """Questions for an interval of P(target | Conf ≥ τ), such as P(Highly-Known | Conf ≥ 0.9), at most so wide.
 
-    Parameters
-    ----------
-    precision : the share expected, in [0, 1]; ½ is the safe guess.
-    coverage : P(Conf ≥ τ) expected, in (0, 1].
-    width : of the whole Jeffreys interval at `level`, in (0, 1).
-    assured : probability with which enough of the questions are above τ; Bin(n_questions, coverage).
-
-    Source: ours, from the interval of Brown, Cai and DasGupta 2001.
+    `precision` is the share expected, in [0, 1] (½ is the safe guess), `coverage` P(Conf ≥ τ) expected, in (0, 1],
+    `width` that of the whole 95 % Jeffreys interval, in (0, 1), and `assured` the probability with which enough of the
+    questions are above τ, Bin(n_questions, coverage).
     """
     if not (0 <= precision <= 1 and 0 < coverage <= 1 and 0 < width < 1 and 0 < assured < 1):
         raise ValueError("precision lies in [0, 1], coverage in (0, 1], width and assured between 0 and 1")
-    n_above = _least(lambda n: _width(precision, n, level) <= width)
-    n_questions = _least(lambda n: n >= n_above and float(bdtrc(n_above - 1, n, coverage)) >= assured)
-    return QuestionsNeeded(n_above, n_questions)
 
+    def narrow(n: int) -> bool:
+        low, high = jeffreys_interval(precision * n, n)
+        return bool(high - low <= width)
 
-def _width(precision: float, n: int, level: float) -> float:
-    low, high = jeffreys_interval(np.float64(precision * n), n, level)
-    return float(high - low)
-
-
-def _least(enough: Callable[[int], bool]) -> int:
-    """The least n for which a condition that stays true once true is true."""
-    high = 1
-    while not enough(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = math.ceil((low + high) / 2)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    n_above = 1 + bisect_left(range(1, _MANY), True, key=narrow)
+    enough = range(n_above, _MANY)
+    more = bisect_left(enough, True, key=lambda n: float(bdtrc(n_above - 1, n, coverage)) >= assured)
+    return QuestionsNeeded(n_above, n_above + more)

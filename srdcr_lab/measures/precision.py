@@ -1,24 +1,123 @@
-"""P(target | Conf ≥ τ) as a step function of τ [4.2]: made once in O(n log n), looked up in O(log n)."""
+"""What the ranks of self-confidence tell: AUROC, precision and risk above every τ [4.2], kinds side by side.
+
+Measures take, for unique questions, `confidence` of shape (q,), of any kind and range, NaN or None where there is none,
+and `target` of shape (q,), true, false or missing. Questions without a target are left out (`n_unlabelled`); those
+without a confidence (`n_missing`) are never above τ and stay in the denominator of coverage.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtri
 
-from srdcr_lab.measures.calibration import pairs
-from srdcr_lab.measures.estimates import jeffreys_interval
+from srdcr_lab.measures.calibration import Estimate, pairs
+from srdcr_lab.measures.estimates import bootstrapped, jeffreys_interval, percentile_interval
+from srdcr_lab.measures.knowledge import highly_known
+
+
+def question_targets(records: pd.DataFrame) -> pd.DataFrame:
+    """Confidence and the three targets of each question in the records of one model.
+
+    One row per `question_id` in order of first appearance, with `domain`, `self_confidence`, `confidence_kind` and
+    three targets, each True, False or missing:
+
+    - `highly_known`: `knowledge_category` is HIGHLY_KNOWN; missing without knowledge draws.
+    - `prior_correct`: the prior answer is right; one that could not be read is not, one whose call failed is missing.
+    - `prior_better`: the prior answer is right and the context answer is wrong (or unread) on at least one of the
+      question's passages in the records: on these the prior answer is right more often than the context answer.
+    """
+    items = records.drop_duplicates("item_id")
+    for column in ("model", "confidence_kind"):
+        if items[column].nunique() > 1:
+            raise ValueError(f"the records hold several values of {column}; choose one of them first")
+    first = items.drop_duplicates("question_id").set_index("question_id")
+    prior, context = (_right(items, answer).groupby(items["question_id"]) for answer in ("prior", "context"))
+    prior_right = prior.first().reindex(first.index)
+    return (
+        first[["domain", "self_confidence", "confidence_kind"]]
+        .assign(
+            self_confidence=first["self_confidence"].astype(float),
+            highly_known=highly_known(first),
+            prior_correct=prior_right,
+            prior_better=prior_right & ~context.min().reindex(first.index),  # failed context answers do not count
+        )
+        .reset_index()
+    )
+
+
+def _right(items: pd.DataFrame, answer: str) -> pd.Series:
+    """Whether the answer is right; False where it could not be read, missing where its call failed."""
+    right = items[f"{answer}_correct"].astype("boolean")
+    return right.mask(right.isna() & items["error"].isna(), False)
+
+
+def auroc(confidence: ArrayLike, target: ArrayLike) -> Estimate:
+    """P(Conf of a question with the target > Conf of one without) + ½ P(equal), over all such pairs; in [0, 1].
+
+    The interval is DeLong's on the logit scale; where DeLong's variance is zero or undefined (the classes are
+    separated, or one has a single question) it is Newcombe's. NaN where one class is empty. Source: DeLong, DeLong and
+    Clarke-Pearson 1988, by midranks as in Sun and Xu 2014; Newcombe 2006, method 5.
+    """
+    values, hits, counts = pairs(confidence, target)
+    targets, others = (np.sort(values[hits == label]) for label in (1, 0))
+    if not targets.size or not others.size:
+        return Estimate(**counts)
+    # For each question the share of the other class that it is ranked rightly against; both means are the AUROC.
+    below = np.searchsorted(others, targets, "left") + np.searchsorted(others, targets, "right")
+    above = 2 * targets.size - np.searchsorted(targets, others, "left") - np.searchsorted(targets, others, "right")
+    placements = below / (2 * others.size), above / (2 * targets.size)
+    area = float(placements[0].mean())
+    variance = sum(part.var(ddof=1) / part.size if part.size > 1 else math.nan for part in placements)
+    z = float(ndtri(0.975))
+    if variance > 0 and 0 < area < 1:
+        half = z * math.sqrt(variance) / (area * (1 - area))
+        low, high = float(expit(logit(area) - half)), float(expit(logit(area) + half))
+    else:
+        low, high = _newcombe(area, targets.size, others.size, z)
+    return Estimate(value=area, low=low, high=high, **counts)
+
+
+def _newcombe(area: float, m: int, n: int, z: float) -> tuple[float, float]:
+    """The areas θ with |area − θ| ≤ z √Var(θ), Var after Hanley and McNeil with (m + n)/2 − 1 for m − 1 and n − 1."""
+    pooled = (m + n) / 2 - 1
+
+    def excess(theta: float) -> float:
+        variance = theta * (1 - theta) * (1 + pooled * ((1 - theta) / (2 - theta) + theta / (1 + theta))) / (m * n)
+        return (area - theta) ** 2 - z**2 * variance
+
+    low = brentq(excess, 0.0, area) if excess(0.0) > 0 else 0.0
+    high = brentq(excess, area, 1.0) if excess(1.0) > 0 else 1.0
+    return float(low), float(high)
+
+
+def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
+    """AUROC of self-confidence for two targets: the question is Highly-Known; its prior answer is right.
+
+    One row per confidence kind × target: `auroc`, `low`, `high`, `n`, `n_target`, `n_missing` (see `measures.auroc`).
+    """
+    rows = []
+    for kind, part in questions.groupby("confidence_kind", sort=False):
+        for target, hits in (("Highly-Known", highly_known(part)), ("prior answer right", part["prior_correct"])):
+            area = auroc(part["self_confidence"], hits)
+            rows.append((kind, target, area.value, area.low, area.high, area.n, area.n_target, area.n_missing))
+    columns = ["confidence_kind", "target", "auroc", "low", "high", "n", "n_target", "n_missing"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """The questions with Conf ≥ τ, |C(τ)| = `n_above` of `n_questions`.
+    """The questions with Conf ≥ τ: `n_above` of `n_questions`, of which `n_target` have the target.
 
-    `precision` = `n_target` / `n_above` with its Jeffreys interval, NaN where none is above; `coverage` = `n_above` /
-    `n_questions`, NaN where there are none.
+    `precision` = n_target / n_above with its Jeffreys interval, NaN where none is above; `coverage` = n_above /
+    n_questions, NaN where there are none.
     """
 
     tau: float
@@ -28,10 +127,7 @@ class Above:
     precision: float
     low: float
     high: float
-
-    @property
-    def coverage(self) -> float:
-        return self.n_above / self.n_questions if self.n_questions else np.nan
+    coverage: float
 
     @property
     def risk(self) -> float:
@@ -41,11 +137,10 @@ class Above:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionSteps:
-    """Counts above every distinct confidence, ascending. Make it with `precision_steps`.
+    """Counts above every distinct confidence, ascending: made once, in O(n log n), then looked up in O(log n).
 
     `n_above[i]` questions have Conf ≥ `tau[i]`, of which `n_target[i]` have the target; both end with a 0, for any τ
-    above all confidences. `n_questions` counts those with a target, the `n_missing` without confidence included;
-    `n_unlabelled` are in no other number.
+    above all confidences. `n_questions` counts those with a target, the `n_missing` without confidence included.
     """
 
     tau: NDArray[np.float64]
@@ -55,129 +150,123 @@ class PrecisionSteps:
     n_missing: int
     n_unlabelled: int
 
-    def at(self, tau: float, level: float = 0.95) -> Above:
+    def at(self, tau: float) -> Above:
         """What lies above any τ, a distinct confidence or not."""
         i = int(np.searchsorted(self.tau, tau, side="left"))
-        above, hits = int(self.n_above[i]), int(self.n_target[i])
-        low, high = (float(end) for end in jeffreys_interval(hits, above, level))
-        return Above(tau, above, hits, self.n_questions, hits / above if above else np.nan, low, high)
+        n_above, hits = int(self.n_above[i]), int(self.n_target[i])
+        low, high = map(float, jeffreys_interval(hits, n_above))
+        precision = hits / n_above if n_above else math.nan
+        coverage = n_above / self.n_questions if self.n_questions else math.nan
+        return Above(tau, n_above, hits, self.n_questions, precision, low, high, coverage)
 
-    def frame(self, level: float = 0.95, *, at_most: int | None = None) -> pd.DataFrame:
+    def frame(self, *, at_most: int | None = None) -> pd.DataFrame:
         """One row per distinct confidence, descending; the columns are those of `precision_above`.
 
         With `at_most`, so many of them, evenly spaced in coverage, first and last included: enough to draw.
         """
-        rows = self._rows(at_most)
+        rows = np.arange(self.tau.size)[::-1]
+        if at_most is not None and rows.size > at_most:
+            wanted = np.linspace(self.n_above[-2], self.n_above[0], at_most)
+            rows = rows[np.unique(np.searchsorted(self.n_above[:-1][::-1], wanted))]
         n_above, n_target = self.n_above[rows], self.n_target[rows]
-        low, high = jeffreys_interval(n_target, n_above, level)
-        return pd.DataFrame(
-            {
-                "tau": self.tau[rows],
-                "n_above": n_above,
-                "n_target": n_target,
-                "precision": n_target / n_above,
-                "low": low,
-                "high": high,
-                "coverage": n_above / max(self.n_questions, 1),
-                "n_missing": self.n_missing,
-                "n_unlabelled": self.n_unlabelled,
-            }
-        )
-
-    def _rows(self, at_most: int | None) -> NDArray[Any]:
-        every = np.arange(self.tau.size)[::-1]
-        if at_most is None or every.size <= at_most:
-            return every
-        wanted = np.linspace(self.n_above[-2], self.n_above[0], at_most)
-        picked = np.searchsorted(self.n_above[:-1][::-1], wanted)  # ascending counts: descending τ
-        return every[np.unique(picked)]
+        low, high = jeffreys_interval(n_target, n_above)
+        columns = {"tau": self.tau[rows], "n_above": n_above, "n_target": n_target, "precision": n_target / n_above}
+        columns |= {"low": low, "high": high, "coverage": n_above / max(self.n_questions, 1)}
+        return pd.DataFrame({**columns, "n_missing": self.n_missing, "n_unlabelled": self.n_unlabelled})
 
 
 def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
-    """Counts above every τ, in O(n log n).
-
-    Parameters
-    ----------
-    confidence : shape (q,), one value per *unique question*, of any kind; NaN is never ≥ τ.
-    target : shape (q,), bool: Highly-Known (the paper's), right, prior better than context …; a question whose target
-        is missing is left out.
-    """
-    given = pairs(confidence, target)
-    order = np.argsort(given.confidence, kind="stable")
-    values = given.confidence[order]
-    first = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if values.size else np.array([], dtype=int)
-    hits_above = np.append(np.cumsum(given.target[order][::-1])[::-1], 0).astype(int)
-    return PrecisionSteps(
-        tau=values[first],
-        n_above=np.append(values.size - first, 0),
-        n_target=hits_above[np.append(first, values.size)],
-        n_questions=given.n + given.n_missing,
-        n_missing=given.n_missing,
-        n_unlabelled=given.n_unlabelled,
-    )
+    """The steps of these questions."""
+    values, target, counts = pairs(confidence, target)
+    tau, place, ties = np.unique(values, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, target, tau.size)
+    n_above, n_target = (np.append(np.cumsum(part[::-1])[::-1], 0).astype(np.int64) for part in (ties, hits))
+    n_missing, n_unlabelled = counts["n_missing"], counts["n_unlabelled"]
+    return PrecisionSteps(tau, n_above, n_target, values.size + n_missing, n_missing, n_unlabelled)
 
 
-def precision_above(confidence: ArrayLike, target: ArrayLike, level: float = 0.95) -> pd.DataFrame:
+def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
     """P(target | Conf ≥ τ) = |target ∩ C(τ)| / |C(τ)| for every τ at which it can change.
 
-    Parameters
-    ----------
-    confidence : shape (q,), one value per *unique question*, of any kind; NaN is never ≥ τ, and those questions are
-        counted in `n_missing`.
-    target : shape (q,), bool; with `knowledge_category == HIGHLY_KNOWN` this is the paper's curve. Questions whose
-        target is missing are left out and counted in `n_unlabelled`.
-
-    Returns
-    -------
-    DataFrame with one row per distinct confidence, descending: `tau`, `n_above` = |C(τ)|, `n_target`, `precision`,
-    `low`, `high` (Jeffreys), `coverage` = |C(τ)| / questions with a target, `n_missing`, `n_unlabelled`. Empty where
-    no confidence is known.
+    With the target Highly-Known this is the paper's curve. One row per distinct confidence, descending: `tau`,
+    `n_above` = |C(τ)|, `n_target`, `precision`, `low`, `high` (Jeffreys), `coverage` = |C(τ)| / questions with a
+    target, `n_missing`, `n_unlabelled`.
     """
-    return precision_steps(confidence, target).frame(level)
-
-
-# -- selective prediction: answer where confident, and see the risk that is left at each coverage
+    return precision_steps(confidence, target).frame()
 
 
 def risk_coverage(
-    confidence: ArrayLike | PrecisionSteps,
-    correct: ArrayLike | None = None,
-    level: float = 0.95,
-    *,
-    at_most: int | None = None,
+    confidence: ArrayLike | PrecisionSteps, correct: ArrayLike | None = None, *, at_most: int | None = None
 ) -> pd.DataFrame:
     """Risk = wrong / answered against coverage = answered / n, where Conf ≥ τ is answered, for every τ.
 
-    Parameters
-    ----------
-    confidence : shape (q,), one per unique question; NaN is never answered. Or the `precision_steps` made before.
-    correct : shape (q,), bool; a question whose value is missing is left out.
-    at_most : draw so many points only.
-
-    Returns
-    -------
-    DataFrame with one row per distinct confidence, descending: `tau`, `coverage`, `n_answered`, `n_wrong`, `risk`,
-    `low`, `high` (Jeffreys), `n_missing`, `n_unlabelled`. Empty where no confidence is known.
-
-    Source: El-Yaniv and Wiener 2010; Geifman and El-Yaniv 2017.
+    Takes confidence and target, or the steps made of them; `at_most` as in `PrecisionSteps.frame`. One row per distinct
+    confidence, descending: `tau`, `coverage`, `n_answered`, `n_wrong`, `risk`, `low`, `high` (Jeffreys), `n_missing`,
+    `n_unlabelled`. Source: El-Yaniv and Wiener 2010; Geifman and El-Yaniv 2017.
     """
-    if isinstance(confidence, PrecisionSteps):
-        steps = confidence
-    elif correct is None:
-        raise ValueError("risk_coverage takes confidence and correct, or steps made of them")
-    else:
-        steps = precision_steps(confidence, correct)
-    above = steps.frame(level, at_most=at_most)
-    return pd.DataFrame(
-        {
-            "tau": above["tau"],
-            "coverage": above["coverage"],
-            "n_answered": above["n_above"],
-            "n_wrong": above["n_above"] - above["n_target"],
-            "risk": 1 - above["precision"],
-            "low": 1 - above["high"],
-            "high": 1 - above["low"],
-            "n_missing": above["n_missing"],
-            "n_unlabelled": above["n_unlabelled"],
-        }
-    )
+    if not isinstance(confidence, PrecisionSteps):
+        if correct is None:
+            raise ValueError("risk_coverage takes confidence and correct, or steps made of them")
+        confidence = precision_steps(confidence, correct)
+    above = confidence.frame(at_most=at_most).rename(columns={"n_above": "n_answered"})
+    above["n_wrong"], above["risk"] = above["n_answered"] - above["n_target"], 1 - above["precision"]
+    above["low"], above["high"] = 1 - above["high"], 1 - above["low"]
+    columns = ["tau", "coverage", "n_answered", "n_wrong", "risk", "low", "high", "n_missing", "n_unlabelled"]
+    return above[columns]
+
+
+class Correlation(NamedTuple):
+    """A rank correlation in [−1, 1] with its 95 % interval over `n` pairs."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def rank_correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
+    """Spearman's ρ of pairs, ties at their mean rank; 95 % interval by the percentile bootstrap over pairs, seeded.
+
+    A pair with a NaN is left out. NaN where one side does not vary.
+    """
+    both = np.stack([np.asarray(x, float), np.asarray(y, float)])
+    first, second = both[:, ~np.isnan(both).any(axis=0)]
+
+    def spearman(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Pearson's correlation of the ranks in each resample."""
+        a, b = (_centred_ranks(side, weights) for side in (first, second))
+        products, squares = (weights * a * b).sum(axis=1), [(weights * c**2).sum(axis=1) for c in (a, b)]
+        with np.errstate(invalid="ignore"):
+            return np.asarray(products / np.sqrt(squares[0] * squares[1]))
+
+    value = float(spearman(np.ones((1, first.size)))[0]) if first.size > 1 else math.nan
+    if math.isnan(value):
+        return Correlation(value, math.nan, math.nan, first.size)
+    return Correlation(value, *percentile_interval(bootstrapped(spearman, first.size)), first.size)
+
+
+def _centred_ranks(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean rank of each value in each resample, less (n + 1) / 2; `weights` (b, n) are how often it was drawn."""
+    _, place, ties = np.unique(values, return_inverse=True, return_counts=True)
+    drawn = np.add.reduceat(weights[:, np.argsort(values)], ties.cumsum() - ties, axis=1)  # of each distinct value
+    return np.asarray((drawn.cumsum(axis=1) - (drawn + weights.sum(axis=1, keepdims=True)) / 2)[:, place])
+
+
+def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
+    """For each two columns of confidence: do they rank questions alike, and how many are on different sides of τ?
+
+    `confidences` has one row per question and a column per kind, such as `confidence_variants(…).pivot(…)`. One row per
+    pair: `first`, `second`, `n` questions that have both, `spearman`, `low`, `high` (bootstrap over questions),
+    `n_flipped` questions on one side of τ by the first and on the other by the second, their share `flipped` with
+    `flipped_low`, `flipped_high` (Jeffreys). NaN for n = 0.
+    """
+    rows = []
+    for first, second in combinations(confidences.columns, 2):
+        both = confidences[[first, second]].dropna()
+        rank = rank_correlation(both[first], both[second])
+        flipped = int(((both[first] >= tau) != (both[second] >= tau)).sum())
+        share = flipped / len(both) if len(both) else np.nan
+        ends = map(float, jeffreys_interval(flipped, len(both)))
+        rows.append((first, second, len(both), rank.value, rank.low, rank.high, flipped, share, *ends))
+    columns = ["first", "second", "n", "spearman", "low", "high", "n_flipped", "flipped", "flipped_low", "flipped_high"]
+    return pd.DataFrame(rows, columns=columns)

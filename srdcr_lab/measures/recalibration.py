@@ -1,9 +1,12 @@
-"""What every recalibration is: a scikit-learn classifier of two classes from one column, the confidence."""
+"""Recalibration: from a confidence to the probability of the target, learnt from other questions.
+
+Each recalibration is a scikit-learn classifier of two classes, so it goes into pipelines, searches and scorers.
+`cross_fitted` recalibrates every question by the others.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import StrEnum
 from typing import Any, Self
 
 import numpy as np
@@ -18,12 +21,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from srdcr_lab.measures.calibration import Bins, floats, mass_cuts
 
+EDGE = 1e-6  # confidences of exactly 0 and 1 have no log-odds
+
 
 class Recalibration(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """From a confidence to the probability of the target, learnt from questions of both classes.
+    """What every recalibration shares; a subclass has `_learn` and `_probability`.
 
-    `X` has a row per unique question, of the shape (q, k) and without missing values; `column` is the one that holds
-    the confidence, so that a search may choose among kinds. `y` has two classes, of which the greater is the target.
+    `X` has a row per unique question, shape (q, k), without missing values; `column` is the one that holds the
+    confidence, so that a search may choose among kinds. `y` has two classes, of which the greater is the target.
     After `fit`: `classes_`, `n_features_in_`.
     """
 
@@ -68,28 +73,14 @@ class Recalibration(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True  # one column of the several that its checks make up says little
+        tags.classifier_tags.poor_score = True  # scikit-learn's checks make up several columns; one says little
         return tags
 
 
-# -- recalibration along a curve of two or three parameters: Platt scaling and beta calibration
-
-EDGE = 1e-6  # confidences of exactly 0 and 1 have no log-odds
-
-
-class Scale(StrEnum):
-    """What a Platt curve is a logistic function of: the confidence as it is, or its log-odds."""
-
-    RAW = "raw"
-    LOGIT = "logit"
-
-
 class PlattScaling(Recalibration):
-    """p = 1 / (1 + exp(−(a s + b))), s the confidence (Platt's) or its log-odds.
+    """p = 1 / (1 + exp(−(a s + b))); with `scale` "raw" s is the confidence (Platt's), with "logit" its log-odds.
 
-    Targets are smoothed as in his paper: (N₊ + 1)/(N₊ + 2) for 1, 1/(N₋ + 2) for 0; so separated classes have a
-    finite curve. With scale="logit" confidences lie in [0, 1].
-
+    Targets are smoothed: (N₊ + 1)/(N₊ + 2) for 1, 1/(N₋ + 2) for 0; so separated classes have a finite curve.
     Source: Platt 1999.
     """
 
@@ -98,34 +89,33 @@ class PlattScaling(Recalibration):
         self.scale = scale
 
     def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
-        (self.slope_,), self.intercept_ = _logistic_fit(self._feature(confidence)[:, None], target, nonnegative=False)
+        (self.slope_,), self.intercept_ = _logistic_fit(self._feature(confidence)[:, None], target)
 
     def _probability(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(expit(self.slope_ * self._feature(confidence) + self.intercept_))
 
     def _feature(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
-        return confidence if Scale(self.scale) is Scale.RAW else np.asarray(logit(_inside(confidence)))
+        if self.scale not in ("raw", "logit"):
+            raise ValueError(f"a scale is 'raw' or 'logit', got {self.scale!r}")
+        return confidence if self.scale == "raw" else np.asarray(logit(_inside(confidence)))
 
 
 class BetaCalibration(Recalibration):
     """log-odds of p = a ln c − b ln(1 − c) + m with a, b ≥ 0, for confidences c in [0, 1].
 
-    a = b = 1, m = 0 leaves them as they are. Fitted by the greatest likelihood under the constraint, with Platt's
-    smoothed targets.
-
-    Source: Kull, Silva Filho and Flach 2017.
+    a = b = 1, m = 0 leaves them as they are. Fitted by maximum likelihood under the constraint, with Platt's smoothed
+    targets. Source: Kull, Silva Filho and Flach 2017.
     """
 
     def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
-        (self.a_, self.b_), self.m_ = _logistic_fit(_log_parts(confidence), target, nonnegative=True)
+        (self.a_, self.b_), self.m_ = _logistic_fit(self._features(confidence), target, least=0.0)
 
     def _probability(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(expit(_log_parts(confidence) @ [self.a_, self.b_] + self.m_))
+        return np.asarray(expit(self._features(confidence) @ [self.a_, self.b_] + self.m_))
 
-
-def _log_parts(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
-    inside = _inside(confidence)
-    return np.column_stack([np.log(inside), -np.log1p(-inside)])
+    def _features(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        inside = _inside(confidence)
+        return np.column_stack([np.log(inside), -np.log1p(-inside)])
 
 
 def _inside(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -135,9 +125,12 @@ def _inside(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _logistic_fit(
-    features: NDArray[np.float64], target: NDArray[np.float64], *, nonnegative: bool
+    features: NDArray[np.float64], target: NDArray[np.float64], least: float | None = None
 ) -> tuple[NDArray[np.float64], float]:
-    """Coefficients (k,) and intercept of the logistic curve with the least cross-entropy to the smoothed targets."""
+    """Coefficients, each at least `least`, and intercept of the logistic curve nearest to the smoothed targets.
+
+    Nearest in cross-entropy. scikit-learn's Platt scaling stops at a gradient of 1e-6, this one at 1e-10.
+    """
     n_target = target.sum()
     smoothed = np.where(target == 1, (n_target + 1) / (n_target + 2), 1 / (target.size - n_target + 2))
     centre, spread = features.mean(axis=0), features.std(axis=0)
@@ -149,22 +142,17 @@ def _logistic_fit(
         entropy = np.logaddexp(0, odds) - smoothed * odds
         return float(entropy.mean()), np.asarray(design.T @ (expit(odds) - smoothed) / target.size)
 
-    least = 0.0 if nonnegative else None
     bounds = [(least, None)] * features.shape[1] + [(None, None)]
-    weights = minimize(
-        loss, np.zeros(design.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B", options={"gtol": 1e-10, "ftol": 0}
-    ).x
+    options = {"gtol": 1e-10, "ftol": 0}
+    weights = minimize(loss, np.zeros(design.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
     coefficients = weights[:-1] / spread
     return coefficients, float(weights[-1] - coefficients @ centre)
 
 
-# -- recalibration by steps: isotonic regression and histogram binning
-
-
 class IsotonicRecalibration(Recalibration):
-    """The non-decreasing curve nearest to the targets; between questions it is interpolated, beyond them it is flat.
+    """The non-decreasing curve nearest to the targets; interpolated between questions, flat beyond them.
 
-    Source: Zadrozny and Elkan 2002; scikit-learn's `IsotonicRegression`.
+    Source: Zadrozny and Elkan 2002.
     """
 
     def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
@@ -177,12 +165,8 @@ class IsotonicRecalibration(Recalibration):
 class HistogramBinning(Recalibration):
     """In each bin of confidence the frequency of the target there; that of all questions in a bin without any.
 
-    Parameters
-    ----------
-    n_bins : at most so many; equal confidences are never parted.
-    bins : "mass" for about equally many questions a bin, "width" for [0, 1] cut equally.
-
-    Source: Zadrozny and Elkan 2001.
+    At most `n_bins`, as equal confidences share a bin; `bins` is "mass" for about equally many questions a bin, "width"
+    for [0, 1] cut equally. Source: Zadrozny and Elkan 2001.
     """
 
     def __init__(self, n_bins: int = 10, bins: str = "mass", column: int = 0) -> None:
@@ -193,19 +177,12 @@ class HistogramBinning(Recalibration):
     def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
         equal_mass = Bins(self.bins) is Bins.MASS
         self.edges_ = mass_cuts(confidence, self.n_bins) if equal_mass else np.arange(1, self.n_bins) / self.n_bins
-        place = self._bin(confidence)
-        n = np.bincount(place, minlength=self.edges_.size + 1)
-        hits = np.bincount(place, target, minlength=self.edges_.size + 1)
+        place = np.searchsorted(self.edges_, confidence, side="right")
+        n, hits = (np.bincount(place, weights, minlength=self.edges_.size + 1) for weights in (None, target))
         self.frequency_ = np.where(n > 0, hits / np.maximum(n, 1), target.mean())
 
     def _probability(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.frequency_[self._bin(confidence)])
-
-    def _bin(self, confidence: NDArray[np.float64]) -> NDArray[np.intp]:
-        return np.searchsorted(self.edges_, confidence, side="right")
-
-
-# -- recalibrated confidence of every question from the other questions: no question teaches its own
+        return np.asarray(self.frequency_[np.searchsorted(self.edges_, confidence, side="right")])
 
 
 def cross_fitted(
@@ -219,18 +196,10 @@ def cross_fitted(
 ) -> NDArray[np.float64]:
     """Probability of the target from an estimator fitted on the other folds; shape (q,).
 
-    Parameters
-    ----------
-    estimator : a recalibration, or a `Pipeline` or search that ends in one; it is cloned for each fold.
-    confidence, target : shape (q,); where either is missing the result is NaN.
-    questions : shape (q,), question_id of each row; rows of one question are always in one fold. None: one row each.
-    n_splits : folds, at most as many as there are questions; seeded.
-
-    Returns
-    -------
-    NaN, too, for a fold whose other folds hold one class only, and where there are fewer than two questions.
-
-    Source: cross-fitting as in scikit-learn's `CalibratedClassifierCV`, with `GroupKFold`.
+    The estimator is a recalibration, or a `Pipeline` or search that ends in one, and is cloned for each fold. Rows of
+    one question (`questions`; None: one row each) are always in one fold; there are at most as many folds as questions.
+    NaN where confidence or target is missing, for a fold whose other folds hold one class only, and where there are
+    fewer than two questions. Source: as in scikit-learn's `CalibratedClassifierCV`, with `GroupKFold`.
     """
     values, labels = floats(confidence), floats(target)
     groups = np.arange(values.size) if questions is None else np.asarray(questions)
@@ -238,15 +207,15 @@ def cross_fitted(
         raise ValueError(
             f"one confidence, target and question each, got {values.shape}, {labels.shape}, {groups.shape}"
         )
-    found = np.full(values.shape, np.nan)
+    probability = np.full(values.shape, np.nan)
     known = np.flatnonzero(~np.isnan(values) & ~np.isnan(labels))
     splits = min(n_splits, np.unique(groups[known]).size)
     if splits < 2:
-        return found
+        return probability
     folds = GroupKFold(splits, shuffle=True, random_state=seed)
     for others, held_out in folds.split(known, groups=groups[known]):
         learnt_from, shown = known[others], known[held_out]
         if np.unique(labels[learnt_from]).size == 2:
             fitted = clone(estimator).fit(values[learnt_from, None], labels[learnt_from].astype(int))
-            found[shown] = fitted.predict_proba(values[shown, None])[:, 1]
-    return found
+            probability[shown] = fitted.predict_proba(values[shown, None])[:, 1]
+    return probability

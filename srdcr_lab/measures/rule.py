@@ -1,18 +1,27 @@
-"""From verdicts and confidence to a decision [3.1, 3.2]. Pure functions: this is the paper's rule."""
+"""The paper's rule [3.1, 3.2]: from verdicts and self-confidence to a decision and how the item ends.
+
+`decide` and `missing_reason` rule on one item and are what a protocol calls. `decisions` and `endings` apply the same
+two functions to arrays of items, so that a table or a slider cannot rule differently from a run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from srdcr_lab.records import Decision, Verdict
+from srdcr_lab.records import Decision, Missing, Verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """V*, the round r* from which it stood, and whether it stood for more than the last round alone.
+    """V*, the round r* since which the verdict is V*, and whether it was V* for more than the last round.
 
-    The latter two are None where only the last verdict was asked for.
+    The latter two are None where the judge was asked for the last verdict only.
     """
 
     verdict: Verdict
@@ -23,7 +32,7 @@ class Ruling:
 def stabilised_verdict(path: Sequence[Verdict], first_round: int = 0) -> Ruling:
     """The earliest stabilised verdict: V(r*) with V(r*) = … = V(R−1) [3.1].
 
-    UNPARSED breaks a run of equal verdicts; if the last verdict is UNPARSED, so is V*, and r* is None.
+    UNPARSED breaks a run of equal verdicts. If the last verdict is UNPARSED, so is V*, and r* is None.
 
     >>> stabilised_verdict([Verdict.UNREASONABLE, Verdict.REASONABLE, Verdict.REASONABLE]).r_star
     1
@@ -38,7 +47,7 @@ def stabilised_verdict(path: Sequence[Verdict], first_round: int = 0) -> Ruling:
 
 
 def majority_verdict(verdicts: Sequence[Verdict]) -> Verdict:
-    """What more than half of the draws of one ruling say; UNPARSED where there is no such majority.
+    """The verdict of more than half of the draws of one ruling; UNPARSED where there is no such majority.
 
     >>> majority_verdict([Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED])
     <Verdict.UNPARSED: 'UNPARSED'>
@@ -47,16 +56,60 @@ def majority_verdict(verdicts: Sequence[Verdict]) -> Verdict:
     return most if 2 * verdicts.count(most) > len(verdicts) else Verdict.UNPARSED
 
 
-def decide(verdict: Verdict, confidence: float, tau: float = 0.90, *, gate: bool = True) -> Decision:
-    """The gating decision [3.2]: Reasonable → context; Unreasonable and Conf ≥ τ → prior; else abstain.
+def decide(verdict: Verdict | None, confidence: float, tau: float = 0.90, *, gate: bool = True) -> Decision:
+    """The gated decision [3.2]: Reasonable → context; Unreasonable and Conf ≥ τ → prior; else abstain.
 
     A NaN confidence is not ≥ τ. Without `gate`, Unreasonable means prior whatever the confidence (released code).
+    A verdict of None means that no debate was needed because both answers are equal: context.
 
     >>> decide(Verdict.UNREASONABLE, 0.95)
     <Decision.USE_PRIOR: 'USE_PRIOR'>
     """
-    if verdict is Verdict.REASONABLE:
+    if verdict is Verdict.REASONABLE or verdict is None:
         return Decision.USE_CONTEXT
     if verdict is Verdict.UNREASONABLE and (confidence >= tau or not gate):
         return Decision.USE_PRIOR
     return Decision.ABSTAIN
+
+
+def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readable: bool) -> Missing | None:
+    """Why the item has no answer; None where it has one.
+
+    `readable`: the chosen answer could be read. A decision of None means that nothing was read to decide from.
+    """
+    if verdict is Verdict.UNPARSED or (decision is not Decision.ABSTAIN and not readable):
+        return Missing.UNPARSED
+    return Missing.ABSTAINED if decision is Decision.ABSTAIN else None
+
+
+# The same over arrays. Positions in these tuples stand for their values.
+
+VERDICTS = (Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED, None)
+DECISIONS = (Decision.USE_CONTEXT, Decision.USE_PRIOR, Decision.ABSTAIN)
+ENDINGS = ("right", "wrong", *(why.value for why in Missing))
+CORRECT = (True, False, None)  # of an answer; None: it could not be read
+
+
+def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], *, gate: bool = True) -> NDArray[np.intp]:
+    """Positions in `DECISIONS` for positions in `VERDICTS` and whether Conf ≥ τ."""
+    import numpy as np
+
+    table = [[decide(one, confidence, 1.0, gate=gate) for confidence in (0.0, 1.0)] for one in VERDICTS]
+    places = np.array([[DECISIONS.index(decision) for decision in row] for row in table])
+    return np.asarray(places[verdict, confident.astype(np.intp)], np.intp)
+
+
+def endings(
+    verdict: NDArray[np.intp], decision: NDArray[np.intp], context: NDArray[np.intp], prior: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Positions in `ENDINGS`; `context` and `prior` are the positions in `CORRECT` of the two answers."""
+    import numpy as np
+
+    places = np.array([[[_ending(v, d, correct) for correct in CORRECT] for d in DECISIONS] for v in VERDICTS])
+    chosen = np.where(decision == DECISIONS.index(Decision.USE_CONTEXT), context, prior)
+    return np.asarray(places[verdict, decision, chosen], np.intp)
+
+
+def _ending(verdict: Verdict | None, decision: Decision, correct: bool | None) -> int:
+    missing = missing_reason(verdict, decision, readable=correct is not None)
+    return ENDINGS.index(missing.value if missing else "right" if correct else "wrong")

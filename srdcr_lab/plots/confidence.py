@@ -17,9 +17,9 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from srdcr_lab.measures import highly_known, precision_above, reliability_curve, thresholds
-from srdcr_lab.measures.beliefs import compared_at, consistency_by_draws
 from srdcr_lab.measures.gating import TAUS, Gating, gating_table
-from srdcr_lab.measures.precision import PrecisionSteps, precision_steps, risk_coverage
+from srdcr_lab.measures.knowledge import consistency_by_draws
+from srdcr_lab.measures.precision import PrecisionSteps, compared_at, precision_steps, risk_coverage
 from srdcr_lab.plots import drawers as draw
 from srdcr_lab.records import ConfidenceKind
 
@@ -117,7 +117,7 @@ def _kind(rows: pd.DataFrame, none: str = "none") -> str:
 
 @dataclass(frozen=True)
 class ConfidenceKindsDisplay(draw.Display):
-    """`table` compares every two confidences of the same answers (`srdcr_lab.measures.beliefs.compared_at`); `above`
+    """`table` compares every two confidences of the same answers (`srdcr_lab.measures.precision.compared_at`); `above`
     counts for each confidence the `n` questions that have it and the `n_above` with Conf ≥ τ."""
 
     above: pd.DataFrame
@@ -154,7 +154,7 @@ class ConfidenceKindsDisplay(draw.Display):
 
 @dataclass(frozen=True)
 class ConsistencyByDrawsDisplay(draw.Display):
-    """The table of `srdcr_lab.measures.beliefs.consistency_by_draws`."""
+    """The table of `srdcr_lab.measures.knowledge.consistency_by_draws`."""
 
     tau: float
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from srdcr_lab import answers
 from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
-from srdcr_lab.measures.rule import Ruling
+from srdcr_lab.measures.rule import Ruling, missing_reason
 from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.blocks import named
 from srdcr_lab.protocols.choices import Match
@@ -197,6 +197,5 @@ def decided(
     UNPARSED where verdict or chosen answer could not be read, or where nothing was read to decide from (None).
     """
     chosen = {Decision.USE_CONTEXT: context, Decision.USE_PRIOR: prior}.get(decision) if decision else None
-    unread = decision is None or verdict is Verdict.UNPARSED or (chosen is not None and chosen.value is None)
-    missing = Missing.UNPARSED if unread else Missing.ABSTAINED if decision is Decision.ABSTAIN else None
+    missing = missing_reason(verdict, decision, readable=chosen is not None and chosen.value is not None)
     return Outcome(answer=chosen, missing=missing, decision=decision, **more)

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srdcr_lab.measures import CATEGORIES, categorise
-from srdcr_lab.measures.gating import STAGES, LiveRecords
+from srdcr_lab.measures.gating import STAGES, Gating
 from srdcr_lab.measures.knowledge import HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM
 from srdcr_lab.plots.drawers import CATEGORY_LABELS
 from srdcr_lab.plots.flow import DecisionFlowDisplay
@@ -30,14 +30,14 @@ _SR_DCR = "SR-DCR"
 class Evaluation:
     """The records as arrays, and the sampled accuracy of each row's question (NaN without draws)."""
 
-    live: LiveRecords
+    live: Gating
     accuracy: NDArray[np.float64]
 
     @classmethod
     def from_records(cls, records: pd.DataFrame) -> Evaluation:
         """From the records of one run."""
         known = records["sampled_accuracy"].to_numpy(float, na_value=np.nan)
-        return cls(LiveRecords.from_records(records), known)
+        return cls(Gating.from_records(records, None), known)
 
     @property
     def rows(self) -> list[str]:
@@ -85,7 +85,7 @@ class Evaluation:
         chosen = [place for place, name in enumerate(live.strata) if place and (offsets is None or name in offsets)]
         drawn = ~np.isnan(self.accuracy) & np.isin(live.stratum, chosen)
         place = categorise(np.nan_to_num(self.accuracy), highly_from=highly_from, maybe_from=maybe_from)
-        right = live.at(tau) == _RIGHT
+        right = live.endings(tau) == _RIGHT
         columns = []
         for name in pair:
             group = next((g for g, names in enumerate(live.names) if names[1] == name), -1)

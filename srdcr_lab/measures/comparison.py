@@ -79,24 +79,29 @@ def condition_rows(records: pd.DataFrame, condition: str) -> pd.DataFrame:
 
 
 def paired(records: pd.DataFrame, a: str, b: str, *, column: str = "method", name: str = "correct") -> pd.DataFrame:
-    """One row per item that both have: `item_id`, `question_id`, `level`, outcomes `a` and `b`.
+    """`side_by_side` of an outcome."""
+    return side_by_side(records, a, b, outcome(records, name), column=column)
 
-    `attrs["n_unpaired"]` counts the items that only one of the two has.
+
+def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, column: str = "method") -> pd.DataFrame:
+    """One row per item that both have: `item_id`, `question_id`, `level`, the values `a` and `b`.
+
+    A missing value is no item. `attrs["n_unpaired"]` counts the items that only one of the two has.
 
     Raises
     ------
     BadInput
         Where one of the two has several rows for an item: several models or designs are in the table.
     """
+    rows = records[["item_id", "question_id", "level"]].assign(value=values)
     sides = []
-    for side, value in (("a", a), ("b", b)):
-        rows = records[records[column] == value]
-        if rows["item_id"].duplicated().any():
+    for side, name in (("a", a), ("b", b)):
+        own = rows[records[column] == name].rename(columns={"value": side})
+        if own["item_id"].duplicated().any():
             raise BadInput(
-                f"{column} {value!r} has several rows for an item; compare within one model, run and design at a time"
+                f"{column} {name!r} has several rows for an item; compare within one model, run and design at a time"
             )
-        rows = rows[["item_id", "question_id", "level"]].assign(**{side: outcome(rows, name)})
-        sides.append(rows.dropna(subset=side))
+        sides.append(own.dropna(subset=side))
     left, right = sides
     both = left.merge(right[["item_id", "b"]], on="item_id")
     both.attrs["n_unpaired"] = len(left) + len(right) - 2 * len(both)

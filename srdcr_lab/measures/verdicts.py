@@ -6,7 +6,7 @@ A verdict path ("RRUR?U") has one letter per round: R Reasonable, U Unreasonable
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -91,8 +91,8 @@ def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:
     fixed: dict[str, Sequence[Any]] = {"knowledge_category": CATEGORY_NAMES, "level": PERTURBED_LEVELS}
     fixed |= {"future": (False, True), "prior_is_claim": (False, True)}
     present = {name: rows[name].dropna().unique() for name in by}
-    order = {"stratum": stratum_order, "domain": list}
-    return {name: list(fixed[name]) if name in fixed else order.get(name, sorted)(present[name]) for name in by}
+    in_order: dict[str, Callable[..., list[Any]]] = {"stratum": stratum_order, "domain": list}
+    return {name: list(fixed[name]) if name in fixed else in_order.get(name, sorted)(present[name]) for name in by}
 
 
 def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: bool = True) -> pd.DataFrame:

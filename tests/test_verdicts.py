@@ -21,7 +21,8 @@ def row(question: str, true: bool, path: str | None, *, first: int = 0, **more: 
     return {
         "model": "m", "method": "sr_dcr", "design": "acvd", "question_id": question, "item_id": f"{question}{true}",
         "level": "standard" if true else "subtle", "perturbation_kind": "none" if true else "offset",
-        "perturbation_value": None if true else 20.0, "verdict_path": path, "verdict": ruling and ruling.verdict.value,
+        "perturbation_value": None if true else 20.0, "verdict_path": path,
+        "rounds": path and first + len(path), "verdict": ruling and ruling.verdict.value,
         "r_star": ruling and ruling.r_star, "decision": None, "correct": None,
     } | more  # fmt: skip
 

@@ -6,16 +6,15 @@ from .claims import CLAIMS as CLAIMS, claims_checklist as claims_checklist, clai
 from .comparison import (
     Comparison as Comparison, compare as compare, compare_all as compare_all, factor_effects as factor_effects,
 )
-from .cost import (
-    cost_accuracy as cost_accuracy, cost_summary as cost_summary, economy_prices as economy_prices, pareto_front as pareto_front, sharing as sharing,
-)
 from .documents import (
     answer_outcomes as answer_outcomes, document_summary as document_summary, stand_counts as stand_counts, stands as stands,
 )
 from .estimates import (
     clustered_interval as clustered_interval, contrast_interval as contrast_interval, holm as holm, jeffreys_interval as jeffreys_interval, matched_odds_ratio as matched_odds_ratio, mean_interval as mean_interval, sign_flip_test as sign_flip_test,
 )
-from .evaluation import accuracy as accuracy, accuracy_by_stratum as accuracy_by_stratum, summary as summary
+from .evaluation import (
+    accuracy as accuracy, accuracy_by_stratum as accuracy_by_stratum, cost_accuracy as cost_accuracy, cost_summary as cost_summary, economy_prices as economy_prices, pareto_front as pareto_front, sharing as sharing, summary as summary,
+)
 from .gating import Gating as Gating
 from .knowledge import (
     CATEGORIES as CATEGORIES, categories_by_domain as categories_by_domain, categories_by_draws as categories_by_draws,

@@ -1,23 +1,28 @@
-"""How often answers are right, beside what that share hides: n, coverage, and why answers are missing [4.4].
+"""How often answers are right, beside what that share hides, n, coverage, why answers are missing, and what they cost.
 
-`summary` holds the numbers of the paper's Table 1, `accuracy_by_stratum` those of its Table 2. Their layout is in
-`paper_tables`.
+`summary` holds the numbers of the paper's Table 1, `accuracy_by_stratum` those of its Table 2 [4.4]; their layout is in
+`paper_tables`. Calls, tokens, money and the Pareto front follow CFMAD's Table 3 and are ours.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
-from srdcr_lab.measures.comparison import condition_rows
-from srdcr_lab.measures.estimates import clustered_interval, macro_mean
-from srdcr_lab.measures.groups import group_columns, groups, is_standard, strata, stratum_order
+from srdcr_lab.measures.comparison import comparable, compare, condition_rows, outcome
+from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval
+from srdcr_lab.measures.groups import GOLDEN, group_columns, groups, is_standard, stack, strata, stratum_order
 from srdcr_lab.measures.verdicts import RATES
 from srdcr_lab.records import Missing
 
 CONDITIONS = ("standard", "perturbed", "overall")
 MACRO, MICRO = "macro", "micro"
+_NO_INTERVAL = (math.nan, math.nan)
 
 
 def with_ends(name: str, value: float, ends: tuple[float, float]) -> dict[str, float]:
@@ -43,7 +48,7 @@ def accuracy(
     }
     for name, here in (("accuracy", slice(None)), ("selective_accuracy", answered)):
         parts = None if strata is None else strata[here]
-        ends = clustered_interval(right[here], clusters[here], parts) if intervals else (math.nan, math.nan)
+        ends = clustered_interval(right[here], clusters[here], parts) if intervals else _NO_INTERVAL
         measured |= with_ends(name, macro_mean(right[here], parts), ends)
     return measured | {"risk": 1 - measured["selective_accuracy"]}
 
@@ -59,27 +64,27 @@ def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
 
     Source: paper 4.4; coverage and risk as in selective prediction.
     """
-    keys = group_columns(records)
     rows = [
         {**names, "condition": condition, **_of_condition(part, condition, intervals)}
         for names, part in groups(records)
         for condition in CONDITIONS
     ]
-    return pd.DataFrame(rows, columns=None if rows else [*keys, "condition", *_of_condition(records, "overall", False)])
+    nothing = [*group_columns(records), "condition", *_of_condition(records, "overall", intervals=False)]
+    return pd.DataFrame(rows, columns=None if rows else nothing)
 
 
 def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dict[str, float | int]:
     rows = condition_rows(records, condition)
     halves = is_standard(rows) if condition == "overall" else None
     measured = accuracy(rows["correct"], rows["question_id"], halves, intervals=intervals)
-    measured["accuracy_micro"] = macro_mean(rows["correct"].astype("boolean").fillna(False))
+    measured["accuracy_micro"] = outcome(rows, "correct").mean()
     measured |= {f"n_{why.value}": int((rows["missing"] == why).sum()) for why in Missing}
     ruled = rows[rows["verdict"].notna()]
     for rate, (verdict, true) in RATES.items():
         own = ruled[is_standard(ruled) == true]
         right = own["verdict"] == verdict
-        ends = clustered_interval(right, own["question_id"]) if intervals else (math.nan, math.nan)
-        measured |= {**with_ends(rate, macro_mean(right), ends), f"{rate}_n": len(own)}
+        ends = clustered_interval(right, own["question_id"]) if intervals else _NO_INTERVAL
+        measured |= {**with_ends(rate, right.mean(), ends), f"{rate}_n": len(own)}
     return measured
 
 
@@ -107,3 +112,152 @@ _STRATUM_COLUMNS = [
     *("stratum", "n", "n_answered", "coverage", "accuracy", "selective_accuracy", "accuracy_low", "accuracy_high"),
     *("selective_accuracy_low", "selective_accuracy_high", "risk"),
 ]
+
+
+def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+    """What a method takes per item; failed items are included with what they took.
+
+    Returns
+    -------
+    DataFrame, one row per group: `n` items, `n_questions`; `calls_per_item` (of the method by itself) and
+    `calls_paid_per_item` (in this run, after sharing and the store), `calls_saved` = Σ calls_alone − Σ calls_paid;
+    `tokens_per_item` (prompt and completion, of the method by itself) with `low` and `high` (bootstrap over questions),
+    `prompt_tokens_per_call`, `completion_tokens_per_call`; `cost_usd` and `cost_usd_per_item` of the calls paid, NaN
+    where a row's price is unknown (`n_unpriced`); `wall_s_per_item` where the records have `wall_s`.
+    """
+    rows = [{**names, **_costs(part, intervals)} for names, part in groups(records)]
+    return pd.DataFrame(rows, columns=None if rows else [*group_columns(records), *_costs(records, intervals=False)])
+
+
+def _costs(part: pd.DataFrame, intervals: bool) -> dict[str, float | int]:
+    numbers = part.reindex(columns=[*_NUMBERS, "wall_s"]).astype("Float64").astype(float)
+    alone, paid, prompt, completion, price = (numbers[name] for name in _NUMBERS)
+    tokens = prompt + completion
+    known = tokens.notna()
+    calls = alone[known].sum() or math.nan
+    ends = mean_interval(tokens[known], part["question_id"][known]) if intervals else _NO_INTERVAL
+    return {
+        "n": len(part),
+        "n_questions": part["question_id"].nunique(),
+        "calls_per_item": alone.mean(),
+        "calls_paid_per_item": paid.mean(),
+        "calls_saved": int(alone.sum() - paid.sum()),
+        "tokens_per_item": tokens.mean(),
+        "low": ends[0],
+        "high": ends[1],
+        "prompt_tokens_per_call": prompt[known].sum() / calls,
+        "completion_tokens_per_call": completion[known].sum() / calls,
+        "cost_usd": price.sum(skipna=False) if len(part) else math.nan,
+        "cost_usd_per_item": price.mean(skipna=False),
+        "n_unpriced": int(price.isna().sum()),
+    } | ({"wall_s_per_item": numbers["wall_s"].mean()} if "wall_s" in part else {})
+
+
+_NUMBERS = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "cost_usd")
+
+
+def sharing(records: pd.DataFrame) -> pd.DataFrame:
+    """Calls of all methods together, per run and model: by themselves, paid, and the share saved.
+
+    Saved are calls that another method, another form of the question or an earlier run had already asked. The knowledge
+    draws belong to no method and are in neither sum.
+    """
+    keys = [name for name in ("run", "model") if name in records]
+    sums = records.groupby(keys, sort=False, observed=True)[["calls_alone", "calls_paid"]].sum().astype(int)
+    sums["calls_saved"] = sums["calls_alone"] - sums["calls_paid"]
+    sums["share_saved"] = (sums["calls_saved"] / sums["calls_alone"]).astype(float)
+    return sums.reset_index()
+
+
+def cost_accuracy(
+    records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall", intervals: bool = True
+) -> pd.DataFrame:
+    """Each group's cost and its accuracy under a condition, and whether it is on the Pareto front of its model.
+
+    `cost` is a column of `cost_summary`. `golden`, which is told the truth, is never on the front.
+    """
+    keys = group_columns(records)
+    shown = [*keys, "coverage", *(f"{name}{end}" for name in _MEASURES for end in ("", "_low", "_high")), "n"]
+    accuracies = summary(records, intervals=intervals)
+    accuracies = accuracies.loc[accuracies["condition"] == condition, shown]
+    table = accuracies.merge(cost_summary(records, intervals=False)[[*keys, cost]], on=keys)
+    table = table.rename(columns={cost: "cost"}).assign(on_front=False)
+    models = [name for name in ("run", "model") if name in keys]
+    for _, rows in table[table["method"] != GOLDEN].groupby(models, sort=False, observed=True):
+        table.loc[rows.index, "on_front"] = pareto_front(rows["cost"], rows["accuracy"])
+    return table.assign(cost_of=cost, condition=condition)
+
+
+_MEASURES = ("accuracy", "selective_accuracy")
+
+
+def pareto_front(cost: ArrayLike, benefit: ArrayLike) -> NDArray[np.bool_]:
+    """True where no other point costs at most as much and is at least as good, one of the two strictly. NaN: False."""
+    price, good = np.asarray(cost, float), np.asarray(benefit, float)
+    cheaper, better = price[:, None] <= price, good[:, None] >= good
+    strictly = (price[:, None] < price) | (good[:, None] > good)
+    known = ~np.isnan(price) & ~np.isnan(good)
+    front: NDArray[np.bool_] = known & ~(cheaper & better & strictly).any(axis=0)
+    return front
+
+
+def economy_prices(
+    records: pd.DataFrame,
+    full: str = "acvd",
+    *,
+    method: str = "sr_dcr",
+    conditions: Sequence[str] = ("standard", "perturbed", "overall"),
+    seed: int = 0,
+) -> pd.DataFrame:
+    """What every other debate design saves against `full`, and what it costs in accuracy; on the same items.
+
+    Parameters
+    ----------
+    records : rows of several designs, one per item × design.
+    conditions : see `srdcr_lab.measures.comparison.condition_rows`.
+
+    Returns
+    -------
+    DataFrame : (`run`,) `model`, `design`, `condition`; `n` items that both have, `n_questions`, `n_unpaired`;
+        `difference` of the accuracies (the price: economy less full) with `low`, `high`, `p_value` as in `compare`,
+        `only_a` items that the economy alone has right and `only_b` that the full design alone has; `calls_full`,
+        `calls` per item by itself, `calls_saved` per item and `share_saved` of the full design's; `tokens_saved` per
+        item; `accuracy_full`, `accuracy` (missing is wrong; overall the mean of the halves); `n_verdicts` held under
+        both, `verdicts_changed` among them; `answers_changed`, items whose final answer (or its absence) differs.
+    """
+    tables = []
+    for names, part, present in comparable(records[records["method"] == method], "design"):
+        rows = [
+            {"design": design, "condition": condition} | _price(part, design, full, condition, seed)
+            for design in present
+            for condition in conditions
+            if full in present and design != full
+        ]
+        if rows:
+            tables.append((names, pd.DataFrame(rows)))
+    return stack(tables)
+
+
+def _price(records: pd.DataFrame, design: str, full: str, condition: str, seed: int) -> dict[str, Any]:
+    compared = compare(records, design, full, column="design", condition=condition, seed=seed)
+    rows = condition_rows(records, condition)
+    economy, whole = (rows[rows["design"] == name].set_index("item_id") for name in (design, full))
+    both = economy.join(whole.add_suffix("_full"), how="inner")
+    calls, calls_full = both["calls_alone"].astype(float), both["calls_alone_full"].astype(float)
+    tokens, tokens_full = (both[f"prompt_tokens{end}"] + both[f"completion_tokens{end}"] for end in ("", "_full"))
+    held = both["verdict"].notna() & both["verdict_full"].notna()
+    return {name: getattr(compared, name) for name in _SHOWN} | {
+        "calls_full": calls_full.mean(),
+        "calls": calls.mean(),
+        "calls_saved": (calls_full - calls).mean(),
+        "share_saved": 1 - calls.sum() / (calls_full.sum() or math.nan),
+        "tokens_saved": (tokens_full - tokens).astype(float).mean(),
+        "accuracy_full": compared.mean_b,
+        "accuracy": compared.mean_a,
+        "n_verdicts": int(held.sum()),
+        "verdicts_changed": int((both["verdict"] != both["verdict_full"])[held].sum()),
+        "answers_changed": int((both["final_answer"].fillna("") != both["final_answer_full"].fillna("")).sum()),
+    }
+
+
+_SHOWN = ("n", "n_questions", "n_unpaired", "difference", "low", "high", "p_value", "only_a", "only_b")

@@ -34,11 +34,11 @@ _SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")
 PRESENT = 2026  # the year of the shipped facts; a later claim lies in the future, whatever the calendar says
 
 
-def perturbed_answers(records: pd.DataFrame, method: str = "few_shot", *, present: int = PRESENT) -> pd.DataFrame:
+def perturbed_answers(records: pd.DataFrame, method: str = "few_shot") -> pd.DataFrame:
     """The rows of one method whose passage is false, with what the measures below read.
 
     Adds `stratum` ("offset 20", "factor mild" …), `offset` (signed, missing for other kinds), `future` (claims a year
-    after `present`), `prior_is_claim` (the prior answer equals the claim; False where it was not read), `follows_claim`
+    after `PRESENT`), `prior_is_claim` (the prior answer equals the claim; False where it was not read), `follows_claim`
     and `follows_prior` (missing without an answer; `follows_prior` also without a prior answer). Where `few_shot` was
     not run, each item's context answer takes its place: it is few-shot's.
     """
@@ -47,15 +47,15 @@ def perturbed_answers(records: pd.DataFrame, method: str = "few_shot", *, presen
         rows = records.drop_duplicates([name for name in ("run", "model", "item_id") if name in records])
         rows = with_matches(rows).assign(method=method, design=None, final_answer=rows["context_answer"])
         rows = rows.assign(final_is_claim=rows["context_is_claim"], final_is_prior=rows["context_is_prior"])
-    return _marked(rows[~is_standard(rows)].reset_index(drop=True), present)
+    return _marked(rows[~is_standard(rows)].reset_index(drop=True))
 
 
-def _marked(rows: pd.DataFrame, present: int = PRESENT) -> pd.DataFrame:
+def _marked(rows: pd.DataFrame) -> pd.DataFrame:
     rows = with_matches(rows)
     return rows.assign(
         stratum=strata(rows),
         offset=rows["perturbation_value"].where(rows["perturbation_kind"] == PerturbationKind.OFFSET),
-        future=_claimed_year(rows) > present,
+        future=_claimed_year(rows) > PRESENT,
         prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
         follows_claim=rows["final_is_claim"],
         follows_prior=rows["final_is_prior"],
@@ -72,7 +72,6 @@ def context_preference(
     *,
     method: str = "few_shot",
     intervals: bool = True,
-    present: int = PRESENT,
 ) -> pd.DataFrame:
     """Context preference: on perturbed items, the share of answers that equal `claimed_answer`.
 
@@ -92,7 +91,7 @@ def context_preference(
 
     Source: paper 4.1, Figures 2 and 8.
     """
-    rows = perturbed_answers(records, method, present=present)
+    rows = perturbed_answers(records, method)
     return _preference(rows, ("model", "method"), "follows_claim", by, intervals)
 
 
@@ -183,7 +182,7 @@ FEW_QUESTIONS = 20  # below, a cluster-robust interval is too narrow
 _SLOPE = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "note")
 
 
-def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot", present: int = PRESENT) -> pd.DataFrame:
+def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot") -> pd.DataFrame:
     """logit P(answer = claimed) = α + β · |offset| / 100 years, fitted for every category and for all items.
 
     Year offsets only; items whose prior answer equals the claim, and those without an answer, are left out. A negative
@@ -197,7 +196,7 @@ def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot", present: i
     Source: the paper shows the curves (Figure 2) and fits none; the model is ours.
     """
     tables = []
-    for names, part in groups(_told_apart(records, method, present)):
+    for names, part in groups(_told_apart(records, method)):
         for category in (*CATEGORY_NAMES, ALL):
             cell = part if category == ALL else part[part["knowledge_category"] == category]
             slope = logistic_slope(cell["offset"].abs() / PER, cell["follows_claim"].astype(bool), cell["question_id"])
@@ -205,13 +204,13 @@ def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot", present: i
     return stack(tables, ("model", "method", "knowledge_category", *_SLOPE))
 
 
-def _told_apart(records: pd.DataFrame, method: str, present: int) -> pd.DataFrame:
+def _told_apart(records: pd.DataFrame, method: str) -> pd.DataFrame:
     """Answers to false year offsets whose claim is not the prior answer."""
-    rows = perturbed_answers(records, method, present=present)
+    rows = perturbed_answers(records, method)
     return rows[rows["offset"].notna() & ~rows["prior_is_claim"] & rows["follows_claim"].notna()]
 
 
-def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> dict[str, Any]:
+def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> dict[str, Any]:
     """Slope of a logistic regression of the 0/1 values `y` on `x`, with a cluster-robust interval.
 
     NaN, and a note that says why, where all outcomes or all x are equal, or where x separates the outcomes.
@@ -229,7 +228,7 @@ def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike, level: float
             model = sm.Logit(y.astype(float), sm.add_constant(x))
             fit = model.fit(disp=0, cov_type="cluster", cov_kwds={"groups": codes})
         slope, p_value = float(fit.params[1]), float(fit.pvalues[1])
-        low, high = map(float, fit.conf_int(1 - level)[1])
+        low, high = map(float, fit.conf_int()[1])
         note = f"only {n_questions} questions: the interval is too narrow" if n_questions < FEW_QUESTIONS else ""
     return dict(zip(_SLOPE, (y.size, n_questions, slope, low, high, p_value, math.exp(slope), note), strict=True))
 
@@ -250,14 +249,14 @@ def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int
 # Passages that claim a year in the future, beside their mirror images in the past (ours)
 
 
-def future_against_past(records: pd.DataFrame, *, method: str = "few_shot", present: int = PRESENT) -> Comparison:
-    """Context preference of claims after `present` (a) less that of the claims as far off the other way (b).
+def future_against_past(records: pd.DataFrame, *, method: str = "few_shot") -> Comparison:
+    """Context preference of claims after `PRESENT` (a) less that of the claims as far off the other way (b).
 
-    A pair is one question with +k years, which lies after `present`, and the same question with −k years: only the
+    A pair is one question with +k years, which lies after `PRESENT`, and the same question with −k years: only the
     direction differs. Pairs in which a passage got no answer, or the prior answer equals a claim, are left out. NaN
     with n = 0 where there is no pair. One model at a time.
     """
-    rows = _told_apart(records, method, present)
+    rows = _told_apart(records, method)
     rows = rows.assign(size=rows["offset"].abs(), followed=rows["follows_claim"].astype(float))
     ahead, back = rows[(rows["offset"] > 0) & rows["future"]], rows[rows["offset"] < 0]
     keys = ["question_id", "size"]
@@ -265,7 +264,7 @@ def future_against_past(records: pd.DataFrame, *, method: str = "few_shot", pres
     return compare_pairs(ahead.merge(back[[*keys, "followed"]].rename(columns={"followed": "b"}), on=keys))
 
 
-def n_future(records: pd.DataFrame, *, present: int = PRESENT) -> int:
-    """How many items claim a year after `present`."""
+def n_future(records: pd.DataFrame) -> int:
+    """How many items claim a year after `PRESENT`."""
     false = records[~is_standard(records)].drop_duplicates("item_id")
-    return int((_claimed_year(false) > present).sum())
+    return int((_claimed_year(false) > PRESENT).sum())

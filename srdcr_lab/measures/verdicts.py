@@ -43,18 +43,8 @@ def debates(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_verdict_round(rows: pd.DataFrame) -> int:
-    """The round of a path's first letter: rounds held less the number of letters.
-
-    A table without `rounds` tells it by r*, which counts from that round; 0 where it does not tell.
-    """
-    if "rounds" in rows and rows["rounds"].notna().any():
-        row = rows[rows["rounds"].notna()].iloc[0]
-        return int(row["rounds"]) - len(row["verdict_path"])
-    known = rows[rows["r_star"].notna()]
-    if known.empty:
-        return 0
-    path = str(known["verdict_path"].iloc[0])
-    return int(known["r_star"].iloc[0]) - len(path.rstrip(path[-1]))
+    """The round of the first letter of a design's paths: rounds held less the number of letters."""
+    return int(rows["rounds"].iloc[0]) - len(rows["verdict_path"].iloc[0])
 
 
 def by_round(rows: pd.DataFrame) -> pd.DataFrame:

@@ -7,22 +7,16 @@ they are. The truth is no feature: neither the gold answer nor whether the passa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srdcr_lab import answers
 from srdcr_lab.measures.comparison import Comparison, compare_pairs, outcome
 from srdcr_lab.measures.groups import RULINGS, is_standard, same_answer, with_matches
 from srdcr_lab.records import AnswerType, BadInput, Role, Verdict
-
-if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
 
 FOLDS = 5
 FEWEST_QUESTIONS = 20  # of which each fold holds out four
@@ -87,27 +81,23 @@ def debate_features(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 def _spoken(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """The features of what Critic and Defender said, by item_id."""
-    said = turns.merge(records[["method", "design", "item_id", "answer_type"]], on=["method", "design", "item_id"])
-    said = said.sort_values("round", kind="stable").assign(certain=said["text"].map(stated_certainty))
+    keys = ["method", "design", "item_id"]
+    said = turns.merge(records[[*keys, "answer_type"]], on=keys).sort_values("round", kind="stable")
+    said = said.assign(certain=said["text"].map(stated_certainty), place=said.groupby(["item_id", "role"]).cumcount())
     critic, defender = (said[said["role"] == role] for role in (Role.CRITIC, Role.DEFENDER))
-    critic, defender = (side.assign(place=side.groupby("item_id").cumcount()) for side in (critic, defender))
-    answer = ["item_id", "place", "stated_answer"]
-    beside = critic.merge(defender[answer], on=["item_id", "place"], suffixes=("", "_other"))
-    later = critic[critic["place"] > 0]
-    later = later.merge(
-        critic.loc[critic["place"] == 0, answer].drop(columns="place"), on="item_id", suffixes=("", "_other")
-    )
-    agrees, steady = (
-        same_answer(pairs, "stated_answer", "stated_answer_other").astype("Float64").groupby(pairs["item_id"]).mean()
-        for pairs in (beside, later)
-    )
-    certain = critic.groupby("item_id")["certain"]
+    against = defender[["item_id", "place", "stated_answer"]].rename(columns={"stated_answer": "against"})
+    critic = critic.merge(against, on=["item_id", "place"], how="left")
+    first = critic.drop_duplicates("item_id").set_index("item_id")["stated_answer"]
+    critic["first"] = critic["item_id"].map(first)
+    critic["agrees"] = same_answer(critic, "stated_answer", "against").astype("Float64")
+    critic["steady"] = same_answer(critic, "stated_answer", "first").astype("Float64").where(critic["place"] > 0)
+    by_item = critic.groupby("item_id")
     features = {
-        "critic_certain": certain.mean(),
-        "critic_certain_last": certain.last(),
+        "critic_certain": by_item["certain"].mean(),
+        "critic_certain_last": by_item["certain"].last(),
         "defender_certain": defender.groupby("item_id")["certain"].mean(),
-        "critic_agrees": agrees,
-        "critic_steady": steady,
+        "critic_agrees": by_item["agrees"].mean(),
+        "critic_steady": by_item["steady"].mean(),
     }
     return pd.DataFrame(features)
 
@@ -148,34 +138,43 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame, *, folds: int = FOLD
         If there are several models or designs, no debates, passages of one kind only, or fewer than twenty questions.
     """
     from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedGroupKFold
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
     held = _held(records)
     truth, questions = is_standard(held).to_numpy(bool), held["question_id"].to_numpy()
     features = debate_features(held, turns).dropna(axis=1, how="all")
+    logistic = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression(max_iter=1000))
+    split = StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split  # no question is on both sides
     believed, fold_of = np.full(len(held), np.nan), np.full(len(held), -1)
     weights = []
-    for fold, (others, here) in enumerate(_by_question(truth, questions, folds, seed)):
+    for fold, (others, here) in enumerate(split(features, truth, questions)):
         seen, labels = features.iloc[others], truth[others]
-        inner = list(_by_question(labels, questions[others], folds, seed))
-        judge = CalibratedClassifierCV(_pipeline(), method="sigmoid", cv=inner).fit(seen, labels)
+        inner = list(split(seen, labels, questions[others]))
+        judge = CalibratedClassifierCV(logistic, method="sigmoid", cv=inner).fit(seen, labels)
         believed[here], fold_of[here] = judge.predict_proba(features.iloc[here])[:, 1], fold
-        weights.append(_pipeline().fit(seen, labels)[-1].coef_[0][: features.shape[1]])  # without the indicators
+        weights.append(logistic.fit(seen, labels)[-1].coef_[0][: features.shape[1]])  # without the imputer's indicators
+    ruled = np.where(believed >= 0.5, Verdict.REASONABLE.value, Verdict.UNREASONABLE.value)
     rulings = held[["item_id", "question_id", "level"]].assign(
-        prompted=held["verdict"],
-        trained=np.where(believed >= 0.5, Verdict.REASONABLE.value, Verdict.UNREASONABLE.value),
-        p_reasonable=believed,
-        fold=fold_of,
+        prompted=held["verdict"], trained=ruled, p_reasonable=believed, fold=fold_of
     )
-    right = {
-        judge: outcome(rulings.assign(verdict=rulings[judge]), "verdict_right") for judge in ("trained", "prompted")
-    }
-    pairs = rulings.assign(a=right["trained"], b=right["prompted"])
     stated = held["verdict"].map({Verdict.REASONABLE: 1.0, Verdict.UNREASONABLE: 0.0}).fillna(0.5)
-    rates = [_rates(judge, right[judge], truth, p) for judge, p in (("trained", believed), ("prompted", stated))]
-    table = pd.DataFrame(rates).assign(n=len(held), n_questions=held["question_id"].nunique())
+    sides, rates = {}, []
+    for side, judged, probability in (("a", "trained", believed), ("b", "prompted", stated)):
+        sides[side] = outcome(held.assign(verdict=rulings[judged]), "verdict_right")
+        tpr, tnr = sides[side][truth].mean(), sides[side][~truth].mean()
+        row = {"judge": judged, "verdict_tpr": tpr, "verdict_tnr": tnr, "accuracy": (tpr + tnr) / 2}
+        rates.append(row | {"brier": float(np.mean((probability - truth) ** 2))})
     mean = pd.Series(np.mean(weights, axis=0), features.columns, name="weight")
-    strongest = mean.abs().sort_values(ascending=False, kind="stable").index
-    return TrainedJudge(rulings, compare_pairs(pairs, macro=True, seed=seed), table, mean[strongest])
+    return TrainedJudge(
+        rulings=rulings,
+        comparison=compare_pairs(rulings.assign(**sides), macro=True, seed=seed),
+        rates=pd.DataFrame(rates).assign(n=len(held), n_questions=held["question_id"].nunique()),
+        weights=mean[mean.abs().sort_values(ascending=False, kind="stable").index],
+    )
 
 
 def _held(records: pd.DataFrame) -> pd.DataFrame:
@@ -193,28 +192,3 @@ def _held(records: pd.DataFrame) -> pd.DataFrame:
     if n < FEWEST_QUESTIONS:
         raise BadInput(f"a judge is trained on {FEWEST_QUESTIONS} questions or more, and there are {n}; run more items")
     return held
-
-
-def _by_question(
-    truth: NDArray[np.bool_], questions: NDArray[Any], folds: int, seed: int
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Rows to train on and rows to rule on; no question is in both."""
-    from sklearn.model_selection import StratifiedGroupKFold
-
-    yield from StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(questions, truth, questions)
-
-
-def _pipeline() -> Pipeline:
-    from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression(max_iter=1000))
-
-
-def _rates(judge: str, right: pd.Series, truth: NDArray[np.bool_], probability: Any) -> dict[str, Any]:
-    """A judge's rates; a prompted verdict is a probability of 1, 0, or ½ where it was not read."""
-    tpr, tnr = right[truth].mean(), right[~truth].mean()
-    brier = float(np.mean((np.asarray(probability, float) - truth) ** 2))
-    return {"judge": judge, "verdict_tpr": tpr, "verdict_tnr": tnr, "accuracy": (tpr + tnr) / 2, "brier": brier}

@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from srdcr_lab.measures.comparison import outcome
 from srdcr_lab.measures.estimates import N_BOOT, contrast_interval, jeffreys_interval, shares
 from srdcr_lab.measures.evaluation import accuracy, with_ends
 from srdcr_lab.measures.groups import group_columns, groups, same_answer
 from srdcr_lab.records import Missing, Role
 
 CLASSES = ("true", "false")
-_VARIANT = re.compile(r"cfmad(?:_(stances|rounds)_(\d))?")
+ENDS = ("valid_change", "invalid_change", "judge_right", "judge_wrong", "judge_missing")
+# Table 3's, of questions with options; a claim takes CFMAD seven.
+PAPER_PROMPTS = {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "self_contrast": 6, "cfmad": 10}
+# Figure 2: the speakers whose first answers are compared, and how many of them have to agree.
+OVERCONFIDENT = {
+    "self_reflection": (("cot", "revision"), 2),
+    "self_consistency": (tuple(f"vote-{i}" for i in range(7)), 6),
+    "mad": (("agent-0", "agent-1", "agent-2"), 3),
+    "self_contrast": (("view-0", "view-1", "view-2"), 3),
+}
+_PRESETTING = ("cfmad", "direct_judge", "replace_with")
+_SHARE = ("n", "share", "low", "high")
 
 
 def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str, float]:
@@ -38,24 +47,21 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
     if gold.empty:
         return with_ends("macro_f1", math.nan, (math.nan, math.nan))
     codes, names = pd.factorize(clusters)
-    counts = np.zeros((len(names), len(CLASSES), 2))  # cluster × class × (tp, fp + fn)
+    n = len(names)
+    counts = np.zeros((n, len(CLASSES), 2))  # cluster × class × (tp, fp + fn)
     for place, label in enumerate(CLASSES):
         is_gold, is_final = (gold == label).to_numpy(), (final == label).fillna(False).to_numpy(bool)
         np.add.at(counts[:, place, 0], codes, is_gold & is_final)
         np.add.at(counts[:, place, 1], codes, is_gold ^ is_final)
-    drawn = np.random.default_rng(0).multinomial(len(names), np.full(len(names), 1 / len(names)), N_BOOT)
-    low, high = np.nanquantile(_mean_f1(np.tensordot(drawn, counts, 1)), [0.025, 0.975])
-    value = float(_mean_f1(counts.sum(axis=0)[None])[0])
-    if low == high:
-        low, high = jeffreys_interval(round(value * len(names)), len(names))
-    return with_ends("macro_f1", value, (float(low), float(high)))
-
-
-def _mean_f1(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    hits, misses = counts[..., 0], counts[..., 1]
+    drawn = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), N_BOOT)
+    samples = np.concatenate([np.ones((1, n)), drawn])  # the first is the data themselves
+    hits, misses = np.moveaxis(np.tensordot(samples, counts, 1), -1, 0)
     with np.errstate(invalid="ignore"):
-        f1 = 2 * hits / (2 * hits + misses)
-    return np.asarray(np.nanmean(f1, axis=-1))
+        value, *resampled = np.nanmean(2 * hits / (2 * hits + misses), axis=-1)
+    low, high = np.nanquantile(resampled, [0.025, 0.975])
+    if low == high:
+        low, high = jeffreys_interval(round(value * n), n)
+    return with_ends("macro_f1", float(value), (float(low), float(high)))
 
 
 def table_1(records: pd.DataFrame) -> pd.DataFrame:
@@ -79,7 +85,7 @@ def by_number(records: pd.DataFrame, what: str) -> pd.DataFrame:
     """
     numbers = {}
     for method in records["method"].unique():
-        variant = _VARIANT.fullmatch(str(method))
+        variant = re.fullmatch(r"cfmad(?:_(stances|rounds)_(\d))?", str(method))
         if variant and variant[1] in (None, what):
             numbers[method] = int(variant[2] or {"stances": 2, "rounds": 1}[what])
     table = table_1(records[records["method"].isin(numbers)])
@@ -87,12 +93,6 @@ def by_number(records: pd.DataFrame, what: str) -> pd.DataFrame:
         return pd.DataFrame(columns=["method", what, "n", "accuracy", "accuracy_low", "accuracy_high"])
     table.insert(table.columns.get_loc("method") + 1, what, table["method"].map(numbers))
     return table.sort_values([*(name for name in ("run", "model") if name in table), what], ignore_index=True)
-
-
-# Of questions with options; a claim takes CFMAD seven.
-PAPER_PROMPTS: Mapping[str, int] = MappingProxyType(
-    {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "self_contrast": 6, "cfmad": 10}
-)
 
 
 def table_3(records: pd.DataFrame) -> pd.DataFrame:
@@ -122,17 +122,6 @@ def table_3(records: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-# The speakers whose first answers are compared, and how many of them have to agree.
-OVERCONFIDENT: Mapping[str, tuple[tuple[str, ...], int]] = MappingProxyType(
-    {
-        "self_reflection": (("cot", "revision"), 2),
-        "self_consistency": (tuple(f"vote-{i}" for i in range(7)), 6),
-        "mad": (("agent-0", "agent-1", "agent-2"), 3),
-        "self_contrast": (("view-0", "view-1", "view-2"), 3),
-    }
-)
-
-
 def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """Per model × method of four: `n` errors and the `share` of overconfidence, where no other answer was looked at.
 
@@ -160,9 +149,6 @@ def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     return _table(records, rows, *_SHARE, "n_overconfident", "n_missing")
 
 
-ENDS = ("valid_change", "invalid_change", "judge_right", "judge_wrong", "judge_missing")
-
-
 def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """Per model × method with debates: the share of each end with its interval, one row per end of `ENDS`.
 
@@ -177,12 +163,11 @@ def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
         held["other"] = held.groupby("item_id")["stated_answer"].transform("first")
         agree = same_answer(held, "stated_answer", "other").fillna(False).groupby(held["item_id"]).transform("all")
         debated = held.assign(agree=agree, gold=_is_gold(held, "stated_answer")).drop_duplicates("item_id")
-        correct = debated["correct"].astype("boolean")
-        changed = np.where(debated["gold"], "valid_change", "invalid_change")
-        judged = correct.map({True: "judge_right", False: "judge_wrong"}).astype(object).fillna("judge_missing")
-        ended = judged.mask(debated["agree"].astype(bool), changed)
+        agree, right = debated["agree"].astype(bool), debated["correct"].astype("boolean")
+        cases = [agree & debated["gold"], agree, right.fillna(False), ~right.fillna(True)]
+        ended = np.select([case.to_numpy(bool) for case in cases], ENDS[:4], ENDS[4])
         for end in ENDS if len(debated) else ():
-            share = _share(debated, ended == end)
+            share = _share(debated, pd.Series(ended == end))
             rows.append(names | {"end": end} | share | {"n_undebated": len(part) - len(debated)})
     return _table(records, rows, "end", *_SHARE, "n_undebated")
 
@@ -229,13 +214,10 @@ def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame
             "recall": recall["share"],
             "n_without": len(part) - len(having),
             "mean_candidates": (len(preset) + drawn["item_id"].nunique()) / (len(having) or math.nan),
-            "accuracy_recalled": having.loc[hits, "correct"].astype("boolean").fillna(False).astype(float).mean(),
+            "accuracy_recalled": outcome(having[hits], "correct").mean(),
         }
         rows.append(names | recall | row)
     return _table(records, rows, "n", "recall", "low", "high", "n_without", "mean_candidates", "accuracy_recalled")
-
-
-_PRESETTING = ("cfmad", "direct_judge", "replace_with")
 
 
 def position_effect(
@@ -252,9 +234,9 @@ def position_effect(
     """
     rows = []
     for names, part in groups(records[records["method"].isin([method, swapped])], ("model",)):
-        orders = [_judged(part[part["method"] == name], turns) for name in (method, swapped)]
         if part["method"].nunique() < 2:
             continue
+        orders = [_judged(part[part["method"] == name], turns) for name in (method, swapped)]
         pairs = orders[0].merge(orders[1][["item_id", "final_answer"]], on="item_id", suffixes=("", "_swapped"))
         read = pairs[pairs["final_answer"].notna() & pairs["final_answer_swapped"].notna()]
         changed = _share(read, ~same_answer(read, "final_answer", "final_answer_swapped"))
@@ -279,17 +261,14 @@ def _judged(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     return part.merge(stances.agg(["first", "last"]), on="item_id")
 
 
-_SHARE = ("n", "share", "low", "high")
-_TURN = ("position", "role", "speaker", "round", "stance", "stated_answer")
-
-
 def _said(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """The turns about the questions of one group in order, each with the columns of its row of `records`.
 
     Tables of several runs need the column `run` in both.
     """
     keys = [name for name in ("run", "method", "item_id") if name in part and name in turns]
-    return part.merge(turns[[*keys, *_TURN]].sort_values("position", kind="stable"), on=keys)
+    columns = [*keys, "position", "role", "speaker", "round", "stance", "stated_answer"]
+    return part.merge(turns[columns].sort_values("position", kind="stable"), on=keys)
 
 
 def _defences(said: pd.DataFrame) -> pd.DataFrame:

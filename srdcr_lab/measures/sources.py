@@ -26,8 +26,8 @@ class SourceReliability:
     Parameters
     ----------
     table : one row per source: `source`; `reliability`, the share of its cross-checked answers that agree with the
-        weighted majority, in [0, 1], NaN without any; `weight` ≥ 0; `n_votes`; `n_checked`, those on questions that
-        another source answered too.
+        weighted majority, in [0, 1], NaN without any; `weight` ≥ 0; `n_votes`; `n_checked`, those on questions with
+        another vote.
     majority : question → the answers of greatest weight, several if tied, in the order of the votes.
     iterations : how often weights were estimated.
     converged : whether the last iteration changed no majority.
@@ -45,41 +45,66 @@ def source_reliability(
     """Estimate reliabilities and weighted majorities in turn, from equal weights, until no majority changes.
 
     1. The majority of a question is the answer of greatest total weight. 2. rᵢ is the share of source i's answers that
-    are the majority's, over questions that another source answered too; one of m tied answers counts 1/m. 3. Its weight
-    becomes max(0, L rᵢ − 1), where L is the mean number of distinct answers to those questions: an answer picked at
-    random has no weight. Where no source would have weight, all stay equal.
+    are the majority's, over questions with another vote; one of m tied answers counts 1/m. 3. Its weight becomes
+    max(0, L rᵢ − 1), where L is the mean number of distinct answers to those questions: an answer picked at random has
+    no weight. Where no source would have weight, all stay equal.
 
-    Equal answers are equal values. The votes of an unknown source ("", None, NaN) count with the mean weight of the
-    others, and nothing is estimated for it.
+    The votes of an unknown source ("", None, NaN) count with the mean weight of the others; nothing is estimated for
+    it. A source whose answers nobody checks has the mean weight too.
     """
-    votes = _Votes(questions, sources, answers)
-    weights = np.ones(len(votes.sources))
-    wins, credit = votes.majority(weights)
+    votes, options = _votes(questions, sources, answers)
+    contested = votes.groupby("question")["option"].transform("size") > 1
+    checked = votes[contested & votes["source"].notna()]
+    n_answers = votes[contested].groupby("question")["option"].nunique().mean()
+    equal = pd.Series(1.0, votes["source"].dropna().unique())
+
+    def reliability(wins: pd.Series) -> pd.Series:
+        credit = wins / wins.groupby(options["question"]).transform("sum")
+        return checked["option"].map(credit).groupby(checked["source"]).mean().reindex(equal.index)
+
+    weights, wins = equal, _wins(votes, options, equal)
     iterations, converged = 0, False
     while not converged and iterations < max_iterations:
-        before, iterations = wins, iterations + 1
-        weights = votes.weights(votes.agreement(credit))
-        wins, credit = votes.majority(weights)
-        converged = bool(np.array_equal(before, wins))
-    table = pd.DataFrame(
-        {
-            "source": votes.sources,
-            "reliability": votes.agreement(credit),
-            "weight": weights,
-            "n_votes": votes.per_source(votes.source >= 0),
-            "n_checked": votes.per_source(votes.checked),
-        }
-    )
-    return SourceReliability(table, votes.answers_of(wins), iterations, converged)
+        raw = (n_answers * reliability(wins) - 1).clip(lower=0)
+        weights = raw.fillna(raw.mean()) if raw.sum() > 0 else equal
+        before, wins = wins, _wins(votes, options, weights)
+        iterations, converged = iterations + 1, wins.equals(before)
+    columns = {"reliability": reliability(wins), "weight": weights}
+    for name, part in (("n_votes", votes), ("n_checked", checked)):
+        columns[name] = part["source"].value_counts().reindex(equal.index, fill_value=0)
+    table = pd.DataFrame(columns).reset_index(names="source")
+    return SourceReliability(table, _majority(options, wins), iterations, converged)
 
 
 def weighted_majority(
     questions: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any], weights: Mapping[Any, float] | None = None
 ) -> dict[Any, tuple[Any, ...]]:
     """Question → its answers of greatest weight. Without `weights` every source has one vote: the plain majority."""
-    votes = _Votes(questions, sources, answers)
-    wins, _ = votes.majority(np.array([1.0 if weights is None else weights[name] for name in votes.sources]))
-    return votes.answers_of(wins)
+    votes, options = _votes(questions, sources, answers)
+    names = votes["source"].dropna().unique()
+    known = pd.Series([1.0 if weights is None else weights[name] for name in names], names, dtype=float)
+    return _majority(options, _wins(votes, options, known))
+
+
+def _votes(
+    questions: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The votes, and the options: the distinct answers to each question, numbered in order of first appearance."""
+    known = [None if source == "" else source for source in sources]
+    votes = pd.DataFrame({"question": questions, "source": known, "answer": answers})
+    votes["option"] = votes.groupby(["question", "answer"], sort=False).ngroup()
+    return votes, votes.drop_duplicates("option").set_index("option")[["question", "answer"]]
+
+
+def _wins(votes: pd.DataFrame, options: pd.DataFrame, weights: pd.Series) -> pd.Series:
+    """Whether an option has the greatest weight of its question."""
+    weight = votes["source"].map(weights).fillna(weights.mean() if len(weights) else 1.0)
+    totals = weight.groupby(votes["option"]).sum()
+    return totals >= totals.groupby(options["question"]).transform("max") - 1e-9  # differences below are ties
+
+
+def _majority(options: pd.DataFrame, wins: pd.Series) -> dict[Any, tuple[Any, ...]]:
+    return dict(options[wins].groupby("question", sort=False)["answer"].agg(tuple))
 
 
 def log_odds(accuracy: ArrayLike, n_answers: float) -> NDArray[np.float64]:
@@ -92,62 +117,6 @@ def log_odds(accuracy: ArrayLike, n_answers: float) -> NDArray[np.float64]:
     """
     p = np.clip(np.asarray(accuracy, float), 1e-6, 1 - 1e-6)
     return np.asarray(np.maximum(0.0, np.log(p * (n_answers - 1) / (1 - p))))
-
-
-class _Votes:
-    """Votes by number. An option is a distinct answer to a question; arrays run over votes or over options."""
-
-    def __init__(self, questions: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any]) -> None:
-        if not len(questions) == len(sources) == len(answers):
-            raise ValueError(f"votes are as many questions as sources as answers, got {len(questions)}, {len(sources)}")
-        self.question, self.questions = _numbered(questions)
-        self.source, self.sources = _numbered([None if name == "" else name for name in sources])
-        self.option, self.options = _numbered(list(zip(self.question.tolist(), answers, strict=True)))
-        self.question_of_option = np.array([question for question, _ in self.options], np.intp)
-        self.checked = (self.source >= 0) & (np.bincount(self.question)[self.question] > 1)
-
-    def per_source(self, chosen: NDArray[np.bool_], values: NDArray[np.float64] | None = None) -> NDArray[Any]:
-        """Number (or sum of values) of the chosen votes of each source."""
-        weights = None if values is None else values[chosen]
-        return np.bincount(self.source[chosen], weights, len(self.sources))
-
-    def majority(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Per option whether it wins its question, and the credit of a vote for it: 1/m with m winners."""
-        of_unknown = weights.mean() if len(weights) else 1.0
-        of_vote = np.append(weights, of_unknown)[self.source]  # −1, the unknown source, is the last
-        totals = np.bincount(self.option, of_vote, len(self.options))
-        most = np.full(len(self.questions), -np.inf)
-        np.maximum.at(most, self.question_of_option, totals)
-        wins: NDArray[np.bool_] = totals >= most[self.question_of_option] - 1e-9  # less is a tie
-        return wins, wins / np.bincount(self.question_of_option, wins, len(self.questions))[self.question_of_option]
-
-    def agreement(self, credit: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean credit of each source's checked votes; NaN without any."""
-        with np.errstate(invalid="ignore"):
-            return np.asarray(self.per_source(self.checked, credit[self.option]) / self.per_source(self.checked))
-
-    def weights(self, reliability: NDArray[np.float64]) -> NDArray[np.float64]:
-        """max(0, L r − 1), the mean of the others where r is unknown; all equal where no source would have weight."""
-        contested = np.bincount(self.question) > 1
-        n_answers = np.bincount(self.question_of_option)[contested].mean() if contested.any() else 1.0
-        raw = np.maximum(0.0, n_answers * reliability - 1)
-        if not np.nansum(raw) > 0:
-            return np.ones(len(self.sources))
-        return np.where(np.isnan(raw), np.nanmean(raw), raw)
-
-    def answers_of(self, wins: NDArray[np.bool_]) -> dict[Any, tuple[Any, ...]]:
-        answers: dict[Any, tuple[Any, ...]] = dict.fromkeys(self.questions, ())
-        for (question, answer), won in zip(self.options, wins, strict=True):
-            if won:
-                answers[self.questions[question]] += (answer,)
-        return answers
-
-
-def _numbered(values: Sequence[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    """Each value's number in order of first appearance, −1 for none, and the values by number."""
-    numbers: dict[Any, int] = {}
-    codes = [-1 if value is None or value != value else numbers.setdefault(value, len(numbers)) for value in values]
-    return np.array(codes, np.intp), list(numbers)
 
 
 def votes_of(items: Iterable[Item], turns: Iterable[Mapping[str, Any]]) -> tuple[list[str], list[str], list[str]]:

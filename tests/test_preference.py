@@ -224,6 +224,20 @@ def test_where_there_is_no_slope_a_note_says_why(x: list[float], y: list[int], n
     assert found["note"] == note
 
 
+def test_the_slope_of_two_offsets_is_the_difference_of_their_log_odds_per_100_years() -> None:
+    """20 years off 3 of 4 claims are followed, 220 years off 1 of 4: (logit 1/4 − logit 3/4) / 2 hundred years."""
+    followed = {20: (True, True, True, False), 220: (True, False, False, False)}
+    rows = [
+        row(f"{offset}/{i}", sign * offset, "1900", f"{1900 + sign * offset}" if follows else "1900")
+        for offset, answers in followed.items()
+        for i, (follows, sign) in enumerate(zip(answers, (1, -1, 1, -1), strict=True))
+    ]
+    table = offset_slopes(frame(*rows)).set_index("knowledge_category")
+    assert table.loc["all", ["n", "n_questions"]].tolist() == [8, 8]
+    assert table.loc["all", "slope"] == pytest.approx((math.log(1 / 3) - math.log(3)) / 2, abs=1e-6)
+    assert table.loc["all", "slope"] == table.loc[HIGH, "slope"]
+
+
 def test_slopes_per_category_have_n_and_a_row_for_all() -> None:
     table = offset_slopes(simulated(200)).set_index("knowledge_category")
     assert table.loc["all", "n"] == table["n"].drop("all").sum()

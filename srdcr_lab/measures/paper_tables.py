@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from srdcr_lab.measures.evaluation import MACRO, MICRO, accuracy_by_stratum, summary
+from srdcr_lab.measures.evaluation import CONDITIONS, MACRO, MICRO, accuracy_by_stratum, summary
 from srdcr_lab.measures.groups import GOLDEN
 
 METHOD_LABELS = {

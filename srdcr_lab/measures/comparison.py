@@ -31,13 +31,12 @@ OUTCOMES = ("correct", "verdict_right")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A less B over the items both have.
+    """A less B over the items both have; `n_unpaired` counts those that only one has. Missing answers count as wrong.
 
-    `difference` is mean A − mean B, missing answers counted as wrong; overall, the mean of the two halves' differences.
-    `low`, `high`: its paired cluster bootstrap. `p_value`: two-sided cluster sign-flip test. `p_mcnemar`: exact; NaN
-    where some question has more than one item. `only_a`, `only_b`: discordant items. `odds_ratio` = only_a / only_b
-    (matched), with interval: exact with one item per question, else cluster-robust. `n_unpaired`: items that only one
-    of the two has.
+    `difference` is mean A − mean B; overall, the mean of the two halves' differences. `low`, `high`: paired cluster
+    bootstrap. `p_value`: two-sided cluster sign-flip test. `p_mcnemar`: exact; NaN where some question has several
+    items. `only_a`, `only_b`: discordant items. `odds_ratio` = only_a / only_b (matched), its interval exact with one
+    item per question, else cluster-robust.
     """
 
     n: int
@@ -84,14 +83,10 @@ def paired(records: pd.DataFrame, a: str, b: str, *, column: str = "method", nam
 
 
 def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, column: str = "method") -> pd.DataFrame:
-    """One row per item that both have: `item_id`, `question_id`, `level`, the values `a` and `b`.
+    """One row per item for which both have a value: `item_id`, `question_id`, `level`, `a`, `b`.
 
-    A missing value is no item. `attrs["n_unpaired"]` counts the items that only one of the two has.
-
-    Raises
-    ------
-    BadInput
-        Where one of the two has several rows for an item: several models or designs are in the table.
+    `attrs["n_unpaired"]` counts the items that only one of the two has. BadInput where one has several rows for an
+    item: several models or designs are in the table.
     """
     rows = records[["item_id", "question_id", "level"]].assign(value=values)
     sides = []
@@ -176,10 +171,10 @@ def compare_all(
     others: Sequence[str] | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """The reference against every other method (or design), with `p_holm` over the family.
+    """The reference against every other method (or design).
 
-    The family is all comparisons of one condition within one run and model; `golden`, which is told the truth, is
-    compared but is not in it. Rows: (`run`,) `model`, `condition`, `a`, `b`, and the fields of `Comparison`.
+    Rows: (`run`,) `model`, `condition`, `a`, `b`, the fields of `Comparison`, and `p_holm` over all comparisons of one
+    condition within one run and model, but for those with `golden`, which is told the truth.
     """
     tables = []
     for names, part, present in comparable(records, column):
@@ -205,21 +200,19 @@ def factor_effects(
 ) -> pd.DataFrame:
     """The main effect of every factor: each two levels, over all pairs of designs that differ in that factor alone.
 
-    An item's values are averaged over those pairs, then compared as in `compare`. `p_holm` is over all rows of a run
-    and model.
+    An item's values are averaged over those pairs, then compared as in `compare`.
 
     Parameters
     ----------
     records : rows of several designs, one per item × design.
-    designs : each design's factors, such as ``{"acvd": {"critic_sees": "never", "order": "critic_first"}, …}`` (or
-        ``asdict`` of each `DebateDesign`; its name is no factor). Designs that are not in the records are left out.
-    name : the outcome, `verdict_right` or `correct` (see `outcome`).
+    designs : each design's factors, such as ``asdict`` of each `DebateDesign`; `name` is no factor. Designs that are
+        not in the records are left out.
+    name : the outcome, `verdict_right` or `correct`.
 
     Returns
     -------
-    DataFrame : (`run`,) `model`, `factor`, `a`, `b` (its levels), `n_pairs` of designs, and the fields of `Comparison`
-        that an average has: `n`, `n_questions`, `mean_a`, `mean_b`, `difference` (A less B), `low`, `high`, `p_value`,
-        `p_holm`.
+    DataFrame : (`run`,) `model`, `factor`, `a`, `b` (its levels), `n_pairs` of designs, `n`, `n_questions`, `mean_a`,
+        `mean_b`, `difference` (A less B), `low`, `high`, `p_value`, and `p_holm` over all rows of a run and model.
     """
     tables = []
     rows = condition_rows(records[records["method"] == method], condition)
@@ -231,12 +224,13 @@ def factor_effects(
             compared = asdict(compare_pairs(averaged, macro=condition == "overall", seed=seed))
             effects.append({"factor": factor, "a": a, "b": b, "n_pairs": len(pairs)} | compared)
         if effects:
-            table = pd.DataFrame(effects).drop(columns=_NOT_OF_AN_AVERAGE)
+            table = pd.DataFrame(effects, columns=_OF_AN_EFFECT)
             tables.append((names, table.assign(p_holm=holm(table["p_value"]))))
     return stack(tables)
 
 
-_NOT_OF_AN_AVERAGE = ["n_unpaired", "p_mcnemar", "only_a", "only_b", "odds_ratio", "odds_ratio_low", "odds_ratio_high"]
+_OF_AN_EFFECT = ["factor", "a", "b", "n_pairs", "n", "n_questions", "mean_a", "mean_b", "difference", "low", "high",
+                 "p_value"]  # fmt: skip
 
 
 def _alike_but_one(designs: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, Any, Any], list[tuple[str, str]]]:

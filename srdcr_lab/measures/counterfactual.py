@@ -1,7 +1,7 @@
-"""The measures of the CFMAD paper on the tables `records` and `turns` of a run.
+"""The measures of the CFMAD paper on the tables `records` and `turns` of a run; sections in brackets are that paper's.
 
-Accuracy and macro-F1 (Table 1), prompts and tokens (Table 3), errors of overconfidence (Figure 2), how debates end
-(Figures 4 and 5), numbers of stances and rounds (Figure 6), and what the candidates and their order do.
+Accuracy and macro-F1, numbers of stances and rounds, prompts and tokens, errors of overconfidence, how debates end, and
+what the candidates and their order do. Tables of several runs need the column `run` in both.
 """
 
 from __future__ import annotations
@@ -36,13 +36,10 @@ _SHARE = ("n", "share", "low", "high")
 
 
 def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str, float]:
-    """Mean over "true" and "false" of F1 = 2 tp / (2 tp + fp + fn), with a bootstrap interval over the clusters.
+    """Mean over "true" and "false" of F1 = 2 tp / (2 tp + fp + fn), with a bootstrap interval over the clusters [4.1].
 
     A missing answer is a false negative of its gold class and a false positive of none. A class that is neither the
     truth nor an answer anywhere is left out. Where every resample agrees, the interval is accuracy's Jeffreys interval.
-    NaN for no row.
-
-    Source: CFMAD 4.1, Table 1.
     """
     if gold.empty:
         return with_ends("macro_f1", math.nan, (math.nan, math.nan))
@@ -65,9 +62,9 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
 
 
 def table_1(records: pd.DataFrame) -> pd.DataFrame:
-    """Per model × method: n, accuracy (missing counts as wrong), selective accuracy, coverage, macro-F1 of claims.
+    """Table 1, per model × method: the columns of `accuracy`, why answers are missing, and macro-F1.
 
-    Macro-F1 is NaN where a gold answer is something else than "true" or "false".
+    Macro-F1 is of claims: NaN where a gold answer is something else than "true" or "false".
     """
     rows = []
     for names, part in groups(records):
@@ -96,12 +93,10 @@ def by_number(records: pd.DataFrame, what: str) -> pd.DataFrame:
 
 
 def table_3(records: pd.DataFrame) -> pd.DataFrame:
-    """Per model × method: mean prompts, tokens a prompt and tokens a sample, of the method by itself.
+    """Table 3, per model × method: mean prompts, tokens a prompt and tokens a sample, of the method by itself [A.1].
 
     Tokens are those of prompts and replies. The interval of the tokens a sample is Student's, over the means of the
-    questions. Rows with an error are left out and counted in `n_error`. `paper_prompts` is Table 3's.
-
-    Source: CFMAD A.1, Table 3.
+    questions. Rows with an error are left out and counted in `n_error`. `paper_prompts` is the paper's number.
     """
     rows = []
     for names, part in groups(records):
@@ -123,13 +118,10 @@ def table_3(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Per model × method of four: `n` errors and the `share` of overconfidence, where no other answer was looked at.
+    """Figure 2, per model × method of four: `n` errors, and the `share` of them that is overconfidence [2.2].
 
-    An error is overconfidence where the reflection repeats the first answer, six of seven votes agree, or all three
-    agents (views) begin with the same answer, and this answer is wrong. Questions without an answer are no errors;
-    `n_missing` counts them. NaN where there is no error.
-
-    Source: CFMAD 2.2, Figure 2.
+    An error is overconfidence where the revision repeats the first answer, six of seven votes agree, or all three
+    agents (views) begin with the same answer, and this answer is wrong. `n_missing` counts questions without an answer.
     """
     rows = []
     for names, part in groups(records):
@@ -150,12 +142,10 @@ def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Per model × method with debates: the share of each end with its interval, one row per end of `ENDS`.
+    """Figures 4 and 5, per model × method with debates: the share of each of the five ends, in the order of `ENDS`.
 
     A change is valid where all stances hold the gold answer at last, invalid where all hold another one; otherwise the
     judge decides. `n` counts the debated questions, `n_undebated` the others.
-
-    Source: CFMAD 4.3, Figures 4 and 5.
     """
     rows = []
     for names, part in groups(records):
@@ -173,12 +163,9 @@ def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def stance_changes(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Per model × method: how often a right and how often a wrong stance holds another answer at the end.
+    """Per model × method: how often a right and how often a wrong stance holds another answer at the end [4.3.1].
 
-    `n` counts the stances whose last reply could be read, `n_unread` the others. The paper's claim is that wrong ones
-    give up more often.
-
-    Source: CFMAD 4.3.1.
+    `n` counts the stances whose last reply could be read, `n_unread` the others.
     """
     rows = []
     for names, part in groups(records):
@@ -191,12 +178,10 @@ def stance_changes(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """How often the gold answer is among the candidates: what no judge can make up for.
+    """How often the gold answer is among the candidates: what no judge can make up for [A.2, Table 4].
 
     Candidates are the preset stances; where the chains of thought agreed and nothing was debated, their one answer.
     `n_without` counts the questions that have none. `accuracy_recalled` is the accuracy where it was among them.
-
-    Source: CFMAD A.2, Table 4; 4.4.
     """
     rows = []
     for names, part in groups(records):
@@ -225,12 +210,9 @@ def position_effect(
 ) -> pd.DataFrame:
     """Whether the order in which a judge reads the stances sways it: per model, over the same debates in both orders.
 
-    Returns
-    -------
-    DataFrame : `n` pairs that were answered in both orders, `n_missing` those that were not; `changed`, the share whose
-        answer differs, with `changed_low`, `changed_high`; `first`, `last`: the share of all judgements that choose the
-        stance read first, and the one read last; `effect` = first − last in [−1, 1], 0 without a position effect, with
-        `effect_low`, `effect_high`. Intervals are clustered on the question.
+    `n` pairs were answered in both orders, `n_missing` were not. `changed` is the share whose answer differs; `first`
+    and `last` are the shares of all judgements that choose the stance read first, and the one read last; `effect` =
+    first − last in [−1, 1]. Intervals are clustered on the question.
     """
     rows = []
     for names, part in groups(records[records["method"].isin([method, swapped])], ("model",)):
@@ -262,10 +244,7 @@ def _judged(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def _said(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """The turns about the questions of one group in order, each with the columns of its row of `records`.
-
-    Tables of several runs need the column `run` in both.
-    """
+    """The turns about the questions of one group in order, each with the columns of its row of `records`."""
     keys = [name for name in ("run", "method", "item_id") if name in part and name in turns]
     columns = [*keys, "position", "role", "speaker", "round", "stance", "stated_answer"]
     return part.merge(turns[columns].sort_values("position", kind="stable"), on=keys)

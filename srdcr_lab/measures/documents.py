@@ -30,12 +30,7 @@ def same_answer(one: str, other: str, item: Item) -> bool:
 
 
 def answer_outcomes(records: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
-    """One row per item × method with what its answers are worth.
-
-    Parameters
-    ----------
-    records : table `records`; rows of items that are not among `items`, or have no documents, are left out.
-    items : with gold answers, wrong answers and documents.
+    """One row per item × method with what its answers are worth; items without documents are left out.
 
     Returns
     -------
@@ -96,9 +91,7 @@ def document_summary(outcomes: pd.DataFrame, by: str | None = None, *, intervals
     return table if by is None else table.sort_values(by, kind="stable", ignore_index=True)
 
 
-def _measured(
-    part: pd.DataFrame,
-) -> Iterator[tuple[str, NDArray[Any], NDArray[Any], Callable[..., tuple[float, float]]]]:
+def _measured(part: pd.DataFrame) -> Iterator[tuple[str, NDArray[Any], NDArray[Any], Callable[..., Any]]]:
     """Each measure with its values, their questions, and the interval of their mean.
 
     A share's values are its units, 1 or 0, such as the given answers of precision.
@@ -126,10 +119,7 @@ _STATES = ["defend", "revise", "concede"]
 def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
     """What challenged proponents of the dialectical debate did, and whether they were right before.
 
-    Parameters
-    ----------
-    turns : table `turns`. Debates that broke off are left out, and so are replies that had to be repaired.
-    items : with documents.
+    Debates that broke off are left out, and so are replies that had to be repaired.
 
     Returns
     -------

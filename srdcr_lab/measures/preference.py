@@ -73,7 +73,7 @@ def context_preference(
     method: str = "few_shot",
     intervals: bool = True,
 ) -> pd.DataFrame:
-    """Context preference: on perturbed items, the share of answers that equal `claimed_answer`.
+    """Context preference: on perturbed items, the share of answers that equal `claimed_answer` [4.1, Figures 2 and 8].
 
     Items whose prior answer already equals the claim cannot tell a preference: they have rows of their own
     (`prior_is_claim`), where there are any. An item without an answer is outside the share and in `n_missing`. One row
@@ -86,10 +86,7 @@ def context_preference(
 
     Returns
     -------
-    DataFrame : group columns, `prior_is_claim`, the columns of `by`, `n`, `n_questions`, `n_missing`, `share`, `low`,
-        `high` (95 %, clustered on the question).
-
-    Source: paper 4.1, Figures 2 and 8.
+    DataFrame : group columns, `prior_is_claim`, the columns of `by`, and those of `shares`.
     """
     rows = perturbed_answers(records, method)
     return _preference(rows, ("model", "method"), "follows_claim", by, intervals)
@@ -114,7 +111,7 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = (), intervals: bool = T
     Every item under the condition is in n; one without an answer follows neither, and is also in `n_missing`. An item
     whose prior answer could not be read is under neither condition. Rows: group × `bias` (context, prior) × `by`.
 
-    Source: ClashEval's two biases, with the definitions of paper 4.4.
+    Source: ClashEval.
     """
     tables = []
     for names, part in groups(with_matches(records)):
@@ -135,19 +132,18 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = (), intervals: bool = T
 def prior_preference_by_round(
     records: pd.DataFrame, by: Sequence[str] = ("stratum",), *, gate: bool = False, intervals: bool = True
 ) -> pd.DataFrame:
-    """Prior preference of debates that end after round r: on perturbed items, the share of answers equal to the prior.
+    """Prior preference, the share of answers equal to the prior answer, of debates that end after each round.
 
-    `judge_debate_r` gives the answer its judge picks after r rounds. A debate with verdicts gives, after each round,
-    what the verdict of that round leads to: Reasonable the context answer, Unreasonable the prior answer (with `gate`
-    only where Conf ≥ τ), otherwise none. Items whose prior answer equals the claim have rows of their own. An item
-    without an answer, or without a prior answer, is outside the share and in `n_missing`.
+    On perturbed items [4.3, Figures 4 and 9; for designs with verdicts ours]. `judge_debate_r` gives the answer its
+    judge picks after r rounds. A debate with verdicts gives, after each round, what the verdict of that round leads to:
+    Reasonable the context answer, Unreasonable the prior answer (with `gate` only where Conf ≥ τ), otherwise none.
+    Items whose prior answer equals the claim have rows of their own. An item without an answer, or without a prior
+    answer, is outside the share and in `n_missing`.
 
     Returns
     -------
-    DataFrame : `run`, `model`, `debate` (``judge_debate``, or the design's name), `round`, `prior_is_claim`, `by`, and
-        the columns of `shares`.
-
-    Source: paper 4.3, Figures 4 and 9; for designs with verdicts ours.
+    DataFrame : (`run`,) `model`, `debate` (``judge_debate``, or the design's name), `round`, `prior_is_claim`, the
+        columns of `by`, and those of `shares`.
     """
     answers = pd.concat([_judge_debates(records), _ended_debates(records, gate)], ignore_index=True)
     return _preference(answers, ("model", "debate", "round"), "follows_prior", by, intervals)
@@ -174,8 +170,6 @@ def _ended_debates(records: pd.DataFrame, gate: bool) -> pd.DataFrame:
     return rows.assign(debate=rows["design"].astype(object), follows_prior=follows)
 
 
-# How following a false passage changes with its offset
-
 PER = 100.0  # years
 ALL = "all"
 FEW_QUESTIONS = 20  # below, a cluster-robust interval is too narrow
@@ -183,7 +177,7 @@ _SLOPE = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "
 
 
 def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot") -> pd.DataFrame:
-    """logit P(answer = claimed) = α + β · |offset| / 100 years, fitted for every category and for all items.
+    """logit P(answer = claimed) = α + β · |offset| / 100 years, fitted for every category and for all items (ours).
 
     Year offsets only; items whose prior answer equals the claim, and those without an answer, are left out. A negative
     β means that a claim is followed less the farther off it is. Standard errors are clustered on the question.
@@ -192,8 +186,6 @@ def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot") -> pd.Data
     -------
     DataFrame : group columns, `knowledge_category` (or "all"), `n`, `n_questions`, `slope` (β, log-odds per 100
         years), `low`, `high` (95 %), `p_value`, `odds_ratio`, `note` (why there is no slope, or what weakens it).
-
-    Source: the paper shows the curves (Figure 2) and fits none; the model is ours.
     """
     tables = []
     for names, part in groups(_told_apart(records, method)):
@@ -246,15 +238,12 @@ def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int
     return ""
 
 
-# Passages that claim a year in the future, beside their mirror images in the past (ours)
-
-
 def future_against_past(records: pd.DataFrame, *, method: str = "few_shot") -> Comparison:
     """Context preference of claims after `PRESENT` (a) less that of the claims as far off the other way (b).
 
     A pair is one question with +k years, which lies after `PRESENT`, and the same question with −k years: only the
-    direction differs. Pairs in which a passage got no answer, or the prior answer equals a claim, are left out. NaN
-    with n = 0 where there is no pair. One model at a time.
+    direction differs. Pairs in which a passage got no answer, or the prior answer equals a claim, are left out. One
+    model at a time; ours.
     """
     rows = _told_apart(records, method)
     rows = rows.assign(size=rows["offset"].abs(), followed=rows["follows_claim"].astype(float))

@@ -23,14 +23,10 @@ from srdcr_lab.records import DocumentKind, Item
 class SourceReliability:
     """The reliability of each source, and the answers that follow.
 
-    Parameters
-    ----------
-    table : one row per source: `source`; `reliability`, the share of its cross-checked answers that agree with the
-        weighted majority, in [0, 1], NaN without any; `weight` ≥ 0; `n_votes`; `n_checked`, those on questions with
-        another vote.
-    majority : question → the answers of greatest weight, several if tied, in the order of the votes.
-    iterations : how often weights were estimated.
-    converged : whether the last iteration changed no majority.
+    `table`: one row per `source`, with `reliability` in [0, 1], the share of its checked answers that agree with the
+    weighted majority (NaN without any); `weight` ≥ 0; `n_votes`; `n_checked`, those on questions with another vote.
+    `majority`: question → the answers of greatest weight, several if tied, in the order of the votes. `converged`: the
+    last of the `iterations` changed no majority.
     """
 
     table: pd.DataFrame
@@ -122,11 +118,8 @@ def log_odds(accuracy: ArrayLike, n_answers: float) -> NDArray[np.float64]:
 def votes_of(items: Iterable[Item], turns: Iterable[Mapping[str, Any]]) -> tuple[list[str], list[str], list[str]]:
     """Item ids, sources and answers of what agents said about single documents.
 
-    Parameters
-    ----------
-    items : with their documents, whose `source` is the voter.
-    turns : `item_id`, `speaker` (a document's id) and `stated_answer` of each; without an answer there is no vote.
-        Spellings of one answer become the first of them.
+    `turns` have `item_id`, `speaker` (a document's id, whose source is the voter) and `stated_answer`; without an
+    answer there is no vote. Spellings of one answer become the first of them.
     """
     by_id = {item.item_id: item for item in items}
     sources = {(item.item_id, each.document_id): each.source for item in by_id.values() for each in item.documents}
@@ -154,10 +147,6 @@ def asserted(items: Iterable[Item]) -> list[dict[str, Any]]:
 
 def sources_as_read(items: Sequence[Item], turns: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """The sources of the items' documents: their reliability as estimated from what was read, beside the truth.
-
-    Parameters
-    ----------
-    items, turns : as `votes_of` takes them.
 
     Returns
     -------

@@ -58,12 +58,7 @@ def debate_features(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     verdicts that differ); `critic_certain`, `defender_certain` (mean of `stated_certainty` over rounds) and
     `critic_certain_last`; `critic_agrees` (share of rounds in which the Critic states the Defender's answer),
     `critic_steady` (share of its later answers equal to its first); `answers_agree` (prior and context), `distance` of
-    the two, and `self_confidence`.
-
-    Parameters
-    ----------
-    records : rows of debates of one method and one design.
-    turns : their turns, at least; others are left out.
+    the two, and `self_confidence`. The records are debates of one method and one design.
     """
     path = records["verdict_path"].fillna("").astype(str)
     features = pd.DataFrame(index=records.index)

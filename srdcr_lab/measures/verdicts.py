@@ -197,10 +197,9 @@ def _condition(rows: pd.DataFrame) -> pd.Series:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How often two raters of the same debates agree: `n_agree` of `n` items; `share` with a 95 % interval.
+    """How often two raters agree: `n_agree` of `n` items; `share` with a 95 % interval clustered on the question.
 
-    The interval is clustered on the question. `kappa` is Cohen's, (share − chance) / (1 − chance); NaN where both
-    raters use one and the same label throughout.
+    `kappa` is Cohen's, (share − chance) / (1 − chance); NaN where both raters use one label throughout.
     """
 
     n: int

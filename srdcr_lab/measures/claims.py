@@ -90,9 +90,9 @@ def least_over_strata(records: pd.DataFrame, method: str) -> Evidence:
             parts.append(best_of_others(rows, method, "overall"))
     if not parts:
         raise NoEvidence("no other method was run on false passages")
-    value, low, high = (float(min(getattr(part, name) for part in parts)) for name in ("value", "low", "high"))
+    least = {name: min(getattr(part, name) for part in parts) for name in ("value", "low", "high")}
     n, n_questions = sum(part.n for part in parts), max(part.n_questions for part in parts)
-    return Evidence(value=value, low=low, high=high, n=n, n_questions=n_questions, note="the least over the offsets")
+    return Evidence(**least, n=n, n_questions=n_questions, note="the least over the offsets")
 
 
 def following(records: pd.DataFrame, level: str, *categories: str) -> Evidence:
@@ -246,8 +246,8 @@ _MEASURES: dict[str, Callable[..., Evidence]] = {
 def _measure(words: str) -> Callable[[pd.DataFrame], Evidence]:
     """The measure with this name and these arguments, such as "highly_known 0.9"."""
     name, *rest = words.split()
-    arguments = [float(word) if word[0].isdigit() else word for word in rest]
-    return lambda records: _MEASURES[name](records, *arguments)
+    measure, arguments = _MEASURES[name], [float(word) if word[0].isdigit() else word for word in rest]
+    return lambda records: measure(records, *arguments)
 
 
 CLAIMS = tuple(
@@ -280,15 +280,13 @@ def claims_checklist(records: pd.DataFrame, *, design: str | None = None) -> pd.
     keys = [name for name in ("run", "model") if name in records]
     rows = []
     for values, part in records.groupby(keys, sort=False, observed=True):
-        names, one = dict(zip(keys, values, strict=True)), _one_design(part, design)
-        rows += [{**names, **_row(claim, part if claim.key == "3.1" else one)} for claim in CLAIMS]  # of two designs
+        names, designs = dict(zip(keys, values, strict=True)), [*part["design"].dropna().unique()]
+        chosen = design or ("acvd" if "acvd" in designs else designs[0] if designs else None)
+        of_one = part[part["design"].isna() | (part["design"] == chosen)]
+        for claim in CLAIMS:
+            compares_designs = claim.key == "3.1"
+            rows.append({**names, **_row(claim, part if compares_designs else of_one)})
     return pd.DataFrame(rows)
-
-
-def _one_design(part: pd.DataFrame, design: str | None) -> pd.DataFrame:
-    names = list(part["design"].dropna().unique())
-    chosen = design or ("acvd" if "acvd" in names else next(iter(names), None))
-    return part[part["design"].isna() | (part["design"] == chosen)]
 
 
 def _row(claim: Claim, records: pd.DataFrame) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 from srdcr_lab.measures.comparison import outcome
 from srdcr_lab.measures.estimates import N_BOOT, contrast_interval, jeffreys_interval, shares
-from srdcr_lab.measures.evaluation import accuracy, with_ends
+from srdcr_lab.measures.evaluation import accuracy, with_interval
 from srdcr_lab.measures.groups import group_columns, groups, same_answer
 from srdcr_lab.records import Missing, Role
 
@@ -42,7 +42,7 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
     truth nor an answer anywhere is left out. Where every resample agrees, the interval is accuracy's Jeffreys interval.
     """
     if gold.empty:
-        return with_ends("macro_f1", math.nan, (math.nan, math.nan))
+        return with_interval("macro_f1", math.nan, (math.nan, math.nan))
     codes, names = pd.factorize(clusters)
     n = len(names)
     counts = np.zeros((n, len(CLASSES), 2))  # cluster × class × (tp, fp + fn)
@@ -58,7 +58,7 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
     low, high = np.nanquantile(resampled, [0.025, 0.975])
     if low == high:
         low, high = jeffreys_interval(round(value * n), n)
-    return with_ends("macro_f1", float(value), (float(low), float(high)))
+    return with_interval("macro_f1", float(value), (float(low), float(high)))
 
 
 def table_1(records: pd.DataFrame) -> pd.DataFrame:
@@ -110,7 +110,7 @@ def table_3(records: pd.DataFrame) -> pd.DataFrame:
             "n_error": len(part) - len(ended),
             "prompts_per_sample": calls.mean(),
             "tokens_per_prompt": tokens.sum() / (calls.sum() or math.nan),
-            **with_ends("tokens_per_sample", tokens.mean(), (means.mean() - half, means.mean() + half)),
+            **with_interval("tokens_per_sample", tokens.mean(), (means.mean() - half, means.mean() + half)),
             "paper_prompts": PAPER_PROMPTS.get(names["method"], pd.NA),
         }
         rows.append(names | row)
@@ -128,7 +128,7 @@ def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
         if names["method"] not in OVERCONFIDENT:
             continue
         speakers, enough = OVERCONFIDENT[names["method"]]
-        first = _said(part, turns)
+        first = _turns_of(part, turns)
         first = first[first["speaker"].isin(speakers)].drop_duplicates(["item_id", "speaker"])
         pairs = first.merge(first[["item_id", "stated_answer"]], on="item_id", suffixes=("", "_other"))
         same = same_answer(pairs, "stated_answer", "stated_answer_other").fillna(False)
@@ -149,10 +149,11 @@ def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for names, part in groups(records):
-        held = _held_at_last(part, turns)
-        held["other"] = held.groupby("item_id")["stated_answer"].transform("first")
-        agree = same_answer(held, "stated_answer", "other").fillna(False).groupby(held["item_id"]).transform("all")
-        debated = held.assign(agree=agree, gold=_is_gold(held, "stated_answer")).drop_duplicates("item_id")
+        replies = _last_replies(part, turns)
+        replies["other"] = replies.groupby("item_id")["stated_answer"].transform("first")
+        same = same_answer(replies, "stated_answer", "other").fillna(False)
+        agree = same.groupby(replies["item_id"]).transform("all")
+        debated = replies.assign(agree=agree, gold=_is_gold(replies, "stated_answer")).drop_duplicates("item_id")
         agree, right = debated["agree"].astype(bool), debated["correct"].astype("boolean")
         cases = [agree & debated["gold"], agree, right.fillna(False), ~right.fillna(True)]
         ended = np.select([case.to_numpy(bool) for case in cases], ENDS[:4], ENDS[4])
@@ -169,10 +170,10 @@ def stance_changes(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for names, part in groups(records):
-        held = _held_at_last(part, turns)
-        changed, right = ~same_answer(held, "stance", "stated_answer"), _is_gold(held, "stance")
-        for stance, here in (("right", right), ("wrong", ~right)) if len(held) else ():
-            share = _share(held[here], changed[here])
+        replies = _last_replies(part, turns)
+        changed, right = ~same_answer(replies, "stance", "stated_answer"), _is_gold(replies, "stance")
+        for stance, here in (("right", right), ("wrong", ~right)) if len(replies) else ():
+            share = _share(replies[here], changed[here])
             rows.append(names | {"stance": stance} | share | {"n_unread": share["n_missing"]})
     return _table(records, rows, "stance", *_SHARE, "n_unread")
 
@@ -187,9 +188,9 @@ def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame
     for names, part in groups(records):
         if not names["method"].startswith(_PRESETTING):
             continue
-        said = _said(part, turns)
-        preset = _defences(said).drop_duplicates(["item_id", "stance"]).assign(candidate=lambda rows: rows["stance"])
-        drawn = said[said["speaker"].str.startswith("cot") & ~said["item_id"].isin(preset["item_id"])]
+        spoken = _turns_of(part, turns)
+        preset = _defences(spoken).drop_duplicates(["item_id", "stance"]).assign(candidate=lambda rows: rows["stance"])
+        drawn = spoken[spoken["speaker"].str.startswith("cot") & ~spoken["item_id"].isin(preset["item_id"])]
         drawn = drawn.assign(candidate=drawn["stated_answer"]).dropna(subset="candidate")
         candidates = pd.concat([preset, drawn])
         having = part[part["item_id"].isin(candidates["item_id"])]
@@ -228,10 +229,10 @@ def position_effect(
         row = {
             "n": len(read),
             "n_missing": len(pairs) - len(read),
-            **with_ends("changed", changed["share"], (changed["low"], changed["high"])),
+            **with_interval("changed", changed["share"], (changed["low"], changed["high"])),
             "first": first.mean(),
             "last": last.mean(),
-            **with_ends("effect", effect, (ends[0], ends[1])),
+            **with_interval("effect", effect, (ends[0], ends[1])),
         }
         rows.append(names | row)
     return pd.DataFrame(rows, columns=None if rows else ["n", "changed", "first", "last", "effect"])
@@ -239,25 +240,25 @@ def position_effect(
 
 def _judged(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """The debated questions, with the stances read first and last."""
-    stances = _defences(_said(part, turns)).drop_duplicates(["item_id", "stance"]).groupby("item_id")["stance"]
+    stances = _defences(_turns_of(part, turns)).drop_duplicates(["item_id", "stance"]).groupby("item_id")["stance"]
     return part.merge(stances.agg(["first", "last"]), on="item_id")
 
 
-def _said(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+def _turns_of(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """The turns about the questions of one group in order, each with the columns of its row of `records`."""
     keys = [name for name in ("run", "method", "item_id") if name in part and name in turns]
     columns = [*keys, "position", "role", "speaker", "round", "stance", "stated_answer"]
     return part.merge(turns[columns].sort_values("position", kind="stable"), on=keys)
 
 
-def _defences(said: pd.DataFrame) -> pd.DataFrame:
+def _defences(spoken: pd.DataFrame) -> pd.DataFrame:
     """The turns of the preset stances."""
-    return said[(said["role"] == Role.DEFENDER) & said["stance"].notna()]
+    return spoken[(spoken["role"] == Role.DEFENDER) & spoken["stance"].notna()]
 
 
-def _held_at_last(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """The last reply of each stance to what was said against it; `stated_answer` is what the stance then holds."""
-    defences = _defences(_said(part, turns))
+def _last_replies(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+    """The last reply of each stance to its critic; `stated_answer` is what the stance then holds."""
+    defences = _defences(_turns_of(part, turns))
     return defences[defences["round"] > 0].drop_duplicates(["item_id", "stance"], keep="last")
 
 

@@ -25,9 +25,9 @@ MACRO, MICRO = "macro", "micro"
 _NO_INTERVAL = (math.nan, math.nan)
 
 
-def with_ends(name: str, value: float, ends: tuple[float, float]) -> dict[str, float]:
+def with_interval(name: str, value: float, interval: tuple[float, float]) -> dict[str, float]:
     """A value and its interval as columns `name`, `name_low`, `name_high`."""
-    return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}
+    return {name: value, f"{name}_low": interval[0], f"{name}_high": interval[1]}
 
 
 def accuracy(
@@ -49,7 +49,7 @@ def accuracy(
     for name, here in (("accuracy", slice(None)), ("selective_accuracy", answered)):
         parts = None if strata is None else strata[here]
         ends = clustered_interval(right[here], clusters[here], parts) if intervals else _NO_INTERVAL
-        measured |= with_ends(name, macro_mean(right[here], parts), ends)
+        measured |= with_interval(name, macro_mean(right[here], parts), ends)
     return measured | {"risk": 1 - measured["selective_accuracy"]}
 
 
@@ -84,7 +84,7 @@ def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dic
         own = ruled[is_standard(ruled) == true]
         right = own["verdict"] == verdict
         ends = clustered_interval(right, own["question_id"]) if intervals else _NO_INTERVAL
-        measured |= {**with_ends(rate, right.mean(), ends), f"{rate}_n": len(own)}
+        measured |= {**with_interval(rate, right.mean(), ends), f"{rate}_n": len(own)}
     return measured
 
 

@@ -188,7 +188,7 @@ def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot") -> pd.Data
         years), `low`, `high` (95 %), `p_value`, `odds_ratio`, `note` (why there is no slope, or what weakens it).
     """
     tables = []
-    for names, part in groups(_told_apart(records, method)):
+    for names, part in groups(_year_answers(records, method)):
         for category in (*CATEGORY_NAMES, ALL):
             cell = part if category == ALL else part[part["knowledge_category"] == category]
             slope = logistic_slope(cell["offset"].abs() / PER, cell["follows_claim"].astype(bool), cell["question_id"])
@@ -196,8 +196,8 @@ def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot") -> pd.Data
     return stack(tables, ("model", "method", "knowledge_category", *_SLOPE))
 
 
-def _told_apart(records: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Answers to false year offsets whose claim is not the prior answer."""
+def _year_answers(records: pd.DataFrame, method: str) -> pd.DataFrame:
+    """Answers to passages with a year offset whose claim is not the prior answer."""
     rows = perturbed_answers(records, method)
     return rows[rows["offset"].notna() & ~rows["prior_is_claim"] & rows["follows_claim"].notna()]
 
@@ -245,7 +245,7 @@ def future_against_past(records: pd.DataFrame, *, method: str = "few_shot") -> C
     direction differs. Pairs in which a passage got no answer, or the prior answer equals a claim, are left out. One
     model at a time; ours.
     """
-    rows = _told_apart(records, method)
+    rows = _year_answers(records, method)
     rows = rows.assign(size=rows["offset"].abs(), followed=rows["follows_claim"].astype(float))
     ahead, back = rows[(rows["offset"] > 0) & rows["future"]], rows[rows["offset"] < 0]
     keys = ["question_id", "size"]

@@ -77,9 +77,10 @@ def debate_features(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 def _spoken(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """The features of what Critic and Defender said, by item_id."""
     keys = ["method", "design", "item_id"]
-    said = turns.merge(records[[*keys, "answer_type"]], on=keys).sort_values("round", kind="stable")
-    said = said.assign(certain=said["text"].map(stated_certainty), place=said.groupby(["item_id", "role"]).cumcount())
-    critic, defender = (said[said["role"] == role] for role in (Role.CRITIC, Role.DEFENDER))
+    spoken = turns.merge(records[[*keys, "answer_type"]], on=keys).sort_values("round", kind="stable")
+    spoken["certain"] = spoken["text"].map(stated_certainty)
+    spoken["place"] = spoken.groupby(["item_id", "role"]).cumcount()
+    critic, defender = (spoken[spoken["role"] == role] for role in (Role.CRITIC, Role.DEFENDER))
     against = defender[["item_id", "place", "stated_answer"]].rename(columns={"stated_answer": "against"})
     critic = critic.merge(against, on=["item_id", "place"], how="left")
     first = critic.drop_duplicates("item_id").set_index("item_id")["stated_answer"]

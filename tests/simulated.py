@@ -13,7 +13,7 @@ DEBATING = ("sr_dcr", "debate_only")
 CALLS = {"zero_shot": 1, "few_shot": 1, "self_ask": 1, "rci": 3, "naive_debate": 9, "golden": 2, "confidence_only": 2,
          "judge_debate_1": 7, "judge_debate_3": 11, "judge_debate_5": 15, "debate_only": 20, "sr_dcr": 20}  # fmt: skip
 NULLABLE = {"prior_correct": "boolean", "context_correct": "boolean", "correct": "boolean", "stabilised": "boolean",
-            "r_star": "Int64", "n_samples": "Int64"}  # fmt: skip
+            "r_star": "Int64", "rounds": "Int64", "n_samples": "Int64"}  # fmt: skip
 
 
 def simulated(
@@ -87,7 +87,7 @@ def _debated(
     path += path[-1] * 4 if rng.random() > 1 / 40 else "RU" + path[-1] + "?"
     verdict = {"R": "REASONABLE", "U": "UNREASONABLE", "?": "UNPARSED"}[path[-1]]
     r_star = None if verdict == "UNPARSED" else len(path.rstrip(path[-1]))
-    ruled = {"design": design, "verdict": verdict, "verdict_path": path, "r_star": r_star}
+    ruled = {"design": design, "verdict": verdict, "verdict_path": path, "r_star": r_star, "rounds": len(path)}
     ruled["stabilised"] = r_star is not None and r_star < len(path) - 1
     confident = item["self_confidence"] >= item["tau"]
     chosen = {"REASONABLE": ("USE_CONTEXT", context), "UNREASONABLE": ("USE_PRIOR", prior)}.get(verdict)
@@ -107,7 +107,7 @@ def _row(
     if method not in DEBATING and rng.random() < 1 / 40:
         pick, missing = None, str(rng.choice(["unparsed", "error"]))
     calls = CALLS[method]
-    return {"design": None, "verdict": None, "verdict_path": None, "r_star": None, "stabilised": None,
+    return {"design": None, "verdict": None, "verdict_path": None, "r_star": None, "rounds": None, "stabilised": None,
             "decision": None} | item | {
         "method": method, "final_answer": pick, "correct": None if pick is None else pick == str(gold),
         "missing": missing, "calls_alone": calls, "calls_paid": max(0, calls - 3),

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.measures import CLAIMS, claims_checklist, claims_html, compare, offset_slopes
-from srdcr_lab.measures import evidence as on
-from srdcr_lab.measures.claims import Claim, Relation, Standing
-from srdcr_lab.measures.evidence import Evidence
-from srdcr_lab.records import KnowledgeCategory, Level
+from srdcr_lab.measures import claims as on
+from srdcr_lab.measures.claims import Claim, Evidence, Relation, Standing
+from srdcr_lab.records import KnowledgeCategory
 from tests.simulated import simulated
 from tests.test_preference import row
 
@@ -93,12 +92,12 @@ def test_gap_by_hand() -> None:
     assert on.gap(records(*rows), "few_shot").value == pytest.approx(1 - 1 / 4)
 
 
-def test_level_contrast_by_hand() -> None:
+def test_a_contrast_of_levels_by_hand() -> None:
     """Subtle: A 0 of 2, B 2 of 2. Blatant: A 1 of 2, B 1 of 2. −1 − 0."""
     blatant = {"level": "blatant"}
     rows = [correct(q, 20, m, m == "b") for q in "pq" for m in "ab"]
     rows += [correct(q, 200, m, q == "r") | blatant for q in "rs" for m in "ab"]
-    found = on.level_contrast(records(*rows), "a", "b", Level.SUBTLE, Level.BLATANT)
+    found = on.difference(records(*rows), "a", "b", "subtle-blatant")
     assert found.value == pytest.approx(-1)
 
 
@@ -124,7 +123,7 @@ def test_highly_known_counts_questions_once_and_by_confidence() -> None:
     rows = [row(q, offset, "1900", "1900", self_confidence=c, knowledge_category=k)
             for q, c, k in (("a", 0.95, "HIGHLY_KNOWN"), ("b", 0.92, "UNKNOWN"), ("c", 0.5, "UNKNOWN"))
             for offset in (0, 20)]  # fmt: skip
-    above, below = on.highly_known(records(*rows), at_least=0.9), on.highly_known(records(*rows), below=0.7)
+    above, below = on.highly_known(records(*rows), 0.9), on.highly_known(records(*rows), 0, 0.7)
     assert (above.value, above.n, below.value, below.n) == (0.5, 2, 0.0, 1)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.measures import compare_all, cost_accuracy, factor_effects
-from srdcr_lab.measures.cost import economy_prices
+from srdcr_lab.measures.evaluation import economy_prices
 from srdcr_lab.plots import (
     AccuracyDisplay,
     ContextPreferenceDisplay,

@@ -27,13 +27,13 @@ def row(question: str, offset: float, prior: str | None, final: str | None, **mo
         "perturbation_kind": "offset" if false else "none", "perturbation_value": offset if false else np.nan,
         "level": "subtle" if false else "standard", "knowledge_category": HIGH, "prior_answer": prior,
         "prior_correct": None if prior is None else prior == "1900", "context_answer": final, "final_answer": final,
-        "correct": None if final is None else final == "1900", "verdict": None, "verdict_path": None, "r_star": None,
+        "correct": None if final is None else final == "1900", "verdict": None, "verdict_path": None,
         "self_confidence": 0.95, "tau": 0.9,
     } | more  # fmt: skip
 
 
 def frame(*rows: dict[str, Any]) -> pd.DataFrame:
-    return pd.DataFrame(rows).astype({"prior_correct": "boolean", "correct": "boolean", "r_star": "Int64"})
+    return pd.DataFrame(rows).astype({"prior_correct": "boolean", "correct": "boolean"})
 
 
 ROWS = frame(
@@ -145,13 +145,20 @@ def test_prior_preference_of_judge_debates_by_hand() -> None:
 
 def debated(question: str, path: str, **more: Any) -> dict[str, Any]:
     """A debate over a passage that the context answer follows."""
-    ruled = {"method": "sr_dcr", "design": "acvd", "context_answer": "1920", "verdict_path": path, "verdict": "x"}
-    return row(question, 20, "1900", None, **(ruled | {"r_star": len(path.rstrip(path[-1]))} | more))
+    ruled = {
+        "method": "sr_dcr",
+        "design": "acvd",
+        "context_answer": "1920",
+        "verdict_path": path,
+        "verdict": "x",
+        "rounds": len(path),
+    }
+    return row(question, 20, "1900", None, **(ruled | more))
 
 
 def test_prior_preference_of_a_debate_is_what_each_rounds_verdict_leads_to() -> None:
     """Round 0: U U, both prior. Round 1: R and U. Round 2: R and ?, which leads to no answer."""
-    table = prior_preference_by_round(frame(debated("a", "URR"), debated("b", "UU?", r_star=None)))
+    table = prior_preference_by_round(frame(debated("a", "URR"), debated("b", "UU?")))
     assert table["debate"].unique().tolist() == ["acvd"]
     assert table["share"].tolist() == pytest.approx([1.0, 0.5, 0.0])
     assert table["n_missing"].tolist() == [0, 0, 1]
@@ -215,6 +222,20 @@ def test_where_there_is_no_slope_a_note_says_why(x: list[float], y: list[int], n
     found = logistic_slope(x, y, range(len(x)))
     assert math.isnan(found["slope"])
     assert found["note"] == note
+
+
+def test_the_slope_of_two_offsets_is_the_difference_of_their_log_odds_per_100_years() -> None:
+    """20 years off 3 of 4 claims are followed, 220 years off 1 of 4: (logit 1/4 − logit 3/4) / 2 hundred years."""
+    followed = {20: (True, True, True, False), 220: (True, False, False, False)}
+    rows = [
+        row(f"{offset}/{i}", sign * offset, "1900", f"{1900 + sign * offset}" if follows else "1900")
+        for offset, answers in followed.items()
+        for i, (follows, sign) in enumerate(zip(answers, (1, -1, 1, -1), strict=True))
+    ]
+    table = offset_slopes(frame(*rows)).set_index("knowledge_category")
+    assert table.loc["all", ["n", "n_questions"]].tolist() == [8, 8]
+    assert table.loc["all", "slope"] == pytest.approx((math.log(1 / 3) - math.log(3)) / 2, abs=1e-6)
+    assert table.loc["all", "slope"] == table.loc[HIGH, "slope"]
 
 
 def test_slopes_per_category_have_n_and_a_row_for_all() -> None:

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from srdcr_lab.data.sources import SOURCES, reports
-from srdcr_lab.measures.documents import asserted, sources_as_read, votes_of
-from srdcr_lab.measures.reliability import log_odds, recovery, source_reliability, weighted_majority
+from srdcr_lab.measures.sources import (
+    asserted,
+    log_odds,
+    recovery,
+    source_reliability,
+    sources_as_read,
+    votes_of,
+    weighted_majority,
+)
 from srdcr_lab.records import BadInput
 from tests.documents import item
 
@@ -75,7 +82,7 @@ def test_without_votes_there_is_nothing() -> None:
 
 
 def test_columns_of_unequal_length_are_refused() -> None:
-    with pytest.raises(ValueError, match="as many questions as sources as answers"):
+    with pytest.raises(ValueError, match="same length"):
         source_reliability(["q1"], ["A", "B"], ["x"])
 
 
@@ -103,10 +110,8 @@ def recovered(**settings: object) -> list[float]:
     for seed in range(5):
         said = reports(seed, **settings)  # type: ignore[arg-type]
         found.append(recovery(said.questions, said.sources, said.answers, said.truth, said.accuracy))
-    assert all(each.converged for each in found)
-    return [
-        float(np.median([getattr(each, name) for each in found])) for name in ("rank_correlation", "estimated", "plain")
-    ]
+    assert all(each["converged"] for each in found)
+    return [float(np.median([each[name] for each in found])) for name in ("rank_correlation", "estimated", "plain")]
 
 
 def test_independent_sources_are_ranked_as_they_are() -> None:

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.measures import decision_counts, path_stability, r_star_distribution, verdict_rates, verdicts_by_round
-from srdcr_lab.measures.preference import first_verdict_round, path_moves
 from srdcr_lab.measures.rule import stabilised_verdict
+from srdcr_lab.measures.verdicts import first_verdict_round, path_moves
 from srdcr_lab.records import Verdict
 from tests.simulated import simulated
 
@@ -21,7 +21,8 @@ def row(question: str, true: bool, path: str | None, *, first: int = 0, **more: 
     return {
         "model": "m", "method": "sr_dcr", "design": "acvd", "question_id": question, "item_id": f"{question}{true}",
         "level": "standard" if true else "subtle", "perturbation_kind": "none" if true else "offset",
-        "perturbation_value": None if true else 20.0, "verdict_path": path, "verdict": ruling and ruling.verdict.value,
+        "perturbation_value": None if true else 20.0, "verdict_path": path,
+        "rounds": path and first + len(path), "verdict": ruling and ruling.verdict.value,
         "r_star": ruling and ruling.r_star, "decision": None, "correct": None,
     } | more  # fmt: skip
 

@@ -1,26 +1,188 @@
 """The claims of the paper's section 4 as a checklist: each with one's own number, its interval, and whether it holds.
 
-Each claim is one quantity against one threshold. It *holds* where the whole 95 % interval lies on the claimed side, it
-*does not* where the whole interval lies on the other, and else these records *cannot tell*. No correction is made for
-asking about thirty times: by chance alone about one interval in twenty misses.
+Each claim compares one quantity with one threshold. It *holds* where the whole 95 % interval is on the claimed side,
+*does not hold* where the whole interval is on the other side; otherwise these records *cannot tell*. There is no
+correction for asking about thirty questions: by chance alone about one interval in twenty misses.
+
+The claims are rows of claims.csv. Its column `evidence` names a measure of this module and its arguments.
 """
 
 from __future__ import annotations
 
+import csv
 import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
-from functools import partial
 from html import escape
+from importlib import resources
 from typing import Any
 
 import pandas as pd
 
-from srdcr_lab.measures import evidence as on
-from srdcr_lab.measures.evidence import Evidence
-from srdcr_lab.measures.groups import stack
-from srdcr_lab.records import KnowledgeCategory, Level
+from srdcr_lab.measures.comparison import condition_rows, outcome, paired, side_by_side
+from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, jeffreys_interval, mean_interval
+from srdcr_lab.measures.groups import GOLDEN, is_standard, strata, with_matches
+from srdcr_lab.measures.preference import offset_slopes, perturbed_answers
+from srdcr_lab.records import KnowledgeCategory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A value, its 95 % interval, and what is behind it; NaN with n = 0 and a note where nothing is."""
+
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
+    n_questions: int = 0
+    note: str = ""
+
+
+class NoEvidence(Exception):
+    """The records cannot give the number; the message is the note."""
+
+
+def difference(
+    records: pd.DataFrame, a: str, b: str, condition: str, *, column: str = "method", name: str = "correct"
+) -> Evidence:
+    """Accuracy of A less that of B on the items both have, under a condition (see `_weights`)."""
+    pairs = paired(_ran(records, a, b, column=column), a, b, column=column, name=name)
+    return _contrast(pairs["a"] - pairs["b"], pairs, *_weights(pairs, condition))
+
+
+def design_difference(records: pd.DataFrame, a: str, b: str) -> Evidence:
+    """Share of right verdicts of design A less that of B, paired; overall macro."""
+    debates = records[records["method"] == "sr_dcr"]
+    return difference(debates, a, b, "overall", column="design", name="verdict_right")
+
+
+def gap(records: pd.DataFrame, method: str) -> Evidence:
+    """Standard less perturbed accuracy of one method."""
+    rows = _ran(records, method)
+    return _contrast(outcome(rows, "correct"), rows, *_weights(rows, "standard-perturbed"), bounds=(0.0, 1.0))
+
+
+def best_of_others(records: pd.DataFrame, method: str, condition: str) -> Evidence:
+    """The method less the most accurate other one but golden, chosen on the same items, which is hard on the method."""
+    _ran(records, method)
+    rows = condition_rows(records, condition)
+    others = rows[~rows["method"].isin([method, GOLDEN])]
+    if others.empty:
+        raise NoEvidence("no other method was run")
+    halves = outcome(others, "correct").groupby([others["method"].astype(object), is_standard(others)], sort=False)
+    rival = str(halves.mean().groupby(level=0, sort=False).mean().idxmax())
+    return replace(difference(records, method, rival, condition), note=f"the strongest other method is {rival}")
+
+
+def least_over_strata(records: pd.DataFrame, method: str) -> Evidence:
+    """The least, over the offsets, of the method less the most accurate other one there.
+
+    Its interval runs from the least low to the least high of the offsets' intervals: above 0 only where all are, below
+    0 where one is (intersection-union).
+    """
+    _ran(records, method)
+    false = condition_rows(records, "perturbed")
+    parts = []
+    for _, rows in false.groupby(strata(false), sort=False):
+        with suppress(NoEvidence):
+            parts.append(best_of_others(rows, method, "overall"))
+    if not parts:
+        raise NoEvidence("no other method was run on false passages")
+    least = {name: min(getattr(part, name) for part in parts) for name in ("value", "low", "high")}
+    n, n_questions = sum(part.n for part in parts), max(part.n_questions for part in parts)
+    return Evidence(**least, n=n, n_questions=n_questions, note="the least over the offsets")
+
+
+def following(records: pd.DataFrame, level: str, *categories: str) -> Evidence:
+    """Few-shot context preference of some knowledge categories on passages of a level."""
+    rows = perturbed_answers(condition_rows(records, level))
+    rows = rows[rows["knowledge_category"].isin(categories) & ~rows["prior_is_claim"] & rows["follows_claim"].notna()]
+    hits = rows["follows_claim"].astype(float)
+    return _evidence(hits.mean(), clustered_interval(hits, rows["question_id"]), rows)
+
+
+def offset_slope(records: pd.DataFrame, category: str) -> Evidence:
+    """Log-odds of following per 100 years of offset."""
+    slopes = offset_slopes(records).rename(columns={"slope": "value"})
+    for row in slopes[slopes["knowledge_category"] == category].to_dict("records"):
+        return Evidence(**{field.name: row[field.name] for field in fields(Evidence)})
+    raise NoEvidence("no year offsets")
+
+
+def highly_known(records: pd.DataFrame, at_least: float, below: float = math.inf) -> Evidence:
+    """P(Highly-Known | confidence in [at_least, below)) over unique questions, Jeffreys interval."""
+    rows = records[records["knowledge_category"].notna() & records["self_confidence"].notna()]
+    rows = rows.drop_duplicates("question_id")
+    rows = rows[(rows["self_confidence"] >= at_least) & (rows["self_confidence"] < below)]
+    hits = rows["knowledge_category"] == KnowledgeCategory.HIGHLY_KNOWN
+    return _evidence(hits.mean(), jeffreys_interval(hits.sum(), len(hits)), rows)
+
+
+def prior_preference_change(records: pd.DataFrame, a: str, b: str) -> Evidence:
+    """Prior preference of A less that of B on the false passages that both answered."""
+    _ran(records, a, b)
+    rows = pd.concat([perturbed_answers(records, method) for method in (a, b)])
+    rows = rows[~rows["prior_is_claim"]]
+    both = side_by_side(rows, a, b, rows["follows_prior"].astype("Float64").astype(float))
+    return _contrast(both["a"] - both["b"], both, *_weights(both, "perturbed"))
+
+
+def prior_bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float) -> Evidence:
+    """Prior bias of A less `weight` times that of B: on true passages whose question the model got wrong."""
+    rows = _ran(records, a, b)
+    wrong = ~rows["prior_correct"].astype("boolean").fillna(True)
+    rows = with_matches(rows[is_standard(rows) & wrong.astype(bool)])
+    follows = rows["final_is_prior"].fillna(False).astype(float)
+    return _contrast(follows, rows, rows["method"].astype(object), {a: 1.0, b: -weight}, bounds=(0.0, 1.0))
+
+
+def more_calls(records: pd.DataFrame, a: str, b: str) -> Evidence:
+    """Calls an item that A takes more than B, each by itself."""
+    rows = _ran(records, a, b)
+    both = side_by_side(rows, a, b, rows["calls_alone"].astype(float))
+    more = both["a"] - both["b"]
+    return _evidence(more.mean(), mean_interval(more, both["question_id"]), both)
+
+
+def _ran(records: pd.DataFrame, *names: str, column: str = "method") -> pd.DataFrame:
+    """The rows of these methods or designs, all of which are needed."""
+    for name in names:
+        if not (records[column] == name).any():
+            raise NoEvidence(f"the design {name} was not run" if column == "design" else f"{name} was not run")
+    return records[records[column].isin(names)]
+
+
+def _weights(rows: pd.DataFrame, condition: str) -> tuple[pd.Series, dict[str, float]]:
+    """Each row's part of a condition, and the parts' weights: overall (both halves equally), "x", or "x-y".
+
+    The parts x and y are standard and perturbed, or levels.
+    """
+    first, _, second = condition.partition("-")
+    halves = is_standard(rows).map({True: "standard", False: "perturbed"})
+    if first == "overall":
+        return halves, dict.fromkeys(halves.unique(), 1 / halves.nunique()) if len(rows) else {"standard": 1.0}
+    parts = halves if first in ("standard", "perturbed") else rows["level"]
+    return parts, {first: 1.0} | ({second: -1.0} if second else {})
+
+
+def _contrast(
+    values: pd.Series,
+    rows: pd.DataFrame,
+    parts: pd.Series,
+    weights: Mapping[str, float],
+    bounds: tuple[float, float] = (-1.0, 1.0),
+) -> Evidence:
+    value, *ends = contrast_interval(values, rows["question_id"], parts, weights, bounds=bounds)
+    return _evidence(value, ends, rows[parts.isin(list(weights))])
+
+
+def _evidence(value: float, ends: Sequence[Any], rows: pd.DataFrame) -> Evidence:
+    if rows.empty:
+        raise NoEvidence("no item is left")
+    low, high = map(float, ends)
+    return Evidence(value=float(value), low=low, high=high, n=len(rows), n_questions=rows["question_id"].nunique())
 
 
 class Relation(StrEnum):
@@ -40,7 +202,7 @@ class Standing(StrEnum):
 class Claim:
     """A claim of the paper as a quantity that is above or below a threshold.
 
-    `quantity` says what is measured; `paper` what the paper reports; `reading` what of it is our reading.
+    `quantity` says what is measured; `paper` what the paper reports; `reading` which part of it is our reading.
     """
 
     key: str
@@ -49,12 +211,18 @@ class Claim:
     paper: str
     measure: Callable[[pd.DataFrame], Evidence]
     relation: Relation
-    threshold: float
+    threshold: float = 0.0
     reading: str = ""
 
-    def standing(self, found: Evidence) -> Standing:
+    def evidence(self, records: pd.DataFrame) -> Evidence:
+        try:
+            return self.measure(records)
+        except NoEvidence as reason:
+            return Evidence(note=str(reason))
+
+    def standing(self, evidence: Evidence) -> Standing:
         """What the interval says about the claim."""
-        low, high, bound = found.low, found.high, self.threshold
+        low, high, bound = evidence.low, evidence.high, self.threshold
         if math.isnan(low) or math.isnan(high):
             return Standing.CANNOT_TELL
         holds, fails = {
@@ -66,114 +234,35 @@ class Claim:
         return Standing.HOLDS if holds else Standing.DOES_NOT if fails else Standing.CANNOT_TELL
 
 
-_UP, _DOWN = Relation.ABOVE, Relation.BELOW
-_MARGIN = "the margin of 5 points is ours"
-_NO_BASELINE = "no baseline is named, and the tables do not give the number; we take the debate without confidence"
-_LITTLE_KNOWN = (KnowledgeCategory.UNKNOWN, KnowledgeCategory.WEAKLY_KNOWN)
-
-
-def _differs(
-    key: str, text: str, a: str, b: str, condition: str, paper: str, relation: Relation = _UP, bound: float = 0.0,
-    reading: str = "",
-) -> Claim:  # fmt: skip
-    quantity = f"{condition} accuracy, {a} − {b}"
-    return Claim(
-        key, text, quantity, paper, partial(on.difference, a=a, b=b, condition=condition), relation, bound, reading
+_MEASURES: dict[str, Callable[..., Evidence]] = {
+    measure.__name__: measure
+    for measure in (
+        *(difference, design_difference, gap, best_of_others, least_over_strata, following, offset_slope),
+        *(highly_known, prior_preference_change, prior_bias_contrast, more_calls),
     )
+}
 
 
-CLAIMS = (
+def _measure(words: str) -> Callable[[pd.DataFrame], Evidence]:
+    """The measure with this name and these arguments, such as "highly_known 0.9"."""
+    name, *rest = words.split()
+    measure, arguments = _MEASURES[name], [float(word) if word[0].isdigit() else word for word in rest]
+    return lambda records: measure(records, *arguments)
+
+
+CLAIMS = tuple(
     Claim(
-        "4.1a", "The farther off a claim is, the less it is followed where the model knows the answer well.",
-        "log-odds of following per 100 years, HIGHLY_KNOWN", "Figure 2",
-        partial(on.offset_slope, category=KnowledgeCategory.HIGHLY_KNOWN), _DOWN, 0.0,
-    ),
-    Claim(
-        "4.1b", "Where it knows little, the model follows even blatantly false passages.",
-        "context preference on blatant passages, UNKNOWN and WEAKLY_KNOWN", "> 70 %",
-        partial(on.following, categories=_LITTLE_KNOWN, level=Level.BLATANT), _UP, 0.70,
-    ),
-    Claim(
-        "4.2a", "Confidence of 0.90 or more means highly known.", "P(HIGHLY_KNOWN | Conf ≥ 0.90)", "> 0.88",
-        partial(on.highly_known, at_least=0.90), _UP, 0.88,
-    ),
-    Claim(
-        "4.2b", "Confidence of 0.95 or more means highly known.", "P(HIGHLY_KNOWN | Conf ≥ 0.95)", "> 0.95",
-        partial(on.highly_known, at_least=0.95), _UP, 0.95,
-    ),
-    Claim(
-        "4.2c", "Below 0.70, confidence overlaps poorly with what is highly known.", "P(HIGHLY_KNOWN | Conf < 0.70)",
-        "poor", partial(on.highly_known, below=0.70), _DOWN, 0.50, "poor is less than half",
-    ),
-    _differs("4.3a", "More rounds of judge debate raise accuracy on true passages.",
-             "judge_debate_5", "judge_debate_1", "standard", "GPT-4o 70.0 → 96.0"),
-    _differs("4.3b", "More rounds of judge debate lower accuracy on false passages.",
-             "judge_debate_5", "judge_debate_1", "perturbed", "GPT-4o 57.3 → 45.3", _DOWN),
-    _differs("4.3c", "One round resists false passages better than Self-Ask.",
-             "judge_debate_1", "self_ask", "perturbed", "GPT-4o 57.3 against 31.7"),
-    _differs("4.3d", "One round resists false passages better than RCI.",
-             "judge_debate_1", "rci", "perturbed", "GPT-4o 57.3 against 22.3"),
-    Claim(
-        "4.3e", "Judges lean on the prior answer early and on the passage later.",
-        "prior preference on false passages, judge_debate_5 − judge_debate_1", "Figures 4 and 9: falls",
-        partial(on.prior_preference_change, a="judge_debate_5", b="judge_debate_1"), _DOWN, 0.0,
-    ),
-    Claim(
-        "4.3f", "More rounds hurt more where the passage is subtly false than where it is blatantly so.",
-        "(judge_debate_5 − judge_debate_1) subtle less blatant", "Figures 4 and 9: steeper for subtle",
-        partial(on.level_contrast, a="judge_debate_5", b="judge_debate_1", first=Level.SUBTLE, second=Level.BLATANT),
-        _DOWN, 0.0,
-    ),
-    _differs("4.3g", "On blatantly false passages accuracy is stable over the rounds.",
-             "judge_debate_5", "judge_debate_1", "blatant", "relatively stable", Relation.WITHIN, 0.10,
-             "stable is within 10 points"),
-    *(
-        Claim(key, f"{name} does well on true passages and drops sharply on false ones.",
-              f"standard − perturbed accuracy, {method}", paper, partial(on.gap, method=method), _UP, 0.20,
-              "sharply is by more than 20 points")
-        for key, name, method, paper in (
-            ("4.4a", "Few-shot", "few_shot", "GPT-3.5 99.3 against 9.0"),
-            ("4.4b", "Self-Ask", "self_ask", "GPT-3.5 95.0 against 14.7"),
-            ("4.4c", "RCI", "rci", "GPT-3.5 96.7 against 12.3"),
-        )
-    ),
-    _differs("4.4d", "Judge debate (5 rounds) resists false passages better than few-shot.",
-             "judge_debate_5", "few_shot", "perturbed", "GPT-3.5 17.0 against 9.0 (Sonnet 24.7 against 43.0)"),
-    _differs("4.4e", "It pays for that on true passages.",
-             "judge_debate_5", "few_shot", "standard", "GPT-3.5 90.3 against 99.3", _DOWN),
-    _differs("4.4f", "SR-DCR is the most accurate overall: better than Naive Debate.",
-             "sr_dcr", "naive_debate", "overall", "GPT-3.5 +3.4"),
-    Claim("4.4g", "SR-DCR is better overall than every other method.", "overall accuracy, sr_dcr − the strongest other",
-          "4 of 5 models", partial(on.best_of_others, method="sr_dcr", condition="overall"), _UP, 0.0),
-    _differs("4.4h", "SR-DCR gains most on false passages: over Naive Debate.", "sr_dcr", "naive_debate", "perturbed",
-             "GPT-4o +10.2, Haiku +20.2", reading="its text says Judge Debate and RCI"),
-    _differs("4.4i", "… over Judge Debate (5 rounds).", "sr_dcr", "judge_debate_5", "perturbed", "GPT-4o +9.2"),
-    _differs("4.4j", "… over RCI.", "sr_dcr", "rci", "perturbed", "Haiku +27.9"),
-    Claim("4.4k", "SR-DCR is the most accurate at every offset.", "perturbed accuracy, sr_dcr − the strongest other",
-          "GPT-3.5, but for offset 200 (38.3 against 40.0)", partial(on.least_over_strata, method="sr_dcr"), _UP, 0.0),
-    _differs("4.4l", "SR-DCR keeps its accuracy on true passages.", "sr_dcr", "few_shot", "standard",
-             "GPT-3.5 95.7 against 99.3", bound=-0.05, reading=_MARGIN),
-    _differs("4.4m", "On false passages SR-DCR nearly matches the golden baseline.", "sr_dcr", "golden", "perturbed",
-             "GPT-3.5 29.7 against 31.7", bound=-0.05, reading=_MARGIN),
-    Claim("4.4n", "SR-DCR balances both kinds of passage better than Naive Debate.",
-          "(standard − perturbed) accuracy, sr_dcr less naive_debate", "GPT-3.5 66.0 against 78.0",
-          partial(on.gap_difference, a="sr_dcr", b="naive_debate"), _DOWN, 0.0),
-    _differs("4.4o", "SR-DCR beats confidence alone.", "sr_dcr", "confidence_only", "overall", "not tabulated"),
-    _differs("4.4p", "SR-DCR beats the debate alone.", "sr_dcr", "debate_only", "overall", "not tabulated"),
-    _differs("4.4q", "Self-reflection makes it more robust to false passages.", "sr_dcr", "debate_only", "perturbed",
-             "+7.7", reading=_NO_BASELINE),
-    _differs("4.4r", "Self-reflection recovers accuracy on true passages.", "sr_dcr", "debate_only", "standard",
-             "+5.6", reading=_NO_BASELINE),
-    Claim("4.4s", "SR-DCR halves the prior bias of extended debates.",
-          "prior bias, sr_dcr − ½ judge_debate_5", "2 ×",
-          partial(on.prior_bias_contrast, a="sr_dcr", b="judge_debate_5", weight=0.5), _DOWN, 0.0,
-          "extended debates are judge_debate_5"),
-    Claim("4.4t", "SR-DCR takes at most one call more than its debate.", "calls an item, sr_dcr − debate_only", "1",
-          partial(on.more_calls, a="sr_dcr", b="debate_only"), Relation.AT_MOST, 1.0),
-    Claim("3.1", "Keeping the passage from the critic makes better verdicts.",
-          "share of right verdicts, overall, acvd − symmetric", "not tested",
-          partial(on.design_difference, a="acvd", b="symmetric"), _UP, 0.0, "claimed in section 3.1, tested nowhere"),
-)  # fmt: skip
+        key=row["claim"],
+        text=row["text"],
+        quantity=row["quantity"],
+        paper=row["paper"],
+        measure=_measure(row["evidence"]),
+        relation=Relation(row["relation"]),
+        threshold=float(row["threshold"]),
+        reading=row["reading"],
+    )
+    for row in csv.DictReader((resources.files("srdcr_lab.measures") / "claims.csv").read_text("utf-8").splitlines())
+)
 
 
 def claims_checklist(records: pd.DataFrame, *, design: str | None = None) -> pd.DataFrame:
@@ -189,37 +278,23 @@ def claims_checklist(records: pd.DataFrame, *, design: str | None = None) -> pd.
         `n_questions`, `relation`, `threshold`, `standing` (holds, does not hold, cannot tell), `reading`, `note`.
     """
     keys = [name for name in ("run", "model") if name in records]
-    tables = []
+    rows = []
     for values, part in records.groupby(keys, sort=False, observed=True):
-        one = _one_design(part, design)
-        rows = [_row(claim, part if claim.key == "3.1" else one) for claim in CLAIMS]
-        tables.append((dict(zip(keys, values, strict=True)), pd.DataFrame(rows)))
-    return stack(tables)
-
-
-def _one_design(part: pd.DataFrame, design: str | None) -> pd.DataFrame:
-    names = list(part["design"].dropna().unique())
-    if not names:
-        return part
-    chosen = design or ("acvd" if "acvd" in names else names[0])
-    return part[part["design"].isna() | (part["design"] == chosen)]
+        names, designs = dict(zip(keys, values, strict=True)), [*part["design"].dropna().unique()]
+        chosen = design or ("acvd" if "acvd" in designs else designs[0] if designs else None)
+        of_one = part[part["design"].isna() | (part["design"] == chosen)]
+        for claim in CLAIMS:
+            compares_designs = claim.key == "3.1"
+            rows.append({**names, **_row(claim, part if compares_designs else of_one)})
+    return pd.DataFrame(rows)
 
 
 def _row(claim: Claim, records: pd.DataFrame) -> dict[str, Any]:
-    found = claim.measure(records)
-    row = asdict(found)
-    return {
-        "claim": claim.key,
-        "text": claim.text,
-        "quantity": claim.quantity,
-        "paper": claim.paper,
-        **{name: row[name] for name in ("value", "low", "high", "n", "n_questions")},
-        "relation": claim.relation.value,
-        "threshold": claim.threshold,
-        "standing": claim.standing(found).value,
-        "reading": claim.reading,
-        "note": found.note,
-    }
+    evidence = claim.evidence(records)
+    row = {"claim": claim.key, "text": claim.text, "quantity": claim.quantity, "paper": claim.paper} | asdict(evidence)
+    note = row.pop("note")
+    row |= {"relation": claim.relation.value, "threshold": claim.threshold, "standing": claim.standing(evidence).value}
+    return row | {"reading": claim.reading, "note": note}
 
 
 def claims_html(table: pd.DataFrame) -> str:

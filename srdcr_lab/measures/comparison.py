@@ -1,4 +1,4 @@
-"""Two methods, or two designs, on the same items: paired tests whose independent units are the questions.
+"""Two methods, or two debate designs, on the same items: paired tests whose independent units are the questions.
 
 The paper compares percentages without a test [4.4]; everything here is ours.
 """
@@ -6,20 +6,19 @@ The paper compares percentages without a test [4.4]; everything here is ours.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srdcr_lab.measures.estimates import (
-    N_BOOT,
-    N_FLIPS,
     contrast_interval,
     holm,
+    macro_mean,
     matched_odds_ratio,
     mcnemar_exact,
     sign_flip_test,
@@ -32,13 +31,12 @@ OUTCOMES = ("correct", "verdict_right")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A less B over the items both have.
+    """A less B over the items both have; `n_unpaired` counts those that only one has. Missing answers count as wrong.
 
-    `difference` is the risk difference: mean of A less mean of B, missing answers counted as wrong; overall, the mean
-    of the two halves' differences. `low`, `high`: its paired cluster bootstrap. `p_value`: two-sided cluster sign-flip
-    test. `p_mcnemar`: exact, and NaN where some question has more than one item. `only_a`, `only_b`: discordant items.
-    `odds_ratio` = only_a / only_b (matched), with interval: exact with one item per question, else cluster-robust.
-    `n_unpaired`: items that only one of the two has.
+    `difference` is mean A − mean B; overall, the mean of the two halves' differences. `low`, `high`: paired cluster
+    bootstrap. `p_value`: two-sided cluster sign-flip test. `p_mcnemar`: exact; NaN where some question has several
+    items. `only_a`, `only_b`: discordant items. `odds_ratio` = only_a / only_b (matched), its interval exact with one
+    item per question, else cluster-robust.
     """
 
     n: int
@@ -59,8 +57,8 @@ class Comparison:
 
 
 def outcome(records: pd.DataFrame, name: str) -> pd.Series:
-    """1 or 0 per row, as a float. `correct`: the final answer is right; missing is 0. `verdict_right`: Reasonable on a
-    true passage, Unreasonable on a false one; UNPARSED is 0; missing where no debate was held."""
+    """1.0 or 0.0 per row. `correct`: the final answer is right; missing is 0. `verdict_right`: Reasonable on a true
+    passage, Unreasonable on a false one; UNPARSED is 0; missing where no debate was held."""
     if name == "correct":
         return records["correct"].astype("boolean").fillna(False).astype(float)
     if name == "verdict_right":
@@ -74,29 +72,31 @@ def condition_rows(records: pd.DataFrame, condition: str) -> pd.DataFrame:
     """The rows of a condition: overall, standard, perturbed, or one level of perturbation."""
     if condition == "overall":
         return records
-    standard = is_standard(records)
-    if condition in ("standard", "perturbed"):
-        return records[standard == (condition == "standard")]
+    if condition == "perturbed":
+        return records[~is_standard(records)]
     return records[records["level"] == condition]
 
 
 def paired(records: pd.DataFrame, a: str, b: str, *, column: str = "method", name: str = "correct") -> pd.DataFrame:
-    """One row per item that both have: `question_id`, `level`, `a`, `b`. `attrs["n_unpaired"]` counts the others.
+    """`side_by_side` of an outcome."""
+    return side_by_side(records, a, b, outcome(records, name), column=column)
 
-    Raises
-    ------
-    BadInput
-        Where one of the two has several rows for an item: several models or designs are in the table.
+
+def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, column: str = "method") -> pd.DataFrame:
+    """One row per item for which both have a value: `item_id`, `question_id`, `level`, `a`, `b`.
+
+    `attrs["n_unpaired"]` counts the items that only one of the two has. BadInput where one has several rows for an
+    item: several models or designs are in the table.
     """
+    rows = records[["item_id", "question_id", "level"]].assign(value=values)
     sides = []
-    for side, value in (("a", a), ("b", b)):
-        rows = records[records[column] == value]
-        if rows["item_id"].duplicated().any():
+    for side, name in (("a", a), ("b", b)):
+        own = rows[records[column] == name].rename(columns={"value": side})
+        if own["item_id"].duplicated().any():
             raise BadInput(
-                f"{column} {value!r} has several rows for an item; compare within one model, run and design at a time"
+                f"{column} {name!r} has several rows for an item; compare within one model, run and design at a time"
             )
-        values = outcome(rows, name).rename(side)
-        sides.append(pd.concat([rows[["item_id", "question_id", "level"]], values], axis=1).dropna(subset=[side]))
+        sides.append(own.dropna(subset=side))
     left, right = sides
     both = left.merge(right[["item_id", "b"]], on="item_id")
     both.attrs["n_unpaired"] = len(left) + len(right) - 2 * len(both)
@@ -112,8 +112,6 @@ def compare(
     condition: str = "overall",
     name: str = "correct",
     seed: int = 0,
-    n_boot: int = N_BOOT,
-    n_flips: int = N_FLIPS,
 ) -> Comparison:
     """Compare `a` with `b`, two values of `column` (``method``, ``design``), on the items both have.
 
@@ -123,33 +121,31 @@ def compare(
     name : the outcome: `correct` or `verdict_right` (see `outcome`).
     """
     pairs = paired(condition_rows(records, condition), a, b, column=column, name=name)
-    return compare_pairs(pairs, macro=condition == "overall", seed=seed, n_boot=n_boot, n_flips=n_flips)
+    return compare_pairs(pairs, macro=condition == "overall", seed=seed)
 
 
-def compare_pairs(
-    pairs: pd.DataFrame, *, macro: bool = False, seed: int = 0, n_boot: int = N_BOOT, n_flips: int = N_FLIPS
-) -> Comparison:
+def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False, seed: int = 0) -> Comparison:
     """The comparison of `paired` rows; `macro` weighs true and false passages equally. NaN with n = 0 for no pair."""
     clusters = pairs["question_id"].to_numpy()
     half = is_standard(pairs).to_numpy(bool) & macro
     a, b = pairs["a"].to_numpy(float), pairs["b"].to_numpy(float)
-    names = list(np.unique(half)) or [False]
-    weights = {name: 1 / len(names) for name in names}
-    difference, low, high = contrast_interval(a - b, clusters, half, weights, n_boot=n_boot, seed=seed)
+    halves = np.unique(half)
+    weights = dict.fromkeys(halves, 1 / len(halves)) if len(halves) else {False: 1.0}
+    difference, low, high = contrast_interval(a - b, clusters, half, weights, seed=seed)
     only_a, only_b = int((a > b).sum()), int((a < b).sum())
-    single = len(pairs) > 0 and not pairs["question_id"].duplicated().any()
+    n_questions = len(set(clusters))
     ratio, ratio_low, ratio_high = matched_odds_ratio(a, b, clusters)
     return Comparison(
         n=len(pairs),
-        n_questions=len(set(clusters)),
+        n_questions=n_questions,
         n_unpaired=pairs.attrs.get("n_unpaired", 0),
-        mean_a=_weighted(a, half, names),
-        mean_b=_weighted(b, half, names),
+        mean_a=macro_mean(a, half),
+        mean_b=macro_mean(b, half),
         difference=difference,
         low=low,
         high=high,
-        p_value=sign_flip_test(a - b, clusters, half, n_flips=n_flips, seed=seed),
-        p_mcnemar=mcnemar_exact(only_a, only_b) if single else math.nan,
+        p_value=sign_flip_test(a - b, clusters, half, seed=seed),
+        p_mcnemar=mcnemar_exact(only_a, only_b) if 0 < len(pairs) == n_questions else math.nan,
         only_a=only_a,
         only_b=only_b,
         odds_ratio=ratio,
@@ -158,8 +154,11 @@ def compare_pairs(
     )
 
 
-def _weighted(values: NDArray[Any], half: NDArray[Any], names: Sequence[bool]) -> float:
-    return float(np.mean([values[half == name].mean() for name in names])) if values.size else math.nan
+def comparable(records: pd.DataFrame, column: str) -> Iterator[tuple[dict[str, Any], pd.DataFrame, list[str]]]:
+    """Parts of the records within which values of `column` are compared: names, rows, the values that are there."""
+    keys = comparison_keys(records, column)
+    for values, part in records.groupby(keys, sort=False, observed=True):
+        yield dict(zip(keys, values, strict=True)), part, list(part[column].dropna().unique())
 
 
 def compare_all(
@@ -172,31 +171,22 @@ def compare_all(
     others: Sequence[str] | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """The reference against every other method (or design), with `p_holm` over the family.
+    """The reference against every other method (or design).
 
-    The family is all comparisons of one condition within one run and model; `golden`, which is told the truth, is
-    compared but stands outside it. Rows: (`run`,) `model`, `condition`, `a`, `b`, and the fields of `Comparison`.
+    Rows: (`run`,) `model`, `condition`, `a`, `b`, the fields of `Comparison`, and `p_holm` over all comparisons of one
+    condition within one run and model, but for those with `golden`, which is told the truth.
     """
     tables = []
-    keys = comparison_keys(records, column)
-    for values, part in records.groupby(keys, sort=False, observed=True):
-        names = [each for each in part[column].dropna().unique() if each != reference]
-        if reference not in set(part[column]) or not (others if others is not None else names):
-            continue
-        for condition in conditions:
-            rows = [
-                {"condition": condition, "a": reference, "b": b}
-                | asdict(compare(part, reference, b, column=column, condition=condition, name=name, seed=seed))
-                for b in (others if others is not None else names)
-            ]
-            table = pd.DataFrame(rows)
+    for names, part, present in comparable(records, column):
+        rivals = [value for value in present if value != reference] if others is None else list(others)
+        against = partial(compare, part, reference, column=column, name=name, seed=seed)
+        for condition in conditions if rivals and reference in present else ():
+            row = {"condition": condition, "a": reference}
+            table = pd.DataFrame([row | {"b": b} | asdict(against(b, condition=condition)) for b in rivals])
             table["p_holm"] = holm(table["p_value"].where(table["b"] != GOLDEN))
-            tables.append((dict(zip(keys, values, strict=True)), table))
+            tables.append((names, table))
     columns = ("condition", "a", "b", *(field.name for field in fields(Comparison)), "p_holm")
-    return stack(tables, [*keys, *columns])
-
-
-# -- what each factor of a debate design does, over a grid of designs run on the same items
+    return stack(tables, [*comparison_keys(records, column), *columns])
 
 
 def factor_effects(
@@ -210,57 +200,54 @@ def factor_effects(
 ) -> pd.DataFrame:
     """The main effect of every factor: each two levels, over all pairs of designs that differ in that factor alone.
 
-    An item's values are averaged over those pairs, then compared as in `compare`; the sign-flip test keeps questions
-    together. `p_holm` is over all rows of a run and model.
+    An item's values are averaged over those pairs, then compared as in `compare`.
 
     Parameters
     ----------
     records : rows of several designs, one per item × design.
-    designs : each design's factors, such as ``{"acvd": {"critic_sees": "never", "order": "critic_first"}, …}`` (or
-        ``asdict`` of each `DebateDesign`; its name is no factor). Designs that are not in the records are left out.
-    name : the outcome, `verdict_right` or `correct` (`comparison.outcome`).
+    designs : each design's factors, such as ``asdict`` of each `DebateDesign`; `name` is no factor. Designs that are
+        not in the records are left out.
+    name : the outcome, `verdict_right` or `correct`.
 
     Returns
     -------
-    DataFrame : (`run`,) `model`, `factor`, `a`, `b` (its levels), `n_pairs` of designs, and the fields of `Comparison`
-        that an average has: `n`, `n_questions`, `mean_a`, `mean_b`, `difference` (A less B), `low`, `high`, `p_value`,
-        `p_holm`.
+    DataFrame : (`run`,) `model`, `factor`, `a`, `b` (its levels), `n_pairs` of designs, `n`, `n_questions`, `mean_a`,
+        `mean_b`, `difference` (A less B), `low`, `high`, `p_value`, and `p_holm` over all rows of a run and model.
     """
     tables = []
     rows = condition_rows(records[records["method"] == method], condition)
-    keys = comparison_keys(rows, "design")
-    for values, part in rows.groupby(keys, sort=False, observed=True):
-        run = [design for design in part["design"].dropna().unique() if design in designs]
-        present = {design: {name: level for name, level in designs[design].items() if name != "name"} for design in run}
-        found = []
-        for (factor, a, b), pairs in _alike_but_one(present).items():
+    for names, part, present in comparable(rows, "design"):
+        factors = {design: designs[design] for design in present if design in designs}
+        effects = []
+        for (factor, a, b), pairs in _alike_but_one(factors).items():
             averaged = _averaged([paired(part, x, y, column="design", name=name) for x, y in pairs])
-            fields = asdict(compare_pairs(averaged, macro=condition == "overall", seed=seed))
-            found.append({"factor": factor, "a": a, "b": b, "n_pairs": len(pairs)} | fields)
-        table = pd.DataFrame(found).drop(columns=list(_NOT_OF_AN_AVERAGE), errors="ignore")
-        if len(table):
-            tables.append((dict(zip(keys, values, strict=True)), table.assign(p_holm=holm(table["p_value"]))))
+            compared = asdict(compare_pairs(averaged, macro=condition == "overall", seed=seed))
+            effects.append({"factor": factor, "a": a, "b": b, "n_pairs": len(pairs)} | compared)
+        if effects:
+            table = pd.DataFrame(effects, columns=_OF_AN_EFFECT)
+            tables.append((names, table.assign(p_holm=holm(table["p_value"]))))
     return stack(tables)
 
 
-_NOT_OF_AN_AVERAGE = ("n_unpaired", "p_mcnemar", "only_a", "only_b", "odds_ratio", "odds_ratio_low", "odds_ratio_high")
+_OF_AN_EFFECT = ["factor", "a", "b", "n_pairs", "n", "n_questions", "mean_a", "mean_b", "difference", "low", "high",
+                 "p_value"]  # fmt: skip
 
 
 def _alike_but_one(designs: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, Any, Any], list[tuple[str, str]]]:
     """Per factor and two of its levels, the pairs of designs that agree in every other factor."""
     pairs: dict[tuple[str, Any, Any], list[tuple[str, str]]] = {}
     for x, y in combinations(designs, 2):
-        unlike = [factor for factor in designs[x] if designs[x][factor] != designs[y].get(factor)]
+        one, other = designs[x], designs[y]
+        unlike = [factor for factor in one if factor != "name" and one[factor] != other.get(factor)]
         if len(unlike) == 1:
-            a, b = designs[x][unlike[0]], designs[y][unlike[0]]
-            (first, level_a), (second, level_b) = sorted([(x, a), (y, b)], key=lambda pair: str(pair[1]))
-            pairs.setdefault((unlike[0], level_a, level_b), []).append((first, second))
+            first, second = sorted((x, y), key=lambda design: str(designs[design][unlike[0]]))
+            key = unlike[0], designs[first][unlike[0]], designs[second][unlike[0]]
+            pairs.setdefault(key, []).append((first, second))
     return pairs
 
 
 def _averaged(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Each item's mean over the pairs of designs; items that some pair lacks are left out."""
-    stacked = pd.concat(tables)
-    grouped = stacked.groupby("item_id", sort=False)
+    grouped = pd.concat(tables).groupby("item_id", sort=False)
     means = grouped[["a", "b"]].mean().join(grouped[["question_id", "level"]].first())
     return means[grouped.size() == len(tables)].reset_index()

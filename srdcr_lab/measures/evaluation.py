@@ -1,216 +1,263 @@
-"""Table 1 with what its denominators hide: n, coverage, both accuracies, and why answers are missing [4.4]."""
+"""How often answers are right, beside what that share hides, n, coverage, why answers are missing, and what they cost.
+
+`summary` holds the numbers of the paper's Table 1, `accuracy_by_stratum` those of its Table 2 [4.4]; their layout is in
+`paper_tables`. Calls, tokens, money and the Pareto front follow CFMAD's Table 3 and are ours.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from srdcr_lab.measures.estimates import clustered_interval, macro_mean, positions
-from srdcr_lab.measures.groups import group_columns, is_standard, strata, stratum_order
-from srdcr_lab.records import Missing, Verdict
+from srdcr_lab.measures.comparison import comparable, compare, condition_rows, outcome
+from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval
+from srdcr_lab.measures.groups import GOLDEN, group_columns, groups, is_standard, stack, strata, stratum_order
+from srdcr_lab.measures.verdicts import RATES
+from srdcr_lab.records import Missing
 
 CONDITIONS = ("standard", "perturbed", "overall")
-_SHARES = ("coverage", "accuracy", "selective_accuracy")
+MACRO, MICRO = "macro", "micro"
+_NO_INTERVAL = (math.nan, math.nan)
 
 
-def accuracy(correct: pd.Series, clusters: pd.Series, strata: pd.Series | None = None) -> dict[str, float | int]:
-    """n, answered, coverage, risk, both accuracies with intervals, of one set of rows.
+def with_interval(name: str, value: float, interval: tuple[float, float]) -> dict[str, float]:
+    """A value and its interval as columns `name`, `name_low`, `name_high`."""
+    return {name: value, f"{name}_low": interval[0], f"{name}_high": interval[1]}
 
-    `correct` is True, False or missing. `accuracy` = right / n counts what is missing as wrong; `selective_accuracy`
-    = right / answered leaves it out; `risk` = wrong / answered. With `strata`, every share is the mean of the strata's.
-    An empty set has no accuracy: NaN.
+
+def accuracy(
+    correct: pd.Series, clusters: pd.Series, strata: pd.Series | None = None, *, intervals: bool = True
+) -> dict[str, float | int]:
+    """Accuracy of one set of rows, with coverage, risk, and 95 % intervals clustered on the question.
+
+    `correct` is True, False or missing. `accuracy` = right / n counts a missing answer as wrong, `selective_accuracy` =
+    right / answered leaves it out; `coverage` = answered / n; `risk` = wrong / answered. With `strata`, every share is
+    the mean of the strata's shares. A share of nothing is NaN.
     """
     answered = correct.notna()
-    right = correct.fillna(False).astype(bool)
-    of_answered = None if strata is None else strata[answered]
-    selective = macro_mean(right[answered], of_answered)
-    low, high = clustered_interval(right, clusters, strata)
-    selective_low, selective_high = clustered_interval(right[answered], clusters[answered], of_answered)
-    return {
+    right = correct.astype("boolean").fillna(False).astype(bool)
+    measured: dict[str, float | int] = {
         "n": len(correct),
         "n_answered": int(answered.sum()),
         "coverage": macro_mean(answered, strata),
-        "accuracy": macro_mean(right, strata),
-        "accuracy_low": low,
-        "accuracy_high": high,
-        "selective_accuracy": selective,
-        "selective_accuracy_low": selective_low,
-        "selective_accuracy_high": selective_high,
-        "risk": 1 - selective,
     }
+    for name, here in (("accuracy", slice(None)), ("selective_accuracy", answered)):
+        parts = None if strata is None else strata[here]
+        ends = clustered_interval(right[here], clusters[here], parts) if intervals else _NO_INTERVAL
+        measured |= with_interval(name, macro_mean(right[here], parts), ends)
+    return measured | {"risk": 1 - measured["selective_accuracy"]}
 
 
 def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     """Table 1: one row per model × method (× run, × design, where there are several) × condition.
 
-    Conditions are standard, perturbed and overall. Overall, every share is the mean of the standard and the perturbed
-    one where both were run (the paper's); `accuracy_micro` is right / n over all rows instead. `n_abstained`,
-    `n_unparsed` and `n_error` say why answers are missing. `verdict_tpr` = P(Reasonable | true passage), `verdict_tnr`
-    = P(Unreasonable | false passage), over the debates that were held (`verdict_tpr_n`, `verdict_tnr_n`), UNPARSED
-    counted as neither. Intervals are clustered on the question; without them (`intervals=False`) the table is made in
-    milliseconds, and their columns are NaN.
+    The conditions are standard, perturbed and overall. Overall, every share is the mean of the standard and the
+    perturbed one where both were run (as in the paper); `accuracy_micro` is right / n over all rows. `n_abstained`,
+    `n_unparsed` and `n_error` count why answers are missing. `verdict_tpr` = P(Reasonable | true passage) and
+    `verdict_tnr` = P(Unreasonable | false passage) are over the debates that were held (`verdict_tpr_n`,
+    `verdict_tnr_n`); UNPARSED counts as neither. Without intervals their columns are NaN.
 
     Source: paper 4.4; coverage and risk as in selective prediction.
     """
-    keys = group_columns(records)
-    group = records.groupby(keys, sort=False, observed=True, dropna=False).ngroup().to_numpy()
-    names = records.iloc[np.unique(group, return_index=True)[1]][keys].reset_index(drop=True)
-    table = _counted(records, group, len(names))
-    table = pd.concat([names.loc[table.pop("group")].reset_index(drop=True), table], axis=1)
-    table = table.assign(**{f"{name}_{end}": math.nan for name in _INTERVALS for end in ("low", "high")})
-    if intervals:
-        _fill_intervals(table, records, group)
-    return table[keys + _COLUMNS]
+    rows = [
+        {**names, "condition": condition, **_of_condition(part, condition, intervals)}
+        for names, part in groups(records)
+        for condition in CONDITIONS
+    ]
+    nothing = [*group_columns(records), "condition", *_of_condition(records, "overall", intervals=False)]
+    return pd.DataFrame(rows, columns=None if rows else nothing)
 
 
-_INTERVALS = ("accuracy", "selective_accuracy", "verdict_tpr", "verdict_tnr")
-_COLUMNS = [
-    *("condition", "n", "n_answered", "coverage", "accuracy", "accuracy_low", "accuracy_high", "selective_accuracy"),
-    *("selective_accuracy_low", "selective_accuracy_high", "risk", "accuracy_micro"),
-    *(f"n_{why.value}" for why in Missing),
-    *("verdict_tpr", "verdict_tpr_low", "verdict_tpr_high", "verdict_tpr_n"),
-    *("verdict_tnr", "verdict_tnr_low", "verdict_tnr_high", "verdict_tnr_n"),
-]
-
-
-def _counted(records: pd.DataFrame, group: NDArray[np.intp], n_groups: int) -> pd.DataFrame:
-    """Everything but the intervals, three rows a group, from counts per group × half."""
-    cell = 2 * group + ~is_standard(records).to_numpy(bool)
-    correct = records["correct"].astype("boolean")
-
-    def count(where: Any) -> NDArray[np.int64]:
-        """Shape (groups, 3): standard, perturbed, both."""
-        halves = np.bincount(cell[np.asarray(where, bool)], minlength=2 * n_groups).reshape(n_groups, 2)
-        return np.column_stack([halves, halves.sum(axis=1)])
-
-    n = count(np.ones(len(cell), bool))
-    answered = count(correct.notna())
-    right = count(correct.fillna(False))
-    verdict = records["verdict"]
-    ruled = count(verdict.notna())
-    reasonable, unreasonable = (count(verdict == one) for one in (Verdict.REASONABLE, Verdict.UNREASONABLE))
-    reasons = {f"n_{why.value}": count(records["missing"] == why) for why in Missing}
-    with np.errstate(invalid="ignore"):
-        parts = {
-            "n": n,
-            "n_answered": answered,
-            "coverage": _macro(answered / n),
-            "accuracy": _macro(right / n),
-            "selective_accuracy": _macro(right / answered),
-            "accuracy_micro": right / n,
-            **reasons,
-            "verdict_tpr": _one_half(reasonable / ruled, 0),
-            "verdict_tpr_n": _one_half(ruled, 0),
-            "verdict_tnr": _one_half(unreasonable / ruled, 1),
-            "verdict_tnr_n": _one_half(ruled, 1),
-        }
-    table = pd.DataFrame({name: values.ravel() for name, values in parts.items()})
-    table["risk"] = 1 - table["selective_accuracy"]
-    return table.assign(group=np.repeat(np.arange(n_groups), 3), condition=list(CONDITIONS) * n_groups)
-
-
-def _macro(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Overall as the mean of the halves that have a value."""
-    halves, known = np.nan_to_num(values[:, :2]), ~np.isnan(values[:, :2])
-    return np.column_stack([values[:, :2], halves.sum(axis=1) / known.sum(axis=1)])
-
-
-def _one_half(values: NDArray[Any], half: int) -> NDArray[Any]:
-    """A verdict rate belongs to one half; the other has none, and overall shows it again."""
-    nothing = 0 if values.dtype.kind == "i" else math.nan
-    own, other = values[:, half], np.full(len(values), nothing)
-    return np.column_stack([own, other, own] if half == 0 else [other, own, own])
-
-
-def _fill_intervals(table: pd.DataFrame, records: pd.DataFrame, group: NDArray[np.intp]) -> None:
-    for i in range(len(table) // 3):
-        rows = records[group == i]
-        standard = is_standard(rows)
-        parts = {"standard": rows[standard], "perturbed": rows[~standard], "overall": rows}
-        for place, condition in enumerate(CONDITIONS):
-            part = parts[condition]
-            halves = standard if condition == "overall" else None
-            for name, ends in _intervals(part, halves).items():
-                table.loc[3 * i + place, [f"{name}_low", f"{name}_high"]] = ends
-
-
-def _intervals(part: pd.DataFrame, halves: pd.Series | None) -> dict[str, tuple[float, float]]:
-    measured = accuracy(part["correct"], part["question_id"], halves)
-    ends = {name: (measured[f"{name}_low"], measured[f"{name}_high"]) for name in ("accuracy", "selective_accuracy")}
-    ruled = part[part["verdict"].notna()]
-    for name, wanted, true in (("verdict_tpr", Verdict.REASONABLE, True), ("verdict_tnr", Verdict.UNREASONABLE, False)):
+def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dict[str, float | int]:
+    rows = condition_rows(records, condition)
+    halves = is_standard(rows) if condition == "overall" else None
+    measured = accuracy(rows["correct"], rows["question_id"], halves, intervals=intervals)
+    measured["accuracy_micro"] = outcome(rows, "correct").mean()
+    measured |= {f"n_{why.value}": int((rows["missing"] == why).sum()) for why in Missing}
+    ruled = rows[rows["verdict"].notna()]
+    for rate, (verdict, true) in RATES.items():
         own = ruled[is_standard(ruled) == true]
-        ends[name] = clustered_interval(own["verdict"] == wanted, own["question_id"])
-    return ends
-
-
-# -- table 2: accuracy by how far the passage departs from the truth, macro and micro [4.4]
-
-MACRO, MICRO = "macro", "micro"
-_ENDS = ["accuracy_low", "accuracy_high", "selective_accuracy_low", "selective_accuracy_high"]
+        right = own["verdict"] == verdict
+        ends = clustered_interval(right, own["question_id"]) if intervals else _NO_INTERVAL
+        measured |= {**with_interval(rate, right.mean(), ends), f"{rate}_n": len(own)}
+    return measured
 
 
 def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """One row per group × stratum of the perturbed items, then `macro` (mean of the strata, the paper's) and `micro`.
+    """Table 2: one row per group × stratum of the perturbed items, then `macro` and `micro`.
 
-    Strata are year offsets by size and, for the other kinds, levels. Columns as in `accuracy`: `n`, `n_answered`,
-    `coverage`, both accuracies with clustered intervals, `risk`. A stratum that a method was not run on has n = 0 and
-    NaN, and is outside its macro mean. Without intervals the table is made in milliseconds.
+    Strata are year offsets by size and, for the other kinds, levels. `macro` is the mean of the strata (the paper's),
+    `micro` pools the items. Columns as in `accuracy`. A stratum on which a method was not run has n = 0 and NaN, and is
+    outside its macro mean.
+    """
+    order = stratum_order(strata(condition_rows(records, "perturbed")).unique())
+    rows = []
+    for names, part in groups(records):
+        false = condition_rows(part, "perturbed")
+        stratum = strata(false)
+        for column in (*order, MACRO, MICRO):
+            here = false[stratum == column] if column in order else false
+            parts = stratum if column == MACRO else None
+            measured = accuracy(here["correct"], here["question_id"], parts, intervals=intervals)
+            rows.append({**names, "stratum": column, **measured})
+    return pd.DataFrame(rows, columns=[*group_columns(records), *_STRATUM_COLUMNS])
+
+
+_STRATUM_COLUMNS = [
+    *("stratum", "n", "n_answered", "coverage", "accuracy", "selective_accuracy", "accuracy_low", "accuracy_high"),
+    *("selective_accuracy_low", "selective_accuracy_high", "risk"),
+]
+
+
+def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+    """What a method takes per item; failed items are included with what they took.
+
+    Returns
+    -------
+    DataFrame, one row per group: `n` items, `n_questions`; `calls_per_item` (of the method by itself) and
+    `calls_paid_per_item` (in this run, after sharing and the store), `calls_saved` = Σ calls_alone − Σ calls_paid;
+    `tokens_per_item` (prompt and completion, of the method by itself) with `low` and `high` (bootstrap over questions),
+    `prompt_tokens_per_call`, `completion_tokens_per_call`; `cost_usd` and `cost_usd_per_item` of the calls paid, NaN
+    where a row's price is unknown (`n_unpriced`); `wall_s_per_item` where the records have `wall_s`.
+    """
+    rows = [{**names, **_costs(part, intervals)} for names, part in groups(records)]
+    return pd.DataFrame(rows, columns=None if rows else [*group_columns(records), *_costs(records, intervals=False)])
+
+
+def _costs(part: pd.DataFrame, intervals: bool) -> dict[str, float | int]:
+    numbers = part.reindex(columns=[*_NUMBERS, "wall_s"]).astype("Float64").astype(float)
+    alone, paid, prompt, completion, price = (numbers[name] for name in _NUMBERS)
+    tokens = prompt + completion
+    known = tokens.notna()
+    calls = alone[known].sum() or math.nan
+    ends = mean_interval(tokens[known], part["question_id"][known]) if intervals else _NO_INTERVAL
+    return {
+        "n": len(part),
+        "n_questions": part["question_id"].nunique(),
+        "calls_per_item": alone.mean(),
+        "calls_paid_per_item": paid.mean(),
+        "calls_saved": int(alone.sum() - paid.sum()),
+        "tokens_per_item": tokens.mean(),
+        "low": ends[0],
+        "high": ends[1],
+        "prompt_tokens_per_call": prompt[known].sum() / calls,
+        "completion_tokens_per_call": completion[known].sum() / calls,
+        "cost_usd": price.sum(skipna=False) if len(part) else math.nan,
+        "cost_usd_per_item": price.mean(skipna=False),
+        "n_unpriced": int(price.isna().sum()),
+    } | ({"wall_s_per_item": numbers["wall_s"].mean()} if "wall_s" in part else {})
+
+
+_NUMBERS = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "cost_usd")
+
+
+def sharing(records: pd.DataFrame) -> pd.DataFrame:
+    """Calls of all methods together, per run and model: by themselves, paid, and the share saved.
+
+    Saved are calls that another method, another form of the question or an earlier run had already asked. The knowledge
+    draws belong to no method and are in neither sum.
+    """
+    keys = [name for name in ("run", "model") if name in records]
+    sums = records.groupby(keys, sort=False, observed=True)[["calls_alone", "calls_paid"]].sum().astype(int)
+    sums["calls_saved"] = sums["calls_alone"] - sums["calls_paid"]
+    sums["share_saved"] = (sums["calls_saved"] / sums["calls_alone"]).astype(float)
+    return sums.reset_index()
+
+
+def cost_accuracy(
+    records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall", intervals: bool = True
+) -> pd.DataFrame:
+    """Each group's cost and its accuracy under a condition, and whether it is on the Pareto front of its model.
+
+    `cost` is a column of `cost_summary`. `golden`, which is told the truth, is never on the front.
     """
     keys = group_columns(records)
-    groups = records.groupby(keys, sort=False, observed=True, dropna=False).ngroup().to_numpy()
-    names = records.iloc[np.unique(groups, return_index=True)[1]][keys].reset_index(drop=True)
-    false = ~is_standard(records).to_numpy(bool)
-    rows, group = records[false].reset_index(drop=True), groups[false]
-    label = strata(rows)
-    order = stratum_order(label.unique())
-    place = positions(label, order)
-    correct = rows["correct"].astype("boolean")
-
-    def count(where: Any) -> NDArray[np.float64]:
-        cell = group * len(order) + place
-        counts = np.bincount(cell, np.asarray(where, float), len(names) * len(order)).astype(float)
-        return counts.reshape(len(names), len(order))
-
-    n, answered, right = count(np.ones(len(rows))), count(correct.notna()), count(correct.fillna(False))
-    columns = [*order, MACRO, MICRO]
-    table = pd.DataFrame(
-        {
-            "stratum": columns * len(names),
-            "n": _with_both_sums(n),
-            "n_answered": _with_both_sums(answered),
-            "coverage": _with_means(answered, n),
-            "accuracy": _with_means(right, n),
-            "selective_accuracy": _with_means(right, answered),
-        }
-    ).assign(**dict.fromkeys(_ENDS, math.nan))
-    table["risk"] = 1 - table["selective_accuracy"]
-    named = names.loc[np.repeat(np.arange(len(names)), len(columns))].reset_index(drop=True)
-    table = pd.concat([named, table], axis=1)
-    if not intervals:
-        return table
-    for i in range(len(names)):
-        for j, column in enumerate(columns):
-            part = rows[(group == i) & ((place == j) | (j >= len(order)))]
-            measured = accuracy(part["correct"], part["question_id"], label[part.index] if column == MACRO else None)
-            table.loc[i * len(columns) + j, _ENDS] = [measured[end] for end in _ENDS]
-    return table
+    shown = [*keys, "coverage", *(f"{name}{end}" for name in _MEASURES for end in ("", "_low", "_high")), "n"]
+    accuracies = summary(records, intervals=intervals)
+    accuracies = accuracies.loc[accuracies["condition"] == condition, shown]
+    table = accuracies.merge(cost_summary(records, intervals=False)[[*keys, cost]], on=keys)
+    table = table.rename(columns={cost: "cost"}).assign(on_front=False)
+    models = [name for name in ("run", "model") if name in keys]
+    for _, rows in table[table["method"] != GOLDEN].groupby(models, sort=False, observed=True):
+        table.loc[rows.index, "on_front"] = pareto_front(rows["cost"], rows["accuracy"])
+    return table.assign(cost_of=cost, condition=condition)
 
 
-def _with_both_sums(counts: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Counts per stratum, then twice over all strata, flattened row by row."""
-    total = counts.sum(axis=1, keepdims=True)
-    return np.hstack([counts, total, total]).astype(np.int64).ravel()
+_MEASURES = ("accuracy", "selective_accuracy")
 
 
-def _with_means(hits: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shares per stratum, then their mean over the strata with any value, then the pooled share."""
-    with np.errstate(invalid="ignore"):
-        share = hits / n
-        macro = np.nansum(share, axis=1) / (~np.isnan(share)).sum(axis=1)
-        micro = hits.sum(axis=1) / n.sum(axis=1)
-    return np.column_stack([share, macro, micro]).ravel()
+def pareto_front(cost: ArrayLike, benefit: ArrayLike) -> NDArray[np.bool_]:
+    """True where no other point costs at most as much and is at least as good, one of the two strictly. NaN: False."""
+    price, good = np.asarray(cost, float), np.asarray(benefit, float)
+    cheaper, better = price[:, None] <= price, good[:, None] >= good
+    strictly = (price[:, None] < price) | (good[:, None] > good)
+    known = ~np.isnan(price) & ~np.isnan(good)
+    front: NDArray[np.bool_] = known & ~(cheaper & better & strictly).any(axis=0)
+    return front
+
+
+def economy_prices(
+    records: pd.DataFrame,
+    full: str = "acvd",
+    *,
+    method: str = "sr_dcr",
+    conditions: Sequence[str] = ("standard", "perturbed", "overall"),
+    seed: int = 0,
+) -> pd.DataFrame:
+    """What every other debate design saves against `full`, and what it costs in accuracy; on the same items.
+
+    Parameters
+    ----------
+    records : rows of several designs, one per item × design.
+    conditions : see `srdcr_lab.measures.comparison.condition_rows`.
+
+    Returns
+    -------
+    DataFrame : (`run`,) `model`, `design`, `condition`; `n` items that both have, `n_questions`, `n_unpaired`;
+        `difference` of the accuracies (the price: economy less full) with `low`, `high`, `p_value` as in `compare`,
+        `only_a` items that the economy alone has right and `only_b` that the full design alone has; `calls_full`,
+        `calls` per item by itself, `calls_saved` per item and `share_saved` of the full design's; `tokens_saved` per
+        item; `accuracy_full`, `accuracy` (missing is wrong; overall the mean of the halves); `n_verdicts` held under
+        both, `verdicts_changed` among them; `answers_changed`, items whose final answer (or its absence) differs.
+    """
+    tables = []
+    for names, part, present in comparable(records[records["method"] == method], "design"):
+        rows = [
+            {"design": design, "condition": condition} | _price(part, design, full, condition, seed)
+            for design in present
+            for condition in conditions
+            if full in present and design != full
+        ]
+        if rows:
+            tables.append((names, pd.DataFrame(rows)))
+    return stack(tables)
+
+
+def _price(records: pd.DataFrame, design: str, full: str, condition: str, seed: int) -> dict[str, Any]:
+    compared = compare(records, design, full, column="design", condition=condition, seed=seed)
+    rows = condition_rows(records, condition)
+    economy, whole = (rows[rows["design"] == name].set_index("item_id") for name in (design, full))
+    both = economy.join(whole.add_suffix("_full"), how="inner")
+    calls, calls_full = both["calls_alone"].astype(float), both["calls_alone_full"].astype(float)
+    tokens, tokens_full = (both[f"prompt_tokens{end}"] + both[f"completion_tokens{end}"] for end in ("", "_full"))
+    held = both["verdict"].notna() & both["verdict_full"].notna()
+    return {name: getattr(compared, name) for name in _SHOWN} | {
+        "calls_full": calls_full.mean(),
+        "calls": calls.mean(),
+        "calls_saved": (calls_full - calls).mean(),
+        "share_saved": 1 - calls.sum() / (calls_full.sum() or math.nan),
+        "tokens_saved": (tokens_full - tokens).astype(float).mean(),
+        "accuracy_full": compared.mean_b,
+        "accuracy": compared.mean_a,
+        "n_verdicts": int(held.sum()),
+        "verdicts_changed": int((both["verdict"] != both["verdict_full"])[held].sum()),
+        "answers_changed": int((both["final_answer"].fillna("") != both["final_answer_full"].fillna("")).sum()),
+    }
+
+
+_SHOWN = ("n", "n_questions", "n_unpaired", "difference", "low", "high", "p_value", "only_a", "only_b")

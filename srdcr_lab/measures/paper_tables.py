@@ -123,14 +123,19 @@ class PaperTable:
 
 def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     """Methods × standard, perturbed, overall, for every model [Table 1]; with intervals on demand."""
-    found = summary(records, intervals=intervals).rename(columns={"condition": "column"})
-    return paper_table(TITLE_1, _entries(found), CONDITIONS)
+    measured = summary(records, intervals=intervals).rename(columns={"condition": "column"})
+    return paper_table(TITLE_1, _entries(measured), CONDITIONS)
 
 
 def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     """Methods × offsets of the perturbed items, other kinds by level, and overall macro and micro [Table 2]."""
-    found = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
-    return paper_table(TITLE_2, _entries(found), tuple(dict.fromkeys(found["column"])))
+    measured = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
+    return paper_table(TITLE_2, _entries(measured), tuple(dict.fromkeys(measured["column"])))
+
+
+def _entries(measured: pd.DataFrame) -> list[Cell]:
+    shown = ("column", "n", "accuracy", "selective_accuracy", "accuracy_low", "accuracy_high")
+    return [Cell(*labelled(row), *(row[name] for name in shown)) for row in measured.to_dict("records")]
 
 
 def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -151,31 +156,13 @@ def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> 
         if cell.method != GOLDEN and not math.isnan(cell.accuracy):
             ranked.setdefault((cell.block, cell.column), set()).add(round(cell.accuracy, 9))
     marks = {where: dict(zip(sorted(values, reverse=True), _MARKS, strict=False)) for where, values in ranked.items()}
-    blocks = {block: i for i, block in enumerate(dict.fromkeys(cell.block for cell in entries))}
+    blocks = list(dict.fromkeys(cell.block for cell in entries))
     places = {name: i for i, name in enumerate(METHOD_LABELS)} | {GOLDEN: len(METHOD_LABELS) + 1}
-    ordered = sorted(entries, key=lambda cell: (blocks[cell.block], places.get(cell.method, len(METHOD_LABELS))))
-    marked = [
-        cell
-        if cell.method == GOLDEN or math.isnan(cell.accuracy)
-        else replace(cell, mark=marks[cell.block, cell.column].get(round(cell.accuracy, 9), ""))
-        for cell in ordered
-    ]
+    marked = []
+    for cell in sorted(entries, key=lambda c: (blocks.index(c.block), places.get(c.method, len(METHOD_LABELS)))):
+        own = {} if cell.method == GOLDEN else marks.get((cell.block, cell.column), {})
+        marked.append(replace(cell, mark=own.get(round(cell.accuracy, 9), "")))
     return PaperTable(title, tuple(marked), tuple(columns))
-
-
-def _entries(found: pd.DataFrame) -> list[Cell]:
-    return [
-        Cell(
-            *labelled(row),
-            column=row["column"],
-            n=row["n"],
-            accuracy=row["accuracy"],
-            selective_accuracy=row["selective_accuracy"],
-            low=row["accuracy_low"],
-            high=row["accuracy_high"],
-        )
-        for row in found.to_dict("records")
-    ]
 
 
 def _head(column: str, n: Mapping[str, int]) -> str:

@@ -1,11 +1,13 @@
-"""Whom the answers follow: the passage's claim or the model's prior answer [4.1, 4.3; Figures 2, 4, 8, 9]."""
+"""Whom the answers follow: the passage's claim or the model's prior answer [4.1, 4.3; Figures 2, 4, 8, 9].
+
+Preferences and biases are shares of answers; the slopes say how following a claim changes with its offset.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,69 +18,52 @@ from srdcr_lab.measures.comparison import Comparison, compare_pairs
 from srdcr_lab.measures.estimates import shares
 from srdcr_lab.measures.groups import (
     CATEGORY_NAMES,
-    PERTURBED_LEVELS,
-    group_columns,
+    RULINGS,
     groups,
     is_standard,
     judge_debate_round,
     stack,
     strata,
-    stratum_order,
     with_matches,
 )
-from srdcr_lab.records import PerturbationKind
+from srdcr_lab.measures.rule import decide
+from srdcr_lab.measures.verdicts import DESIGN_KEYS, by_round, cells, debates
+from srdcr_lab.records import Decision, PerturbationKind
 
 _SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")
 PRESENT = 2026  # the year of the shipped facts; a later claim lies in the future, whatever the calendar says
 
 
-def perturbed_answers(records: pd.DataFrame, method: str = "few_shot", *, present: int = PRESENT) -> pd.DataFrame:
+def perturbed_answers(records: pd.DataFrame, method: str = "few_shot") -> pd.DataFrame:
     """The rows of one method whose passage is false, with what the measures below read.
 
-    Adds `stratum` ("offset 20", "factor mild" …), `offset` (signed, missing for other kinds), `future` (a year claimed
-    after `present`), `prior_is_claim` (the prior answer already equals the claim; an unread prior answer does not) and
-    `follows_claim`, `follows_prior` (missing where there is no answer; `follows_prior` also where there is no prior
-    answer). The context answer is few-shot's: where `few_shot` was not run, each item's context answer stands in.
+    Adds `stratum` ("offset 20", "factor mild" …), `offset` (signed, missing for other kinds), `future` (claims a year
+    after `PRESENT`), `prior_is_claim` (the prior answer equals the claim; False where it was not read), `follows_claim`
+    and `follows_prior` (missing without an answer; `follows_prior` also without a prior answer). Where `few_shot` was
+    not run, each item's context answer takes its place: it is few-shot's.
     """
-    if method == "few_shot" and not (records["method"] == method).any():
-        keys = [name for name in ("run", "model", "item_id") if name in records]
-        rows = records.drop_duplicates(keys)
-        matches = with_matches(rows)
-        rows = matches.assign(
-            method=method,
-            design=None,
-            final_answer=rows["context_answer"],
-            final_is_claim=matches["context_is_claim"],
-            final_is_prior=matches["context_is_prior"],
-        )
-    else:
-        rows = records[records["method"] == method]
-    rows = with_matches(rows[~is_standard(rows)].reset_index(drop=True))
-    year = pd.to_numeric(rows["claimed_answer"].astype(object).where(rows["answer_type"] == "year"), errors="coerce")
+    rows = records[records["method"] == method]
+    if method == "few_shot" and rows.empty:
+        rows = records.drop_duplicates([name for name in ("run", "model", "item_id") if name in records])
+        rows = with_matches(rows).assign(method=method, design=None, final_answer=rows["context_answer"])
+        rows = rows.assign(final_is_claim=rows["context_is_claim"], final_is_prior=rows["context_is_prior"])
+    return _marked(rows[~is_standard(rows)].reset_index(drop=True))
+
+
+def _marked(rows: pd.DataFrame) -> pd.DataFrame:
+    rows = with_matches(rows)
     return rows.assign(
         stratum=strata(rows),
         offset=rows["perturbation_value"].where(rows["perturbation_kind"] == PerturbationKind.OFFSET),
-        future=year > present,
+        future=_claimed_year(rows) > PRESENT,
         prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
         follows_claim=rows["final_is_claim"],
         follows_prior=rows["final_is_prior"],
     )
 
 
-def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:
-    """Values of each column in the order in which a figure shows them."""
-    fixed: dict[str, tuple[Any, ...]] = {"knowledge_category": CATEGORY_NAMES, "level": PERTURBED_LEVELS}
-    fixed |= {"future": (False, True), "prior_is_claim": (False, True)}
-    found: dict[str, list[Any]] = {}
-    for name in by:
-        present = rows[name].dropna().unique()
-        if name in fixed:
-            found[name] = list(fixed[name])
-        elif name == "stratum":
-            found[name] = stratum_order(present)
-        else:
-            found[name] = list(present) if name == "domain" else sorted(present)
-    return found
+def _claimed_year(rows: pd.DataFrame) -> pd.Series:
+    return pd.to_numeric(rows["claimed_answer"].astype(object).where(rows["answer_type"] == "year"), errors="coerce")
 
 
 def context_preference(
@@ -87,13 +72,12 @@ def context_preference(
     *,
     method: str = "few_shot",
     intervals: bool = True,
-    present: int = PRESENT,
 ) -> pd.DataFrame:
-    """Context preference: on perturbed items, the share of answers that equal `claimed_answer`.
+    """Context preference: on perturbed items, the share of answers that equal `claimed_answer` [4.1, Figures 2 and 8].
 
     Items whose prior answer already equals the claim cannot tell a preference: they have rows of their own
-    (`prior_is_claim`), where there are such. Without an answer an item is outside the share and in `n_missing`. One row
-    per group × cell, empty cells included (NaN, n = 0), but for claims in the future that nobody makes.
+    (`prior_is_claim`), where there are any. An item without an answer is outside the share and in `n_missing`. One row
+    per group × cell, empty cells included (NaN, n = 0), except those of future claims.
 
     Parameters
     ----------
@@ -102,142 +86,123 @@ def context_preference(
 
     Returns
     -------
-    DataFrame : group columns, `prior_is_claim`, the columns of `by`, `n`, `n_questions`, `n_missing`, `share`, `low`,
-        `high` (95 %, clustered on the question).
-
-    Source: paper 4.1, Figures 2 and 8.
+    DataFrame : group columns, `prior_is_claim`, the columns of `by`, and those of `shares`.
     """
-    rows = perturbed_answers(records, method, present=present)
-    inner = cells(rows, ("prior_is_claim", *by))
-    parts = [
-        (names, _observed(shares(part, part["follows_claim"], inner, intervals=intervals)))
-        for names, part in groups(rows)
-    ]
-    return stack(parts, ("model", "method", "prior_is_claim", *by, *_SHARES)).astype({"prior_is_claim": bool})
+    rows = perturbed_answers(records, method)
+    return _preference(rows, ("model", "method"), "follows_claim", by, intervals)
 
 
-def _observed(table: pd.DataFrame) -> pd.DataFrame:
-    """Without the cells that are empty as a rule: the items apart, and claims in the future."""
-    rare = table["prior_is_claim"] | table.get("future", False)
-    return table[~rare | (table["n"] + table["n_missing"] > 0)]
+def _preference(
+    rows: pd.DataFrame, group: Sequence[str], follows: str, by: Sequence[str], intervals: bool
+) -> pd.DataFrame:
+    """Shares by group, `prior_is_claim` and `by`, without the empty cells of what is rare."""
+    values = cells(rows, ("prior_is_claim", *by))
+    tables = []
+    for names, part in groups(rows, group):
+        table = shares(part, part[follows], values, intervals=intervals)
+        rare = table["prior_is_claim"] | table.get("future", False)
+        tables.append((names, table[~rare | (table["n"] + table["n_missing"] > 0)]))
+    return stack(tables, (*group, "prior_is_claim", *by, *_SHARES)).astype({"prior_is_claim": bool})
 
 
 def biases(records: pd.DataFrame, *, by: Sequence[str] = (), intervals: bool = True) -> pd.DataFrame:
     """Context bias P(answer = claimed | prior right, passage false), prior bias P(answer = prior | prior wrong, true).
 
-    Every item under the condition is in n; one without an answer follows neither, and is counted in `n_missing`
-    besides. An item whose prior answer could not be read is under neither condition. Rows: group × `bias` (context,
-    prior) × `by`.
+    Every item under the condition is in n; one without an answer follows neither, and is also in `n_missing`. An item
+    whose prior answer could not be read is under neither condition. Rows: group × `bias` (context, prior) × `by`.
 
-    Source: ClashEval's two biases, as design.md has them.
+    Source: ClashEval.
     """
     tables = []
     for names, part in groups(with_matches(records)):
         standard, prior_right = is_standard(part), part["prior_correct"].astype("boolean")
         conditions = {
-            "context": (part["final_is_claim"], ~standard & prior_right.fillna(False)),
-            "prior": (part["final_is_prior"], standard & ~prior_right.fillna(True)),
+            "context": ("final_is_claim", ~standard & prior_right.fillna(False)),
+            "prior": ("final_is_prior", standard & ~prior_right.fillna(True)),
         }
-        for bias, (hit, under) in conditions.items():
+        for bias, (match, under) in conditions.items():
             rows = part[under.astype(bool)].assign(stratum=strata)
-            hits = hit[rows.index]
-            inner = cells(rows, by)
-            table = shares(rows, hits.fillna(False), inner, intervals=intervals)
-            table["n_missing"] = shares(rows, hits, inner, intervals=False)["n_missing"]
-            tables.append(({**names, "bias": bias}, table))
+            values, follows = cells(rows, by), rows[match]
+            table = shares(rows, follows.fillna(False), values, intervals=intervals)
+            missing = shares(rows, follows, values, intervals=False)["n_missing"]
+            tables.append((names | {"bias": bias}, table.assign(n_missing=missing)))
     return stack(tables, ("model", "method", "bias", *by, *_SHARES))
 
 
 def prior_preference_by_round(
     records: pd.DataFrame, by: Sequence[str] = ("stratum",), *, gate: bool = False, intervals: bool = True
 ) -> pd.DataFrame:
-    """Prior preference of debates that end after round r: on perturbed items, the share of answers equal to the prior.
+    """Prior preference, the share of answers equal to the prior answer, of debates that end after each round.
 
-    `judge_debate_r` gives the answer its judge picks after r rounds. A debate with verdicts gives, after each round,
-    what the verdict of that round would lead to: Reasonable the context answer, Unreasonable the prior answer (with
-    `gate` only where Conf ≥ τ, else none), UNPARSED none. Items whose prior answer equals the claim are apart; without
-    an answer, or without a prior answer, an item is outside the share and in `n_missing`.
+    On perturbed items [4.3, Figures 4 and 9; for designs with verdicts ours]. `judge_debate_r` gives the answer its
+    judge picks after r rounds. A debate with verdicts gives, after each round, what the verdict of that round leads to:
+    Reasonable the context answer, Unreasonable the prior answer (with `gate` only where Conf ≥ τ), otherwise none.
+    Items whose prior answer equals the claim have rows of their own. An item without an answer, or without a prior
+    answer, is outside the share and in `n_missing`.
 
     Returns
     -------
-    DataFrame : `run`, `model`, `debate` (``judge_debate``, or the design's name), `round`, `prior_is_claim`, `by`, and
-        the columns of `shares`.
-
-    Source: paper 4.3, Figures 4 and 9; for designs with verdicts ours.
+    DataFrame : (`run`,) `model`, `debate` (``judge_debate``, or the design's name), `round`, `prior_is_claim`, the
+        columns of `by`, and those of `shares`.
     """
-    answers = pd.concat([_judge_debates(records), _verdicts(records, gate)], ignore_index=True)
-    inner = cells(answers, ("prior_is_claim", *by))
-    parts = [
-        (
-            {**names, "round": int(names["round"])},
-            _observed(shares(part, part["follows_prior"], inner, intervals=intervals)),
-        )
-        for names, part in groups(answers, ("model", "debate", "round"))
-    ]
-    return stack(parts, ("model", "debate", "round", "prior_is_claim", *by, *_SHARES)).astype({"prior_is_claim": bool})
+    answers = pd.concat([_judge_debates(records), _ended_debates(records, gate)], ignore_index=True)
+    return _preference(answers, ("model", "debate", "round"), "follows_prior", by, intervals)
 
 
 def _judge_debates(records: pd.DataFrame) -> pd.DataFrame:
     rounds = {method: judge_debate_round(method) for method in records["method"].unique()}
     held = sorted((number, method) for method, number in rounds.items() if number is not None)
     parts = [perturbed_answers(records, method).assign(debate="judge_debate", round=number) for number, method in held]
-    return pd.concat(parts) if parts else perturbed_answers(records.iloc[:0]).assign(debate="", round=0)
+    return pd.concat(parts or [perturbed_answers(records.iloc[:0]).assign(debate="", round=0)])
 
 
-def _verdicts(records: pd.DataFrame, gate: bool) -> pd.DataFrame:
+def _ended_debates(records: pd.DataFrame, gate: bool) -> pd.DataFrame:
     """Rows of every design's debates, one per item × round, as if the debate had ended there."""
-    ruled = debates(records)
-    ruled = with_matches(ruled[~is_standard(ruled)].reset_index(drop=True))
-    if ruled.empty:
-        return perturbed_answers(ruled).assign(debate="", round=0)
-    by_round = paths_by_round(ruled)
-    rows = ruled.loc[by_round["row"]]
-    symbol = by_round["symbol"].set_axis(rows.index)
-    confident = (rows["self_confidence"] >= rows["tau"]).fillna(False) if gate else pd.Series(True, rows.index)
-    context, prior = symbol == "R", (symbol == "U") & confident
-    follows = rows["context_is_prior"].where(context, rows["prior_answer"].notna().astype("boolean").where(prior))
-    return rows.assign(
-        debate=rows["design"].astype(object),
-        round=by_round["round"].to_numpy(),
-        stratum=strata(rows),
-        prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
-        follows_prior=follows.where(rows["prior_answer"].notna()),
-    )
+    held = debates(records)
+    held = _marked(held[~is_standard(held)].reset_index(drop=True))
+    parts = [by_round(part) for _, part in groups(held, DESIGN_KEYS)]
+    rows = pd.concat(parts, ignore_index=True) if parts else held.assign(round=0, symbol="")
+    belief, tau = (rows[name].to_numpy(float, na_value=np.nan) for name in ("self_confidence", "tau"))
+    ruled = zip(rows["symbol"], belief, tau, strict=True)
+    decision = np.array([decide(RULINGS[symbol], conf, tau, gate=gate) for symbol, conf, tau in ruled], object)
+    follows = rows["context_is_prior"].where(decision == Decision.USE_CONTEXT)
+    follows = follows.mask(decision == Decision.USE_PRIOR, True).where(rows["prior_answer"].notna())
+    return rows.assign(debate=rows["design"].astype(object), follows_prior=follows)
 
-
-# -- how following a false passage changes with its offset: the logistic slope per knowledge category [4.1]
 
 PER = 100.0  # years
-_FIELDS = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "note")
 ALL = "all"
 FEW_QUESTIONS = 20  # below, a cluster-robust interval is too narrow
+_SLOPE = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "note")
 
 
-def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot", present: int = PRESENT) -> pd.DataFrame:
-    """logit P(answer = claimed) = α + β · |offset| / 100 years, fitted apart for every category, and for all items.
+def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot") -> pd.DataFrame:
+    """logit P(answer = claimed) = α + β · |offset| / 100 years, fitted for every category and for all items (ours).
 
     Year offsets only; items whose prior answer equals the claim, and those without an answer, are left out. A negative
-    β: the farther off the claim, the less it is followed. Standard errors are robust to the clustering on the question.
+    β means that a claim is followed less the farther off it is. Standard errors are clustered on the question.
 
     Returns
     -------
     DataFrame : group columns, `knowledge_category` (or "all"), `n`, `n_questions`, `slope` (β, log-odds per 100
         years), `low`, `high` (95 %), `p_value`, `odds_ratio`, `note` (why there is no slope, or what weakens it).
-
-    Source: the paper shows the curves (Figure 2) and fits none; the model is ours.
     """
-    rows = perturbed_answers(records, method, present=present)
-    rows = rows[rows["offset"].notna() & ~rows["prior_is_claim"] & rows["follows_claim"].notna()]
     tables = []
-    for names, part in groups(rows):
+    for names, part in groups(_year_answers(records, method)):
         for category in (*CATEGORY_NAMES, ALL):
             cell = part if category == ALL else part[part["knowledge_category"] == category]
-            fitted = logistic_slope(cell["offset"].abs() / PER, cell["follows_claim"].astype(bool), cell["question_id"])
-            tables.append(({**names, "knowledge_category": category}, pd.DataFrame([fitted])))
-    return stack(tables, ("model", "method", "knowledge_category", *_FIELDS))
+            slope = logistic_slope(cell["offset"].abs() / PER, cell["follows_claim"].astype(bool), cell["question_id"])
+            tables.append((names | {"knowledge_category": category}, pd.DataFrame([slope])))
+    return stack(tables, ("model", "method", "knowledge_category", *_SLOPE))
 
 
-def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Mapping[str, Any]:
+def _year_answers(records: pd.DataFrame, method: str) -> pd.DataFrame:
+    """Answers to passages with a year offset whose claim is not the prior answer."""
+    rows = perturbed_answers(records, method)
+    return rows[rows["offset"].notna() & ~rows["prior_is_claim"] & rows["follows_claim"].notna()]
+
+
+def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> dict[str, Any]:
     """Slope of a logistic regression of the 0/1 values `y` on `x`, with a cluster-robust interval.
 
     NaN, and a note that says why, where all outcomes or all x are equal, or where x separates the outcomes.
@@ -245,36 +210,23 @@ def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike, level: float
     import statsmodels.api as sm  # takes a second, which the command line would pay at every start
 
     x, y = np.asarray(x, float), np.asarray(y, bool)
-    codes = pd.factorize(np.asarray(clusters))[0]
-    n_questions = int(codes.max(initial=-1)) + 1
-    found: dict[str, Any] = {
-        "n": y.size,
-        "n_questions": n_questions,
-        "slope": math.nan,
-        "low": math.nan,
-        "high": math.nan,
-    }
-    found |= {"p_value": math.nan, "odds_ratio": math.nan, "note": _no_slope(x, y, n_questions)}
-    if found["note"]:
-        return found
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = sm.Logit(y.astype(float), sm.add_constant(x))
-        fit = model.fit(disp=0, cov_type="cluster", cov_kwds={"groups": codes})
-    low, high = fit.conf_int(1 - level)[1]
-    few = f"only {n_questions} questions: the interval is too narrow" if n_questions < FEW_QUESTIONS else ""
-    slope = float(fit.params[1])
-    return found | {
-        "slope": slope,
-        "low": float(low),
-        "high": float(high),
-        "p_value": float(fit.pvalues[1]),
-        "odds_ratio": math.exp(slope),
-        "note": few,
-    }
+    codes, questions = pd.factorize(np.asarray(clusters))
+    n_questions = len(questions)
+    slope = low = high = p_value = math.nan
+    note = _no_slope(x, y, n_questions)
+    if not note:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = sm.Logit(y.astype(float), sm.add_constant(x))
+            fit = model.fit(disp=0, cov_type="cluster", cov_kwds={"groups": codes})
+        slope, p_value = float(fit.params[1]), float(fit.pvalues[1])
+        low, high = map(float, fit.conf_int()[1])
+        note = f"only {n_questions} questions: the interval is too narrow" if n_questions < FEW_QUESTIONS else ""
+    return dict(zip(_SLOPE, (y.size, n_questions, slope, low, high, p_value, math.exp(slope), note), strict=True))
 
 
 def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int) -> str:
+    """Why there is no slope; empty where there is one."""
     if n_questions < 3:
         return "fewer than 3 questions"
     if y.all() or not y.any():
@@ -286,88 +238,22 @@ def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int
     return ""
 
 
-# -- are passages that claim a year in the future easier to reject? Each beside its mirror image in the past (ours)
+def future_against_past(records: pd.DataFrame, *, method: str = "few_shot") -> Comparison:
+    """Context preference of claims after `PRESENT` (a) less that of the claims as far off the other way (b).
 
-
-def future_against_past(records: pd.DataFrame, *, method: str = "few_shot", present: int = PRESENT) -> Comparison:
-    """Context preference of claims after `present` (a) less that of the claims as far off the other way (b).
-
-    A pair is one question with +k years, which lands after `present`, and the same question with −k years: so question
-    and distance are equal, and the direction alone differs. Pairs in which either passage got no answer, or whose prior
-    answer equals either claim, are left out. NaN with n = 0 where the table has no such pair. One model at a time.
+    A pair is one question with +k years, which lies after `PRESENT`, and the same question with −k years: only the
+    direction differs. Pairs in which a passage got no answer, or the prior answer equals a claim, are left out. One
+    model at a time; ours.
     """
-    rows = perturbed_answers(records, method, present=present)
-    rows = rows[rows["offset"].notna() & ~rows["prior_is_claim"] & rows["follows_claim"].notna()]
+    rows = _year_answers(records, method)
     rows = rows.assign(size=rows["offset"].abs(), followed=rows["follows_claim"].astype(float))
     ahead, back = rows[(rows["offset"] > 0) & rows["future"]], rows[rows["offset"] < 0]
     keys = ["question_id", "size"]
-    columns = [*keys, "item_id", "level", "followed"]
-    both = ahead[columns].merge(back[[*keys, "followed"]], on=keys, suffixes=("", "_back"))
-    return compare_pairs(both.rename(columns={"followed": "a", "followed_back": "b"}))
+    ahead = ahead[[*keys, "item_id", "level", "followed"]].rename(columns={"followed": "a"})
+    return compare_pairs(ahead.merge(back[[*keys, "followed"]].rename(columns={"followed": "b"}), on=keys))
 
 
-def n_future(records: pd.DataFrame, *, present: int = PRESENT) -> int:
-    """How many items claim a year after `present`."""
-    false = records[~is_standard(records) & (records["answer_type"] == "year")].drop_duplicates("item_id")
-    return int((pd.to_numeric(false["claimed_answer"].astype(object), errors="coerce") > present).sum())
-
-
-def debates(records: pd.DataFrame) -> pd.DataFrame:
-    """Rows of debates with verdicts, each once: `debate_only` shares SR-DCR's debate, and is left out beside it."""
-    held = records[records["verdict_path"].notna()]
-    shared = (held["method"] == "debate_only") & (held["method"] == "sr_dcr").any()
-    return held[~shared].reset_index(drop=True)
-
-
-def first_verdict_round(rows: pd.DataFrame) -> int:
-    """The round of a path's first letter: rounds held less its letters; 0 where the table does not tell.
-
-    A table without `rounds` tells by r*, which is that round plus the place from which V* stands.
-    """
-    if "rounds" in rows and rows["rounds"].notna().any():
-        known = rows[rows["rounds"].notna()].iloc[0]
-        return int(known["rounds"]) - len(known["verdict_path"])
-    known = rows[rows["r_star"].notna()]
-    if known.empty:
-        return 0
-    path = str(known["verdict_path"].iloc[0])
-    return int(known["r_star"].iloc[0]) - len(path.rstrip(path[-1]))
-
-
-def paths_by_round(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per debate × round: `row` (index of the debate's row), `round`, `symbol` (R, U or ?), `held`.
-
-    A debate that stopped early keeps its last verdict in the rounds that its design goes on to; `held` is False there.
-    """
-    parts = []
-    for _, group in rows.groupby(group_columns(rows, ("model", "method", "design")), sort=False, observed=True):
-        paths = group["verdict_path"].astype(object)
-        first, longest = first_verdict_round(group), int(paths.str.len().max())
-        for place in range(longest):
-            symbol = paths.map({path: path[min(place, len(path) - 1)] for path in paths.unique()})
-            held = paths.str.len() > place
-            parts.append(
-                pd.DataFrame({"row": group.index, "round": first + place, "symbol": symbol.array, "held": held.array})
-            )
-    columns = {"row": rows.index[:0], "round": np.array([], int), "symbol": [], "held": np.array([], bool)}
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns)
-
-
-def path_moves(path: str) -> dict[str, bool]:
-    """What a path does, unparsed verdicts left out of the first two.
-
-    `changed`: not all verdicts are equal. `oscillates`: it comes back to a verdict it had left (two changes or more).
-    `unstabilised`: V* stood for the last round alone, or there is none. `unparsed`: some verdict was not read.
-
-    >>> path_moves("RUR?RR")
-    {'changed': True, 'oscillates': True, 'unstabilised': False, 'unparsed': True}
-    """
-    read = path.replace("?", "")
-    changes = sum(a != b for a, b in pairwise(read))
-    last_run = len(path) - len(path.rstrip(path[-1])) if path and path[-1] != "?" else 0
-    return {
-        "changed": changes >= 1,
-        "oscillates": changes >= 2,
-        "unstabilised": last_run < 2,
-        "unparsed": "?" in path,
-    }
+def n_future(records: pd.DataFrame) -> int:
+    """How many items claim a year after `PRESENT`."""
+    false = records[~is_standard(records)].drop_duplicates("item_id")
+    return int((_claimed_year(false) > PRESENT).sum())

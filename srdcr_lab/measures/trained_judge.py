@@ -1,31 +1,26 @@
-"""A debate as numbers: its verdict path, how certain its speakers say they are, whose answers agree and how far apart.
+"""A judge that is trained on debates, beside the one that was prompted [the paper's open question 2].
 
-What a judge that is trained and not prompted may go by (the paper's open question 2). The truth is no feature: neither
-the gold answer nor whether the passage was changed is looked at.
+A debate becomes numbers: its verdict path, how certain its speakers say they are, whose answers agree and how far apart
+they are. The truth is no feature: neither the gold answer nor whether the passage was changed is looked at.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
-from srdcr_lab.measures.comparison import Comparison, compare_pairs
-from srdcr_lab.measures.groups import RULINGS, is_standard, with_matches
+from srdcr_lab.measures.comparison import Comparison, compare_pairs, outcome
+from srdcr_lab.measures.groups import RULINGS, is_standard, same_answer, with_matches
 from srdcr_lab.records import AnswerType, BadInput, Role, Verdict
 
-if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
-
-
+FOLDS = 5
+FEWEST_QUESTIONS = 20  # of which each fold holds out four
 _UNSURE = re.compile(
     r"(?:\bnot|n't|\bnever|\bhardly|\bless than) (?:\w+ ){0,2}(?:certain|sure|confident|positive)\b"
     r"|\b(?:uncertain|unsure|perhaps|maybe|possibly|probably|might|i think|i believe|i guess|if i remember|guess)\b"
@@ -43,14 +38,12 @@ def stated_certainty(text: str) -> float:
     >>> stated_certainty("1874. I am not quite certain."), stated_certainty("1874. I am certain.")
     (-1.0, 1.0)
     """
-    unsure = bool(_UNSURE.search(text))
-    sure = bool(_SURE.search(_UNSURE.sub(" ", text)))
-    return float(sure) - float(unsure)
+    return float(bool(_SURE.search(_UNSURE.sub(" ", text)))) - float(bool(_UNSURE.search(text)))
 
 
-def distance(one: str | None, other: str | None, kind: AnswerType) -> float:
+def distance(one: object, other: object, kind: AnswerType) -> float:
     """How far two answers are apart: log(1 + years) or log(1 + days), |log ratio| for numbers of one sign; else NaN."""
-    a, b = (None if each is None else answers.normalise(each, kind) for each in (one, other))
+    a, b = (answers.normalise(each, kind) if isinstance(each, str) else None for each in (one, other))
     return np.nan if a is None or b is None else kind_of(kind).distance(a, b)
 
 
@@ -60,73 +53,45 @@ def debate_features(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     `share_R`, `share_U`, `share_unparsed` of the verdict path, `last_R`, `last_U`, `changes` (share of neighbouring
     verdicts that differ); `critic_certain`, `defender_certain` (mean of `stated_certainty` over rounds) and
     `critic_certain_last`; `critic_agrees` (share of rounds in which the Critic states the Defender's answer),
-    `critic_steady` (share of its answers equal to its first); `answers_agree` (prior and context), `distance` of the
-    two, and `self_confidence`.
-
-    Parameters
-    ----------
-    records : rows of debates of one method and one design.
-    turns : their turns, at least; others are left out.
+    `critic_steady` (share of its later answers equal to its first); `answers_agree` (prior and context), `distance` of
+    the two, and `self_confidence`. The records are debates of one method and one design.
     """
     path = records["verdict_path"].fillna("").astype(str)
-    length = path.str.len().where(path.str.len() > 0).astype(float)
-    found = pd.DataFrame(index=records.index)
+    features = pd.DataFrame(index=records.index)
     for symbol, name in zip(RULINGS, ("share_R", "share_U", "share_unparsed"), strict=True):
-        found[name] = path.str.count(re.escape(symbol)) / length
+        features[name] = path.str.count(re.escape(symbol)) / path.str.len().where(path != "").astype(float)
     for symbol in "RU":
-        found[f"last_{symbol}"] = path.str.endswith(symbol).astype(float)
-    found["changes"] = [sum(a != b for a, b in pairwise(each)) / max(len(each) - 1, 1) for each in path]
-    spoken = _spoken(records, turns)
-    found = found.join(spoken.reindex(records["item_id"]).set_index(records.index))
-    found["answers_agree"] = with_matches(records)["context_is_prior"].astype("Float64")
-    kinds = map(AnswerType, records["answer_type"])
-    pairs = zip(*(records[name].astype(object) for name in ("prior_answer", "context_answer")), kinds, strict=True)
-    found["distance"] = [distance(_read(a), _read(b), kind) for a, b, kind in pairs]
-    found["self_confidence"] = records["self_confidence"]
-    return found.astype(float)
-
-
-def _read(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+        features[f"last_{symbol}"] = path.str.endswith(symbol)
+    features["changes"] = [sum(a != b for a, b in pairwise(each)) / max(len(each) - 1, 1) for each in path]
+    features = features.join(_spoken(records, turns).reindex(records["item_id"]).set_index(records.index))
+    features["answers_agree"] = with_matches(records)["context_is_prior"]
+    pairs = zip(records["prior_answer"], records["context_answer"], records["answer_type"], strict=True)
+    features["distance"] = [distance(prior, context, AnswerType(kind)) for prior, context, kind in pairs]
+    return features.assign(self_confidence=records["self_confidence"]).astype("Float64").astype(float)
 
 
 def _spoken(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """The features of what was said, by item_id."""
-    mine = turns
-    for name in ("method", "design"):
-        mine = mine[mine[name].isin(records[name].unique())]
-    kinds = dict(zip(records["item_id"], map(AnswerType, records["answer_type"]), strict=True))
-    rows = {}
-    for item_id, said in mine[mine["item_id"].isin(kinds)].groupby("item_id", sort=False):
-        critic, defender = (said[said["role"] == role].sort_values("round") for role in (Role.CRITIC, Role.DEFENDER))
-        certain = critic["text"].map(stated_certainty)
-        stated, against = (list(part["stated_answer"].astype(object)) for part in (critic, defender))
-        kind = kinds[item_id]
-        rows[item_id] = {
-            "critic_certain": certain.mean(),
-            "critic_certain_last": certain.iloc[-1] if len(certain) else np.nan,
-            "defender_certain": defender["text"].map(stated_certainty).mean(),
-            "critic_agrees": _share([_same(a, b, kind) for a, b in zip(stated, against, strict=False)]),
-            "critic_steady": _share([_same(a, stated[0], kind) for a in stated[1:]]),
-        }
-    names = ("critic_certain", "critic_certain_last", "defender_certain", "critic_agrees", "critic_steady")
-    return pd.DataFrame.from_dict(rows, orient="index", columns=list(names))
-
-
-def _same(one: object, other: object, kind: AnswerType) -> float:
-    a, b = _read(one), _read(other)
-    return np.nan if a is None or b is None else float(a == b or answers.equal(a, b, kind, ""))
-
-
-def _share(values: list[float]) -> float:
-    read = [value for value in values if not np.isnan(value)]
-    return float(np.mean(read)) if read else np.nan
-
-
-# -- a judge that is trained on debates, beside the one that was prompted [the paper's open question 2]
-
-FOLDS = 5
-FEWEST_QUESTIONS = 20  # of which each fold holds out four
+    """The features of what Critic and Defender said, by item_id."""
+    keys = ["method", "design", "item_id"]
+    spoken = turns.merge(records[[*keys, "answer_type"]], on=keys).sort_values("round", kind="stable")
+    spoken["certain"] = spoken["text"].map(stated_certainty)
+    spoken["place"] = spoken.groupby(["item_id", "role"]).cumcount()
+    critic, defender = (spoken[spoken["role"] == role] for role in (Role.CRITIC, Role.DEFENDER))
+    against = defender[["item_id", "place", "stated_answer"]].rename(columns={"stated_answer": "against"})
+    critic = critic.merge(against, on=["item_id", "place"], how="left")
+    first = critic.drop_duplicates("item_id").set_index("item_id")["stated_answer"]
+    critic["first"] = critic["item_id"].map(first)
+    critic["agrees"] = same_answer(critic, "stated_answer", "against").astype("Float64")
+    critic["steady"] = same_answer(critic, "stated_answer", "first").astype("Float64").where(critic["place"] > 0)
+    by_item = critic.groupby("item_id")
+    features = {
+        "critic_certain": by_item["certain"].mean(),
+        "critic_certain_last": by_item["certain"].last(),
+        "defender_certain": defender.groupby("item_id")["certain"].mean(),
+        "critic_agrees": by_item["agrees"].mean(),
+        "critic_steady": by_item["steady"].mean(),
+    }
+    return pd.DataFrame(features)
 
 
 @dataclass(frozen=True)
@@ -137,8 +102,8 @@ class TrainedJudge:
     ----------
     rulings : one row per debate: `item_id`, `question_id`, `level`, `prompted` and `trained` verdict,
         `p_reasonable` (calibrated), `fold`.
-    comparison : trained (a) less prompted (b) share of right verdicts, macro over true and false passages, clustered on
-        the question. UNPARSED is wrong.
+    comparison : trained (a) less prompted (b) share of right verdicts, macro over true and false passages. UNPARSED is
+        wrong.
     rates : `judge`, `verdict_tpr`, `verdict_tnr`, `accuracy` (their mean), `brier`, `n`, `n_questions`.
     weights : the standardised logistic weights of each feature, mean over the folds, strongest first.
     """
@@ -164,32 +129,44 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame, *, folds: int = FOLD
     BadInput
         If there are several models or designs, no debates, passages of one kind only, or fewer than twenty questions.
     """
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedGroupKFold
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     held = _held(records)
-    truth = is_standard(held).to_numpy(bool)
-    features = debate_features(held, turns)
-    features = features.loc[:, features.notna().any()]
-    questions = held["question_id"].to_numpy()
-    believed = np.full(len(held), np.nan)
-    fold_of = np.full(len(held), -1)
+    truth, questions = is_standard(held).to_numpy(bool), held["question_id"].to_numpy()
+    features = debate_features(held, turns).dropna(axis=1, how="all")
+    logistic = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression(max_iter=1000))
+    split = StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split  # no question is on both sides
+    believed, fold_of = np.full(len(held), np.nan), np.full(len(held), -1)
     weights = []
-    for fold, (others, here) in enumerate(_by_question(truth, questions, folds, seed)):
-        judge = _calibrated(features.iloc[others], truth[others], questions[others], folds, seed)
-        believed[here] = judge.predict_proba(features.iloc[here])[:, 1]
-        fold_of[here] = fold
-        weights.append(_weights(features.iloc[others], truth[others]))
-    rulings = pd.DataFrame(
-        {
-            "item_id": held["item_id"].to_numpy(),
-            "question_id": questions,
-            "level": held["level"].to_numpy(),
-            "prompted": held["verdict"].to_numpy(),
-            "trained": np.where(believed >= 0.5, Verdict.REASONABLE.value, Verdict.UNREASONABLE.value),
-            "p_reasonable": believed,
-            "fold": fold_of,
-        }
+    for fold, (others, here) in enumerate(split(features, truth, questions)):
+        seen, labels = features.iloc[others], truth[others]
+        inner = list(split(seen, labels, questions[others]))
+        judge = CalibratedClassifierCV(logistic, method="sigmoid", cv=inner).fit(seen, labels)
+        believed[here], fold_of[here] = judge.predict_proba(features.iloc[here])[:, 1], fold
+        weights.append(logistic.fit(seen, labels)[-1].coef_[0][: features.shape[1]])  # without the imputer's indicators
+    ruled = np.where(believed >= 0.5, Verdict.REASONABLE.value, Verdict.UNREASONABLE.value)
+    rulings = held[["item_id", "question_id", "level"]].assign(
+        prompted=held["verdict"], trained=ruled, p_reasonable=believed, fold=fold_of
     )
-    mean = pd.concat(weights, axis=1).mean(axis=1)
-    return TrainedJudge(rulings, _comparison(rulings, truth, seed), _rates(rulings, truth), _strongest_first(mean))
+    stated = held["verdict"].map({Verdict.REASONABLE: 1.0, Verdict.UNREASONABLE: 0.0}).fillna(0.5)
+    sides, rates = {}, []
+    for side, judged, probability in (("a", "trained", believed), ("b", "prompted", stated)):
+        sides[side] = outcome(held.assign(verdict=rulings[judged]), "verdict_right")
+        tpr, tnr = sides[side][truth].mean(), sides[side][~truth].mean()
+        row = {"judge": judged, "verdict_tpr": tpr, "verdict_tnr": tnr, "accuracy": (tpr + tnr) / 2}
+        rates.append(row | {"brier": float(np.mean((probability - truth) ** 2))})
+    mean = pd.Series(np.mean(weights, axis=0), features.columns, name="weight")
+    return TrainedJudge(
+        rulings=rulings,
+        comparison=compare_pairs(rulings.assign(**sides), macro=True, seed=seed),
+        rates=pd.DataFrame(rates).assign(n=len(held), n_questions=held["question_id"].nunique()),
+        weights=mean[mean.abs().sort_values(ascending=False, kind="stable").index],
+    )
 
 
 def _held(records: pd.DataFrame) -> pd.DataFrame:
@@ -207,69 +184,3 @@ def _held(records: pd.DataFrame) -> pd.DataFrame:
     if n < FEWEST_QUESTIONS:
         raise BadInput(f"a judge is trained on {FEWEST_QUESTIONS} questions or more, and there are {n}; run more items")
     return held
-
-
-def _by_question(
-    truth: NDArray[np.bool_], questions: NDArray[Any], folds: int, seed: int
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Rows to train on and rows to rule on; no question is in both."""
-    from sklearn.model_selection import StratifiedGroupKFold
-
-    split = StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(questions, truth, questions)
-    return iter(split)
-
-
-def _pipeline() -> Pipeline:
-    from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression(max_iter=1000))
-
-
-def _calibrated(
-    features: pd.DataFrame, truth: NDArray[np.bool_], questions: NDArray[Any], folds: int, seed: int
-) -> Any:
-    from sklearn.calibration import CalibratedClassifierCV
-
-    inner = list(_by_question(truth, questions, folds, seed))
-    return CalibratedClassifierCV(_pipeline(), method="sigmoid", cv=inner).fit(features, truth)
-
-
-def _weights(features: pd.DataFrame, truth: NDArray[np.bool_]) -> pd.Series:
-    """The weight of each standardised feature; those of the indicators of what was missing are left out."""
-    fitted = _pipeline().fit(features, truth)
-    return pd.Series(fitted[-1].coef_[0][: features.shape[1]], index=features.columns)
-
-
-def _strongest_first(weights: pd.Series) -> pd.Series:
-    return weights.reindex(weights.abs().sort_values(ascending=False, kind="stable").index).rename("weight")
-
-
-def _right(rulings: pd.DataFrame, judge: str, truth: NDArray[np.bool_]) -> NDArray[np.float64]:
-    wanted = np.where(truth, Verdict.REASONABLE.value, Verdict.UNREASONABLE.value)
-    return np.asarray(rulings[judge].to_numpy(object) == wanted, float)
-
-
-def _comparison(rulings: pd.DataFrame, truth: NDArray[np.bool_], seed: int) -> Comparison:
-    sides = {side: _right(rulings, judge, truth) for side, judge in (("a", "trained"), ("b", "prompted"))}
-    return compare_pairs(rulings[["item_id", "question_id", "level"]].assign(**sides), macro=True, seed=seed)
-
-
-def _rates(rulings: pd.DataFrame, truth: NDArray[np.bool_]) -> pd.DataFrame:
-    """Both judges' rates; a prompted verdict is a probability of 1, 0, or ½ where it was not read."""
-    stated = {Verdict.REASONABLE: 1.0, Verdict.UNREASONABLE: 0.0}
-    probabilities = {
-        "trained": rulings["p_reasonable"].to_numpy(float),
-        "prompted": np.array([stated.get(Verdict(verdict), 0.5) for verdict in rulings["prompted"]]),
-    }
-    rows = []
-    for judge, probability in probabilities.items():
-        right = _right(rulings, judge, truth)
-        tpr, tnr = right[truth].mean(), right[~truth].mean()
-        brier = float(np.mean((probability - truth) ** 2))
-        rows.append(
-            {"judge": judge, "verdict_tpr": tpr, "verdict_tnr": tnr, "accuracy": (tpr + tnr) / 2, "brier": brier}
-        )
-    return pd.DataFrame(rows).assign(n=len(rulings), n_questions=rulings["question_id"].nunique())

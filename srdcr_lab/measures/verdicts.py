@@ -1,10 +1,14 @@
-"""Verdict paths ("RRUR?U": one letter a round) unfolded into rounds, and how they move."""
+"""How good a judge's verdicts are, how they move over the rounds, and what is decided from them [3.1, 3.2, 4.4].
+
+A verdict path ("RRUR?U") has one letter per round: R Reasonable, U Unreasonable, ? UNPARSED.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,62 +16,115 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from srdcr_lab.measures.estimates import clustered_interval, shares
-from srdcr_lab.measures.groups import RULINGS, groups, is_standard, stack, strata
-from srdcr_lab.measures.preference import cells, debates, first_verdict_round, path_moves, paths_by_round
+from srdcr_lab.measures.groups import (
+    CATEGORY_NAMES,
+    PERTURBED_LEVELS,
+    RULINGS,
+    groups,
+    is_standard,
+    stack,
+    strata,
+    stratum_order,
+)
+from srdcr_lab.measures.rule import stabilised_verdict
 from srdcr_lab.records import Decision, Verdict
-
-# -- how good the verdicts are, how they move over the rounds, and what is decided from them [3.1, 3.2, 4.4]
 
 RATES = {"verdict_tpr": (Verdict.REASONABLE, True), "verdict_tnr": (Verdict.UNREASONABLE, False)}
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
 NO_DECISION = "none"
+DESIGN_KEYS = ("model", "method", "design")
+
+
+def debates(records: pd.DataFrame) -> pd.DataFrame:
+    """Rows with a verdict path, each debate once: `debate_only` shares SR-DCR's debate and is left out beside it."""
+    held = records[records["verdict_path"].notna()]
+    shared = (held["method"] == "debate_only") & (held["method"] == "sr_dcr").any()
+    return held[~shared].reset_index(drop=True)
+
+
+def first_verdict_round(rows: pd.DataFrame) -> int:
+    """The round of the first letter of a design's paths: rounds held less the number of letters."""
+    return int(rows["rounds"].iloc[0]) - len(rows["verdict_path"].iloc[0])
+
+
+def by_round(rows: pd.DataFrame) -> pd.DataFrame:
+    """The debates of one design, once per round: its rows with `round`, `symbol` (R, U or ?) and `held`.
+
+    A debate that stopped early keeps its last verdict in the rounds that its design goes on to; `held` is False there.
+    """
+    paths, first = list(rows["verdict_path"]), first_verdict_round(rows)
+    parts = []
+    for place in range(max(map(len, paths))):
+        symbols = [path[min(place, len(path) - 1)] for path in paths]
+        held = [len(path) > place for path in paths]
+        parts.append(rows.assign(round=first + place, symbol=symbols, held=held))
+    return pd.concat(parts, ignore_index=True)
+
+
+def path_moves(path: str) -> dict[str, bool]:
+    """What a path does; the first two leave unparsed verdicts out.
+
+    `changed`: not all verdicts are equal. `oscillates`: it returns to an earlier verdict (two changes or more).
+    `unstabilised`: V* holds for the last round alone, or is UNPARSED. `unparsed`: some verdict is.
+
+    >>> path_moves("RUR?RR")
+    {'changed': True, 'oscillates': True, 'unstabilised': False, 'unparsed': True}
+    """
+    changes = sum(a != b for a, b in pairwise(path.replace("?", "")))
+    ruling = stabilised_verdict([RULINGS[letter] for letter in path])
+    flags = changes >= 1, changes >= 2, not ruling.stabilised, "?" in path
+    return dict(zip(MOVES, flags, strict=True))
+
+
+def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:
+    """Values of each column of `by` in the order in which a figure shows them; categories and levels also unused."""
+    fixed: dict[str, Sequence[Any]] = {"knowledge_category": CATEGORY_NAMES, "level": PERTURBED_LEVELS}
+    fixed |= {"future": (False, True), "prior_is_claim": (False, True)}
+    present = {name: rows[name].dropna().unique() for name in by}
+    in_order: dict[str, Callable[..., list[Any]]] = {"stratum": stratum_order, "domain": list}
+    return {name: list(fixed[name]) if name in fixed else in_order.get(name, sorted)(present[name]) for name in by}
 
 
 def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: bool = True) -> pd.DataFrame:
     """`verdict_tpr` = P(Reasonable | true passage), `verdict_tnr` = P(Unreasonable | false passage), with n.
 
-    Over the debates that were held; UNPARSED counts as neither and is also in `n_unparsed`. Rows: group × `rate` × `by`
+    Over the debates that were held. UNPARSED counts as neither, and in `n_unparsed`. Rows: group × `rate` × `by`
     (`stratum`, `knowledge_category`, `domain`, `level`).
     """
     tables = []
-    for names, part in groups(debates(records), ("model", "method", "design")):
+    for names, part in groups(debates(records), DESIGN_KEYS):
         for rate, rows, right in _halves(part.assign(stratum=strata), part["verdict"]):
-            inner = cells(rows, by)
-            table = shares(rows, right, inner, intervals=intervals)
-            unparsed = shares(rows, rows["verdict"] == Verdict.UNPARSED, inner, intervals=False)
-            table["n_unparsed"] = (unparsed["share"] * unparsed["n"]).fillna(0).round().astype(int)
-            tables.append(({**names, "rate": rate}, table))
+            values = cells(rows, by)
+            read = right.where(rows["verdict"] != Verdict.UNPARSED)
+            table = shares(rows, right, values, intervals=intervals)
+            unparsed = shares(rows, read, values, intervals=False)["n_missing"]
+            tables.append((names | {"rate": rate}, table.assign(n_unparsed=unparsed)))
     return stack(tables)
 
 
 def verdicts_by_round(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     """Both verdict rates if the debate ended after each round: group × `rate` × `round`.
 
-    A debate that stopped early keeps its last verdict; `n_held` counts those that did rule in that round, `n_unparsed`
+    A debate that stopped early keeps its last verdict. `n_held` counts those that ruled in that round, `n_unparsed`
     those whose verdict was not read (counted as neither).
     """
     tables = []
-    for names, part in groups(debates(records), ("model", "method", "design")):
-        by_round = paths_by_round(part)
-        rows = part.loc[by_round["row"]].reset_index(drop=True).assign(**by_round.drop(columns="row"))
-        rounds = {"round": sorted(rows["round"].unique())}
+    for names, part in groups(debates(records), DESIGN_KEYS):
+        rows = by_round(part)
+        rounds = sorted(rows["round"].unique())
         for rate, half, right in _halves(rows, rows["symbol"].map(RULINGS)):
-            table = shares(half, right, rounds, intervals=intervals)
-            for name, marked in (("n_held", half["held"]), ("n_unparsed", half["symbol"] == "?")):
-                table[name] = half[marked].groupby("round").size().reindex(rounds["round"], fill_value=0).to_numpy()
-            tables.append(({**names, "rate": rate}, table))
+            counted = half.assign(n_held=half["held"], n_unparsed=half["symbol"] == "?").groupby("round")
+            counts = counted[["n_held", "n_unparsed"]].sum().reindex(rounds, fill_value=0).reset_index(drop=True)
+            table = shares(half, right, {"round": rounds}, intervals=intervals)
+            tables.append((names | {"rate": rate}, table.join(counts)))
     return stack(tables)
 
 
 def _halves(rows: pd.DataFrame, verdict: pd.Series) -> Iterator[tuple[str, pd.DataFrame, pd.Series]]:
+    """Each rate, the rows it is about, and which of their verdicts are right."""
     for rate, (wanted, true) in RATES.items():
         here = is_standard(rows) == true
         yield rate, rows[here], verdict[here] == wanted
-
-
-def conditions(rows: pd.DataFrame) -> pd.Series:
-    """ "standard" or "perturbed"."""
-    return is_standard(rows).map({True: "standard", False: "perturbed"})
 
 
 def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
@@ -78,78 +135,71 @@ def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.Data
     """
     tables = []
     for names, part in groups(records):
-        if part["decision"].isna().all():
-            continue
-        decision = part["decision"].astype(object).fillna(NO_DECISION)
-        for condition, rows in part.groupby(conditions(part), sort=False):
+        decided = part.assign(decision=part["decision"].astype(object).fillna(NO_DECISION))
+        for condition, rows in decided.groupby(_condition(part), sort=False) if part["decision"].notna().any() else ():
             correct = rows["correct"].astype("boolean")
-            for one in (*(each.value for each in Decision), NO_DECISION):
-                here = decision[rows.index] == one
-                table = shares(rows, here, intervals=intervals).drop(columns="n_missing")
+            for decision in (*Decision, NO_DECISION):
+                here = rows["decision"] == decision
                 counts = {
                     "n_decided": int(here.sum()),
                     "n_right": int((here & correct.fillna(False)).sum()),
                     "n_wrong": int((here & ~correct.fillna(True)).sum()),
                     "n_missing": int((here & correct.isna()).sum()),
                 }
-                tables.append(({**names, "condition": condition, "decision": one}, table.assign(**counts)))
+                table = shares(rows, here, intervals=intervals).drop(columns="n_missing").assign(**counts)
+                tables.append((names | {"condition": condition, "decision": str(decision)}, table))
     return stack(tables)
 
 
 def path_stability(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Group × condition × `move`: the share of verdict paths that changed, oscillate, are unstabilised, are unparsed.
+    """Group × condition × `move`: the share of verdict paths that do it (see `path_moves`).
 
-    See `path_moves`; the oscillation rate is the share that came back to a verdict it had left. A path of one verdict
-    cannot move and is left out.
+    A path of one verdict cannot move and is left out.
     """
     tables = []
     for names, rows in _paths(records):
-        found = {path: path_moves(path) for path in rows["verdict_path"].unique()}
+        moves = pd.DataFrame(list(map(path_moves, rows["verdict_path"])), index=rows.index)
         for move in MOVES:
-            moved = rows["verdict_path"].map({path: moves[move] for path, moves in found.items()})
-            table = shares(rows, moved.astype("boolean"), intervals=intervals).drop(columns="n_missing")
-            tables.append(({**names, "move": move}, table))
+            table = shares(rows, moves[move], intervals=intervals).drop(columns="n_missing")
+            tables.append((names | {"move": move}, table))
     return stack(tables)
 
 
 def r_star_distribution(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Group × condition × `r_star`: the share of debates whose verdict stood from that round on.
+    """Group × condition × `r_star`: the share of debates whose verdict holds from that round on.
 
-    r* = R − 1 means not stabilised (`stabilised` False). Debates whose V* is UNPARSED have no r*: their row is the one
-    with `r_star` missing. Where the judge ruled once only, r* is not known, and the debate is left out. The shares of
-    one condition sum to 1.
+    r* = R − 1 means not stabilised (`stabilised` False). Debates whose V* is UNPARSED have no r*: they are the row
+    with `r_star` missing. Debates with a single verdict are left out. The shares of one condition sum to 1.
     """
     tables = []
     for names, rows in _paths(records):
-        known = rows["r_star"].astype("Int64")
+        r_star = rows["r_star"].astype("Int64")
         first = first_verdict_round(rows)
         last = first + int(rows["verdict_path"].astype(object).str.len().max()) - 1
         for value in (*range(first, last + 1), None):
-            here = known.isna() if value is None else (known == value).fillna(False)
+            here = r_star.isna() if value is None else (r_star == value).fillna(False)
             table = shares(rows, here, intervals=intervals).drop(columns="n_missing")
-            counts: dict[str, Any] = {"r_star": value, "stabilised": value is not None and value < last}
-            tables.append(({**names, **counts}, table))
-    table = stack(tables)
-    return table.astype({"r_star": "Int64"}) if len(table) else table
+            tables.append((names | {"r_star": value, "stabilised": value is not None and value < last}, table))
+    return stack(tables).astype({"r_star": "Int64"} if tables else {})
 
 
 def _paths(records: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Debates of more than one verdict, by group and condition."""
     held = debates(records)
-    moving = held[held["verdict_path"].astype(object).str.len() > 1]
-    for names, part in groups(moving, ("model", "method", "design")):
-        halves = dict(iter(part.groupby(conditions(part), sort=False)))
-        for condition, rows in {**halves, "overall": part}.items():
-            yield {**names, "condition": condition}, rows
+    for names, part in groups(held[held["verdict_path"].astype(object).str.len() > 1], DESIGN_KEYS):
+        for condition, rows in (*part.groupby(_condition(part), sort=False), ("overall", part)):
+            yield names | {"condition": condition}, rows
 
 
-# -- how far two who rule on the same debates agree: a reader and the judge (ours)
+def _condition(rows: pd.DataFrame) -> pd.Series:
+    return is_standard(rows).map({True: "standard", False: "perturbed"})
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """`n_agree` of `n` pairs are equal; the share's 95 % interval is over questions.
+    """How often two raters agree: `n_agree` of `n` items; `share` with a 95 % interval clustered on the question.
 
-    `kappa` is Cohen's, (share − chance) / (1 − chance); NaN where both always say one and the same thing.
+    `kappa` is Cohen's, (share − chance) / (1 − chance); NaN where both raters use one label throughout.
     """
 
     n: int
@@ -162,28 +212,18 @@ class Agreement:
 
 
 def agreement(one: ArrayLike, other: ArrayLike, questions: ArrayLike) -> Agreement:
-    """Agreement of two raters, item by item; leave out beforehand what either of them has not decided.
-
-    Parameters
-    ----------
-    one, other : labels, one an item.
-    questions : each item's question, the independent unit.
+    """Agreement of two raters, item by item; leave out beforehand what one of them has not decided. Ours.
 
     >>> agreement(["R", "R", "U", "U"], ["R", "U", "U", "U"], ["a", "b", "c", "d"]).kappa
     0.5
     """
-    first, second = np.asarray(one, object), np.asarray(other, object)
-    if first.size == 0:
-        return Agreement(0, 0, 0, *(math.nan,) * 4)
-    same = first == second
-    low, high = clustered_interval(same, questions)
-    n_questions = len(set(np.asarray(questions, object)))
-    return Agreement(
-        first.size, n_questions, int(same.sum()), float(same.mean()), low, high, _kappa(list(first), list(second))
-    )
-
-
-def _kappa(one: list[str], other: list[str]) -> float:
     from sklearn.metrics import cohen_kappa_score
 
-    return math.nan if len({*one, *other}) < 2 else float(cohen_kappa_score(one, other))
+    first, second = np.asarray(one, object), np.asarray(other, object)
+    same = first == second
+    labels = {*first, *second}
+    kappa = float(cohen_kappa_score(list(first), list(second))) if len(labels) > 1 else math.nan
+    n_agree = int(same.sum())
+    share = n_agree / same.size if same.size else math.nan
+    low, high = clustered_interval(same, questions)
+    return Agreement(same.size, len(set(np.asarray(questions, object))), n_agree, share, low, high, kappa)

@@ -83,7 +83,7 @@ class EffectsDisplay(draw.Display):
 
     @classmethod
     def from_prices(cls, prices: pd.DataFrame, condition: str = "overall") -> Self:
-        """From `srdcr_lab.measures.cost.economy_prices` of one model: the rows of a condition."""
+        """From `srdcr_lab.measures.evaluation.economy_prices` of one model: the rows of a condition."""
         rows = prices[prices["condition"] == condition]
         names = [f"{row['design']}\n{_saved(row['share_saved'])}" for row in rows.to_dict("records")]
         return cls(rows.assign(name=names), f"{condition} accuracy, less the full design's")

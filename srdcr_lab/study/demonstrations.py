@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pandas as pd
 from srdcr_lab import prompts
 from srdcr_lab.data.items import ItemSet
 from srdcr_lab.data.sources import SOURCES, reports
-from srdcr_lab.measures.reliability import Recovery, recovery
+from srdcr_lab.measures.sources import recovery
 from srdcr_lab.records import (
     AnswerType,
     Capabilities,
@@ -100,17 +100,11 @@ WORLDS: Mapping[str, Mapping[str, Any]] = {
 
 
 def source_recovery(seeds: Iterable[int] = range(20), n_questions: int = QUESTIONS) -> pd.DataFrame:
-    """One row per world × seed: `world`, `seed`, and the numbers of `srdcr_lab.measures.reliability.Recovery`."""
-    names = [field.name for field in fields(Recovery) if field.name != "table"]
+    """One row per world × seed: `world`, `seed`, and the numbers of `srdcr_lab.measures.sources.recovery`."""
     rows = []
-    for world in WORLDS:
+    for world, settings in WORLDS.items():
         for seed in seeds:
-            estimate = recovered(world, seed, n_questions)
-            rows.append({"world": world, "seed": seed} | {name: getattr(estimate, name) for name in names})
+            made = reports(seed, n_questions=n_questions, **settings)
+            numbers = recovery(made.questions, made.sources, made.answers, made.truth, made.accuracy)
+            rows.append({"world": world, "seed": seed} | numbers)
     return pd.DataFrame(rows)
-
-
-def recovered(world: str, seed: int, n_questions: int = QUESTIONS) -> Recovery:
-    """The estimate from the reports of one world, beside the truth."""
-    made = reports(seed, n_questions=n_questions, **WORLDS[world])
-    return recovery(made.questions, made.sources, made.answers, made.truth, made.accuracy)

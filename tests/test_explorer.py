@@ -13,7 +13,7 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.measures.verdicts import agreement
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Role
-from srdcr_lab.widgets.cases import Cases, explorer_html, tell
+from srdcr_lab.widgets.cases import Cases, case_html, explorer_html
 from srdcr_lab.widgets.explore import FILE, Explorer, Given, ReaderVerdict, ReaderVerdicts, compare_with_judge
 from srdcr_lab.widgets.transcript import explain_row
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
@@ -76,7 +76,7 @@ def test_facets_narrow_together(cases: Cases) -> None:
 
 def test_a_case_tells_both_answers_the_path_and_why(cases: Cases) -> None:
     (place,) = cases.matching({"method": "sr_dcr", "domain": "Ash", "passage": "false"})
-    html = tell(cases, place).html()
+    html = case_html(cases, place)
     assert "Reasonable → Unreasonable → Unreasonable" in html
     assert "1934 (wrong)" in html
     assert "V* = UNREASONABLE and Conf = " in html
@@ -84,19 +84,19 @@ def test_a_case_tells_both_answers_the_path_and_why(cases: Cases) -> None:
 
 
 def test_the_ending_waits_for_the_last_round(cases: Cases) -> None:
-    told = tell(cases, cases.matching({"method": "sr_dcr"})[0])
-    assert told.html(2).count("<h4>Round") == 3
-    assert "V* =" not in told.html(2)
-    assert "V* =" in told.html(5)
+    place = cases.matching({"method": "sr_dcr"})[0]
+    assert case_html(cases, place, upto=2).count("<h4>Round") == 3
+    assert "V* =" not in case_html(cases, place, upto=2)
+    assert "V* =" in case_html(cases, place, upto=5)
 
 
 def test_a_method_without_a_debate_says_so(cases: Cases) -> None:
-    assert "No transcript" in tell(cases, cases.matching({"method": "few_shot"})[0]).html()
+    assert "No transcript" in case_html(cases, cases.matching({"method": "few_shot"})[0])
 
 
 def test_blind_hides_judge_decision_and_truth(cases: Cases) -> None:
     (place,) = cases.matching({"method": "sr_dcr", "domain": "Ash", "passage": "false"})
-    html = tell(cases, place, blind=True).html()
+    html = case_html(cases, place, blind=True)
     assert "Judge" not in html
     assert "decision" not in html
     assert "false" not in html
@@ -117,7 +117,7 @@ def test_debates_of_other_kinds_are_told() -> None:
     ]
     row = _row(method="cfmad", n_options=2, n_documents=3, n_misinforming=1)
     cases = Cases.from_tables(pd.DataFrame([row]), pd.DataFrame(turns), {"q": item})
-    html = tell(cases, 0).html()
+    html = case_html(cases, 0)
     assert "&lt;b&gt;ash" in html
     assert "<small>s&lt;1&gt; (misinfo)</small><br>&lt;i&gt;one" in html
     assert html.count("was given the answer A &amp; B") == len(Role)
@@ -286,7 +286,7 @@ def test_filters_steps_and_verdicts_in_the_widget(cases: Cases, tmp_path: Path) 
     assert widget.ruling.value is None
     widget.before.click()
     assert widget.ruling.value is U
-    assert ReaderVerdicts.load(tmp_path / FILE).given == {cases.key(widget.found[0]): Given(U, False)}
+    assert ReaderVerdicts.load(tmp_path / FILE).given == {cases.key(widget.matching[0]): Given(U, False)}
     assert "agrees with the judge on 1 of 1" in widget.compared.value
 
 
@@ -305,5 +305,5 @@ def test_the_page_of_some_methods_holds_those_alone(run: lab.Results) -> None:
 
 
 def test_a_run_without_its_items_shows_the_questions(run: lab.Results) -> None:
-    html = tell(Cases.from_tables(run.records, run.turns, {}), 0).html()
+    html = case_html(Cases.from_tables(run.records, run.turns, {}), 0)
     assert "When was Ash built?" in html

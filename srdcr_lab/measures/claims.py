@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import partial
-from html import escape
 from typing import Any
 
 import pandas as pd
@@ -20,6 +19,7 @@ import pandas as pd
 from srdcr_lab.measures import evidence as on
 from srdcr_lab.measures.evidence import Evidence
 from srdcr_lab.measures.groups import stack
+from srdcr_lab.pages import Html, Td, html_table
 from srdcr_lab.records import KnowledgeCategory, Level
 
 
@@ -222,11 +222,10 @@ def _row(claim: Claim, records: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def claims_html(table: pd.DataFrame) -> str:
+def claims_html(table: pd.DataFrame) -> Html:
     """The checklist as an HTML table, everything escaped."""
     keys = [name for name in ("run", "model") if name in table and table[name].nunique() > 1]
-    heads = [*keys, "claim", "quantity", "paper", "here (95 %)", "n", "claimed", "standing"]
-    lines = []
+    rows = []
     for row in table.to_dict("records"):
         here = "–" if math.isnan(row["value"]) else f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
         remarks = "; ".join(filter(None, (row["reading"], row["note"])))
@@ -234,11 +233,10 @@ def claims_html(table: pd.DataFrame) -> str:
         claimed = f"{row['relation']} {row['threshold']:g}"
         n = f"{row['n']} items, {row['n_questions']} questions"
         cells = [*(row[key] for key in keys), text, row["quantity"], row["paper"], here, n, claimed]
-        colour = _COLOURS[Standing(row["standing"])]
-        body = "".join(f'<td style="text-align: left">{escape(str(cell))}</td>' for cell in cells)
-        lines.append(f'<tr>{body}<td style="color: {colour}"><b>{escape(row["standing"])}</b></td></tr>')
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        standing = Standing(row["standing"])
+        last = Td(Html(f"<b>{standing}</b>"), f"color: {_COLOURS[standing]}")
+        rows.append([*(Td(cell, "text-align: left") for cell in cells), last])
+    return html_table([*keys, "claim", "quantity", "paper", "here (95 %)", "n", "claimed", "standing"], rows)
 
 
 _COLOURS = {Standing.HOLDS: "#0173b2", Standing.DOES_NOT: "#d55e00", Standing.CANNOT_TELL: "#555555"}

@@ -1,10 +1,9 @@
 from .cases import explorer_html as explorer_html
-from .evaluation import Evaluation as Evaluation, evaluation_controls as evaluation_controls
 from .explore import explorer as explorer
 from .report import domain_report as domain_report, framed as framed
 from .sliders import (
-    CategoryThresholds as CategoryThresholds, Menu as Menu, Slide as Slide, category_sliders as category_sliders,
-    with_sliders as with_sliders,
+    CategoryThresholds as CategoryThresholds, Evaluation as Evaluation, Menu as Menu, Slide as Slide,
+    category_sliders as category_sliders, evaluation_controls as evaluation_controls, with_sliders as with_sliders,
 )
 from .thresholds import (
     ConfidenceThreshold as ConfidenceThreshold, DomainThresholds as DomainThresholds, choices_html as choices_html,

@@ -46,7 +46,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters["number"] = _number
+    environment.filters["number"] = number
     return environment
 
 
@@ -61,9 +61,14 @@ def source(name: str) -> Html:
     return Html((_TEMPLATES / name).read_text("utf-8"))
 
 
-def _number(value: float, form: str = ".2f") -> str:
-    """The filter `number`: NaN and None become a dash."""
+def number(value: float | None, form: str = ".2f") -> str:
+    """The number in this format; NaN and None as a dash. Also a filter of the templates."""
     return "–" if value is None or value != value else format(value, form)
+
+
+def interval(value: float, low: float, high: float, form: str = ".2f") -> str:
+    """A number with its interval in brackets; a dash where there is no number."""
+    return f"{value:{form}} [{low:{form}}, {high:{form}}]" if value == value else "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ def html_table(
 ) -> Html:
     """A table whose cells are escaped, unless they are `Html`; a `Td` brings its own look. No header: none is drawn."""
     body = [[cell if isinstance(cell, Td) else Td(cell) for cell in row] for row in rows]
-    classes = row_classes or [None] * len(body)
+    classes = row_classes or [""] * len(body)
     return render("parts", "table", header=list(header), rows=zip(classes, body, strict=True), caption=caption)
 
 
@@ -119,18 +124,12 @@ class Dot(NamedTuple):
     title: str = ""  # shown where the pointer rests on it
 
 
-class Bar(NamedTuple):
-    upper_left: Point
-    lower_right: Point
-    colour: str
-
-
-class Ribbon(NamedTuple):
-    """A band between two cubic curves: four points of the upper from left to right, four of the lower back."""
+class Area(NamedTuple):
+    """A rectangle (two points: upper left, lower right) or a ribbon (four points of its upper curve, four back)."""
 
     points: Sequence[Point]
     colour: str
-    title: str
+    title: str = ""
 
 
 class Label(NamedTuple):
@@ -158,11 +157,14 @@ class Chart:
     axes: tuple[str, str] | None = None
 
     def svg(
-        self, *, ribbons: Iterable[Ribbon] = (), bars: Iterable[Bar] = (), lines: Iterable[Line] = (),
-        dots: Iterable[Dot] = (), labels: Iterable[Label] = (),
-    ) -> Html:  # fmt: skip
-        """The picture as an element of a page; what comes first lies below."""
-        return render("chart", "svg", chart=self, ribbons=ribbons, bars=bars, lines=lines, dots=dots, labels=labels)
+        self,
+        areas: Iterable[Area] = (),
+        lines: Iterable[Line] = (),
+        dots: Iterable[Dot] = (),
+        labels: Iterable[Label] = (),
+    ) -> Html:
+        """The picture as an element of a page; the first lie below the others."""
+        return render("chart", "svg", chart=self, areas=areas, lines=lines, dots=dots, labels=labels)
 
     def places(self, points: Iterable[Point]) -> list[str]:
         """The pixels of each point, "x y"."""

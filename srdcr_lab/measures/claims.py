@@ -19,7 +19,7 @@ import pandas as pd
 from srdcr_lab.measures import evidence as on
 from srdcr_lab.measures.evidence import Evidence
 from srdcr_lab.measures.groups import stack
-from srdcr_lab.pages import Html, Td, html_table
+from srdcr_lab.pages import Html, Td, html_table, interval
 from srdcr_lab.records import KnowledgeCategory, Level
 
 
@@ -227,7 +227,7 @@ def claims_html(table: pd.DataFrame) -> Html:
     keys = [name for name in ("run", "model") if name in table and table[name].nunique() > 1]
     rows = []
     for row in table.to_dict("records"):
-        here = "–" if math.isnan(row["value"]) else f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        here = interval(row["value"], row["low"], row["high"], ".3f")
         remarks = "; ".join(filter(None, (row["reading"], row["note"])))
         text = f"{row['claim']} {row['text']}" + (f" ({remarks})" if remarks else "")
         claimed = f"{row['relation']} {row['threshold']:g}"

@@ -6,13 +6,12 @@ A reader's own verdicts are kept with the run in a small CSV and compared with t
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from operator import eq
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from srdcr_lab.measures.verdicts import Agreement, agreement
 from srdcr_lab.pages import render
@@ -35,61 +34,47 @@ class ReaderVerdict(StrEnum):
     CANNOT_TELL = "CANNOT_TELL"
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """A verdict, and whether it was given without sight of the judge, the decision and the truth."""
 
     verdict: ReaderVerdict
     blind: bool
 
 
-@dataclass
-class ReaderVerdicts:
-    """The verdicts of one reader by case (`Cases.key`), and the file that keeps them."""
+def load_verdicts(path: Path) -> dict[Key, Given]:
+    """A reader's verdicts by case (`Cases.key`), from the file that keeps them; none where there is no file.
 
-    path: Path
-    given: dict[Key, Given] = field(default_factory=dict)
+    Raises
+    ------
+    BadInput
+        For a file of another form, naming the row.
+    """
+    if not path.exists():
+        return {}
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+    except (OSError, ValueError, csv.Error):
+        raise BadInput(f"{path} cannot be read as the verdicts of a reader; move it away") from None
+    if tuple(head) != _COLUMNS:
+        raise BadInput(f"{path} has not the columns {', '.join(_COLUMNS)}; move it away to begin anew")
+    given = {}
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(_COLUMNS) or row[3] not in list(ReaderVerdict) or row[4] not in ("True", "False"):
+            expected = f"{', '.join(_COLUMNS)} with one of {', '.join(ReaderVerdict)}, then True or False"
+            raise BadInput(f"{path}, row {number}: expected {expected}")
+        given[row[0], row[1], row[2]] = Given(ReaderVerdict(row[3]), row[4] == "True")
+    return given
 
-    @classmethod
-    def load(cls, path: Path) -> ReaderVerdicts:
-        """Those of a file, or none where there is no file.
 
-        Raises
-        ------
-        BadInput
-            For a file of another form, naming the row.
-        """
-        if not path.exists():
-            return cls(path)
-        try:
-            with path.open(encoding="utf-8", newline="") as file:
-                head, *rows = csv.reader(file)
-        except (OSError, ValueError, csv.Error):
-            raise BadInput(f"{path} cannot be read as the verdicts of a reader; move it away") from None
-        if tuple(head) != _COLUMNS:
-            raise BadInput(f"{path} has not the columns {', '.join(_COLUMNS)}; move it away to begin anew")
-        given = {}
-        for number, row in enumerate(rows, start=1):
-            if len(row) != len(_COLUMNS) or row[3] not in list(ReaderVerdict) or row[4] not in ("True", "False"):
-                raise BadInput(
-                    f"{path}, row {number}: expected {', '.join(_COLUMNS)} with one of {', '.join(ReaderVerdict)}, "
-                    "then True or False"
-                )
-            given[row[0], row[1], row[2]] = Given(ReaderVerdict(row[3]), row[4] == "True")
-        return cls(path, given)
-
-    def record(self, key: Key, verdict: ReaderVerdict | None, *, blind: bool = False) -> None:
-        """Keep a verdict, or with None take it back. The file is replaced as a whole or left as it was."""
-        given = {case: value for case, value in self.given.items() if case != key}
-        if verdict is not None:
-            given[key] = Given(verdict, blind)
-        part = self.path.with_name(self.path.name + ".part")
-        with part.open("w", encoding="utf-8", newline="") as file:
-            lines = csv.writer(file, lineterminator="\n")
-            lines.writerow(_COLUMNS)
-            lines.writerows((*case, value.verdict.value, str(value.blind)) for case, value in given.items())
-        os.replace(part, self.path)  # noqa: PTH105 (whole or not at all)
-        self.given = given
+def save_verdicts(path: Path, given: Mapping[Key, Given]) -> None:
+    """Write the file as a whole, or leave it as it was."""
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(_COLUMNS)
+        lines.writerows((*key, *value) for key, value in given.items())
+    part.replace(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +105,8 @@ class Comparison:
 
 def compare_with_judge(cases: Cases, given: Mapping[Key, Given], *, blind: bool = False) -> Comparison:
     """The reader beside V*, on the verdicts given, or on those given `blind` alone."""
-    places = {cases.key(place): place for place in range(len(cases))} if given else {}
-    ruled = [(cases.rows[places[key]], value) for key, value in given.items() if key in places]
-    ruled = [(row, value.verdict) for row, value in ruled if value.blind or not blind]
+    rows = {cases.key(place): row for place, row in enumerate(cases.rows)} if given else {}
+    ruled = [(rows[key], value.verdict) for key, value in given.items() if key in rows and (value.blind or not blind)]
     decided = [(row, verdict) for row, verdict in ruled if verdict is not ReaderVerdict.CANNOT_TELL]
     both = [(row, verdict) for row, verdict in decided if row["verdict"] not in (None, Verdict.UNPARSED)]
     reader, judge = [verdict.value for _, verdict in both], [row["verdict"] for row, _ in both]
@@ -146,16 +130,17 @@ def explorer(run: Results, methods: Sequence[str] | None = None, *, keep: str | 
     A reader's own verdicts go into reader_verdicts.csv in the run's folder, or in the folder `keep`.
     """
     cases = Cases.of(run, methods)
-    return Explorer(cases, ReaderVerdicts.load(Path(keep or run.folder) / FILE), run.label).box
+    return Explorer(cases, Path(keep or run.folder) / FILE, run.label).box
 
 
 class Explorer:
-    """The controls and what they show; `matching` are the places of the cases that the filters leave."""
+    """The controls and what they show. `matching`: places of the cases that the filters leave; `given`: the reader's
+    verdicts, which the file `path` keeps."""
 
-    def __init__(self, cases: Cases, reader: ReaderVerdicts, label: str = "") -> None:
+    def __init__(self, cases: Cases, path: Path, label: str = "") -> None:
         import ipywidgets
 
-        self.cases, self.reader = cases, reader
+        self.cases, self.path, self.given = cases, path, load_verdicts(path)
         self.matching = list(range(len(cases)))
         self._moving = False  # true while the code itself moves controls: they do not react then
         self.filters = {
@@ -212,7 +197,7 @@ class Explorer:
             return
         place = self.place
         rounds = [] if place is None else [turn.round for turn in self.cases.turns(place)]
-        given = None if place is None else self.reader.given.get(self.cases.key(place))
+        given = None if place is None else self.given.get(self.cases.key(place))
         self._moving = True
         self.round.value, self.round.max = 0, max(rounds, default=0)
         self.ruling.value = given.verdict if given else None
@@ -228,15 +213,20 @@ class Explorer:
             self.shown.value = case_html(self.cases, self.place, blind=self.blind.value, upto=self.round.value)
 
     def _rule(self, change: Any) -> None:
-        """Keep the reader's verdict in the file, then compare."""
-        if not self._moving and self.place is not None:
-            self.reader.record(self.cases.key(self.place), change["new"], blind=self.blind.value)
-            self._compare()
+        """Keep the reader's verdict in the file (or take it back), then compare."""
+        if self._moving or self.place is None:
+            return
+        key = self.cases.key(self.place)
+        given = {case: value for case, value in self.given.items() if case != key}
+        if change["new"] is not None:
+            given[key] = Given(change["new"], self.blind.value)
+        save_verdicts(self.path, given)
+        self.given = given
+        self._compare()
 
     def _compare(self) -> None:
-        given = self.reader.given
-        lines = [f"{compare_with_judge(self.cases, given)}"]
-        if any(value.blind for value in given.values()):
-            unseen = compare_with_judge(self.cases, given, blind=True)
+        lines = [f"{compare_with_judge(self.cases, self.given)}"]
+        if any(value.blind for value in self.given.values()):
+            unseen = compare_with_judge(self.cases, self.given, blind=True)
             lines.append(f"Of those given with judge and truth hidden: {unseen}")
         self.compared.value = render("parts", "paragraphs", lines=lines)

@@ -6,7 +6,6 @@ Here: any function (`with_sliders`), the thresholds of the knowledge categories,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from srdcr_lab.measures import CATEGORIES, categorise, jeffreys_interval
 from srdcr_lab.measures.gating import STAGES, LiveRecords
 from srdcr_lab.measures.knowledge import HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, count_categories
-from srdcr_lab.pages import Bar, Chart, Html, Label, Td, html_table, render
+from srdcr_lab.pages import Area, Chart, Html, Label, Td, html_table, interval, render
 from srdcr_lab.plots.drawers import CATEGORY_COLOURS, CATEGORY_LABELS
 from srdcr_lab.plots.flow import DecisionFlowDisplay
 
@@ -121,9 +120,9 @@ class CategoryThresholds:
             top = 1 - row * height
             labels.append(Label((0, top), f"{name} ({n})", (-8, 15), "end", "font-size: 12px"))
             for (left, right), colour in zip(pairwise(shares[row]), CATEGORY_COLOURS.values(), strict=True):
-                bars.append(Bar((left, top - 0.1 * height), (right, top - 0.8 * height), colour))
+                bars.append(Area([(left, top - 0.1 * height), (right, top - 0.8 * height)], colour))
         chart = Chart("questions of each domain by category", 420, 22 * len(self.domains), (170, 0, 0, 0))
-        return chart.svg(bars=bars, labels=labels)
+        return chart.svg(bars, labels=labels)
 
 
 def _numbers(counts: NDArray[np.intp]) -> Html:
@@ -132,7 +131,7 @@ def _numbers(counts: NDArray[np.intp]) -> Html:
     low, high = jeffreys_interval(counts, np.full(len(CATEGORIES), n))
     rows = []
     for i, (name, colour) in enumerate(CATEGORY_COLOURS.items()):
-        share = f"{counts[i] / n:.2f} [{low[i]:.2f}, {high[i]:.2f}]" if n else "–"
+        share = interval(counts[i] / n, low[i], high[i]) if n else "–"
         swatch = render("sliders", "swatch", colour=colour, label=CATEGORY_LABELS[name])
         rows.append((swatch, Td(counts[i], css=f"srdcr-{name.lower().replace('_', '-')}"), share))
     return html_table(("category", "questions", "share [95 %]"), rows)
@@ -187,10 +186,9 @@ class Evaluation:
         offsets: Collection[str] | None = None,
     ) -> Html:
         """Two methods compared, their accuracy by category, both tables, and the flow; nothing is asked of a model."""
-        difference = self.live.difference(one, other, tau, offsets)
         return render(
             "sliders", "evaluation", tau=tau, pair=(one, other),
-            difference=None if math.isnan(difference[0]) else difference,
+            difference=self.live.difference(one, other, tau, offsets),
             by_category=self._by_category(tau, highly_from, min(maybe_from, highly_from), (one, other), offsets),
             tables=self.live.tables(tau, offsets), debated=self.debated,
             flow=DecisionFlowDisplay(self.live.flow(tau, self.debated, offsets)).svg(),

@@ -1,25 +1,40 @@
-"""What a threshold τ does, on controls: its precision, the decisions that follow, and the choices with a guarantee."""
+"""What a confidence threshold τ does in a domain: on sliders, and in a report to hand on.
+
+`ConfidenceThreshold` moves τ itself; `DomainThresholds` moves the risk that is asked for, and shows the τ that attain
+it. `domain_report` writes what was learned about a domain as a page of its own.
+"""
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from srdcr_lab.measures import highly_known
+from srdcr_lab.data.perturbing.audit import by_outcome, by_reason
+from srdcr_lab.measures import auroc, categories_by_domain, ece, highly_known
 from srdcr_lab.measures.calibration import reliability_curve
 from srdcr_lab.measures.gating import Gated, Gating
+from srdcr_lab.measures.power import questions_for_width
 from srdcr_lab.measures.precision import PrecisionSteps, precision_steps, risk_coverage
 from srdcr_lab.measures.thresholds import PAPER_TAU, SCOPE, ThresholdChoice, every_choice, recommended
-from srdcr_lab.pages import Chart, Dot, Html, Label, Line, html_table, render
-from srdcr_lab.plots.confidence import METHOD_NAMES
+from srdcr_lab.pages import Chart, Dot, Html, Label, Line, frame_table, html_table, interval, number, render
+from srdcr_lab.plots.confidence import METHOD_NAMES, ReliabilityDisplay, RiskCoverageDisplay
+from srdcr_lab.plots.drawers import CATEGORY_LABELS
+from srdcr_lab.records import Level, Verdict
 from srdcr_lab.widgets.sliders import Menu, Slide, with_sliders
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
+
+    from srdcr_lab.data import Perturbed
+    from srdcr_lab.data.checks import Report
+    from srdcr_lab.study import Results
 
 
 ALL_DOMAINS = "all domains"
@@ -30,6 +45,7 @@ _POINTS = 200  # of a drawn curve, at most
 _CURVES = Chart("precision and coverage against τ", 420, 150, (24, 24, 24, 24), ("", ""))
 _RISK = Chart("risk against coverage", 190, 190, (34, 10, 16, 32), ("coverage", "risk"))
 _RELIABILITY = Chart("reliability", 190, 190, (34, 10, 16, 32), ("self-confidence", "share right"))
+_PLAN_WIDTH = 0.2  # of the interval that the report's plan for more questions aims at
 
 
 @dataclass(frozen=True)
@@ -45,10 +61,9 @@ class ConfidenceThreshold:
         """From `Results.questions` and `Results.records`, which holds rows of the method sr_dcr."""
         steps = precision_steps(questions["self_confidence"], highly_known(questions))
         table = steps.frame(at_most=_POINTS).sort_values("tau")
-        tau = np.repeat(table["tau"].to_numpy(float), 2)
-        from_the_one_before = np.concatenate([[0.0], tau])[:-1]  # a value holds up to and including its own τ
+        ends = np.repeat([0.0, *table["tau"]], 2)[1:-1]  # a value holds from the τ before up to and including its own
         curves = tuple(
-            Line(list(zip(from_the_one_before, np.repeat(table[name], 2), strict=True)), colour)
+            Line(list(zip(ends, np.repeat(table[name], 2), strict=True)), colour)
             for name, colour in (("coverage", _GREY), ("precision", _BLUE))
         )
         return cls(steps, Gating.from_records(records), curves)
@@ -64,26 +79,22 @@ class ConfidenceThreshold:
         return render("sliders", "confidence", above=self.steps.at(tau), curves=curves, decisions=decisions)
 
 
+def confidence_slider(questions: pd.DataFrame, records: pd.DataFrame, tau: float = 0.90, label: str = "") -> VBox:
+    """A slider for τ, over `Results.questions` and `Results.records`."""
+    view = ConfidenceThreshold.from_tables(questions, records)
+    return with_sliders(view.html, {"tau": Slide("τ", tau)}, label)
+
+
 def decisions_table(gated: Sequence[Gated]) -> Html:
     """What `Gating.at` gives, as an HTML table with a row per condition."""
     header = ("passages", "n", "USE_CONTEXT", "USE_PRIOR", "ABSTAIN", "coverage", "accuracy", "selective accuracy")
     rows = [
         [_CONDITIONS[part.condition], part.n, part.use_context, part.use_prior, part.abstain]
-        + [_share(value) for value in (part.coverage, part.accuracy, part.selective_accuracy)]
+        + [number(share, ".3f") for share in (part.coverage, part.accuracy, part.selective_accuracy)]
         for part in gated
     ]
     table = html_table(header, rows, row_classes=[f"srdcr-{part.condition}" for part in gated])
     return render("sliders", "decisions", table=table, failed=gated[-1].n_error)
-
-
-def _share(value: float) -> str:
-    return f"{value:.3f}" if value == value else "–"
-
-
-def confidence_slider(questions: pd.DataFrame, records: pd.DataFrame, tau: float = 0.90, label: str = "") -> VBox:
-    """A slider for τ, over `Results.questions` and `Results.records`."""
-    view = ConfidenceThreshold.from_tables(questions, records)
-    return with_sliders(view.html, {"tau": Slide("τ", tau)}, label)
 
 
 @dataclass(frozen=True)
@@ -105,21 +116,21 @@ class Calibrated:
         risk = Line(list(zip(curve["coverage"], curve["risk"], strict=True)), _BLUE)
         return cls(steps, Gating.from_records(rows), risk, _reliability(questions))
 
-    def html(self, alpha: float, delta: float, tau: float = PAPER_TAU) -> Html:
-        """The choices in a table, both pictures, and the decisions at the recommended τ (without one, at `tau`)."""
-        choices = every_choice(self.steps, alpha=alpha, delta=delta, tau=tau)
+    def html(self, alpha: float, delta: float) -> Html:
+        """The choices in a table, both pictures, and the decisions at the recommended τ (without one, the paper's)."""
+        choices = every_choice(self.steps, alpha=alpha, delta=delta)
         chosen = recommended(choices).tau
-        used = tau if chosen is None else chosen
+        tau = PAPER_TAU if chosen is None else chosen
         dots = [
             Dot((choice.coverage, choice.risk), colour, 5, choice.guaranteed,
                 f"{METHOD_NAMES[choice.method]}: τ = {choice.tau:.4g}")
             for choice, colour in zip(choices, _CHOICE_COLOURS, strict=True)
             if choice.n_above
         ]  # fmt: skip
+        risk = _RISK.svg(lines=[self.risk, Line([(0, alpha), (1, alpha)], "#666", 1, dashed=True)], dots=dots)
         return render(
-            "sliders", "thresholds", attained=chosen is not None, tau=f"{used:.4g}", choices=choices_html(choices),
-            risk=_RISK.svg(lines=[self.risk, Line([(0, alpha), (1, alpha)], "#666", 1, dashed=True)], dots=dots),
-            reliability=self.reliability, decisions=decisions_table(self.gating.at(used)),
+            "sliders", "thresholds", attained=chosen is not None, tau=tau, choices=choices_html(choices), risk=risk,
+            reliability=self.reliability, decisions=decisions_table(self.gating.at(tau)),
         )  # fmt: skip
 
 
@@ -169,10 +180,10 @@ def choices_html(choices: Sequence[ThresholdChoice], label: str = "", *, scope: 
     rows = [
         (
             METHOD_NAMES[choice.method],
-            "–" if choice.tau is None else f"{choice.tau:.4g}",
+            number(choice.tau, ".4g"),
             f"{choice.n_above} of {choice.n}",
             f"{choice.coverage:.2f}" if choice.n else "–",
-            f"{choice.risk:.2f} [{choice.low:.2f}, {choice.high:.2f}]" if choice.n_above else "–",
+            interval(choice.risk, choice.low, choice.high),
             choice.guarantee,
         )
         for choice in choices
@@ -197,3 +208,93 @@ def threshold_controls(
         "domain": Menu("questions of", view.domains),
     }
     return with_sliders(view.html, slides, label)
+
+
+def domain_report(
+    results: Results,
+    *,
+    debated: pd.DataFrame | None = None,
+    checked: Report | None = None,
+    perturbed: Perturbed | None = None,
+    alpha: float = 0.10,
+    delta: float = 0.10,
+    tau: float = PAPER_TAU,
+    title: str = "A new domain",
+) -> Html:
+    """What was learned about a domain: a page of its own, with no script, font or address, and the figures inside.
+
+    Parameters
+    ----------
+    results : a run over the domain's questions with knowledge draws.
+    debated : records with rows of sr_dcr; default: those of `results`. Without any, nothing is said of decisions.
+    checked : `check_source` of the table; perturbed : what `perturb` made of it. Without them their parts are left out.
+    alpha, delta : the risk asked for, and the probability of missing it; tau : the threshold fixed beforehand.
+
+    Raises
+    ------
+    ValueError
+        If alpha or delta do not lie between 0 and 1.
+    """
+    questions, asked = results.questions, results.records.drop_duplicates("question_id")
+    steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
+    choices = every_choice(steps, alpha=alpha, delta=delta, tau=tau)
+    chosen, above = recommended(choices), steps.at(tau)
+    rows = results.records if debated is None else debated
+    rows = rows[rows["method"] == "sr_dcr"]
+    false = rows[rows["level"] != Level.STANDARD]
+    kinds = asked.groupby(["domain", "answer_type"], sort=False).size().rename("questions").reset_index()
+    counts = () if perturbed is None else (by_outcome(perturbed), by_reason(perturbed))
+    return render(
+        "report", title=title, label=results.label, tau=tau, chosen=chosen, scope=SCOPE,
+        kinds=frame_table(kinds),
+        checked=checked, checked_name="" if checked is None else Path(checked.name).name,
+        perturbed=perturbed, perturbed_tables=[frame_table(table) for table in counts if len(table)],
+        n_draws=int(questions["n_samples"].fillna(0).max()) if len(questions) else 0,
+        knowledge=_knowledge(questions),
+        confidence_kind=next(iter(questions["confidence_kind"].dropna()), "none"),
+        calibration=_calibration(questions),
+        reliability=_figure("reliability diagram", ReliabilityDisplay.from_questions(questions)),
+        choices=choices_html(choices, scope=False),
+        risk=_figure("risk and coverage", RiskCoverageDisplay.from_steps(steps, choices), alpha=alpha),
+        above=above, plan_width=_PLAN_WIDTH,
+        needed=questions_for_width(above.precision, above.coverage, _PLAN_WIDTH) if above.n_above else None,
+        n_debated=len(rows), n_false=len(false), n_believed=int((false["verdict"] == Verdict.REASONABLE).sum()),
+        decisions=decisions_table(Gating.from_records(rows).at(tau if chosen.tau is None else chosen.tau)),
+    )  # fmt: skip
+
+
+def _knowledge(questions: pd.DataFrame) -> Html:
+    rows = [
+        (row.domain, CATEGORY_LABELS[row.knowledge_category], f"{row.n_category} of {row.n}",
+         interval(row.share, row.low, row.high))
+        for row in categories_by_domain(questions).itertuples()
+    ]  # fmt: skip
+    return html_table(("domain", "category", "n", "share"), rows)
+
+
+def _calibration(questions: pd.DataFrame) -> Html:
+    confidence, right = questions["self_confidence"], questions["prior_correct"]
+    area, error = auroc(confidence, right), ece(confidence, right)
+    rows = [
+        ("AUROC: are right answers more confident?", interval(area.value, area.low, area.high), area.n),
+        ("ECE, debiased: is the number a probability?", interval(error.debiased, error.low, error.high), error.n),
+    ]
+    return html_table(("measure", "value [95 %]", "questions"), rows)
+
+
+def _figure(name: str, display: Any, **options: Any) -> Html:
+    """What a display draws, inside the page."""
+    import matplotlib
+    import matplotlib.pyplot as plt
+
+    written = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        ax = display.plot(**options)
+        ax.figure.savefig(written, format="svg", bbox_inches="tight", metadata={"Date": None})
+        plt.close(ax.figure)
+    return render("parts", "picture", name=name, data=base64.b64encode(written.getvalue().encode()).decode())
+
+
+def framed(page: str, height: str = "36em") -> Html:
+    """A page inside a notebook, in a frame that runs nothing."""
+    return render("parts", "frame", page=str(page), height=height)

@@ -64,11 +64,8 @@ def _reason(row: Mapping[str, Any]) -> str:
     belief = _compared(row["self_confidence"], row["confidence_kind"], row["tau"])
     if verdict is None:
         return belief
-    if (
-        row["decision"] == Decision.USE_CONTEXT
-        or verdict == Verdict.UNPARSED
-        or not (method and method.uses_confidence)
-    ):
+    weighed = row["decision"] != Decision.USE_CONTEXT and verdict != Verdict.UNPARSED
+    if not weighed or method is None or not method.uses_confidence:
         return f"V* = {verdict}"
     ignored = row["decision"] == Decision.USE_PRIOR and not _reaches(row["self_confidence"], row["tau"])
     return f"V* = {verdict} and {belief}" + (" (which this preset leaves out)" if ignored else "")
@@ -93,7 +90,7 @@ def passage_html(item: Item, *, truth: bool = True) -> Html:
 
 
 def documents_html(item: Item) -> Html:
-    """The question and its documents, with what each asserts marked, and what is known about it (no model sees that)."""
+    """The question and its documents: what each asserts is marked, and what only we know of it stands below."""
     return _view("documents", item=item, pieces=[_marked(each.text, each.answer, item) for each in item.documents])
 
 

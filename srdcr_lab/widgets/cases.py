@@ -28,14 +28,9 @@ STORIES = (
     "verdict changed",
 )
 FACETS = {
-    "method": "method",
-    "outcome": "outcome",
-    "decision": "decision",
-    "verdict": "V*",
-    "passage": "passage",
-    "domain": "domain",
-    "story": "what happened",
-}
+    "method": "method", "outcome": "outcome", "decision": "decision", "verdict": "V*", "passage": "passage",
+    "domain": "domain", "story": "what happened",
+}  # fmt: skip
 _SYMBOLS = {"R": "Reasonable", "U": "Unreasonable", "?": "not read"}
 
 Key = tuple[str, str, str]  # item, method, and design ("" for none): what tells a case from all others of its run

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srdcr_lab.measures import CATEGORIES, categorise, jeffreys_interval
+from srdcr_lab.measures.estimates import jeffreys_interval
 from srdcr_lab.measures.gating import STAGES, LiveRecords
-from srdcr_lab.measures.knowledge import HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, count_categories
+from srdcr_lab.measures.knowledge import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, count_categories
 from srdcr_lab.pages import Area, Chart, Html, Label, Td, html_table, interval, render
 from srdcr_lab.plots.drawers import CATEGORY_COLOURS, CATEGORY_LABELS
 from srdcr_lab.plots.flow import DecisionFlowDisplay

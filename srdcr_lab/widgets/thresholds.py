@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from srdcr_lab.data.perturbing.audit import by_outcome, by_reason
-from srdcr_lab.measures import auroc, categories_by_domain, ece, highly_known
-from srdcr_lab.measures.calibration import reliability_curve
+from srdcr_lab.measures.calibration import auroc, ece, reliability_curve
 from srdcr_lab.measures.gating import Gated, Gating
+from srdcr_lab.measures.knowledge import categories_by_domain, highly_known
 from srdcr_lab.measures.power import questions_for_width
 from srdcr_lab.measures.precision import PrecisionSteps, precision_steps, risk_coverage
 from srdcr_lab.measures.thresholds import PAPER_TAU, SCOPE, ThresholdChoice, every_choice, recommended

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from srdcr_lab.measures.verdicts import Agreement, agreement
-from srdcr_lab.pages import render
+from srdcr_lab.pages import interval, render
 from srdcr_lab.records import BadInput, Level, Verdict
 from srdcr_lab.widgets.cases import FACETS, Cases, Key, case_html
 
@@ -97,8 +97,8 @@ class Comparison:
             return f"No case yet on which both the reader and the judge have ruled ({left})."
         kappa = f"κ = {both.kappa:.2f}" if both.kappa == both.kappa else "κ undefined (both said one thing only)"
         return (
-            f"The reader agrees with the judge on {both.n_agree} of {both.n}: {both.share:.2f} "
-            f"[{both.low:.2f}, {both.high:.2f}], {kappa}; left out: {left}. Right about the passage: "
+            f"The reader agrees with the judge on {both.n_agree} of {both.n}: "
+            f"{interval(both.share, both.low, both.high)}, {kappa}; left out: {left}. Right about the passage: "
             f"the reader on {self.reader_right}, the judge on {self.judge_right} of {both.n}."
         )
 

@@ -1,48 +1,31 @@
-"""A page of HTML that needs nothing else: no script, no font, no address. Its policy lets a browser load nothing."""
+"""HTML: jinja2 templates (in `templates/`), the one table writer, and small SVG charts.
+
+Every value is escaped unless it is `Html`. A page of ours needs nothing else: its policy lets a browser load nothing
+from anywhere. What the pages say is decided by those who render them (`widgets`, `data.perturbing.audit`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from html import escape
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
+    from jinja2 import Environment
 
-_HEAD = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: {width}; margin: 2em auto; padding: 0 1em; color: #1b1f24; }}
-table {{ border-collapse: collapse; margin: .6em 0 1.3em; }}
-th, td {{ border: 1px solid #d0d7de; padding: .25em .6em; text-align: start; vertical-align: top; }}
-th {{ background: #f6f8fa; }} img {{ max-width: 100%; }}
-{style}</style></head><body>
-<h1>{title}</h1>
-"""
-
-
-def html_page(title: str, parts: Iterable[str], *, style: str = "", width: str = "62em") -> str:
-    """The parts, which are HTML, under their title, which is text; `style` is CSS beside that of every page."""
-    return _HEAD.format(title=escape(title), width=width, style=style) + "\n".join([*parts, "</body></html>", ""])
-
-
-def html_table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
-    """A table of texts, escaped, each set in its own direction; column names lose their underscores."""
-    head = "".join(f"<th>{escape(str(cell).replace('_', ' '))}</th>" for cell in header)
-    cells = ("".join(f"<td dir='auto'>{escape(str(cell))}</td>" for cell in row) for row in rows)
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
-    return f"<table><tr>{head}</tr>{body}</table>"
-
-
-# -- strings that a notebook shows as HTML, and tables that carry their label
+_TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Html(str):
-    """A string that a notebook shows as HTML."""
+    """A string that is HTML: a notebook shows it as such, and a template does not escape it again."""
 
     __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
 
     def _repr_html_(self) -> str:
         return str(self)
@@ -51,12 +34,139 @@ class Html(str):
         printer.text("(HTML)")  # a notebook keeps both forms of an output: the markup need not be in it twice
 
 
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters["number"] = number
+    return environment
+
+
+def render(template: str, macro: str = "", **values: object) -> Html:
+    """The text of a template, or of one of its macros, with these values. A value that is missing raises."""
+    found = _environment().get_template(f"{template}.html.j2")
+    return Html(getattr(found.module, macro)(**values) if macro else found.render(values))
+
+
+def source(name: str) -> Html:
+    """The text of a file in `templates/` as it is: the script of a page."""
+    return Html((_TEMPLATES / name).read_text("utf-8"))
+
+
+def number(value: float | None, form: str = ".2f") -> str:
+    """The number in this format; NaN and None as a dash. Also a filter of the templates."""
+    return "–" if value is None or value != value else format(value, form)
+
+
+def interval(value: float, low: float, high: float, form: str = ".2f") -> str:
+    """A number with its interval in brackets; a dash where there is no number."""
+    return f"{value:{form}} [{low:{form}}, {high:{form}}]" if value == value else "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Td:
+    """A table cell with a look of its own. `head`: a row's name; `rows`: how many rows it spans; `css`: its class."""
+
+    content: object
+    style: str | None = None
+    css: str | None = None
+    head: bool = False
+    rows: int | None = None
+
+
+def html_table(
+    header: Iterable[object], rows: Iterable[Iterable[object]], *, caption: str = "", row_classes: Sequence[str] = ()
+) -> Html:
+    """A table whose cells are escaped, unless they are `Html`; a `Td` brings its own look. No header: none is drawn."""
+    body = [[cell if isinstance(cell, Td) else Td(cell) for cell in row] for row in rows]
+    classes = row_classes or [""] * len(body)
+    return render("parts", "table", header=list(header), rows=zip(classes, body, strict=True), caption=caption)
+
+
+def frame_table(frame: pd.DataFrame) -> Html:
+    """The rows of a DataFrame as they are; column names lose their underscores."""
+    return html_table([name.replace("_", " ") for name in frame.columns], frame.itertuples(index=False))
+
+
 def captioned(table: pd.DataFrame, label: str, *, digits: int = 2, index: bool = False) -> Html:
-    """A table with its label (`Results.label`) as caption; shares to so many digits, what is missing as a dash."""
+    """A DataFrame with its label (`Results.label`) as caption; shares to so many digits, what is missing as a dash."""
     known = table.where(table.notna(), float("nan"))
     body = known.to_html(
         index=index, border=0, na_rep="–", float_format=lambda value: f"{value:.{digits}f}", escape=True
     )
-    caption = f'<caption style="caption-side: bottom; text-align: left; color: #666">{escape(label)}</caption>'
     head, inside = body.split("\n", 1)
-    return Html(f"{head}\n{caption}\n{inside}")
+    return Html(f"{head}\n{render('parts', 'caption_below', label=label)}\n{inside}")
+
+
+Point = tuple[float, float]
+
+
+class Line(NamedTuple):
+    points: Iterable[Point]
+    colour: str
+    width: float = 1.5
+    dashed: bool = False
+
+
+class Dot(NamedTuple):
+    at: Point
+    colour: str
+    radius: float
+    filled: bool = True
+    title: str = ""  # shown where the pointer rests on it
+
+
+class Area(NamedTuple):
+    """A rectangle (two points: upper left, lower right) or a ribbon (four points of its upper curve, four back)."""
+
+    points: Sequence[Point]
+    colour: str
+    title: str = ""
+
+
+class Label(NamedTuple):
+    """A text whose baseline begins (or ends: `anchor`) so many pixels right of and below `at`."""
+
+    at: Point
+    text: str
+    shift: Point = (0, 0)
+    anchor: str = "start"
+    style: str | None = None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A small picture in SVG, for what a slider moves.
+
+    Positions are shares of the drawing area, (0, 0) at its lower left. `width` and `height` are its size in pixels; the
+    margins (left, top, right, bottom) lie around it. `axes`: names of two axes from 0 to 1, across and up.
+    """
+
+    name: str
+    width: float
+    height: float
+    margins: tuple[float, float, float, float]
+    axes: tuple[str, str] | None = None
+
+    def svg(
+        self,
+        areas: Iterable[Area] = (),
+        lines: Iterable[Line] = (),
+        dots: Iterable[Dot] = (),
+        labels: Iterable[Label] = (),
+    ) -> Html:
+        """The picture as an element of a page; the first lie below the others."""
+        return render("chart", "svg", chart=self, areas=areas, lines=lines, dots=dots, labels=labels)
+
+    def places(self, points: Iterable[Point]) -> list[str]:
+        """The pixels of each point, "x y"."""
+        left, top, _, _ = self.margins
+        return [f"{left + x * self.width:.1f} {top + (1 - y) * self.height:.1f}" for x, y in points]

@@ -13,8 +13,16 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.measures.verdicts import agreement
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Role
-from srdcr_lab.widgets.cases import Cases, explorer_html, tell
-from srdcr_lab.widgets.explore import FILE, Explorer, Given, ReaderVerdict, ReaderVerdicts, compare_with_judge
+from srdcr_lab.widgets.cases import Cases, case_html, explorer_html
+from srdcr_lab.widgets.explore import (
+    FILE,
+    Explorer,
+    Given,
+    ReaderVerdict,
+    compare_with_judge,
+    load_verdicts,
+    save_verdicts,
+)
 from srdcr_lab.widgets.transcript import explain_row
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 
@@ -76,27 +84,28 @@ def test_facets_narrow_together(cases: Cases) -> None:
 
 def test_a_case_tells_both_answers_the_path_and_why(cases: Cases) -> None:
     (place,) = cases.matching({"method": "sr_dcr", "domain": "Ash", "passage": "false"})
-    html = tell(cases, place).html()
+    html = case_html(cases, place)
     assert "Reasonable → Unreasonable → Unreasonable" in html
+    assert "standing since round 1</b></p>" in html
     assert "1934 (wrong)" in html
     assert "V* = UNREASONABLE and Conf = " in html
     assert html.count("<h4>Round") == 6
 
 
 def test_the_ending_waits_for_the_last_round(cases: Cases) -> None:
-    told = tell(cases, cases.matching({"method": "sr_dcr"})[0])
-    assert told.html(2).count("<h4>Round") == 3
-    assert "V* =" not in told.html(2)
-    assert "V* =" in told.html(5)
+    place = cases.matching({"method": "sr_dcr"})[0]
+    assert case_html(cases, place, upto=2).count("<h4>Round") == 3
+    assert "V* =" not in case_html(cases, place, upto=2)
+    assert "V* =" in case_html(cases, place, upto=5)
 
 
 def test_a_method_without_a_debate_says_so(cases: Cases) -> None:
-    assert "No transcript" in tell(cases, cases.matching({"method": "few_shot"})[0]).html()
+    assert "No transcript" in case_html(cases, cases.matching({"method": "few_shot"})[0])
 
 
 def test_blind_hides_judge_decision_and_truth(cases: Cases) -> None:
     (place,) = cases.matching({"method": "sr_dcr", "domain": "Ash", "passage": "false"})
-    html = tell(cases, place, blind=True).html()
+    html = case_html(cases, place, blind=True)
     assert "Judge" not in html
     assert "decision" not in html
     assert "false" not in html
@@ -117,7 +126,7 @@ def test_debates_of_other_kinds_are_told() -> None:
     ]
     row = _row(method="cfmad", n_options=2, n_documents=3, n_misinforming=1)
     cases = Cases.from_tables(pd.DataFrame([row]), pd.DataFrame(turns), {"q": item})
-    html = tell(cases, 0).html()
+    html = case_html(cases, 0)
     assert "&lt;b&gt;ash" in html
     assert "<small>s&lt;1&gt; (misinfo)</small><br>&lt;i&gt;one" in html
     assert html.count("was given the answer A &amp; B") == len(Role)
@@ -136,6 +145,15 @@ def _row(**given: Any) -> dict[str, Any]:
         "gold_answer": "A", "gold_answers": ["A"], "final_answer": "A", "final_answers": ["A"], "correct": True,
         "n_options": 0, "n_documents": 0, "n_misinforming": 0, "tau": 0.9, **given,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("stabilised", "said"), [(True, False), (False, True), (None, False)])
+def test_a_verdict_that_stood_for_the_last_round_alone_says_so(stabilised: bool | None, said: bool) -> None:
+    row = _row(**RULED, verdict_path="RRRRRU", r_star=5, stabilised=stabilised)
+    turns = pd.DataFrame(columns=["item_id", "method", "design", "position"])
+    html = case_html(Cases.from_tables(pd.DataFrame([row]), turns, {}), 0)
+    assert "V* = UNREASONABLE, standing since round 5</b>" in html
+    assert ("not stabilised: it stood for the last round alone" in html) is said
 
 
 RULED = {"verdict": "UNREASONABLE", "decision": "USE_PRIOR", "self_confidence": 0.95, "confidence_kind": "sequence"}
@@ -216,24 +234,21 @@ def test_agreement_on_nothing_is_nan() -> None:
     assert math.isnan(found.share)
 
 
-def test_a_verdict_is_kept_changed_and_taken_back(tmp_path: Path) -> None:
-    reader = ReaderVerdicts.load(tmp_path / FILE)
-    key, other = ('a, "quoted"\nid', "sr_dcr", "acvd"), ("b", "sr_dcr", "")
-    reader.record(key, U, blind=True)
-    reader.record(other, R)
-    reader.record(other, UNSURE)
-    assert ReaderVerdicts.load(tmp_path / FILE).given == {key: Given(U, True), other: Given(UNSURE, False)}
-    reader.record(key, None)
-    assert ReaderVerdicts.load(tmp_path / FILE).given == {other: Given(UNSURE, False)}
+def test_verdicts_are_kept_and_read_back(tmp_path: Path) -> None:
+    given = {('a, "quoted"\nid', "sr_dcr", "acvd"): Given(U, True), ("b", "sr_dcr", ""): Given(UNSURE, False)}
+    assert load_verdicts(tmp_path / FILE) == {}
+    save_verdicts(tmp_path / FILE, given)
+    assert load_verdicts(tmp_path / FILE) == given
 
 
-def test_a_verdict_that_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    reader = ReaderVerdicts.load(tmp_path / FILE)
-    reader.record(("a", "m", ""), R)
+def test_a_verdict_that_cannot_be_written_leaves_all_as_it_was(cases: Cases, tmp_path: Path) -> None:
+    widget = Explorer(cases, tmp_path / FILE)
+    widget.ruling.value = R
     (tmp_path / f"{FILE}.part").mkdir()
+    widget.after.click()
     with pytest.raises(OSError, match="part"):
-        reader.record(("b", "m", ""), R)
-    assert list(ReaderVerdicts.load(tmp_path / FILE).given) == [("a", "m", "")] == list(reader.given)
+        widget.ruling.value = U
+    assert load_verdicts(tmp_path / FILE) == {cases.key(0): Given(R, False)} == widget.given
 
 
 @pytest.mark.parametrize(
@@ -248,7 +263,7 @@ def test_a_verdict_that_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Pa
 def test_another_file_of_that_name_is_bad_input(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / FILE).write_text(text, "utf-8")
     with pytest.raises(BadInput, match=sentence):
-        ReaderVerdicts.load(tmp_path / FILE)
+        load_verdicts(tmp_path / FILE)
 
 
 def test_reader_and_judge_are_compared_on_what_both_decided(cases: Cases) -> None:
@@ -274,7 +289,7 @@ def test_reader_and_judge_are_compared_on_what_both_decided(cases: Cases) -> Non
 
 
 def test_filters_steps_and_verdicts_in_the_widget(cases: Cases, tmp_path: Path) -> None:
-    widget = Explorer(cases, ReaderVerdicts.load(tmp_path / FILE), "who")
+    widget = Explorer(cases, tmp_path / FILE, "who")
     widget.filters["method"].value = "sr_dcr"
     assert widget.total.value == "of 4"
     assert widget.shown.value.count("<h4>") == 1
@@ -286,12 +301,18 @@ def test_filters_steps_and_verdicts_in_the_widget(cases: Cases, tmp_path: Path) 
     assert widget.ruling.value is None
     widget.before.click()
     assert widget.ruling.value is U
-    assert ReaderVerdicts.load(tmp_path / FILE).given == {cases.key(widget.found[0]): Given(U, False)}
+    assert load_verdicts(tmp_path / FILE) == {cases.key(widget.matching[0]): Given(U, False)}
     assert "agrees with the judge on 1 of 1" in widget.compared.value
+    widget.blind.value = True
+    widget.ruling.value = UNSURE
+    assert load_verdicts(tmp_path / FILE) == {cases.key(widget.matching[0]): Given(UNSURE, True)}
+    assert "Of those given with judge and truth hidden: No case yet" in widget.compared.value
+    widget.ruling.value = None
+    assert load_verdicts(tmp_path / FILE) == {}
 
 
 def test_a_filter_that_nothing_fits_shows_no_case_and_keeps_no_verdict(cases: Cases, tmp_path: Path) -> None:
-    widget = Explorer(cases, ReaderVerdicts.load(tmp_path / FILE))
+    widget = Explorer(cases, tmp_path / FILE)
     widget.filters["method"].value, widget.filters["verdict"].value = "few_shot", "UNREASONABLE"
     assert "No case" in widget.shown.value
     widget.ruling.value = R
@@ -305,5 +326,5 @@ def test_the_page_of_some_methods_holds_those_alone(run: lab.Results) -> None:
 
 
 def test_a_run_without_its_items_shows_the_questions(run: lab.Results) -> None:
-    html = tell(Cases.from_tables(run.records, run.turns, {}), 0).html()
+    html = case_html(Cases.from_tables(run.records, run.turns, {}), 0)
     assert "When was Ash built?" in html

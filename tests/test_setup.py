@@ -129,6 +129,14 @@ def test_the_wheel_leaves_the_training_of_the_pocket_model_out(python: Path, tmp
 
 
 @pytest.mark.wheel
+def test_the_wheel_holds_the_templates_of_pages(python: Path, tmp_path: Path) -> None:
+    code = "from srdcr_lab.pages import render, source; print(render('page', title='a<b'), source('explorer.js'))"
+    written = _run(python, "-c", code, cwd=tmp_path)
+    assert "<h1>a&lt;b</h1>" in written
+    assert '"use strict";' in written
+
+
+@pytest.mark.wheel
 def test_the_wheel_runs_five_items(python: Path, tmp_path: Path) -> None:
     arguments = "run --model pocket --items facts --methods sr_dcr --limit 5 --out out"
     _run(python.parent / "srdcr", *arguments.split(), cwd=tmp_path)

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
-from html import escape
 from importlib import resources
 from typing import Any
 
@@ -25,6 +24,7 @@ from srdcr_lab.measures.comparison import condition_rows, outcome, paired, side_
 from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, jeffreys_interval, mean_interval
 from srdcr_lab.measures.groups import GOLDEN, is_standard, strata, with_matches
 from srdcr_lab.measures.preference import offset_slopes, perturbed_answers
+from srdcr_lab.pages import Html, Td, html_table, interval
 from srdcr_lab.records import KnowledgeCategory
 
 
@@ -297,23 +297,21 @@ def _row(claim: Claim, records: pd.DataFrame) -> dict[str, Any]:
     return row | {"reading": claim.reading, "note": note}
 
 
-def claims_html(table: pd.DataFrame) -> str:
+def claims_html(table: pd.DataFrame) -> Html:
     """The checklist as an HTML table, everything escaped."""
     keys = [name for name in ("run", "model") if name in table and table[name].nunique() > 1]
-    heads = [*keys, "claim", "quantity", "paper", "here (95 %)", "n", "claimed", "standing"]
-    lines = []
+    rows = []
     for row in table.to_dict("records"):
-        here = "–" if math.isnan(row["value"]) else f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        here = interval(row["value"], row["low"], row["high"], ".3f")
         remarks = "; ".join(filter(None, (row["reading"], row["note"])))
         text = f"{row['claim']} {row['text']}" + (f" ({remarks})" if remarks else "")
         claimed = f"{row['relation']} {row['threshold']:g}"
         n = f"{row['n']} items, {row['n_questions']} questions"
         cells = [*(row[key] for key in keys), text, row["quantity"], row["paper"], here, n, claimed]
-        colour = _COLOURS[Standing(row["standing"])]
-        body = "".join(f'<td style="text-align: left">{escape(str(cell))}</td>' for cell in cells)
-        lines.append(f'<tr>{body}<td style="color: {colour}"><b>{escape(row["standing"])}</b></td></tr>')
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        standing = Standing(row["standing"])
+        last = Td(Html(f"<b>{standing}</b>"), f"color: {_COLOURS[standing]}")
+        rows.append([*(Td(cell, "text-align: left") for cell in cells), last])
+    return html_table([*keys, "claim", "quantity", "paper", "here (95 %)", "n", "claimed", "standing"], rows)
 
 
 _COLOURS = {Standing.HOLDS: "#0173b2", Standing.DOES_NOT: "#d55e00", Standing.CANNOT_TELL: "#555555"}

@@ -14,6 +14,7 @@ import pandas as pd
 
 from srdcr_lab.measures.evaluation import CONDITIONS, MACRO, MICRO, accuracy_by_stratum, summary
 from srdcr_lab.measures.groups import GOLDEN
+from srdcr_lab.pages import Html, Td, html_table
 
 METHOD_LABELS = {
     "zero_shot": "Zero-Shot",
@@ -75,21 +76,18 @@ class PaperTable:
         wide = self.cells.pivot(index=["block", "row"], columns="column", values=measure)
         return wide.loc[list(dict.fromkeys((cell.block, cell.row) for cell in self.entries)), list(self.columns)]
 
-    def html(self) -> str:
+    def html(self) -> Html:
         """An HTML table. Whatever came from a model, a run or a table is escaped."""
         same = self._equal_counts()
-        heads = "".join(f"<th>{escape(_head(name, same))}</th>" for name in self.columns)
-        lines = []
+        lines: list[list[object]] = []
         for block, rows in self._rows():
-            model = f'<th rowspan="{len(rows)}" style="vertical-align: top">{escape(block)}</th>'
+            model = [Td(block, "vertical-align: top", head=True, rows=len(rows))]
             for row, cells in rows.items():
-                body = "".join(f'<td style="text-align: right">{_shown(cell, _HTML, same)}</td>' for cell in cells)
-                lines.append(f'<tr>{model}<td style="text-align: left">{escape(row)}</td>{body}</tr>')
-                model = ""
-        return (
-            f"<table><caption>{escape(self.title)} {escape(NOTE)}</caption>"
-            f"<thead><tr><th>Model</th><th>Method</th>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-        )
+                numbers = (Td(Html(_shown(cell, _HTML, same)), "text-align: right") for cell in cells)
+                lines.append([*model, Td(row, "text-align: left"), *numbers])
+                model = []
+        header = ("Model", "Method", *(_head(name, same) for name in self.columns))
+        return html_table(header, lines, caption=f"{self.title} {NOTE}")
 
     def markdown(self) -> str:
         """A table in GitHub's Markdown, the caption under it; what could be markup is escaped."""
@@ -103,8 +101,7 @@ class PaperTable:
                 model = ""
         return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{_escaped(self.title)} {NOTE}\n"
 
-    def _repr_html_(self) -> str:
-        return self.html()
+    _repr_html_ = html
 
     def _equal_counts(self) -> dict[str, int]:
         """n of the columns in which it is the same everywhere: the head carries it there, else each cell."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Self
 
 import pandas as pd
@@ -15,6 +14,7 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
 from srdcr_lab.measures.gating import STAGES, decision_flow
+from srdcr_lab.pages import Area, Chart, Html, Label
 from srdcr_lab.plots import drawers as draw
 
 GAP, BAR = 0.045, 0.022  # between the bars of a stage; their width
@@ -89,7 +89,7 @@ ENDING_COLOURS = {
     "right": "#0173b2", "wrong": "#d55e00", "abstained": "#949494", "unparsed": "#c9c9c9", "error": "#3f3f3f",
 }  # fmt: skip
 _HEADS = ("answers", "verdict V*", "self-confidence", "final answer")
-_WIDTH, _HEIGHT, _HEAD = 720, 300, 34  # of the SVG, in pixels
+_SIZE = (720, 300, (0, 34, 144, 8))  # of the SVG in pixels, with its margins
 
 
 class DecisionFlowDisplay(draw.Display):
@@ -119,34 +119,19 @@ class DecisionFlowDisplay(draw.Display):
         ax.axis("off")
         return ax
 
-    def svg(self, condition: str = "perturbed") -> str:
+    def svg(self, condition: str = "perturbed") -> Html:
         """The same picture as an SVG element, for a widget: drawn without matplotlib, in a millisecond."""
         bars, ribbons = layout(self.table[self.table["condition"] == condition])
-        shapes = [
-            f'<path d="{_curve(ribbon)}" fill="{ENDING_COLOURS[ribbon.ending]}" fill-opacity="0.45">'
-            f"<title>{ribbon.n} {escape(ribbon.ending)}</title></path>"
-            for ribbon in ribbons
+        areas = [
+            Area(_corners(ribbon), ENDING_COLOURS[ribbon.ending], f"{ribbon.n} {ribbon.ending}") for ribbon in ribbons
         ]
-        for bar in bars:
-            x, y = _pixel(bar.left, bar.top)
-            height = (bar.top - bar.bottom) * _HEIGHT
-            shapes.append(
-                f'<rect x="{x:.1f}" y="{y:.1f}" width="{BAR * _WIDTH:.1f}" height="{height:.1f}" '
-                f'fill="{_colour(bar)}"/>'
-            )
-            x, y = _pixel(bar.left + BAR + 0.008, bar.label_at)
-            shapes.append(f'<text x="{x:.1f}" y="{y + 3:.1f}" font-size="11">{escape(bar.value)}&#160; {bar.n}</text>')
-        heads = dict.fromkeys(bar.stage for bar in bars)
-        for stage in heads:
-            left = next(bar.left for bar in bars if bar.stage == stage)
-            text = f'<text x="{left * _WIDTH:.1f}" y="16" font-size="12" font-weight="bold">{_HEADS[stage]}</text>'
-            shapes.append(text)
-        size = f'viewBox="0 0 {_WIDTH * 1.2:.0f} {_HEIGHT + _HEAD + 8}"'
-        said = f"decision flow on {escape(condition)} passages"
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{said}" '
-            f'font-family="sans-serif" style="max-width: {_WIDTH * 1.2:.0f}px">{"".join(shapes)}</svg>'
-        )
+        areas += [Area([(bar.left, bar.top), (bar.left + BAR, bar.bottom)], _colour(bar)) for bar in bars]
+        labels = [Label((bar.left + BAR + 0.008, bar.label_at), f"{bar.value}\N{NBSP} {bar.n}", (0, 3)) for bar in bars]
+        labels += [
+            Label((left, 1), _HEADS[stage], (0, -18), style="font-size: 12px; font-weight: bold")
+            for stage, left in {bar.stage: bar.left for bar in bars}.items()
+        ]
+        return Chart(f"decision flow on {condition} passages", *_SIZE).svg(areas, labels=labels)
 
 
 def _colour(bar: Bar) -> str:
@@ -167,12 +152,3 @@ def _path(ribbon: Ribbon) -> Path:
     corners = _corners(ribbon)
     codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
     return Path([*corners, corners[0]], codes)
-
-
-def _curve(ribbon: Ribbon) -> str:
-    p = [f"{x:.1f} {y:.1f}" for x, y in (_pixel(*corner) for corner in _corners(ribbon))]
-    return f"M{p[0]}C{p[1]} {p[2]} {p[3]}L{p[4]}C{p[5]} {p[6]} {p[7]}Z"
-
-
-def _pixel(x: float, y: float) -> tuple[float, float]:
-    return x * _WIDTH, _HEAD + (1 - y) * _HEIGHT

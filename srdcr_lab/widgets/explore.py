@@ -1,21 +1,27 @@
-"""A reader's own verdicts, kept with the run in a small CSV and compared with the judge's."""
+"""The transcript explorer in a notebook: filter, step, read why, and rule for oneself. It calls no model.
+
+A reader's own verdicts are kept with the run in a small CSV and compared with the judge's.
+"""
 
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+from operator import eq
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from srdcr_lab.measures.verdicts import Agreement, agreement
+from srdcr_lab.pages import interval, render
 from srdcr_lab.records import BadInput, Level, Verdict
-from srdcr_lab.widgets.cases import FACETS, Cases, Run, tell
+from srdcr_lab.widgets.cases import FACETS, Cases, Key, case_html
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
+
+    from srdcr_lab.study import Results
 
 
 FILE = "reader_verdicts.csv"
@@ -28,61 +34,47 @@ class ReaderVerdict(StrEnum):
     CANNOT_TELL = "CANNOT_TELL"
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """A verdict, and whether it was given without sight of the judge, the decision and the truth."""
 
     verdict: ReaderVerdict
     blind: bool
 
 
-@dataclass
-class ReaderVerdicts:
-    """The verdicts of one reader by case (`Cases.key`), and the file that keeps them; it is written at every change,
-    whole or not at all."""
+def load_verdicts(path: Path) -> dict[Key, Given]:
+    """A reader's verdicts by case (`Cases.key`), from the file that keeps them; none where there is no file.
 
-    path: Path
-    given: dict[tuple[str, ...], Given] = field(default_factory=dict)
-
-    @classmethod
-    def load(cls, path: Path) -> ReaderVerdicts:
-        """Those of a file, or none where there is no file.
-
-        Raises
-        ------
-        BadInput
-            For a file of another form, naming the row.
-        """
-        if not path.exists():
-            return cls(path)
-        try:
-            with path.open(encoding="utf-8", newline="") as file:
-                head, *rows = csv.reader(file)
-        except (OSError, ValueError, csv.Error):
-            raise BadInput(f"{path} cannot be read as the verdicts of a reader; move it away") from None
-        if tuple(head) != _COLUMNS:
-            raise BadInput(f"{path} has not the columns {', '.join(_COLUMNS)}; move it away to begin anew")
-        return cls(path, dict(_read(path, number, row) for number, row in enumerate(rows, start=1)))
-
-    def record(self, key: tuple[str, ...], verdict: ReaderVerdict | None, *, blind: bool = False) -> None:
-        """Keep a verdict, or with None take it back."""
-        given = {other: value for other, value in self.given.items() if other != key}
-        if verdict is not None:
-            given[key] = Given(verdict, blind)
-        part = self.path.with_name(self.path.name + ".part")
-        with part.open("w", encoding="utf-8", newline="") as file:
-            lines = csv.writer(file, lineterminator="\n")
-            lines.writerow(_COLUMNS)
-            lines.writerows((*of, one.verdict.value, str(one.blind)) for of, one in given.items())
-        os.replace(part, self.path)  # noqa: PTH105 (whole or not at all)
-        self.given = given
+    Raises
+    ------
+    BadInput
+        For a file of another form, naming the row.
+    """
+    if not path.exists():
+        return {}
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+    except (OSError, ValueError, csv.Error):
+        raise BadInput(f"{path} cannot be read as the verdicts of a reader; move it away") from None
+    if tuple(head) != _COLUMNS:
+        raise BadInput(f"{path} has not the columns {', '.join(_COLUMNS)}; move it away to begin anew")
+    given = {}
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(_COLUMNS) or row[3] not in list(ReaderVerdict) or row[4] not in ("True", "False"):
+            expected = f"{', '.join(_COLUMNS)} with one of {', '.join(ReaderVerdict)}, then True or False"
+            raise BadInput(f"{path}, row {number}: expected {expected}")
+        given[row[0], row[1], row[2]] = Given(ReaderVerdict(row[3]), row[4] == "True")
+    return given
 
 
-def _read(path: Path, number: int, row: Sequence[str]) -> tuple[tuple[str, ...], Given]:
-    if len(row) != len(_COLUMNS) or row[3] not in list(ReaderVerdict) or row[4] not in ("True", "False"):
-        known = ", ".join(ReaderVerdict)
-        raise BadInput(f"{path}, row {number}: expected {', '.join(_COLUMNS)} with one of {known}, then True or False")
-    return tuple(row[:3]), Given(ReaderVerdict(row[3]), row[4] == "True")
+def save_verdicts(path: Path, given: Mapping[Key, Given]) -> None:
+    """Write the file as a whole, or leave it as it was."""
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(_COLUMNS)
+        lines.writerows((*key, *value) for key, value in given.items())
+    part.replace(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,70 +92,57 @@ class Comparison:
     n_unruled: int
 
     def __str__(self) -> str:
-        found, left = self.agreement, f"{self.n_cannot_tell} cannot tell, {self.n_unruled} without a verdict of a judge"
-        if not found.n:
+        both, left = self.agreement, f"{self.n_cannot_tell} cannot tell, {self.n_unruled} without a verdict of a judge"
+        if not both.n:
             return f"No case yet on which both the reader and the judge have ruled ({left})."
-        kappa = f"κ = {found.kappa:.2f}" if found.kappa == found.kappa else "κ undefined (both said one thing only)"
+        kappa = f"κ = {both.kappa:.2f}" if both.kappa == both.kappa else "κ undefined (both said one thing only)"
         return (
-            f"The reader agrees with the judge on {found.n_agree} of {found.n}: {found.share:.2f} "
-            f"[{found.low:.2f}, {found.high:.2f}], {kappa}; left out: {left}. Right about the passage: "
-            f"the reader on {self.reader_right}, the judge on {self.judge_right} of {found.n}."
+            f"The reader agrees with the judge on {both.n_agree} of {both.n}: "
+            f"{interval(both.share, both.low, both.high)}, {kappa}; left out: {left}. Right about the passage: "
+            f"the reader on {self.reader_right}, the judge on {self.judge_right} of {both.n}."
         )
 
 
-def compare_with_judge(cases: Cases, given: Mapping[tuple[str, ...], Given], *, blind: bool = False) -> Comparison:
+def compare_with_judge(cases: Cases, given: Mapping[Key, Given], *, blind: bool = False) -> Comparison:
     """The reader beside V*, on the verdicts given, or on those given `blind` alone."""
-    judge_of = {cases.key(place): place for place in range(len(cases))} if given else {}
-    mine, theirs, questions, true = [], [], [], []
-    n_cannot_tell = n_unruled = 0
-    for key, one in given.items():
-        if key not in judge_of or (blind and not one.blind):
-            continue
-        row = cases.row(judge_of[key])
-        if one.verdict is ReaderVerdict.CANNOT_TELL:
-            n_cannot_tell += 1
-        elif row["verdict"] in (None, Verdict.UNPARSED):
-            n_unruled += 1
-        else:
-            mine.append(one.verdict.value)
-            theirs.append(row["verdict"])
-            questions.append(row["question_id"])
-            truth = Verdict.REASONABLE if row["level"] == Level.STANDARD else Verdict.UNREASONABLE
-            true.append(truth.value)
+    rows = {cases.key(place): row for place, row in enumerate(cases.rows)} if given else {}
+    ruled = [(rows[key], value.verdict) for key, value in given.items() if key in rows and (value.blind or not blind)]
+    decided = [(row, verdict) for row, verdict in ruled if verdict is not ReaderVerdict.CANNOT_TELL]
+    both = [(row, verdict) for row, verdict in decided if row["verdict"] not in (None, Verdict.UNPARSED)]
+    reader, judge = [verdict.value for _, verdict in both], [row["verdict"] for row, _ in both]
+    truth = [Verdict.REASONABLE if row["level"] == Level.STANDARD else Verdict.UNREASONABLE for row, _ in both]
     return Comparison(
-        agreement(mine, theirs, questions), _equal(mine, true), _equal(theirs, true), n_cannot_tell, n_unruled
+        agreement(reader, judge, [row["question_id"] for row, _ in both]),
+        reader_right=sum(map(eq, reader, truth)),
+        judge_right=sum(map(eq, judge, truth)),
+        n_cannot_tell=len(ruled) - len(decided),
+        n_unruled=len(decided) - len(both),
     )
 
 
-def _equal(one: Sequence[str], other: Sequence[str]) -> int:
-    return sum(a == b for a, b in zip(one, other, strict=True))
-
-
-# -- the transcript explorer in a notebook: filter, step, read why, and rule for oneself. It calls no model
-
-SHOWN = "srdcr-case"  # class of the HTML that tells the case
 _RULINGS = {"no verdict yet": None, "Reasonable": ReaderVerdict.REASONABLE, "Unreasonable": ReaderVerdict.UNREASONABLE,
             "cannot tell": ReaderVerdict.CANNOT_TELL}  # fmt: skip
 
 
-def explorer(run: Run, methods: Sequence[str] | None = None, *, keep: str | Path | None = None) -> VBox:
+def explorer(run: Results, methods: Sequence[str] | None = None, *, keep: str | Path | None = None) -> VBox:
     """The transcripts of a run (`Results`), or of some of its methods.
 
     A reader's own verdicts go into reader_verdicts.csv in the run's folder, or in the folder `keep`.
     """
     cases = Cases.of(run, methods)
-    return Explorer(cases, ReaderVerdicts.load(Path(keep or run.folder) / FILE), run.label).box
+    return Explorer(cases, Path(keep or run.folder) / FILE, run.label).box
 
 
 class Explorer:
-    """The controls and what they show; `place` is the case's place among all, `found` are those that match."""
+    """The controls and what they show. `matching`: places of the cases that the filters leave; `given`: the reader's
+    verdicts, which the file `path` keeps."""
 
-    def __init__(self, cases: Cases, reader: ReaderVerdicts, label: str = "") -> None:
+    def __init__(self, cases: Cases, path: Path, label: str = "") -> None:
         import ipywidgets
 
-        self.cases, self.reader = cases, reader
-        self.found = list(range(len(cases)))
-        self._moving = False
+        self.cases, self.path, self.given = cases, path, load_verdicts(path)
+        self.matching = list(range(len(cases)))
+        self._moving = False  # true while the code itself moves controls: they do not react then
         self.filters = {
             facet: ipywidgets.Dropdown(options=[("any", ""), *((value, value) for value in cases.options(facet))],
                                        description=text, style={"description_width": "8em"},
@@ -179,77 +158,75 @@ class Explorer:
         self.round = ipywidgets.IntSlider(value=0, min=0, max=0, description="up to round").add_class("srdcr-round")
         self.blind = ipywidgets.Checkbox(description="hide judge, decision and truth", indent=False)
         self.ruling = ipywidgets.ToggleButtons(options=_RULINGS, description="I rule").add_class("srdcr-ruling")
-        self.shown = ipywidgets.HTML().add_class(SHOWN)
-        self.compared = ipywidgets.HTML()
+        self.shown, self.compared = ipywidgets.HTML().add_class("srdcr-case"), ipywidgets.HTML()
         wrap = {"flex_flow": "row wrap"}
         steps = [self.before, self.case, self.total, self.after, self.round, self.blind]
         self.box = ipywidgets.VBox([
             ipywidgets.HBox(list(self.filters.values()), layout=wrap), ipywidgets.HBox(steps, layout=wrap),
             self.shown, self.ruling, self.compared, ipywidgets.Label(label),
         ])  # fmt: skip
-        self._connect()
+        reactions = dict.fromkeys(self.filters.values(), self._filter)
+        reactions |= {self.case: self._open, self.round: self._show, self.blind: self._show, self.ruling: self._rule}
+        for control, reaction in reactions.items():
+            control.observe(reaction, names="value")
+        self.before.on_click(lambda _: self._go(-1))
+        self.after.on_click(lambda _: self._go(+1))
         self._filter()
         self._compare()
 
     @property
     def place(self) -> int | None:
         """The case's place among all; None where no case matches."""
-        return self.found[self.case.value - 1] if self.found else None
-
-    def _connect(self) -> None:
-        for control in self.filters.values():
-            control.observe(lambda _: self._filter(), names="value")
-        self.case.observe(lambda _: self._open(), names="value")
-        for control in (self.round, self.blind):
-            control.observe(lambda _: self._show(), names="value")
-        self.ruling.observe(self._rule, names="value")
-        self.before.on_click(lambda _: self._go(-1))
-        self.after.on_click(lambda _: self._go(+1))
+        return self.matching[self.case.value - 1] if self.matching else None
 
     def _go(self, step: int) -> None:
         self.case.value = min(max(self.case.value + step, self.case.min), self.case.max)
 
-    def _filter(self) -> None:
+    def _filter(self, _: Any = None) -> None:
         """Find the cases anew and open the first of them."""
-        self.found = self.cases.matching({name: control.value for name, control in self.filters.items()})
+        self.matching = self.cases.matching({name: control.value for name, control in self.filters.items()})
         self._moving = True
-        self.case.value, self.case.max = 1, max(len(self.found), 1)
+        self.case.value, self.case.max = 1, max(len(self.matching), 1)
         self._moving = False
-        self.total.value = f"of {len(self.found)}"
+        self.total.value = f"of {len(self.matching)}"
         self._open()
 
-    def _open(self) -> None:
-        """Show the first round of the case, and what the reader said of it before."""
+    def _open(self, _: Any = None) -> None:
+        """Show the first round of the case, and the reader's verdict on it."""
         if self._moving:
             return
+        place = self.place
+        rounds = [] if place is None else [turn.round for turn in self.cases.turns(place)]
+        given = None if place is None else self.given.get(self.cases.key(place))
         self._moving = True
-        rounds = [turn.round for turn in self.cases.turns(self.place)] if self.place is not None else []
         self.round.value, self.round.max = 0, max(rounds, default=0)
-        given = self.reader.given.get(self.cases.key(self.place)) if self.place is not None else None
         self.ruling.value = given.verdict if given else None
         self._moving = False
         self._show()
 
-    def _show(self) -> None:
+    def _show(self, _: Any = None) -> None:
         if self._moving:
             return
         if self.place is None:
             self.shown.value = "<p>No case has all of these.</p>"
-            return
-        self.shown.value = tell(self.cases, self.place, blind=self.blind.value).html(self.round.value)
+        else:
+            self.shown.value = case_html(self.cases, self.place, blind=self.blind.value, upto=self.round.value)
 
     def _rule(self, change: Any) -> None:
-        """Keep the reader's verdict in the file, then compare."""
+        """Keep the reader's verdict in the file (or take it back), then compare."""
         if self._moving or self.place is None:
             return
-        self.reader.record(self.cases.key(self.place), change["new"], blind=self.blind.value)
+        key = self.cases.key(self.place)
+        given = {case: value for case, value in self.given.items() if case != key}
+        if change["new"] is not None:
+            given[key] = Given(change["new"], self.blind.value)
+        save_verdicts(self.path, given)
+        self.given = given
         self._compare()
 
     def _compare(self) -> None:
-        given = self.reader.given
-        lines = [f"{compare_with_judge(self.cases, given)}"]
-        if any(one.blind for one in given.values()):
-            lines.append(
-                f"Of those given with judge and truth hidden: {compare_with_judge(self.cases, given, blind=True)}"
-            )
-        self.compared.value = "".join(f"<p>{line}</p>" for line in lines)
+        lines = [f"{compare_with_judge(self.cases, self.given)}"]
+        if any(value.blind for value in self.given.values()):
+            unseen = compare_with_judge(self.cases, self.given, blind=True)
+            lines.append(f"Of those given with judge and truth hidden: {unseen}")
+        self.compared.value = render("parts", "paragraphs", lines=lines)

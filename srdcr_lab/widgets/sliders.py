@@ -1,25 +1,29 @@
-"""Sliders and menus over a plain function: at every move it writes its HTML anew, from data in memory."""
+"""Sliders and menus over a plain function from values to HTML, redrawn at every move from data in memory.
+
+Here: any function (`with_sliders`), the thresholds of the knowledge categories, and the whole evaluation of a run. What
+τ does is in `thresholds`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srdcr_lab.measures import CATEGORIES, categorise, jeffreys_interval
-from srdcr_lab.measures.knowledge import HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, count_categories
+from srdcr_lab.measures.estimates import jeffreys_interval
+from srdcr_lab.measures.gating import STAGES, Gating
+from srdcr_lab.measures.knowledge import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, count_categories
+from srdcr_lab.pages import Area, Chart, Html, Label, Td, html_table, interval, render
 from srdcr_lab.plots.drawers import CATEGORY_COLOURS, CATEGORY_LABELS
+from srdcr_lab.plots.flow import DecisionFlowDisplay
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
-
-
-READOUT = "srdcr-readout"  # class of the HTML under the sliders
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,15 @@ class Slide:
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """A choice of one of several names: what stands beside it, and the names; the first is chosen."""
+    """A choice of one of several names: what stands beside it, the names, and the one chosen first (None: the first).
+
+    With `several`, any number of the names can be chosen, and all of them are at first.
+    """
 
     text: str
     names: tuple[str, ...]
+    chosen: str | None = None
+    several: bool = False
 
 
 def with_sliders(draw: Callable[..., str], slides: Mapping[str, Slide | Menu], label: str = "") -> VBox:
@@ -54,7 +63,7 @@ def with_sliders(draw: Callable[..., str], slides: Mapping[str, Slide | Menu], l
         values = {name: control.value for name, control in controls.items()}
         return draw(**{name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()})
 
-    shown = ipywidgets.HTML(drawn()).add_class(READOUT)
+    shown = ipywidgets.HTML(drawn()).add_class("srdcr-readout")
     for control in controls.values():
         control.observe(lambda _: setattr(shown, "value", drawn()), names="value")
     return ipywidgets.VBox([*controls.values(), shown, ipywidgets.Label(label)])
@@ -63,18 +72,14 @@ def with_sliders(draw: Callable[..., str], slides: Mapping[str, Slide | Menu], l
 def _control(slide: Slide | Menu) -> Any:
     import ipywidgets
 
-    looks = {"style": {"description_width": "12em"}, "layout": {"width": "36em"}}
-    if isinstance(slide, Menu):
-        return ipywidgets.Dropdown(options=slide.names, value=slide.names[0], description=slide.text, **looks)
-    return ipywidgets.FloatSlider(
-        value=slide.value, min=slide.low, max=slide.high, step=slide.step, description=slide.text,
-        readout_format=".2f", **looks,
-    )  # fmt: skip
-
-
-# -- category thresholds on sliders: how many questions each category holds, by domain
-
-_WIDTH, _ROW, _LEFT = 420, 22, 170  # of the bars, in pixels
+    looks = {"description": slide.text, "style": {"description_width": "15em"}, "layout": {"width": "38em"}}
+    if isinstance(slide, Slide):
+        limits = {"min": slide.low, "max": slide.high, "step": slide.step}
+        return ipywidgets.FloatSlider(value=slide.value, readout_format=".2f", **limits, **looks)
+    if slide.several:
+        shown = min(len(slide.names), 8)
+        return ipywidgets.SelectMultiple(options=slide.names, value=slide.names, rows=shown, **looks)
+    return ipywidgets.Dropdown(options=slide.names, value=slide.chosen or slide.names[0], **looks)
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,7 @@ class CategoryThresholds:
 
     @classmethod
     def from_questions(cls, questions: pd.DataFrame) -> CategoryThresholds:
+        """From `Results.questions`; a question without draws is left out."""
         drawn = questions.dropna(subset=["sampled_accuracy"])
         codes, names = pd.factorize(drawn["domain"])
         return cls(drawn["sampled_accuracy"].to_numpy(float), codes, tuple(map(str, names)))
@@ -96,52 +102,130 @@ class CategoryThresholds:
         place = categorise(self.accuracy, highly_from=highly_from, maybe_from=maybe_from)
         return count_categories(self.domain, place, len(self.domains))
 
-    def html(self, highly_from: float, maybe_from: float) -> str:
+    def html(self, highly_from: float, maybe_from: float) -> Html:
         """Numbers with intervals, then a bar per domain. Above the first threshold the second has no effect."""
         maybe_from = min(maybe_from, highly_from)
         counts = self.counts(highly_from, maybe_from)
         moved = categorise(self.accuracy, highly_from=highly_from, maybe_from=maybe_from) != categorise(self.accuracy)
-        said = (
-            f"<p>Highly-Known from {highly_from:.2f}, Maybe-Known from {maybe_from:.2f}: "
-            f"<b>{int(moved.sum())}</b> of {self.accuracy.size} questions have another label than with the paper's "
-            f"{HIGHLY_KNOWN_FROM:.2f} and {MAYBE_KNOWN_FROM:.2f}.</p>"
-        )
-        return said + _numbers(counts.sum(axis=0)) + self._bars(counts)
+        return render(
+            "sliders", "categories", highly=highly_from, maybe=maybe_from, moved=int(moved.sum()), n=moved.size,
+            paper=(HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM), numbers=_numbers(counts.sum(axis=0)), bars=self._bars(counts),
+        )  # fmt: skip
 
-    def _bars(self, counts: NDArray[np.intp]) -> str:
-        parts = []
-        for row, (name, line) in enumerate(zip(self.domains, counts.tolist(), strict=True)):
-            n, x = sum(line), float(_LEFT)
-            parts.append(f'<text x="{_LEFT - 8}" y="{row * _ROW + 15}" text-anchor="end">{escape(name)} ({n})</text>')
-            for count, colour in zip(line, CATEGORY_COLOURS.values(), strict=True):
-                width = _WIDTH * count / n if n else 0.0
-                parts.append(
-                    f'<rect x="{x:.1f}" y="{row * _ROW + 2}" width="{width:.1f}" height="{_ROW - 6}" fill="{colour}"/>'
-                )
-                x += width
-        height = _ROW * len(self.domains)
-        style = "font: 12px sans-serif; fill: currentColor"
-        return f'<svg width="{_LEFT + _WIDTH}" height="{height}" style="{style}">{"".join(parts)}</svg>'
+    def _bars(self, counts: NDArray[np.intp]) -> Html:
+        height, sizes = 1 / max(len(self.domains), 1), counts.sum(axis=1)
+        shares = np.pad(counts.cumsum(axis=1) / sizes[:, np.newaxis], ((0, 0), (1, 0)))
+        bars, labels = [], []
+        for row, (name, n) in enumerate(zip(self.domains, sizes, strict=True)):
+            top = 1 - row * height
+            labels.append(Label((0, top), f"{name} ({n})", (-8, 15), "end", "font-size: 12px"))
+            for (left, right), colour in zip(pairwise(shares[row]), CATEGORY_COLOURS.values(), strict=True):
+                bars.append(Area([(left, top - 0.1 * height), (right, top - 0.8 * height)], colour))
+        chart = Chart("questions of each domain by category", 420, 22 * len(self.domains), (170, 0, 0, 0))
+        return chart.svg(bars, labels=labels)
 
 
-def _numbers(counts: NDArray[np.intp]) -> str:
+def _numbers(counts: NDArray[np.intp]) -> Html:
     """One line per category: questions, share, interval."""
     n = int(counts.sum())
     low, high = jeffreys_interval(counts, np.full(len(CATEGORIES), n))
     rows = []
     for i, (name, colour) in enumerate(CATEGORY_COLOURS.items()):
-        share = f"{counts[i] / n:.2f} [{low[i]:.2f}, {high[i]:.2f}]" if n else "–"
-        rows.append(
-            f'<tr><td><span style="color: {colour}">■</span> {CATEGORY_LABELS[name]}</td>'
-            f'<td class="srdcr-{name.lower().replace("_", "-")}">{counts[i]}</td><td>{share}</td></tr>'
-        )
-    return f"<table><tr><th>category</th><th>questions</th><th>share [95 %]</th></tr>{''.join(rows)}</table>"
+        share = interval(counts[i] / n, low[i], high[i]) if n else "–"
+        swatch = render("sliders", "swatch", colour=colour, label=CATEGORY_LABELS[name])
+        rows.append((swatch, Td(counts[i], css=f"srdcr-{name.lower().replace('_', '-')}"), share))
+    return html_table(("category", "questions", "share [95 %]"), rows)
 
 
 def category_sliders(questions: pd.DataFrame, label: str = "") -> VBox:
     """Sliders for the two category thresholds, over `Results.questions`."""
-    slides = {
+    return with_sliders(CategoryThresholds.from_questions(questions).html, _category_slides(), label)
+
+
+def _category_slides() -> dict[str, Slide | Menu]:
+    return {
         "highly_from": Slide("Highly-Known from", HIGHLY_KNOWN_FROM, low=0.01),
         "maybe_from": Slide("Maybe-Known from", MAYBE_KNOWN_FROM, low=0.01),
     }
-    return with_sliders(CategoryThresholds.from_questions(questions).html, slides, label)
+
+
+_RIGHT = STAGES["ending"].index("right")
+_SR_DCR, _FEW_SHOT = "SR-DCR", "Few-Shot"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The records as arrays, and the sampled accuracy of each row's question (NaN without draws)."""
+
+    live: Gating
+    accuracy: NDArray[np.float64]
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> Evaluation:
+        """From the records of one run."""
+        known = records["sampled_accuracy"].to_numpy(float, na_value=np.nan)
+        return cls(Gating.from_records(records, None), known)
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows of the tables: methods, with their design where there are several."""
+        return list(dict.fromkeys(names[1] for names in self.live.names))
+
+    @property
+    def debated(self) -> str:
+        """The row whose decisions the flow shows: SR-DCR under its first design."""
+        return next((row for row in self.rows if row.startswith(_SR_DCR)), self.rows[0])
+
+    def html(
+        self,
+        tau: float = 0.90,
+        highly_from: float = HIGHLY_KNOWN_FROM,
+        maybe_from: float = MAYBE_KNOWN_FROM,
+        one: str = _SR_DCR,
+        other: str = _FEW_SHOT,
+        offsets: Collection[str] | None = None,
+    ) -> Html:
+        """Two methods compared, their accuracy by category, both tables, and the flow; nothing is asked of a model."""
+        return render(
+            "sliders", "evaluation", tau=tau, pair=(one, other),
+            difference=self.live.difference(one, other, tau, offsets),
+            by_category=self._by_category(tau, highly_from, min(maybe_from, highly_from), (one, other), offsets),
+            tables=self.live.tables(tau, offsets), debated=self.debated,
+            flow=DecisionFlowDisplay(self.live.flow(tau, self.debated, offsets)).svg(),
+        )  # fmt: skip
+
+    def _by_category(
+        self, tau: float, highly_from: float, maybe_from: float, pair: Sequence[str], offsets: Collection[str] | None
+    ) -> Html:
+        """Accuracy on false passages of two rows of the tables, by the category that these thresholds give."""
+        live = self.live
+        chosen = [place for place, name in enumerate(live.strata) if place and (offsets is None or name in offsets)]
+        drawn = ~np.isnan(self.accuracy) & np.isin(live.stratum, chosen)
+        place = categorise(np.nan_to_num(self.accuracy), highly_from=highly_from, maybe_from=maybe_from)
+        right = live.endings(tau) == _RIGHT
+        sizes, hits = [], []
+        for name in pair:
+            group = next((g for g, names in enumerate(live.names) if names[1] == name), -1)
+            here = drawn & (live.group == group)
+            sizes.append(np.bincount(place[here], minlength=len(CATEGORIES)))
+            hits.append(np.bincount(place[here], right[here], len(CATEGORIES)))
+        rows = [
+            [CATEGORY_LABELS[category], sizes[0][i]]
+            + [f"{hit[i] / n[i]:.3f}" if n[i] else "–" for n, hit in zip(sizes, hits, strict=True)]
+            for i, category in enumerate(CATEGORIES)
+        ]
+        return html_table(("accuracy on false passages", "n", *pair), rows)
+
+
+def evaluation_controls(records: pd.DataFrame, label: str = "", tau: float = 0.90) -> VBox:
+    """Controls over the records of one run; the tables are drawn anew at every move, from memory."""
+    view = Evaluation.from_records(records)
+    rows = tuple(view.rows)
+    slides = {
+        "tau": Slide("τ: answer from memory from", tau),
+        **_category_slides(),
+        "one": Menu("this method", rows, view.debated),
+        "other": Menu("less that one", rows, _FEW_SHOT if _FEW_SHOT in rows else rows[-1]),
+        "offsets": Menu("false passages", view.live.strata[1:], several=True),
+    }
+    return with_sliders(view.html, slides, label)

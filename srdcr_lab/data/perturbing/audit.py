@@ -3,74 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from itertools import groupby
 
 from srdcr_lab.data.perturbing.forms import Change, Form
 from srdcr_lab.data.perturbing.table import Perturbed, by_outcome, by_reason
-from srdcr_lab.pages import html_page, html_table
+from srdcr_lab.pages import Html, Td, frame_table, html_table, render
 
 _AROUND = 90  # characters shown on either side of a change
-_STYLE = """\
-details { border-top: 1px solid #d0d7de; padding: .4em 0; }
-summary { cursor: pointer; }
-del { background: #ffd7d5; } ins { background: #ccf2d4; text-decoration: none; } mark { background: #fff3b0; }
-.accepted { color: #116329; } .flagged { color: #8a5700; } .refused { color: #a40e26; }
-"""
+_FORM_HEADER = ("outcome", "perturbation", "level", "claim", "change", "why")
 
 
-def audit_page(perturbed: Perturbed, title: str) -> str:
+def audit_page(perturbed: Perturbed, title: str) -> Html:
     """The page: counts, reasons, and per question every attempt with what was changed."""
-    standard = sum(item.is_standard for item in perturbed.items)
-    pieces = [
-        f"<p>{standard} standard items, {len(perturbed.items) - standard} perturbed ones, "
-        f"{len(perturbed.left_out)} rows left out. Flagged forms are among the items; refused ones are not.</p>"
-    ]
-    for heading, frame in (("Outcomes", by_outcome(perturbed)), ("Reasons", by_reason(perturbed))):
-        pieces += [f"<h2>{heading}</h2>", html_table(frame.columns, frame.itertuples(index=False))]
+    tables = {"Outcomes": frame_table(by_outcome(perturbed)), "Reasons": frame_table(by_reason(perturbed))}
     if perturbed.left_out:
         rows = [(row.item_id, row.question, row.gold_answer, row.why) for row in perturbed.left_out]
-        pieces += ["<h2>Rows left out</h2>", html_table(("item", "question", "gold answer", "why"), rows)]
-    pieces.append("<h2>Questions</h2>")
+        tables["Rows left out"] = html_table(("item", "question", "gold answer", "why"), rows)
+    questions = []
     for _, group in groupby(perturbed.forms, key=lambda form: form.standard.item_id):
-        pieces.append(_question(list(group)))
-    return html_page(title, pieces, style=_STYLE, width="75em")
+        forms = list(group)
+        counts = {name: sum(form.outcome == name for form in forms) for name in ("accepted", "flagged", "refused")}
+        questions.append((forms[0].standard, counts, html_table(_FORM_HEADER, map(_form_row, forms))))
+    n_standard = sum(item.is_standard for item in perturbed.items)
+    return render("audit", title=title, perturbed=perturbed, n_standard=n_standard, tables=tables, questions=questions)
 
 
-def _question(forms: Sequence[Form]) -> str:
-    item = forms[0].standard
-    counts = ", ".join(
-        f'<span class="{name}">{n} {name}</span>'
-        for name in ("accepted", "flagged", "refused")
-        if (n := sum(form.outcome.value == name for form in forms))
-    )
-    rows = "".join(
-        f'<tr><td class="{form.outcome.value}">{form.outcome.value}</td><td>{escape(form.claim.tag)}</td>'
-        f"<td>{escape(form.claim.level.value)}</td><td dir='auto'>{escape(form.claim.answer)}</td>"
-        f"<td dir='auto'>{marked(item.context, form.changes)}</td><td>{escape('; '.join(form.why))}</td></tr>"
-        for form in forms
-    )
-    return (
-        f"<details><summary><b dir='auto'>{escape(item.question)}</b> {escape(item.gold_answer)} · {counts}</summary>"
-        f"<table><tr><th>outcome</th><th>perturbation</th><th>level</th><th>claim</th><th>change</th><th>why</th></tr>"
-        f"{rows}</table></details>"
-    )
+def _form_row(form: Form) -> tuple[object, ...]:
+    claim, change = form.claim, marked(form.standard.context, form.changes)
+    outcome = Td(form.outcome.value, css=form.outcome.value)
+    return outcome, claim.tag, claim.level.value, claim.answer, change, "; ".join(form.why)
 
 
-def marked(passage: str, changes: Sequence[Change]) -> str:
+def marked(passage: str, changes: Sequence[Change]) -> Html:
     """The passage around each change as HTML: what stood there struck out, what stands there now beside it."""
-    pieces: list[str] = []
+    pieces: list[tuple[str, str, str]] = []
     done = 0
-    for each in changes:
-        start, end = each.start, each.start + len(each.before)
-        if start - done > 2 * _AROUND:
-            pieces.append(escape(passage[done : done + _AROUND]) if done else "")
-            pieces.append(" … " + escape(passage[start - _AROUND : start]))
-        else:
-            pieces.append(escape(passage[done:start]))
-        pieces.append(f"<del>{escape(each.before)}</del> <ins>{escape(each.after)}</ins>")
-        done = end
+    for change in changes:
+        between = passage[done : change.start]
+        if len(between) > 2 * _AROUND:
+            between = f"{between[:_AROUND] if done else ''} … {between[-_AROUND:]}"
+        pieces.append((between, change.before, change.after))
+        done = change.start + len(change.before)
     if changes:
         tail = passage[done : done + _AROUND]
-        pieces.append(escape(tail) + (" …" if done + _AROUND < len(passage) else ""))
-    return "".join(pieces)
+        pieces.append((tail + (" …" if done + _AROUND < len(passage) else ""), "", ""))
+    return render("parts", "changed", pieces=pieces)

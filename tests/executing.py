@@ -1,15 +1,23 @@
 """The shipped notebooks, executed for the tests that look at them.
 
-Two files share the work, so that two workers can: `EARLIER` and `LATER` are all there are.
+Two files share the work, so that two workers can: `EARLIER` and `LATER` are all there are. The first notebook runs in
+a kernel, as a user's does; for the others papermill is given an engine that runs the cells here, so that torch,
+pandas and matplotlib are imported once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import nbformat
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from matplotlib import pyplot
+from papermill.engines import Engine, papermill_engines
+from traitlets.config import Config
 
 from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
 
@@ -22,8 +30,60 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
     given = {"LIMIT": LIMIT, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     for notebook in notebooks:
-        run_notebooks(folder, given, only=notebook)
+        if notebook == NOTEBOOKS[0]:
+            run_notebooks(folder, given, only=notebook)
+        else:
+            with _in_this_process():
+                run_notebooks(folder, given, only=notebook)
     return folder
+
+
+class _Shell(InteractiveShell):
+    def enable_gui(self, gui: str | None = None) -> None:
+        """There is no window."""
+
+
+class _ThisProcess(Engine):  # type: ignore[misc]  # papermill has no types
+    """Papermill's engine over a shell in this process: outputs are kept as a kernel's are."""
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **kwargs: Any) -> None:
+        shell = _Shell.instance(config=Config(HistoryManager={"enabled": False}))
+        shell.enable_matplotlib("inline")
+        for place, cell in enumerate(nb_man.nb.cells):
+            if cell.cell_type != "code":
+                continue
+            with capture_output() as captured:
+                result = shell.run_cell(cell.source, store_history=True)
+            cell.execution_count = result.execution_count
+            streams = {"stdout": captured.stdout, "stderr": captured.stderr}
+            cell.outputs = [
+                nbformat.v4.new_output("stream", name=name, text=text) for name, text in streams.items() if text
+            ]
+            cell.outputs += [
+                nbformat.v4.new_output("display_data", data=output.data, metadata=output.metadata or {})
+                for output in captured.outputs
+            ]
+            error = result.error_before_exec or result.error_in_exec
+            if error is not None:
+                told = {"ename": type(error).__name__, "evalue": str(error), "traceback": [repr(error)]}
+                cell.outputs += [nbformat.v4.new_output("error", **told)]
+                nb_man.cell_exception(cell, place, exception=error)
+                break
+
+
+@contextmanager
+def _in_this_process() -> Iterator[None]:
+    """Papermill runs cells here; shell, figures and style are gone afterwards."""
+    kernels = papermill_engines.get_engine(None)
+    papermill_engines.register(None, _ThisProcess)
+    try:
+        with pyplot.rc_context():
+            yield
+    finally:
+        papermill_engines.register(None, kernels)
+        pyplot.close("all")
+        _Shell.clear_instance()
 
 
 def code_cells(path: Path) -> list[Any]:

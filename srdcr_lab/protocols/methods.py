@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from srdcr_lab.protocols import baselines, cfmad, counterfactual, documents
+from srdcr_lab.protocols import baselines, counterfactual, documents
 from srdcr_lab.protocols.answering import Outcome
 from srdcr_lab.protocols.baselines import Belief
+from srdcr_lab.protocols.counterfactual import as_equals, cfmad, debated, reflected, undebated
 from srdcr_lab.protocols.dialectical import dialectical
 from srdcr_lab.protocols.speaking import Setup
 from srdcr_lab.protocols.sr_dcr import sr_dcr
@@ -54,11 +55,7 @@ _debate_of_any = partial(_of_any, debates=True)
 
 
 def _cfmad(name: str, **changed: Any) -> Method:
-    return _debate_of_any(name, partial(cfmad.cfmad, design=replace(counterfactual.PAPER, **changed)))
-
-
-def _ablation(name: str, examine: cfmad.Examination) -> Method:
-    return _debate_of_any(name, partial(cfmad.cfmad, examine=examine))
+    return _debate_of_any(name, partial(cfmad, **changed))
 
 
 _ALL = (
@@ -94,13 +91,13 @@ _ALL = (
     _debate_of_any("mad", counterfactual.mad),
     _of_any("self_contrast", counterfactual.self_contrast),
     _cfmad("cfmad"),
-    _ablation("direct_judge", cfmad.undebated),
-    _ablation("replace_with_self_reflection", cfmad.reflected),
-    _ablation("replace_with_mad", cfmad.as_equals),
+    _cfmad("direct_judge", examine=undebated),
+    _cfmad("replace_with_self_reflection", examine=reflected),
+    _cfmad("replace_with_mad", examine=as_equals),
     _cfmad("cfmad_swapped", swap=True),
     *(_cfmad(f"cfmad_stances_{n}", stances=n) for n in (3, 4, 5)),
-    *(_cfmad(f"cfmad_rounds_{n}", rounds=n) for n in (2, 3, 4, 5)),
-    _debate_of_any("cfmad_when_unsure", cfmad.cfmad_when_unsure, uses_confidence=True),
+    *(_cfmad(f"cfmad_rounds_{n}", examine=partial(debated, rounds=n)) for n in (2, 3, 4, 5)),
+    _debate_of_any("cfmad_when_unsure", counterfactual.cfmad_when_unsure, uses_confidence=True),
 )
 METHODS = {method.name: method for method in _ALL}
 

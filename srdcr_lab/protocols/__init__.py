@@ -2,7 +2,7 @@
 
 Read `sr_dcr` first: it is section 3. `speaking` is how every protocol asks, `answering` how a model answers and how far
 it believes its answer, `choices` every field in which studies and debates differ. `methods` lists all methods; those
-beside SR-DCR are in `baselines`, `documents`, `dialectical`, `counterfactual` and `cfmad`.
+beside SR-DCR are in `baselines`, `documents`, `dialectical` and `counterfactual`.
 """
 
 from srdcr_lab.measures.rule import Ruling, decide, majority_verdict, stabilised_verdict

@@ -202,10 +202,6 @@ class Choices:
         """Every design of the grid, nearly always one."""
         return (self.design, *self.also)
 
-    def under(self, design: DebateDesign) -> Choices:
-        """The same with one design alone."""
-        return replace(self, design=design, also=())
-
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for `run.json`."""
         return asdict(self)

@@ -63,7 +63,8 @@ class Setup:
         """The same setup with one design of its grid, and the models that play the roles in it."""
         roles = ("defender", "critic", "judge")
         named = {role: self.players[spec] for role in roles if (spec := getattr(design, role)) is not None}
-        return replace(self, choices=self.choices.under(design), cast=replace(self.cast, **named))
+        alone = replace(self.choices, design=design, also=())
+        return replace(self, choices=alone, cast=replace(self.cast, **named))
 
     def fixed_exemplars(self, item: Item) -> tuple[Exemplar, ...]:
         """The same exemplars for every question of a domain: for the confidence prompt [2.3]."""

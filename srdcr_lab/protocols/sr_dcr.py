@@ -22,7 +22,7 @@ from srdcr_lab.protocols.speaking import Answer, Argument, Setup
 from srdcr_lab.records import Debate, Item, Role, Turn, Verdict
 
 Told = Mapping[Role, str]  # what each debater is given to defend; empty where it states an answer of its own
-Ruled = asyncio.Task[tuple[Turn, ...]]  # a round's ruling, in one or several draws
+RulingTask = asyncio.Task[tuple[Turn, ...]]  # a round's ruling, in one or several draws
 
 
 async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
@@ -79,7 +79,7 @@ async def hold_debate(item: Item, setup: Setup, told: Told | None = None) -> Deb
     talk = Argument(item, setup, setup.choices.debate_tokens)
     async with asyncio.TaskGroup() as group:
         transcript: list[Turn] = []
-        rulings: list[Ruled] = []
+        rulings: list[RulingTask] = []
         for round_ in range(design.rounds):
             transcript += await _round(talk, told, tuple(transcript), round_)
             if round_ >= design.judged_from:
@@ -132,7 +132,7 @@ async def _judge(talk: Argument, heard: Sequence[Turn], round_: int) -> tuple[Tu
     )
 
 
-async def _settled(rulings: Sequence[Ruled], early_stop: int | None) -> bool:
+async def _settled(rulings: Sequence[RulingTask], early_stop: int | None) -> bool:
     """Whether the last verdicts, as many as `early_stop` asks for, are equal and could be read."""
     if early_stop is None or len(rulings) < early_stop:
         return False

@@ -7,6 +7,7 @@ beside SR-DCR are in `baselines`, `documents`, `dialectical` and `counterfactual
 
 from srdcr_lab.measures.rule import Ruling, decide, majority_verdict, stabilised_verdict
 from srdcr_lab.protocols.answering import (
+    Belief,
     Outcome,
     SelfConfidence,
     consistency_draws,
@@ -15,7 +16,6 @@ from srdcr_lab.protocols.answering import (
     prior_answer,
     self_confidence,
 )
-from srdcr_lab.protocols.baselines import Belief
 from srdcr_lab.protocols.choices import DESIGNS, PRESETS, Choices, DebateDesign, choices, factorial
 from srdcr_lab.protocols.methods import METHODS, Method, methods
 from srdcr_lab.protocols.speaking import Answer, Cast, Setup

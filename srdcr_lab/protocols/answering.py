@@ -61,7 +61,7 @@ async def _answers(
         return ()
     talk = Conversation(item, setup, setup.choices.answer_tokens)
     how["temperature"] = 0.0 if stream == GREEDY else setup.choices.sampling_temperature
-    how["logprobs"] = stream != SELF_CONSISTENCY
+    how["logprobs"] = stream != SELF_CONSISTENCY  # whose draws are only compared
     turns = await talk.draw(Role.AGENT, template, draws=n, stream=stream, **how)
     return tuple(talk.answer(turn, stream) for turn in turns)
 
@@ -113,6 +113,15 @@ class SelfConfidence:
     value: float
     kind: ConfidenceKind
     draws: tuple[Answer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """How far a model believes its two answers to an item; NaN or None where one could not be read."""
+
+    question_id: str
+    prior: float | None
+    context: float | None
 
 
 async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:

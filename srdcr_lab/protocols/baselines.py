@@ -9,12 +9,11 @@ import math
 import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from srdcr_lab.answers.token_confidence import mean_probability
-from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.answering import (
+    Belief,
     Outcome,
     SelfConfidence,
     answer_logprobs,
@@ -26,7 +25,7 @@ from srdcr_lab.protocols.answering import (
     self_confidence,
     worked,
 )
-from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, Setup, no_answer
+from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, FinalLine, Setup, no_answer
 from srdcr_lab.records import CallFailed, ConfidenceKind, Decision, Exemplar, Item, Role, Turn
 
 SELF_ASK_TOKENS, RCI_TOKENS, JUDGE_DEBATE_TOKENS, NAIVE_DEBATE_TOKENS = 400, 300, 300, 250  # of each reply
@@ -61,14 +60,9 @@ async def confidence_only(item: Item, setup: Setup) -> Outcome:
 
 async def self_ask(item: Item, setup: Setup) -> Outcome:
     """One reply of three lines: a question on the way, its answer, and ``Final answer: …``, which alone is read."""
-    talk = _FinalLine(item, setup, SELF_ASK_TOKENS)
+    talk = FinalLine(item, setup, SELF_ASK_TOKENS)
     turn = await talk.ask(Role.AGENT, "self_ask")
     return answered(talk.answer(turn), talk.debate([turn]))
-
-
-class _FinalLine(Conversation):
-    def part(self, reply: str) -> str:
-        return readers.final_answer(reply) or ""
 
 
 async def rci(item: Item, setup: Setup) -> Outcome:
@@ -87,7 +81,8 @@ async def judge_debate(item: Item, setup: Setup, *, rounds: int) -> Outcome:
 
     Two debaters see the passage; one defends its answer, the other the answer from memory. Both open at once. In later
     rounds the Defender (the paper's Agent A) speaks first and the Critic (Agent B) replies. Then the Judge, who sees
-    question, passage and transcript, begins with an answer, which need not be one of the two.
+    question, passage and transcript, begins with an answer, which need not be one of the two. A longer debate begins
+    like a shorter one.
     """
     talk = Argument(item, setup, JUDGE_DEBATE_TOKENS)
     context, prior = await asyncio.gather(context_answer(item, setup), prior_answer(item, setup))
@@ -201,15 +196,6 @@ def more_probable(prior: float, context: float) -> Decision | None:
     if math.isnan(prior) and math.isnan(context):
         return None
     return Decision.USE_PRIOR if prior > context or math.isnan(context) else Decision.USE_CONTEXT
-
-
-@dataclass(frozen=True, slots=True)
-class Belief:
-    """How far a model believes its two answers to an item; NaN or None where one could not be read."""
-
-    question_id: str
-    prior: float | None
-    context: float | None
 
 
 def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 from srdcr_lab.protocols import baselines, counterfactual, documents
-from srdcr_lab.protocols.answering import Outcome
-from srdcr_lab.protocols.baselines import Belief
+from srdcr_lab.protocols.answering import Belief, Outcome
 from srdcr_lab.protocols.choices import names_in
 from srdcr_lab.protocols.counterfactual import as_equals, cfmad, debated, reflected, undebated
 from srdcr_lab.protocols.dialectical import dialectical

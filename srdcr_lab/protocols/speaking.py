@@ -208,6 +208,13 @@ class Conversation:
         return Answer(turn.stated_answer, turn.completion or Completion(turn.text), stream, self.part(turn.text))
 
 
+class FinalLine(Conversation):
+    """A conversation whose speakers end with a line ``Final answer: …``."""
+
+    def part(self, reply: str) -> str:
+        return readers.final_answer(reply) or ""
+
+
 class Argument(Conversation):
     """A conversation whose speakers begin with their answer and a full stop."""
 

@@ -20,16 +20,14 @@ from srdcr_lab.measures import highly_known, precision_above, reliability_curve,
 from srdcr_lab.measures.gating import TAUS, Gating, gating_table
 from srdcr_lab.measures.knowledge import consistency_by_draws
 from srdcr_lab.measures.precision import PrecisionSteps, compared_at, precision_steps, risk_coverage
+from srdcr_lab.pages import interval
 from srdcr_lab.plots import drawers as draw
 from srdcr_lab.records import ConfidenceKind
 
 
 class ConfidenceHistogramDisplay(draw.Display):
-    """Questions by confidence and category.
-
-    `table` has one row per bin × category: `confidence_kind`, `left` ≤ Conf < `right` (the last bin holds 1),
-    `knowledge_category`, `n`, and `n_missing`, the questions in no bin because they have no confidence or no draws.
-    """
+    """Questions by confidence and category: a row per bin (`left` ≤ Conf < `right`; the last bin holds 1) × category,
+    with `n`, and `n_missing`, the questions in no bin because they have no confidence or no draws."""
 
     @classmethod
     def from_questions(cls, questions: pd.DataFrame, *, n_bins: int = 20, consistency_draws: int = 16) -> Self:
@@ -89,7 +87,6 @@ class ReliabilityDisplay(draw.Display):
 
     @classmethod
     def from_questions(cls, questions: pd.DataFrame, *, n_bins: int = 10) -> Self:
-        """The target is that the prior answer is right: a calibrated confidence is the probability of that."""
         curve = reliability_curve(questions["self_confidence"], questions["prior_correct"], n_bins=n_bins)
         return cls(_with_kind(curve, questions))
 
@@ -212,11 +209,8 @@ _CHOICE_LOOKS = (
 
 @dataclass(frozen=True)
 class RiskCoverageDisplay(draw.Display):
-    """What answering from memory risks at each coverage, and where a chosen τ is on that curve.
-
-    `table` is `srdcr_lab.measures.risk_coverage` of unique questions, target "the prior answer is right"; `choices`
-    are the thresholds to mark on it.
-    """
+    """What answering from memory risks at each coverage: `srdcr_lab.measures.risk_coverage` of unique questions, target
+    "the prior answer is right". `choices` are the thresholds to mark on the curve."""
 
     choices: tuple[thresholds.ThresholdChoice, ...] = ()
 
@@ -226,7 +220,6 @@ class RiskCoverageDisplay(draw.Display):
 
     @classmethod
     def from_questions(cls, questions: pd.DataFrame, choices: Sequence[thresholds.ThresholdChoice] = ()) -> Self:
-        """From `Results.questions`."""
         return cls.from_steps(precision_steps(questions["self_confidence"], questions["prior_correct"]), choices)
 
     def plot(self, ax: Axes | None = None, alpha: float | None = None) -> Axes:
@@ -277,7 +270,7 @@ class TransferDisplay(draw.Display):
             y = domains.index(row.chosen_on) if row.chosen_on in domains else others
             lines = [_tau(row.tau)] if y == others else []
             if pd.notna(row.risk):
-                lines.append(f"{row.risk:.2f} [{row.risk_low:.2f}, {row.risk_high:.2f}]")
+                lines.append(interval(row.risk, row.risk_low, row.risk_high))
             lines.append(f"{row.n_above} of {row.n}")
             if pd.isna(row.tau):
                 lines = ["no τ" if y == others else "–"]

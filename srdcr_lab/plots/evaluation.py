@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from srdcr_lab.measures import METHOD_LABELS, compare_all, cost_accuracy
 from srdcr_lab.measures.groups import GOLDEN
+from srdcr_lab.pages import interval
 from srdcr_lab.plots import drawers as draw
 
 
@@ -120,7 +121,7 @@ def sentences(effects: pd.DataFrame, what: Sequence[str]) -> list[str]:
     """One plain sentence per row: more, less, or no difference that these items show. `what` names each row."""
     lines = []
     for name, row in zip(what, effects.to_dict("records"), strict=True):
-        numbers = f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}], n = {row['n']}"
+        numbers = f"{interval(row['difference'], row['low'], row['high'], '+.3f')}, n = {row['n']}"
         if pd.isna(row["low"]):
             lines.append(f"{name}: nothing can be said (n = {row['n']})")
         elif row["low"] > 0 or row["high"] < 0:

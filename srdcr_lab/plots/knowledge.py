@@ -19,6 +19,7 @@ from matplotlib.colors import Normalize
 from srdcr_lab.measures import knowledge
 from srdcr_lab.measures.knowledge import HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM
 from srdcr_lab.measures.preference import PRESENT, biases, context_preference, prior_preference_by_round
+from srdcr_lab.pages import interval
 from srdcr_lab.plots import drawers as draw
 
 
@@ -34,8 +35,8 @@ class CategoriesDisplay(draw.Display):
         """One row per domain, to read: `n`, and each category's share with its interval as text."""
         rows = []
         for domain, part in self.table.groupby("domain", sort=False):
-            words = [f"{row.share:.2f} [{row.low:.2f}, {row.high:.2f}]" if row.n else "–" for row in part.itertuples()]
-            rows.append((domain, part["n"].iloc[0], *words))
+            shares = [interval(row.share, row.low, row.high) for row in part.itertuples()]
+            rows.append((domain, part["n"].iloc[0], *shares))
         return pd.DataFrame(rows, columns=["domain", "n", *draw.CATEGORY_LABELS.values()])
 
     def plot(self, ax: Axes | None = None) -> Axes:

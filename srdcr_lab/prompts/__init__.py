@@ -1,6 +1,5 @@
 """What the roles are told, and how their replies are read. One template file a role, in our own words."""
 
-from srdcr_lab.prompts.blocks import defuse
-from srdcr_lab.prompts.render import hashes, render, sources, system_text
+from srdcr_lab.prompts.messages import defuse, hashes, render, sources, system_text
 
 __all__ = ["defuse", "hashes", "render", "sources", "system_text"]

@@ -1,7 +1,7 @@
 """Strict readers of replies: the line a reply was asked to end or to begin with, and replies that are one JSON object.
 
-What cannot be read is UNPARSED, None, or for a JSON object a `Malformed` that says why; the raw text stays with the
-turn. Which value the text of an answer stands for is not decided here (`srdcr_lab.answers`).
+What cannot be read is UNPARSED, None, or for a JSON object a `Malformed` that says why. Which value the text of an
+answer stands for is not decided here (`srdcr_lab.answers`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def answer_line(reply: str) -> str | None:
 def final_answer(reply: str) -> str | None:
     """The same for ``Final answer:``, where a line ``answer:`` is not what was asked for."""
     line = _on_last_line(_FINAL_ANSWER, reply)
-    return line if line is None else line.strip()
+    return None if line is None else line.strip()
 
 
 def answers_line(reply: str) -> tuple[str, ...] | None:
@@ -95,19 +95,19 @@ def dashed_lines(reply: str) -> list[str]:
     return [text for line in lines if line.startswith(("- ", "– ", "* ")) and (text := line[2:].strip())]
 
 
-# -- replies that are one JSON object: the theses, challenges and rebuttals of a dialectical debate
+# Replies that are one JSON object: the theses, challenges and rebuttals of a dialectical debate
 
 _FENCE = re.compile(r"\s*```(?:json)?[^\S\n]*\n(.*)\n[^\S\n]*```\s*", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_STEPS = 20
 
 
-class Malformed(ValueError):
+class Malformed(Exception):
     """A reply that is not the object that was asked for. The text says why and quotes nothing of the reply."""
 
 
 class Stand(StrEnum):
-    """What a challenged proponent does."""
+    """What a challenged proponent does with its thesis."""
 
     DEFEND = "defend"
     REVISE = "revise"
@@ -141,7 +141,7 @@ def thesis(reply: str) -> Thesis:
 
 
 def rebuttal(reply: str, held: Thesis) -> Rebuttal:
-    """The rebuttal in a reply that is a thesis with a ``"state"``, by the proponent of the thesis `held`.
+    """The rebuttal, by the proponent of the thesis `held`, in a reply that is a thesis with a ``"state"``.
 
     Raises `Malformed` for any other reply, and where the answer contradicts the state: a defence without the answer of
     the thesis, a revision or concession with it.
@@ -187,8 +187,6 @@ def _object(reply: str, *keys: str) -> dict[str, Any]:
     fenced = _FENCE.fullmatch(reply)
     try:
         content = json.loads(fenced[1] if fenced else reply, object_pairs_hook=_distinct, parse_constant=_no_constant)
-    except Malformed:
-        raise
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):

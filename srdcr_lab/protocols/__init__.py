@@ -1,12 +1,13 @@
 """The algorithms of the paper as coroutines.
 
-Read `sr_dcr` and `debate` first: they are section 3. `speaking` is how every protocol asks, `answering` how a model
-answers and how far it believes its answer, `choices` every field in which studies and debates differ. `methods` lists
-all methods; those beside SR-DCR are in `baselines`, `documents`, `dialectical`, `counterfactual` and `cfmad`.
+Read `sr_dcr` first: it is section 3. `speaking` is how every protocol asks, `answering` how a model answers and how far
+it believes its answer, `choices` every field in which studies and debates differ. `methods` lists all methods; those
+beside SR-DCR are in `baselines`, `documents`, `dialectical` and `counterfactual`.
 """
 
 from srdcr_lab.measures.rule import Ruling, decide, majority_verdict, stabilised_verdict
 from srdcr_lab.protocols.answering import (
+    Belief,
     Outcome,
     SelfConfidence,
     consistency_draws,
@@ -15,12 +16,10 @@ from srdcr_lab.protocols.answering import (
     prior_answer,
     self_confidence,
 )
-from srdcr_lab.protocols.baselines import Belief
 from srdcr_lab.protocols.choices import DESIGNS, PRESETS, Choices, DebateDesign, choices, factorial
-from srdcr_lab.protocols.debate import hold_debate
 from srdcr_lab.protocols.methods import METHODS, Method, methods
 from srdcr_lab.protocols.speaking import Answer, Cast, Setup
-from srdcr_lab.protocols.sr_dcr import sr_dcr
+from srdcr_lab.protocols.sr_dcr import hold_debate, sr_dcr
 
 __all__ = [
     "DESIGNS",

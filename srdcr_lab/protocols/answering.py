@@ -11,7 +11,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.measures.rule import Ruling, missing_reason
 from srdcr_lab.prompts import readers
-from srdcr_lab.prompts.blocks import named
+from srdcr_lab.prompts.messages import named
 from srdcr_lab.protocols.choices import Match
 from srdcr_lab.protocols.speaking import Answer, Conversation, Setup, Shots, no_answer
 from srdcr_lab.records import GREEDY, ConfidenceKind, Debate, Decision, Exemplar, Item, Missing, Role, Turn, Verdict
@@ -21,7 +21,7 @@ KNOWLEDGE, SELF_CONSISTENCY = "knowledge", "self_consistency"
 
 
 async def prior_answer(item: Item, setup: Setup) -> Answer:
-    """Greedy zero-context answer to q with fixed exemplars, and the log-probabilities of its tokens [2.3].
+    """Greedy zero-context answer to q with fixed exemplars [2.3].
 
     A question with options is asked for a label, without exemplars, and with its passage as evidence (ours).
     """
@@ -31,15 +31,14 @@ async def prior_answer(item: Item, setup: Setup) -> Answer:
 
 async def context_answer(item: Item, setup: Setup) -> Answer:
     """Greedy answer to (q, c) with seeded random in-domain exemplars: the few-shot baseline [4.1]."""
-    shots = worked(setup.random_exemplars(item))
-    (answer,) = await _answers(item, setup, "answer_with_passage", logprobs=True, shots=shots)
+    (answer,) = await _answers(item, setup, "answer_with_passage", shots=worked(setup.random_exemplars(item)))
     return answer
 
 
 async def knowledge_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
     """The N zero-context draws for the sampled accuracy [2.2]."""
     shots, n = worked(setup.random_exemplars(item)), setup.choices.knowledge_draws
-    return await _answers(item, setup, "answer_from_memory", KNOWLEDGE, n, logprobs=True, shots=shots)
+    return await _answers(item, setup, "answer_from_memory", KNOWLEDGE, n, shots=shots)
 
 
 async def consistency_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
@@ -48,11 +47,10 @@ async def consistency_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
 
 
 async def _remembered(item: Item, setup: Setup, stream: str = GREEDY, n: int = 1) -> tuple[Answer, ...]:
-    greedy = stream == GREEDY
     if item.options:
-        return await _answers(item, setup, "option_answer", stream, n, logprobs=greedy, options=item.options)
+        return await _answers(item, setup, "option_answer", stream, n, options=item.options)
     shots = worked(setup.fixed_exemplars(item))
-    return await _answers(item, setup, "answer_from_memory", stream, n, logprobs=greedy, shots=shots)
+    return await _answers(item, setup, "answer_from_memory", stream, n, shots=shots)
 
 
 async def _answers(
@@ -62,14 +60,15 @@ async def _answers(
     if n == 0:
         return ()
     talk = Conversation(item, setup, setup.choices.answer_tokens)
-    temperature = 0.0 if stream == GREEDY else setup.choices.sampling_temperature
-    turns = await talk.draw(Role.AGENT, template, draws=n, temperature=temperature, stream=stream, **how)
+    how["temperature"] = 0.0 if stream == GREEDY else setup.choices.sampling_temperature
+    how["logprobs"] = stream != SELF_CONSISTENCY  # whose draws are only compared
+    turns = await talk.draw(Role.AGENT, template, draws=n, stream=stream, **how)
     return tuple(talk.answer(turn, stream) for turn in turns)
 
 
 def worked(exemplars: Sequence[Exemplar], ending: str = "") -> Shots:
     """Exemplars as earlier exchanges; `ending` follows each answer."""
-    return [({"question": each.question, "passage": each.context}, each.answer + ending) for each in exemplars]
+    return [({"question": shown.question, "passage": shown.context}, shown.answer + ending) for shown in exemplars]
 
 
 def same_answer(value: str | None, other: str | None, item: Item) -> bool:
@@ -88,11 +87,10 @@ def by_answer(turns: Sequence[Turn], item: Item) -> list[list[Turn]]:
     """Turns by the answer that they state, in the order of its first mention; turns that state none are left out."""
     groups: list[list[Turn]] = []
     for turn in turns:
-        value = turn.stated_answer
-        group = next((group for group in groups if same_answer(value, group[0].stated_answer, item)), None)
-        if group is not None:
-            group.append(turn)
-        elif value is not None:
+        same = [group for group in groups if same_answer(turn.stated_answer, group[0].stated_answer, item)]
+        if same:
+            same[0].append(turn)
+        elif turn.stated_answer is not None:
             groups.append([turn])
     return groups
 
@@ -117,12 +115,21 @@ class SelfConfidence:
     draws: tuple[Answer, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """How far a model believes its two answers to an item; NaN or None where one could not be read."""
+
+    question_id: str
+    prior: float | None
+    context: float | None
+
+
 async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:
     """Confidence in the prior answer by the chosen kind [2.3, 3.2].
 
     ``auto`` is `mean_logprob` where the reply came with log-probabilities, otherwise `self_consistency`. The value is
-    NaN, and so never above τ, for a prior answer that could not be read (nothing more is asked then), for a kind that
-    needs log-probabilities without them, and for a stated confidence that cannot be read.
+    NaN, so never above τ, where the prior answer or a stated confidence could not be read (without the former nothing
+    more is asked), and for a kind that needs log-probabilities where there are none.
     """
     kind = setup.choices.confidence
     if kind == "auto":
@@ -135,7 +142,7 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
         agree = [same_answer(draw.value, prior.value, item) for draw in draws]  # an unread draw does not agree
         return SelfConfidence(sum(agree) / len(agree) if agree else math.nan, kind, draws)
     if kind is ConfidenceKind.VERBALIZED:
-        return SelfConfidence(await _verbalized(item, prior, setup), kind)
+        return SelfConfidence(await _stated_confidence(item, prior, setup), kind)
     return SelfConfidence(FROM_LOGPROBS[kind](answer_logprobs(prior, item) or ()), kind)
 
 
@@ -150,7 +157,7 @@ def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:
     return answer_tokens(answer.text, tokens, logprobs, answer.value, item.answer_type, item.unit)
 
 
-async def _verbalized(item: Item, prior: Answer, setup: Setup) -> float:
+async def _stated_confidence(item: Item, prior: Answer, setup: Setup) -> float:
     question = "\n".join([*map(named, item.options), item.question])
     talk = Conversation(item, setup, setup.choices.answer_tokens)
     turn = await talk.ask(Role.AGENT, "verbalized_confidence", question=question, answer=prior.text, reads=no_answer)
@@ -160,15 +167,11 @@ async def _verbalized(item: Item, prior: Answer, setup: Setup) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The answer that a method gives or why there is none, and how it got there.
+    """The answer that a method gives (None where it abstains) or why there is none, and how it got there.
 
-    Parameters
-    ----------
-    answer : None where the method abstains.
-    missing : why there is no answer; UNPARSED where one was given and could not be read.
-    values : all answers of a method that may give several; otherwise empty.
-    agreed_round : the round in which agents who debate as equals agreed.
-    error : why a method could not go on although every call was answered (`missing` is ERROR then).
+    `missing` is UNPARSED where an answer was given and could not be read, ERROR where `error` says why a method could
+    not go on although every call was answered. `values` are all answers of a method that may give several, otherwise
+    empty. `agreed_round` is the round in which agents who debate as equals agreed.
     """
 
     answer: Answer | None

@@ -8,13 +8,12 @@ import asyncio
 import math
 import random
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from srdcr_lab.answers.token_confidence import mean_probability
-from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.answering import (
+    Belief,
     Outcome,
     SelfConfidence,
     answer_logprobs,
@@ -26,7 +25,7 @@ from srdcr_lab.protocols.answering import (
     self_confidence,
     worked,
 )
-from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, Setup, no_answer
+from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, FinalLine, Setup, no_answer
 from srdcr_lab.records import CallFailed, ConfidenceKind, Decision, Exemplar, Item, Role, Turn
 
 SELF_ASK_TOKENS, RCI_TOKENS, JUDGE_DEBATE_TOKENS, NAIVE_DEBATE_TOKENS = 400, 300, 300, 250  # of each reply
@@ -61,14 +60,9 @@ async def confidence_only(item: Item, setup: Setup) -> Outcome:
 
 async def self_ask(item: Item, setup: Setup) -> Outcome:
     """One reply of three lines: a question on the way, its answer, and ``Final answer: …``, which alone is read."""
-    talk = _LastLine(item, setup, SELF_ASK_TOKENS)
+    talk = FinalLine(item, setup, SELF_ASK_TOKENS)
     turn = await talk.ask(Role.AGENT, "self_ask")
     return answered(talk.answer(turn), talk.debate([turn]))
-
-
-class _LastLine(Conversation):
-    def part(self, reply: str) -> str:
-        return readers.final_answer(reply) or ""
 
 
 async def rci(item: Item, setup: Setup) -> Outcome:
@@ -87,8 +81,8 @@ async def judge_debate(item: Item, setup: Setup, *, rounds: int) -> Outcome:
 
     Two debaters see the passage; one defends its answer, the other the answer from memory. Both open at once. In later
     rounds the Defender (the paper's Agent A) speaks first and the Critic (Agent B) replies. Then the Judge, who sees
-    question, passage and transcript, begins with an answer, which need not be one of the two. Debates of 1, 3 and 5
-    rounds begin alike, so the store answers what another has asked.
+    question, passage and transcript, begins with an answer, which need not be one of the two. A longer debate begins
+    like a shorter one.
     """
     talk = Argument(item, setup, JUDGE_DEBATE_TOKENS)
     context, prior = await asyncio.gather(context_answer(item, setup), prior_answer(item, setup))
@@ -111,20 +105,14 @@ async def _argue(talk: Argument, role: Role, answer: Answer, heard: Sequence[Tur
 async def naive_debate(item: Item, setup: Setup) -> Outcome:
     """Three agents answer by themselves, then see each other's answers and reconsider: three calls a round.
 
-    This ends when all agree or five rounds are over; then the most frequent answer counts.
-
-    Raises
-    ------
-    CallFailed
-        If there are too few exemplars to give each agent an order of its own.
+    This ends when all agree or five rounds are over; then the most frequent answer counts. Raises `CallFailed` where
+    there are too few exemplars to give each agent an order of its own.
     """
     talk = Argument(item, setup, NAIVE_DEBATE_TOKENS)
-    orders = exemplar_orders(item, setup)
-    latest = await asyncio.gather(*(_answer(talk, agent, orders[agent]) for agent in range(AGENTS)))
+    latest = await asyncio.gather(*map(partial(_answer, talk), range(AGENTS), exemplar_orders(item, setup)))
     turns = [*latest]
     while not _agree(latest, item) and latest[0].round + 1 < ROUNDS:
-        heard = tuple(turns)
-        latest = await asyncio.gather(*(_reconsider(talk, agent, heard) for agent in range(AGENTS)))
+        latest = await asyncio.gather(*map(partial(_reconsider, talk, tuple(turns)), latest))
         turns += latest
     agreed = latest[0].round if _agree(latest, item) else None
     return answered(talk.answer(majority(latest, item)), talk.debate(turns), agreed_round=agreed)
@@ -132,15 +120,16 @@ async def naive_debate(item: Item, setup: Setup) -> Outcome:
 
 def exemplar_orders(item: Item, setup: Setup) -> list[tuple[Exemplar, ...]]:
     """A seeded order of the item's exemplars for each agent, all different; the first is the few-shot baseline's."""
-    orders = [setup.random_exemplars(item)]
-    if len(orders[0]) < AGENTS:  # fewer have no three orders
+    first = setup.random_exemplars(item)
+    if len(first) < AGENTS:  # fewer have no three orders
         raise CallFailed(
             f"naive_debate needs {AGENTS} exemplars or more to show its agents different orders, and there are "
-            f"{len(orders[0])} for {item.domain}"
+            f"{len(first)} for {item.domain}"
         )
     rng = random.Random(f"{setup.seed}|agents|{item.question_id}")
+    orders = [first]
     while len(orders) < AGENTS:
-        order = tuple(rng.sample(orders[0], len(orders[0])))
+        order = tuple(rng.sample(first, len(first)))
         if order not in orders:
             orders.append(order)
     return orders
@@ -152,16 +141,14 @@ async def _answer(talk: Argument, agent: int, exemplars: Sequence[Exemplar]) -> 
     return await talk.ask(Role.AGENT, "naive_debate_answer", speaker=f"agent-{agent}", shots=shots)
 
 
-async def _reconsider(talk: Argument, agent: int, turns: Sequence[Turn]) -> Turn:
+async def _reconsider(talk: Argument, turns: Sequence[Turn], own: Turn) -> Turn:
     """A later round: the agent's own last answer, and the others' answers of every round so far."""
-    speaker = f"agent-{agent}"
-    own = [turn for turn in turns if turn.speaker == speaker][-1]
-    others = [turn for turn in turns if turn.speaker != speaker]
+    others = [turn for turn in turns if turn.speaker != own.speaker]
     return await talk.ask(
         Role.AGENT,
         "naive_debate_reconsider",
         round_=own.round + 1,
-        speaker=speaker,
+        speaker=own.speaker,
         heard=[own, *others],
         answer=own.text,
         transcript=others,
@@ -184,12 +171,8 @@ def majority(turns: Sequence[Turn], item: Item) -> Turn:
 async def token_probability(item: Item, setup: Setup) -> Outcome:
     """The prior answer where its mean token probability is the higher one, else the context answer.
 
-    An answer that could not be read is never the more probable one; with neither read the outcome is UNPARSED.
-
-    Raises
-    ------
-    CallFailed
-        If the model gives no log-probabilities.
+    An answer that could not be read is never the more probable one; with neither read the outcome is UNPARSED. Raises
+    `CallFailed` where the model gives no log-probabilities.
     """
     prior, context = await asyncio.gather(prior_answer(item, setup), context_answer(item, setup))
     of_prior, of_context = _probability(prior, item, setup), _probability(context, item, setup)
@@ -209,23 +192,10 @@ def _probability(answer: Answer, item: Item, setup: Setup) -> float:
 
 
 def more_probable(prior: float, context: float) -> Decision | None:
-    """Which answer to use; equal values go to the passage, NaN is below everything, and None is for two NaN.
-
-    >>> more_probable(0.9, 0.8)
-    <Decision.USE_PRIOR: 'USE_PRIOR'>
-    """
+    """Which answer to use; equal values go to the passage, NaN is below everything, and None is for two NaN."""
     if math.isnan(prior) and math.isnan(context):
         return None
     return Decision.USE_PRIOR if prior > context or math.isnan(context) else Decision.USE_CONTEXT
-
-
-@dataclass(frozen=True, slots=True)
-class Belief:
-    """How far a model believes its two answers to an item; NaN or None where one could not be read."""
-
-    question_id: str
-    prior: float | None
-    context: float | None
 
 
 def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:
@@ -233,23 +203,24 @@ def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:
 
     None where neither answer could be read.
     """
-    values = [(_number(belief.prior), _number(belief.context)) for belief in beliefs]
-    of_questions = {belief.question_id: prior for belief, (prior, _) in zip(beliefs, values, strict=True)}
-    priors = sorted(prior for prior in of_questions.values() if not math.isnan(prior))
-    contexts = sorted(context for _, context in values if not math.isnan(context))
-    return [more_probable(percentile_rank(p, priors), percentile_rank(c, contexts)) for p, c in values]
+    of_questions = {belief.question_id: belief.prior for belief in beliefs}
+    priors, contexts = _ascending(of_questions.values()), _ascending(belief.context for belief in beliefs)
+    return [
+        more_probable(percentile_rank(belief.prior, priors), percentile_rank(belief.context, contexts))
+        for belief in beliefs
+    ]
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+def _ascending(values: Iterable[float | None]) -> list[float]:
+    return sorted(value for value in values if value is not None and not math.isnan(value))
 
 
-def percentile_rank(value: float, among: Sequence[float]) -> float:
-    """Share of `among` (ascending) below the value, those equal to it counted half; NaN for NaN.
+def percentile_rank(value: float | None, among: Sequence[float]) -> float:
+    """Share of `among` (ascending) below the value, those equal to it counted half; NaN for NaN and None.
 
     >>> percentile_rank(0.5, [0.1, 0.5, 0.5, 0.9])
     0.5
     """
-    if math.isnan(value):
+    if value is None or math.isnan(value):
         return math.nan
     return (bisect_left(among, value) + bisect_right(among, value)) / (2 * len(among))

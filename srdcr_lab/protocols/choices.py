@@ -28,7 +28,7 @@ class Stance(StrEnum):
 
 
 class Order(StrEnum):
-    """Who speaks first in the rounds after the openings; in a simultaneous round neither hears the other."""
+    """Who speaks first after the openings; in a simultaneous round neither hears the other."""
 
     CRITIC_FIRST = "critic_first"
     DEFENDER_FIRST = "defender_first"
@@ -41,8 +41,7 @@ class DebateDesign:
 
     Parameters
     ----------
-    name : what the tables call it.
-    critic_sees, critic_stance, order, rounds, judge_sees_passage : the factors; round 0 is the openings.
+    rounds : with the openings, which are round 0.
     debaters_told : the Defender is given the context answer to defend and the Critic the prior answer; otherwise each
         states an answer of its own.
     first_verdict_round : the first round after which the Judge rules.
@@ -75,8 +74,9 @@ class DebateDesign:
         if self.rounds < 1:
             raise BadInput(f"a debate has at least 1 round, got {self.rounds}")
         if not 0 <= self.first_verdict_round < self.rounds:
-            rounds = f"one of the {self.rounds} rounds"
-            raise BadInput(f"the first verdict must fall in {rounds}; raise --rounds or take another design")
+            raise BadInput(
+                f"the first verdict must fall in one of the {self.rounds} rounds; raise --rounds or take another design"
+            )
         if self.judge_draws < 1 or (self.judge_draws > 1 and not self.judge_temperature > 0):
             raise BadInput(
                 f"design {self.name}: a judge is drawn at least once, and several draws need a temperature above 0; "
@@ -95,7 +95,7 @@ class DebateDesign:
 
     @property
     def players(self) -> tuple[str, ...]:
-        """Specifications of the models that it names."""
+        """Specifications of the models that it names for roles."""
         return tuple(spec for spec in (self.defender, self.critic, self.judge) if spec is not None)
 
     @property
@@ -124,10 +124,7 @@ def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[Deba
     >>> [design.name for design in factorial(critic_sees=["never", "always"], rounds=[6, 3])]
     ['acvd', 'acvd, rounds=3', 'acvd, critic_sees=always', 'acvd, critic_sees=always, rounds=3']
 
-    Raises
-    ------
-    BadInput
-        For a field that designs do not have, an unknown value, or a design that cannot be held.
+    Raises `BadInput` for a field that designs do not have, an unknown value, or a design that cannot be held.
     """
     known = {field.name for field in fields(DebateDesign)} - {"name"}
     if unknown := sorted(set(factors) - known):
@@ -158,7 +155,7 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """The settings of a study. Thresholds and τ lie in [0, 1]; draws and tokens are counts.
+    """The settings of a study. Thresholds and τ lie in [0, 1].
 
     Parameters
     ----------
@@ -205,10 +202,6 @@ class Choices:
         """Every design of the grid, nearly always one."""
         return (self.design, *self.also)
 
-    def under(self, design: DebateDesign) -> Choices:
-        """The same with one design alone."""
-        return replace(self, design=design, also=())
-
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for `run.json`."""
         return asdict(self)
@@ -240,31 +233,32 @@ def choices(
 ) -> Choices:
     """A preset or given choices with some fields changed; None leaves a field as it is.
 
-    Several designs (a sequence, or names with commas between them) make a grid.
-
-    Raises
-    ------
-    BadInput
-        For an unknown preset, design or confidence kind, or a value out of range.
+    Several designs (a sequence, or names with commas between them) make a grid. Raises `BadInput` for an unknown
+    preset, design or confidence kind, or a value out of range.
     """
     chosen: Choices = preset if isinstance(preset, Choices) else _named("preset", preset, PRESETS)
-    shapes = chosen.designs if design is None else _designs(design)
+    designs = chosen.designs if design is None else _designs(design)
     if rounds is not None:
-        shapes = tuple(replace(shape, rounds=rounds) for shape in shapes)
+        designs = tuple(replace(each, rounds=rounds) for each in designs)
     kinds = {"auto": "auto", **{kind.value: kind for kind in ConfidenceKind}}
     kind = None if confidence is None else _named("confidence kind", confidence, kinds)
     wanted: dict[str, Any] = {"confidence": kind, "tau": tau, "knowledge_draws": samples}
     changed = {name: value for name, value in wanted.items() if value is not None}
-    return replace(chosen, design=shapes[0], also=shapes[1:], **changed)
+    return replace(chosen, design=designs[0], also=designs[1:], **changed)
 
 
 def _designs(wanted: str | DebateDesign | Sequence[str | DebateDesign]) -> tuple[DebateDesign, ...]:
     if isinstance(wanted, str):
-        wanted = [name.strip() for name in wanted.split(",") if name.strip()]
+        wanted = names_in(wanted)
     several = [wanted] if isinstance(wanted, DebateDesign) else list(wanted)
     if not several:
         raise BadInput(f"name at least one design of {', '.join(DESIGNS)}")
     return tuple(each if isinstance(each, DebateDesign) else _named("design", each, DESIGNS) for each in several)
+
+
+def names_in(text: str) -> list[str]:
+    """Names with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _named(what: str, name: str, table: dict[str, Any]) -> Any:

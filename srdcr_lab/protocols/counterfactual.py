@@ -1,57 +1,30 @@
-"""How counterfactual debates ask, and the methods that CFMAD is compared with [CFMAD 2.2, B.2, C]: chain of thought,
-self-consistency, self-reflection, self-contrast, and multi-agent debate (MAD).
+"""CFMAD [CFMAD 3]: every preset answer is defended and attacked, and a judge reads all debates and answers.
+
+First how these methods ask, then CFMAD and its ablations, an experiment of ours, and the methods that CFMAD is compared
+with [CFMAD B.2, C]: chain of thought, self-consistency, self-reflection, self-contrast, multi-agent debate (MAD).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from srdcr_lab import answers
 from srdcr_lab.prompts.readers import answer_line, dashed_lines
-from srdcr_lab.protocols.answering import Outcome, answered, by_answer
+from srdcr_lab.protocols.answering import Outcome, answered, by_answer, prior_answer, self_confidence
 from srdcr_lab.protocols.speaking import Conversation, Setup, no_answer
-from srdcr_lab.records import BadInput, Item, Option, Role, Turn
+from srdcr_lab.records import Decision, Item, Option, Role, Turn
 
-MOST_STANCES = MOST_ROUNDS = 5
+T = TypeVar("T")
+Case = Sequence[Turn]  # all that is said about one stance, in order
+Examination = Callable[["Question", Sequence[Option], Sequence[Turn]], Awaitable[Sequence[Case]]]
 
-
-@dataclass(frozen=True, kw_only=True)
-class CounterfactualDesign:
-    """What makes one counterfactual debate differ from another; the defaults are the paper's.
-
-    Parameters
-    ----------
-    stances : preset answers, 2–5; fewer where the question has fewer options.
-    rounds : rounds of critic and rebuttal, 1–5.
-    temperature : of every call but the votes of self-consistency, > 0.
-    candidates : number of chains of thought from which preset answers are chosen.
-    order_seed : draws, beside the study's seed, the other stances and the order in which the judge reads them.
-    swap : reverses that order and nothing else.
-    """
-
-    stances: int = 2
-    rounds: int = 1
-    temperature: float = 0.2
-    candidates: int = 3
-    order_seed: int = 0
-    swap: bool = False
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.stances <= MOST_STANCES:
-            raise BadInput(f"a counterfactual debate has 2 to {MOST_STANCES} stances, got {self.stances}")
-        if not 1 <= self.rounds <= MOST_ROUNDS:
-            raise BadInput(f"a counterfactual debate has 1 to {MOST_ROUNDS} rounds, got {self.rounds}")
-        if not self.temperature > 0:
-            raise BadInput(f"the temperature is above 0, or all chains of thought are one; got {self.temperature}")
-        if self.candidates < 1:
-            raise BadInput(f"at least 1 chain of thought gives the candidates, got {self.candidates}")
-
-
-PAPER = CounterfactualDesign()
+TEMPERATURE = 0.2  # of every call but the votes of self-consistency
+CANDIDATES = 3  # chains of thought from which preset answers are chosen
 
 
 class Question(Conversation):
@@ -61,9 +34,8 @@ class Question(Conversation):
     is a label where the item has options of its own, otherwise the value of a candidate.
     """
 
-    def __init__(self, item: Item, setup: Setup, design: CounterfactualDesign = PAPER) -> None:
-        super().__init__(item, setup, setup.choices.debate_tokens, design.temperature)
-        self.design = design
+    def __init__(self, item: Item, setup: Setup) -> None:
+        super().__init__(item, setup, setup.choices.debate_tokens, TEMPERATURE)
         self.options = item.options
 
     def value_of(self, option: Option) -> str:
@@ -93,9 +65,126 @@ class Question(Conversation):
         return await self.draw(Role.AGENT, "chain_of_thought", stream="chain_of_thought", speaker="cot", draws=n)
 
 
+# Which answers are preset
+
+
+async def preset_stances(
+    question: Question, n: int = 2, *, swap: bool = False
+) -> tuple[tuple[Option, ...], tuple[Turn, ...]]:
+    """n stances in reading order, and the chains of thought that they come from [CFMAD 3.1, A.2, B.2].
+
+    All options where there are no more than n of them (a claim is true or false): nothing is asked. Otherwise the most
+    frequent chain-of-thought answer and seeded random others, or these alone where none could be read. For an open
+    question the distinct chain-of-thought answers, the most frequent first, become its options. A larger n includes the
+    stances of a smaller one, so that the numbers can be compared. `swap` reverses the order and nothing else.
+    """
+    options = question.options
+    if options and len(options) <= n:
+        return _in_reading_order(question, options, swap), ()
+    drawn = await question.chains_of_thought(CANDIDATES)
+    ranked = [turn.stated_answer or "" for turn in by_votes(drawn, question.item)]
+    if options:
+        favourite = [option for option in options if option.label in ranked[:1]]
+        others = _shuffled(question, "others", [option for option in options if option not in favourite])
+        return _in_reading_order(question, [*favourite, *others][:n], swap), drawn
+    values = _shuffled(question, "labels", ranked[:n])  # or A would be the most frequent answer
+    question.options = tuple(Option(label=label, text=value) for label, value in zip("ABCDE", values, strict=False))
+    return _in_reading_order(question, question.options, swap), drawn
+
+
+def _in_reading_order(question: Question, chosen: Sequence[Option], swap: bool) -> tuple[Option, ...]:
+    """The stances in the order in which the judge reads them, seeded by the question [CFMAD 4.4]."""
+    order = [option for option in _shuffled(question, "order", question.options) if option in chosen]
+    return tuple(reversed(order) if swap else order)
+
+
+def _shuffled(question: Question, what: str, values: Sequence[T]) -> list[T]:
+    order = list(values)  # the 0 is part of the seed: another number would draw other orders
+    random.Random(f"stances|{what}|{question.setup.seed}|0|{question.item.question_id}").shuffle(order)
+    return order
+
+
 def by_votes(turns: Sequence[Turn], item: Item) -> list[Turn]:
     """The first turn with each distinct answer, the most frequent answer first, of equals the earlier."""
     return [group[0] for group in sorted(by_answer(turns, item), key=len, reverse=True)]
+
+
+# How each is examined
+
+
+async def debated(
+    question: Question, stances: Sequence[Option], abductions: Sequence[Turn], *, rounds: int = 1
+) -> Sequence[Case]:
+    """Each stance and its critic, by themselves, for this many rounds."""
+    return await asyncio.gather(*map(partial(_debate, question, rounds), stances, abductions))
+
+
+async def _debate(question: Question, rounds: int, stance: Option, abduction: Turn) -> Case:
+    case = [abduction]
+    for round_ in range(1, rounds + 1):
+        case.append(await _speak(question, Role.CRITIC, "stance_critic", stance, case, round_))
+        case.append(await _speak(question, Role.DEFENDER, "stance_rebuttal", stance, case, round_))
+    return case
+
+
+async def _speak(question: Question, role: Role, template: str, stance: Option, case: Case, round_: int = 1) -> Turn:
+    """The next turn about one stance, by somebody who has heard all that was said about it and nothing else."""
+    reads = question.read if role is Role.DEFENDER else no_answer
+    return await question.ask(role, template, stance=stance, heard=case, round_=round_, reads=reads)
+
+
+async def undebated(question: Question, stances: Sequence[Option], abductions: Sequence[Turn]) -> Sequence[Case]:
+    """Direct judge: the abductions alone [CFMAD 4.3.2]."""
+    return [[turn] for turn in abductions]
+
+
+async def reflected(question: Question, stances: Sequence[Option], abductions: Sequence[Turn]) -> Sequence[Case]:
+    """Replaced with self-reflection: each defender examines its own reasons once."""
+    reflect = partial(_speak, question, Role.DEFENDER, "stance_reflection")
+    openings = [[turn] for turn in abductions]
+    replies = await asyncio.gather(*map(reflect, stances, openings))
+    return [[*opening, reply] for opening, reply in zip(openings, replies, strict=True)]
+
+
+async def as_equals(question: Question, stances: Sequence[Option], abductions: Sequence[Turn]) -> Sequence[Case]:
+    """Replaced with MAD: the abductions are the openings of three rounds among the defenders."""
+    return list(zip(*await updated(question, abductions), strict=True))
+
+
+# The methods
+
+
+async def cfmad(
+    item: Item, setup: Setup, *, stances: int = 2, swap: bool = False, examine: Examination = debated
+) -> Outcome:
+    """Preset stances, an abduction for each, their examination, the judge. An ablation is another examination.
+
+    3 chains of thought where stances have to be chosen, s · (1 + 2 · rounds) turns, 1 judge: 10 calls by default, 7 for
+    a claim. An open question whose chains of thought agree has one candidate: that is the answer, agreed in round 0,
+    and nothing is debated. Where they give none, it is UNPARSED.
+    """
+    question = Question(item, setup)
+    preset, drawn = await preset_stances(question, stances, swap=swap)
+    if len(preset) < 2:
+        first = next((turn for turn in drawn if turn.stated_answer is not None), drawn[0])
+        return answered(question.answer(first), question.debate(drawn), agreed_round=0 if preset else None)
+    abduce = partial(question.ask, Role.DEFENDER, "stance_abduction", reads=no_answer)
+    abductions = await asyncio.gather(*(abduce(stance=stance) for stance in preset))
+    cases = await examine(question, preset, abductions)
+    heard = [turn for case in cases for turn in case]
+    last, debates = max(turn.round for turn in heard), list(zip(preset, cases, strict=True))
+    ruling = await question.ask(Role.JUDGE, "stance_judge", stream="judge", round_=last, heard=heard, debates=debates)
+    as_spoken = sorted(heard, key=lambda turn: turn.round)  # within a round by stance, in the judge's order
+    return answered(question.answer(ruling), question.debate([*drawn, *as_spoken, ruling]))
+
+
+async def cfmad_when_unsure(item: Item, setup: Setup) -> Outcome:
+    """Conf ≥ τ → the short answer (USE_PRIOR), 1 call with log-probabilities; else CFMAD, 11 calls (claim: 8). Ours."""
+    short = await prior_answer(item, setup)
+    confidence = await self_confidence(item, short, setup)
+    if confidence.value >= setup.choices.tau:
+        return Outcome(answer=short, decision=Decision.USE_PRIOR, confidence=confidence)
+    return replace(await cfmad(item, setup), confidence=confidence)
 
 
 async def cot(item: Item, setup: Setup) -> Outcome:
@@ -105,14 +194,11 @@ async def cot(item: Item, setup: Setup) -> Outcome:
     return answered(question.answer(turns[0]), question.debate(turns))
 
 
-VOTES, VOTING_TEMPERATURE = 7, 1.0
-
-
 async def self_consistency(item: Item, setup: Setup) -> Outcome:
-    """The most frequent answer of seven draws, of equals the one drawn first: 7 calls."""
+    """The most frequent answer of seven draws at temperature 1, of equals the one drawn first: 7 calls."""
     question = Question(item, setup)
-    vote = partial(question.draw, Role.AGENT, "chain_of_thought", stream="votes", speaker="vote")
-    votes = await vote(draws=VOTES, temperature=VOTING_TEMPERATURE)
+    how = {"stream": "votes", "speaker": "vote", "draws": 7, "temperature": 1.0}
+    votes = await question.draw(Role.AGENT, "chain_of_thought", **how)
     chosen = next(iter(by_votes(votes, item)), votes[0])
     return answered(question.answer(chosen), question.debate(votes))
 
@@ -159,31 +245,28 @@ def perspectives(reply: str) -> list[str]:
     return own + list(OWN_PERSPECTIVES[len(own) :])
 
 
-MAD_OPENINGS, MAD_ROUNDS = ("mad_expert", "mad_plain", "mad_stepwise"), 3
-
-
 async def mad(item: Item, setup: Setup) -> Outcome:
     """Three agents open by different prompts, two rounds of updates, one judge: 3 · 3 + 1 = 10 calls."""
     question = Question(item, setup)
-    opened = (question.ask(Role.AGENT, template, speaker=f"agent-{i}") for i, template in enumerate(MAD_OPENINGS))
-    openings = await asyncio.gather(*opened)
-    rounds = [openings, *await updates(question, openings)]
+    templates = enumerate(("mad_expert", "mad_plain", "mad_stepwise"))
+    opened = (question.ask(Role.AGENT, template, speaker=f"agent-{i}") for i, template in templates)
+    rounds = await updated(question, await asyncio.gather(*opened))
     last = rounds[-1]
-    judge = partial(question.ask, Role.JUDGE, "mad_judge", stream="mad", round_=MAD_ROUNDS - 1)
+    judge = partial(question.ask, Role.JUDGE, "mad_judge", stream="mad", round_=last[0].round)
     ruling = await judge(heard=last, replies=[turn.text for turn in last])
     return answered(question.answer(ruling), question.debate([*(turn for turns in rounds for turn in turns), ruling]))
 
 
-async def updates(question: Question, openings: Sequence[Turn]) -> list[Sequence[Turn]]:
-    """The rounds after the openings: each speaker, at once, sees its own last reply and the others' last replies.
+async def updated(question: Question, openings: Sequence[Turn]) -> list[Sequence[Turn]]:
+    """Three rounds, the first of which are these openings: from then on each speaker sees all last replies.
 
-    A speaker keeps the role, the name and the stance of its opening.
+    The speakers of a round reply at once, and each keeps the role, the name and the stance of its opening.
     """
     rounds = [openings]
-    for round_ in range(1, MAD_ROUNDS):
+    for round_ in (1, 2):
         last = rounds[-1]
         rounds.append(await asyncio.gather(*(_update(question, own, last, round_) for own in last)))
-    return rounds[1:]
+    return rounds
 
 
 async def _update(question: Question, own: Turn, last: Sequence[Turn], round_: int) -> Turn:

@@ -1,6 +1,6 @@
 """Methods for a question with several documents: concatenation, RA-RAG, MADAM-RAG, and SR-DCR for each document (ours).
 
-(The dialectical debate between documents is in `dialectical`.) Several answers can be right, so a method's last speaker
+The dialectical debate between documents is in `dialectical`. Several answers can be right, so a method's last speaker
 gives one answer, several, or none; giving none is an abstention.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
@@ -50,22 +50,27 @@ def several_values(reply: str, item: Item) -> tuple[str, ...] | None:
     return tuple(values) or None
 
 
-def first_value(reply: str, item: Item) -> str | None:
-    """The first of several answers, which is the one that a turn states."""
-    return next(iter(several_values(reply, item) or ()), None)
+async def ask_for_answers(talk: Conversation, role: Role, template: str, **how: Any) -> Turn:
+    """A turn that ends with a line of answers, of which it states the first."""
+
+    def first(reply: str) -> str | None:
+        return next(iter(several_values(reply, talk.item) or ()), None)
+
+    return await talk.ask(role, template, reads=first, **how)
 
 
-def concluded(turn: Turn, item: Item, debate: Debate, agreed_round: int | None = None) -> Outcome:
+def concluded(turn: Turn, item: Item, debate: Debate, **more: Any) -> Outcome:
     """The outcome of a method that ends with this turn's line of answers."""
-    return replace(_given(several_values(turn.text, item), turn, debate), agreed_round=agreed_round)
+    return _outcome(several_values(turn.text, item), turn, debate, **more)
 
 
-def _given(values: tuple[str, ...] | None, turn: Turn, debate: Debate) -> Outcome:
+def _outcome(values: tuple[str, ...] | None, turn: Turn, debate: Debate, **more: Any) -> Outcome:
     """The outcome of these answers; an empty tuple is an abstention, None is UNPARSED."""
     if values == ():
-        return Outcome(answer=None, missing=Missing.ABSTAINED, debate=debate)
+        return Outcome(answer=None, missing=Missing.ABSTAINED, debate=debate, **more)
     answer = Answer(values[0] if values else None, turn.completion or Completion(turn.text))
-    return Outcome(answer=answer, missing=None if values else Missing.UNPARSED, debate=debate, values=values or ())
+    missing = None if values else Missing.UNPARSED
+    return Outcome(answer=answer, missing=missing, debate=debate, values=values or (), **more)
 
 
 async def concatenate(item: Item, setup: Setup) -> Outcome:
@@ -77,8 +82,7 @@ async def concatenate(item: Item, setup: Setup) -> Outcome:
 
 async def _read_together(talk: Conversation, documents: Sequence[Document], round_: int = 0) -> Turn:
     texts = [document.text for document in documents]
-    reads = partial(first_value, item=talk.item)
-    return await talk.ask(Role.AGENT, "documents_together", round_=round_, documents=texts, reads=reads)
+    return await ask_for_answers(talk, Role.AGENT, "documents_together", round_=round_, documents=texts)
 
 
 AGENT_TOKENS, MOST_ROUNDS = 150, 3
@@ -95,7 +99,7 @@ async def ra_rag(item: Item, setup: Setup) -> Outcome:
     most = max(map(len, groups), default=0)
     voted = [group[0] for group in groups if len(group) == most]
     values = tuple(turn.stated_answer for turn in voted if turn.stated_answer is not None)
-    return _given(values, [*voted, *turns][0], talk.debate(turns))
+    return _outcome(values, [*voted, *turns][0], talk.debate(turns))
 
 
 async def madam_rag(item: Item, setup: Setup) -> Outcome:
@@ -112,7 +116,7 @@ async def madam_rag(item: Item, setup: Setup) -> Outcome:
             aggregates.append(group.create_task(_aggregate(talk, rounds[-1])))
     turns = [turn for replies, task in zip(rounds, aggregates, strict=True) for turn in (*replies, task.result())]
     agreed = len(rounds) - 1 if _converged(rounds, item) else None
-    return concluded(turns[-1], item, talk.debate(turns), agreed)
+    return concluded(turns[-1], item, talk.debate(turns), agreed_round=agreed)
 
 
 async def _agents(talk: Conversation, last: Sequence[Turn] = ()) -> list[Turn]:
@@ -136,15 +140,15 @@ async def _agent(talk: Conversation, i: int, last: Sequence[Turn]) -> Turn:
 
 async def _aggregate(talk: Conversation, replies: Sequence[Turn]) -> Turn:
     """The aggregator reads the agents' replies of one round."""
-    return await talk.ask(
+    return await ask_for_answers(
+        talk,
         Role.AGGREGATOR,
         "documents_aggregator",
         round_=replies[0].round,
         max_tokens=talk.setup.choices.debate_tokens,
         sees_passage=False,
         heard=replies,
-        agents={i: turn.text for i, turn in enumerate(replies, start=1)},
-        reads=partial(first_value, item=talk.item),
+        agents=[turn.text for turn in replies],
     )
 
 
@@ -168,8 +172,8 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
     if kept:
         talk = Conversation(item, setup, setup.choices.debate_tokens)
         turn = await _read_together(talk, kept, round_=setup.choices.design.rounds)
-        outcome = concluded(turn, item, Debate(turns=(*turns, turn), verdict_path=()))
-        return replace(outcome, decision=Decision.USE_CONTEXT)
+        debate = Debate(turns=(*turns, turn), verdict_path=())
+        return concluded(turn, item, debate, decision=Decision.USE_CONTEXT)
     prior = await prior_answer(item, setup)
     confidence = await self_confidence(item, prior, setup)
     verdict = Verdict.UNREASONABLE if Verdict.UNREASONABLE in verdicts else Verdict.UNPARSED

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from srdcr_lab.protocols import baselines, cfmad, counterfactual, documents
-from srdcr_lab.protocols.answering import Outcome
-from srdcr_lab.protocols.baselines import Belief
+from srdcr_lab.protocols import baselines, counterfactual, documents
+from srdcr_lab.protocols.answering import Belief, Outcome
+from srdcr_lab.protocols.choices import names_in
+from srdcr_lab.protocols.counterfactual import as_equals, cfmad, debated, reflected, undebated
 from srdcr_lab.protocols.dialectical import dialectical
 from srdcr_lab.protocols.speaking import Setup
 from srdcr_lab.protocols.sr_dcr import sr_dcr
@@ -22,13 +23,11 @@ class Method:
 
     Parameters
     ----------
-    name : what `--methods` takes and the tables say.
     run : from item and setup to an outcome; it asks the models of the setup's cast and no others.
     debates : other roles than the answerer's are played, so the tables name their models.
     designed : it follows the study's `DebateDesign` and runs once under each design of a grid.
     uses_confidence : it asks for the self-confidence of the choices' kind.
     uses_logprobs : it needs log-probabilities.
-    needs : what it needs an item to have.
     weighs_sources : once every item has ended, its answers are decided by how reliable the sources of documents are.
     settle : decides from the beliefs of all items once every item has ended; None where `run` decides.
     """
@@ -54,11 +53,7 @@ _debate_of_any = partial(_of_any, debates=True)
 
 
 def _cfmad(name: str, **changed: Any) -> Method:
-    return _debate_of_any(name, partial(cfmad.cfmad, design=replace(counterfactual.PAPER, **changed)))
-
-
-def _ablation(name: str, examine: cfmad.Examination) -> Method:
-    return _debate_of_any(name, partial(cfmad.cfmad, examine=examine))
+    return _debate_of_any(name, partial(cfmad, **changed))
 
 
 _ALL = (
@@ -66,19 +61,14 @@ _ALL = (
     Method("zero_shot", baselines.zero_shot),
     Method("self_ask", baselines.self_ask),
     Method("rci", baselines.rci),
-    Method("judge_debate_1", partial(baselines.judge_debate, rounds=1), debates=True),
-    Method("judge_debate_3", partial(baselines.judge_debate, rounds=3), debates=True),
-    Method("judge_debate_5", partial(baselines.judge_debate, rounds=5), debates=True),
+    *(Method(f"judge_debate_{n}", partial(baselines.judge_debate, rounds=n), debates=True) for n in (1, 3, 5)),
     Method("naive_debate", baselines.naive_debate),
     Method("sr_dcr", sr_dcr, debates=True, designed=True, uses_confidence=True),
     Method("debate_only", partial(sr_dcr, gate=False), debates=True, designed=True),
     Method("confidence_only", baselines.confidence_only, uses_confidence=True),
     Method("token_probability", baselines.token_probability, uses_logprobs=True),
     Method(
-        "calibrated_token_probability",
-        baselines.token_probability,
-        uses_logprobs=True,
-        settle=baselines.by_percentile,
+        "calibrated_token_probability", baselines.token_probability, uses_logprobs=True, settle=baselines.by_percentile
     ),
     Method("golden", baselines.golden),
     _of_documents("concatenate", documents.concatenate),
@@ -94,13 +84,13 @@ _ALL = (
     _debate_of_any("mad", counterfactual.mad),
     _of_any("self_contrast", counterfactual.self_contrast),
     _cfmad("cfmad"),
-    _ablation("direct_judge", cfmad.undebated),
-    _ablation("replace_with_self_reflection", cfmad.reflected),
-    _ablation("replace_with_mad", cfmad.as_equals),
+    _cfmad("direct_judge", examine=undebated),
+    _cfmad("replace_with_self_reflection", examine=reflected),
+    _cfmad("replace_with_mad", examine=as_equals),
     _cfmad("cfmad_swapped", swap=True),
     *(_cfmad(f"cfmad_stances_{n}", stances=n) for n in (3, 4, 5)),
-    *(_cfmad(f"cfmad_rounds_{n}", rounds=n) for n in (2, 3, 4, 5)),
-    _debate_of_any("cfmad_when_unsure", cfmad.cfmad_when_unsure, uses_confidence=True),
+    *(_cfmad(f"cfmad_rounds_{n}", examine=partial(debated, rounds=n)) for n in (2, 3, 4, 5)),
+    _debate_of_any("cfmad_when_unsure", counterfactual.cfmad_when_unsure, uses_confidence=True),
 )
 METHODS = {method.name: method for method in _ALL}
 
@@ -108,17 +98,13 @@ METHODS = {method.name: method for method in _ALL}
 def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
     """Methods by name, in the order given; ``all`` means every one, of which a study keeps those made for its items.
 
-    Raises
-    ------
-    BadInput
-        For an unknown name, none, or one twice.
+    Raises `BadInput` for an unknown name, none, or one twice.
     """
-    wanted = [name.strip() for name in (names.split(",") if isinstance(names, str) else names) if name.strip()]
+    wanted = names_in(names if isinstance(names, str) else ",".join(names))
     if wanted == ["all"]:
         return tuple(METHODS.values())
-    for name in wanted:
-        if name not in METHODS:
-            raise BadInput(f"unknown method {name!r}; known are {', '.join(METHODS)}, and all")
+    if unknown := [name for name in wanted if name not in METHODS]:
+        raise BadInput(f"unknown method {unknown[0]!r}; known are {', '.join(METHODS)}, and all")
     if not wanted or len(set(wanted)) < len(wanted):
         raise BadInput(f"name each method once, at least one of {', '.join(METHODS)}")
     return tuple(METHODS[name] for name in wanted)

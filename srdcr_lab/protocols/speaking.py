@@ -1,7 +1,6 @@
 """How a protocol asks: who plays which role, and from what a speaker sees to a request, its completions and turns.
 
-Every request of every method is built in `Conversation.draw`. The protocols say what is asked, of whom and in which
-order; the templates say it in words.
+Every request of every method is built in `Conversation.draw`; the templates say in words what is asked.
 """
 
 from __future__ import annotations
@@ -52,10 +51,7 @@ class Cast:
 
 @dataclass(frozen=True)
 class Setup:
-    """What every protocol is given beside the item.
-
-    `players` are the models that designs name for their roles, by specification.
-    """
+    """What every protocol is given beside the item. `players`: the models that designs name, by specification."""
 
     cast: Cast
     choices: Choices
@@ -67,7 +63,8 @@ class Setup:
         """The same setup with one design of its grid, and the models that play the roles in it."""
         roles = ("defender", "critic", "judge")
         named = {role: self.players[spec] for role in roles if (spec := getattr(design, role)) is not None}
-        return replace(self, choices=self.choices.under(design), cast=replace(self.cast, **named))
+        alone = replace(self.choices, design=design, also=())
+        return replace(self, choices=alone, cast=replace(self.cast, **named))
 
     def fixed_exemplars(self, item: Item) -> tuple[Exemplar, ...]:
         """The same exemplars for every question of a domain: for the confidence prompt [2.3]."""
@@ -82,10 +79,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply and the answer read from it; `value` is None where none could be read.
-
-    `said` is the part of the reply that states the answer, where that is not all of it.
-    """
+    """A reply, the answer read from it (None where none could be read), and the part `said` that states it."""
 
     value: str | None
     completion: Completion
@@ -107,9 +101,9 @@ def no_answer(reply: str) -> None:
 
 
 class Conversation:
-    """What is said about one item. It asks the speakers and remembers which turns each of them was shown.
+    """What is said about one item: asks the speakers and remembers which turns each of them was shown.
 
-    `max_tokens` and `temperature` are those of every reply for which `draw` is given no other.
+    `max_tokens` and `temperature` are those of every request that names no other.
     """
 
     def __init__(self, item: Item, setup: Setup, max_tokens: int, temperature: float = 0.0) -> None:
@@ -150,8 +144,7 @@ class Conversation:
         heard : the turns that the prompt shows; in templates ``transcript``.
         reads : how the answer is read from a reply; default: `read`.
         rules : how a judge's verdict is read; a judge that rules states no answer.
-        stream : of the draws, at a temperature above 0; default: the name of the speaker or else of the role.
-        fields : what else the template shows.
+        stream : of the draws, at a temperature above 0; default: the speaker, or else the role.
         """
         heard = tuple(heard)
         shown: dict[str, object] = {"question": self.item.question, "transcript": heard}
@@ -215,11 +208,17 @@ class Conversation:
         return Answer(turn.stated_answer, turn.completion or Completion(turn.text), stream, self.part(turn.text))
 
 
+class FinalLine(Conversation):
+    """A conversation whose speakers end with a line ``Final answer: …``."""
+
+    def part(self, reply: str) -> str:
+        return readers.final_answer(reply) or ""
+
+
 class Argument(Conversation):
     """A conversation whose speakers begin with their answer and a full stop."""
 
     def part(self, reply: str) -> str:
-        """The first sentence of a reply."""
         return readers.opening_statement(reply)
 
     def read(self, reply: str) -> str | None:

@@ -1,23 +1,28 @@
-"""SR-DCR [section 3]: debate the passage, weigh the verdict against self-confidence, then answer or abstain."""
+"""SR-DCR [section 3]: debate the passage, weigh the verdict against self-confidence, then answer or abstain.
+
+In round 0 of the debate Defender and Critic open at once, without seeing each other. From round 1 on the Critic speaks
+first and the Defender replies (other orders are designs of ours). After each round the Judge rules on the transcript so
+far; the debaters do not see its rulings. The Defender reads the passage's answer, the Critic recalls its own, and each
+states it first; the table `turns` shows how often these are the context answer and the prior answer. Debaters of a
+design with `debaters_told` are given these two answers instead.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
-from srdcr_lab.measures.rule import Ruling, decide, stabilised_verdict
-from srdcr_lab.protocols.answering import (
-    Outcome,
-    context_answer,
-    decided,
-    prior_answer,
-    same_answer,
-    self_confidence,
-)
-from srdcr_lab.protocols.debate import hold_debate, told
-from srdcr_lab.protocols.speaking import Answer, Setup
-from srdcr_lab.records import Debate, Decision, Item
+from srdcr_lab.measures.rule import Ruling, decide, majority_verdict, stabilised_verdict
+from srdcr_lab.prompts import readers
+from srdcr_lab.protocols.answering import Outcome, context_answer, decided, prior_answer, same_answer, self_confidence
+from srdcr_lab.protocols.choices import Order, Sees, Stance
+from srdcr_lab.protocols.speaking import Answer, Argument, Setup
+from srdcr_lab.records import Debate, Item, Role, Turn, Verdict
+
+Told = Mapping[Role, str]  # what each debater is given to defend; empty where it states an answer of its own
+RulingTask = asyncio.Task[tuple[Turn, ...]]  # a round's ruling, in one or several draws
 
 
 async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
@@ -31,13 +36,11 @@ async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
         debating = stages.create_task(debate_answers(item, setup, lambda: asyncio.gather(reading, remembering)))
         confidence = await self_confidence(item, await remembering, setup) if gate else None
     context, prior, debate = reading.result(), remembering.result(), debating.result()
-    if debate is None:
-        return decided(Decision.USE_CONTEXT, context, prior, confidence=confidence)
-    ruling = ruled(debate, setup)
+    ruling = ruled(debate, setup) if debate else None
+    verdict = ruling.verdict if ruling else None
     belief = confidence.value if confidence else math.nan
-    decision = decide(ruling.verdict, belief, setup.choices.tau, gate=gate and setup.choices.gate)
-    why = {"ruling": ruling, "debate": debate, "confidence": confidence}
-    return decided(decision, context, prior, verdict=ruling.verdict, **why)
+    decision = decide(verdict, belief, setup.choices.tau, gate=gate and setup.choices.gate)
+    return decided(decision, context, prior, verdict=verdict, ruling=ruling, debate=debate, confidence=confidence)
 
 
 async def debate_answers(
@@ -53,7 +56,8 @@ async def debate_answers(
     context, prior = await both()
     if design.agreement_shortcut and same_answer(context.value, prior.value, item):
         return None
-    return await hold_debate(item, setup, told(context, prior) if design.debaters_told else None)
+    told = {Role.DEFENDER: context.defended, Role.CRITIC: prior.defended}
+    return await hold_debate(item, setup, told if design.debaters_told else None)
 
 
 def ruled(debate: Debate, setup: Setup) -> Ruling:
@@ -62,3 +66,79 @@ def ruled(debate: Debate, setup: Setup) -> Ruling:
     if setup.choices.design.final_verdict_only:
         return Ruling(ruling.verdict, r_star=None, stabilised=None)
     return ruling
+
+
+async def hold_debate(item: Item, setup: Setup, told: Told | None = None) -> Debate:
+    """The debate of the setup's design over one item: each round's turns, its ruling after them, the verdict path.
+
+    Rulings are asked for while the debate goes on; only `early_stop` waits for them.
+    """
+    design, told = setup.choices.design, told or {}
+    if bool(told) is not design.debaters_told:
+        raise ValueError("a debate's design says whether its debaters are told what to defend")
+    talk = Argument(item, setup, setup.choices.debate_tokens)
+    async with asyncio.TaskGroup() as group:
+        transcript: list[Turn] = []
+        rulings: list[RulingTask] = []
+        for round_ in range(design.rounds):
+            transcript += await _round(talk, told, tuple(transcript), round_)
+            if round_ >= design.judged_from:
+                rulings.append(group.create_task(_judge(talk, tuple(transcript), round_)))
+            if await _settled(rulings, design.early_stop):
+                break
+    spoken = [turn for ruling in rulings for turn in ruling.result()]
+    turns = sorted([*transcript, *spoken], key=lambda turn: (turn.round, turn.role is Role.JUDGE))
+    return talk.debate(turns, [_verdict(ruling.result()) for ruling in rulings], design.judged_from)
+
+
+async def _round(talk: Argument, told: Told, heard: Sequence[Turn], round_: int) -> list[Turn]:
+    """The debaters' turns of one round, in the order they enter the transcript."""
+    order = talk.setup.choices.design.order
+    defend, attack = partial(_defend, talk, told, round_), partial(_attack, talk, told, round_)
+    if round_ == 0 or order is Order.SIMULTANEOUS:
+        return list(await asyncio.gather(defend(heard), attack(heard)))
+    first, second = (attack, defend) if order is Order.CRITIC_FIRST else (defend, attack)
+    opening = await first(heard)
+    return [opening, await second([*heard, opening])]
+
+
+async def _defend(talk: Argument, told: Told, round_: int, heard: Sequence[Turn]) -> Turn:
+    """The Defender sees question, passage and transcript, and defends the passage's answer."""
+    template, answer = "defender_told" if told else "defender", told.get(Role.DEFENDER)
+    return await talk.ask(Role.DEFENDER, template, round_=round_, heard=heard, defends=answer)
+
+
+async def _attack(talk: Argument, told: Told, round_: int, heard: Sequence[Turn]) -> Turn:
+    """The Critic sees question and transcript, the passage only where the design shows it, and argues from memory."""
+    design, answer = talk.setup.choices.design, told.get(Role.CRITIC)
+    own = "critic" if design.critic_stance is Stance.ATTACK else "critic_may_agree"
+    template = "critic_told" if told else own
+    sees = design.critic_sees is Sees.ALWAYS or (design.critic_sees is Sees.OPENING and round_ == 0)
+    return await talk.ask(Role.CRITIC, template, round_=round_, heard=heard, defends=answer, sees_passage=sees)
+
+
+async def _judge(talk: Argument, heard: Sequence[Turn], round_: int) -> tuple[Turn, ...]:
+    """The Judge sees question and transcript and rules, once or in several draws; what cannot be read is UNPARSED."""
+    design = talk.setup.choices.design
+    return await talk.draw(
+        Role.JUDGE,
+        "judge",
+        round_=round_,
+        sees_passage=design.judge_sees_passage,
+        heard=heard,
+        rules=readers.verdict,
+        draws=design.judge_draws,
+        temperature=design.judge_temperature if design.judge_draws > 1 else 0.0,
+    )
+
+
+async def _settled(rulings: Sequence[RulingTask], early_stop: int | None) -> bool:
+    """Whether the last verdicts, as many as `early_stop` asks for, are equal and could be read."""
+    if early_stop is None or len(rulings) < early_stop:
+        return False
+    last = {_verdict(await ruling) for ruling in rulings[-early_stop:]}
+    return len(last) == 1 and Verdict.UNPARSED not in last
+
+
+def _verdict(ruling: Sequence[Turn]) -> Verdict:
+    return majority_verdict([turn.verdict for turn in ruling if turn.verdict is not None])

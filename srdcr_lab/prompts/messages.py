@@ -1,18 +1,22 @@
-"""Blocks that untrusted text cannot leave: how passages and model output are put into a prompt.
+"""From a template and what a role sees to the messages of a request, and the blocks that untrusted text cannot leave.
 
-Whatever in a text looks like one of our tags, or like a line that our parsers read, is made inert: its bracket becomes
-‹, its colon the ratio sign ∶. The text stays readable, and nothing inside a block can end it, open another, or become a
-line that our parsers read when a judge copies it. (That a passage may persuade a judge is the subject of study.)
+Whatever in a passage or a reply looks like one of our tags, or like a line that our readers read, is made inert: its
+bracket becomes ‹, its colon the ratio sign ∶. The text stays readable, and nothing inside a block can end it, open
+another, or become such a line when a judge copies it. (That a passage may persuade a judge is the subject of study.)
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
+from importlib import resources
+
+from jinja2 import Environment, StrictUndefined, Template
 
 from srdcr_lab.prompts.readers import Rebuttal, Thesis
-from srdcr_lab.records import Option, Turn
+from srdcr_lab.records import Message, Option, Turn
 
 TAGS = tuple(
     (
@@ -28,7 +32,7 @@ _UNSEEN = (
 
 
 def _seen_as(word: str) -> str:
-    """Expression for everything that a reader takes for this word."""
+    """Pattern of everything that a reader takes for this word."""
     return f"[{_UNSEEN}]*".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in word)
 
 
@@ -79,12 +83,10 @@ def _stance(option: Option) -> str:
 
 
 def _stances(cases: Iterable[tuple[Option, Sequence[Turn]]]) -> str:
-    """For each stance its answer and its debate."""
     return "\n".join(f"{_stance(option)}\n{debate(turns, 'answer')}" for option, turns in cases)
 
 
 def _held(view: Thesis | Rebuttal) -> str:
-    """What a proponent holds: its answer and its steps."""
     answer = "No answer." if view.answer is None else f"It is {view.answer}."
     return "\n".join([answer, *(f"- {step}" for step in view.chain_of_thought)])
 
@@ -126,3 +128,49 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "stance_debate_block": partial(debate, line="answer"),
     "stances_block": _stances,
 }
+
+
+@cache
+def sources() -> Mapping[str, str]:
+    """Template name → its text."""
+    files = (resources.files("srdcr_lab.prompts") / "templates").iterdir()
+    return {file.name.removesuffix(".j2"): file.read_text("utf-8") for file in files if file.name.endswith(".j2")}
+
+
+@cache
+def hashes() -> Mapping[str, str]:
+    """Template name → SHA-256 of its text, as in `run.json` and the pocket model's manifest."""
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sorted(sources().items())}
+
+
+@cache
+def _template(name: str) -> Template:
+    environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 (prompts, not HTML)
+    environment.filters.update(FILTERS)
+    return environment.from_string(sources()[name])
+
+
+def _part(name: str, part: str, fields: Mapping[str, object]) -> str:
+    template = _template(name)
+    fields = {key: defuse(value) if isinstance(value, str) else value for key, value in fields.items()}
+    context = template.new_context(fields, shared=True)  # nothing but the fields: templates use no globals
+    return "".join(template.blocks[part](context)).strip()
+
+
+def system_text(name: str) -> str:
+    """The instructions of a template. They have no fields, so every request of a role starts with the same text."""
+    return _part(name, "system", {})
+
+
+def render(
+    name: str, *, shots: Sequence[tuple[Mapping[str, object], str]] = (), **fields: object
+) -> tuple[Message, ...]:
+    """Messages of one request: instructions, worked examples as earlier exchanges, then the question at hand.
+
+    `shots` are the fields and the reply of each worked example. A field that the template `name` names and that is
+    missing raises `jinja2.UndefinedError`.
+    """
+    messages = [Message("system", system_text(name))]
+    for shot, reply in shots:
+        messages += [Message("user", _part(name, "user", shot)), Message("assistant", reply)]
+    return (*messages, Message("user", _part(name, "user", fields)))

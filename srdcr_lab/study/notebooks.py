@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from srdcr_lab.records import BadInput, SrdcrError
+from srdcr_lab.study.bundle import TABLE_ENDINGS
 
 SEQUENCE = Path(__file__).resolve().parents[2] / "notebooks"
-TABLE_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pqt")  # what `load_items` reads
 _INJECTED, _WRITTEN = "injected-parameters", "parameters"  # tags of cells
 _OFFLINE = ("SRDCR_OFFLINE", "HF_HUB_OFFLINE")  # nothing is asked, no weights are fetched
 _OF_THE_RUN = {

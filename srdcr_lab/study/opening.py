@@ -105,7 +105,7 @@ class Session:
 
     def __init__(
         self,
-        models: Sequence[ChatModel],
+        cast: Cast,
         players: Mapping[str, ChatModel],
         store: Store,
         budget: Budget,
@@ -117,9 +117,9 @@ class Session:
             paid = BudgetedModel(model, budget, price) if price is not None else model
             return StoredModel(paid, store, price=price, offline=offline)
 
-        by_id = {id(model): wrapped(model) for model in (*models, *players.values())}
+        by_id = {id(model): wrapped(model) for model in (*vars(cast).values(), *players.values())}
         self.store, self.budget, self.models = store, budget, tuple(by_id.values())
-        self.cast = Cast(*(by_id[id(model)] for model in models))
+        self.cast = Cast(*(by_id[id(model)] for model in vars(cast).values()))
         self.players = {spec: by_id[id(model)] for spec, model in players.items()}
 
     @property

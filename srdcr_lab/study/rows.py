@@ -14,7 +14,6 @@ from srdcr_lab.records import DocumentKind, Item, Missing, Turn, Verdict
 from srdcr_lab.records.tables import RECORDS
 
 Row = dict[str, Any]
-Ran = tuple[Outcome | None, Meter, str | None]  # with the error in words where there is no outcome
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
 
@@ -39,17 +38,18 @@ class Probe:
     errors: list[str] = field(default_factory=list)
 
 
-def record_row(item: Item, method: Method, setup: Setup, probe: Probe, ran: Ran) -> Row:
+def failed(error: str) -> Outcome:
+    """The outcome of a method that could not be run to its end."""
+    return Outcome(answer=None, missing=Missing.ERROR, error=error)
+
+
+def record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> Row:
     """The row of one method on one item."""
-    outcome, meter, error = ran
     choices, cast = setup.choices, setup.cast
     accuracy = sampled_accuracy([is_correct(draw, item, choices.match) for draw in probe.draws])
     category = knowledge_category(accuracy, highly_from=choices.highly_known_from, maybe_from=choices.maybe_known_from)
-    confidence = (outcome.confidence if outcome else None) or probe.confidence
-    ruling = outcome.ruling if outcome else None
-    debate = outcome.debate if outcome else None
-    missing = outcome.missing if outcome else Missing.ERROR
-    final = outcome.answer if outcome and missing is None else None
+    confidence = outcome.confidence or probe.confidence
+    ruling, debate = outcome.ruling, outcome.debate
     return {
         **_item_columns(item),
         "method": method.name,
@@ -60,7 +60,7 @@ def record_row(item: Item, method: Method, setup: Setup, probe: Probe, ran: Ran)
         "model_judge": str(cast.judge.identity) if method.debates else None,
         **_answer_columns("prior", probe.prior, item, setup),
         **_answer_columns("context", probe.context, item, setup),
-        "context_confidence": outcome.context_confidence if outcome else None,
+        "context_confidence": outcome.context_confidence,
         "self_confidence": confidence.value if confidence else None,
         "confidence_kind": confidence.kind if confidence else None,
         "sampled_accuracy": accuracy if probe.draws else None,
@@ -72,18 +72,15 @@ def record_row(item: Item, method: Method, setup: Setup, probe: Probe, ran: Ran)
         "r_star": ruling.r_star if ruling else None,
         "stabilised": ruling.stabilised if ruling else None,
         "rounds": len({turn.round for turn in debate.turns}) if debate else None,
-        "agreed_round": outcome.agreed_round if outcome else None,
-        "decision": outcome.decision if outcome else None,
-        "final_answer": final.value if final else None,
-        "final_answers": _final_answers(outcome) if final else [],
-        "correct": _is_right(outcome, item, setup) if final else None,
-        "missing": missing,
+        "agreed_round": outcome.agreed_round,
+        "decision": outcome.decision,
+        **_final_columns(outcome, item, setup),
         "calls_alone": meter.calls_alone,
         "calls_paid": meter.calls_paid,
         "prompt_tokens": meter.prompt_tokens,
         "completion_tokens": meter.completion_tokens,
         "cost_usd": meter.cost_usd if meter.cost_usd == meter.cost_usd else None,  # NaN: the price is unknown
-        "error": "; ".join(filter(None, [error, *probe.errors])) or None,
+        "error": "; ".join(filter(None, [outcome.error, *probe.errors])) or None,
     }
 
 
@@ -97,36 +94,41 @@ def _item_columns(item: Item) -> Row:
     return {name: counts.get(name, getattr(item, name, None)) for name in columns[: columns.index("method")]}
 
 
-def _final_answers(outcome: Outcome | None) -> list[str]:
-    if outcome is None or outcome.answer is None or outcome.answer.value is None:
-        return []
-    return list(outcome.values or (outcome.answer.value,))
-
-
-def _is_right(outcome: Outcome | None, item: Item, setup: Setup) -> bool | None:
-    """With several gold answers: each of them is given and no wrong one is (RAMDocs)."""
-    if outcome is None or outcome.answer is None:
-        return None
-    if not (outcome.values or item.other_gold_answers or item.wrong_answers):
-        return is_correct(outcome.answer, item, setup.choices.match)
-    return all_and_no_wrong(_final_answers(outcome), item)
-
-
-def all_and_no_wrong(given: Sequence[str], item: Item) -> bool:
-    """Whether every gold answer is given and no wrong one is: RAMDocs' exact match."""
-
-    def among(answer: str) -> bool:
-        return any(same_answer(value, answer, item) for value in given)
-
-    return all(map(among, item.gold_answers)) and not any(map(among, item.wrong_answers))
-
-
 def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> Row:
     read = answer is not None and answer.value is not None
     return {
         f"{name}_answer": answer.value if answer else None,
         f"{name}_correct": is_correct(answer, item, setup.choices.match) if answer and read else None,
     }
+
+
+def _final_columns(outcome: Outcome, item: Item, setup: Setup) -> Row:
+    answer = outcome.answer
+    if answer is None or outcome.missing:
+        return final_columns([], None, outcome.missing)
+    values = outcome.values or (answer.value,)
+    if outcome.values or item.other_gold_answers or item.wrong_answers:
+        return final_columns(values, all_and_no_wrong(values, item))
+    return final_columns(values, is_correct(answer, item, setup.choices.match))
+
+
+def final_columns(values: Sequence[str | None], correct: bool | None, missing: Missing | None = None) -> Row:
+    """The columns of a method's answers; where there are none, they are UNPARSED or `missing` says why."""
+    return {
+        "final_answer": values[0] if values else None,
+        "final_answers": [*values],
+        "correct": correct,
+        "missing": missing or (None if values else Missing.UNPARSED),
+    }
+
+
+def all_and_no_wrong(answers: Sequence[str | None], item: Item) -> bool:
+    """Whether every gold answer is among the answers and no wrong one is: RAMDocs' exact match."""
+
+    def among(answer: str) -> bool:
+        return any(same_answer(value, answer, item) for value in answers)
+
+    return all(map(among, item.gold_answers)) and not any(map(among, item.wrong_answers))
 
 
 def turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn) -> Row:

@@ -106,12 +106,9 @@ class Study:
         whole = load_items(items, seed=seed, year_offsets=self.choices.year_offsets, documents=documents)
         chosen = whole.limit(limit, seed)
         named = {spec: (players or {}).get(spec, spec) for shape in self.choices.designs for spec in shape.players}
-        models = open_all(
-            (model, defender, critic, judge, *named.values()),
-            offline=self._offline,
-            base_url=base_url,
-            concurrency=concurrency,
-        )
+        roles = [model if spec is None else spec for spec in (model, defender, critic, judge)]
+        specs = (*roles, *named.values())
+        models = open_all(specs, offline=self._offline, base_url=base_url, concurrency=concurrency)
         self._cast, self._players = Cast(*models[:4]), dict(zip(named, models[4:], strict=True))
         self.methods, left_out = fitting(wanted, chosen, models[0], every=every)
         self.items = replace(chosen, notes=(*chosen.notes, *left_out))

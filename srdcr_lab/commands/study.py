@@ -1,22 +1,18 @@
-"""How a table is shown in a terminal."""
+"""A study in a shell: what it would take, the study, the notebooks, its store, and the same study in another place."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
 
-from srdcr_lab.commands import DONE, SOME_FAILED
+from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED, as_text
+from srdcr_lab.records import BadInput
 
-
-def as_text(table: Any) -> str:
-    """A DataFrame as aligned text, numbers with four digits, without its index."""
-    return str(table.to_string(index=False, float_format=lambda value: f"{value:,.4g}"))
-
-
-# -- `srdcr plan`, `run` and `notebooks`: what a study would cost, the study, and the notebooks
+_ROLES = ("defender", "critic", "judge")
 
 
 def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,9 +38,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="names with commas between them (README.md lists them), or all: those made for such items",
         ),
-        click.option("--defender", help="model of this role; default: --model"),
-        click.option("--critic", help="model of this role; default: --model"),
-        click.option("--judge", help="model of this role; default: --model"),
+        *(click.option(f"--{role}", help="model of this role; default: --model") for role in _ROLES),
         click.option("--preset", default="paper", show_default=True, help="paper or released"),
         click.option("--design", help="acvd, symmetric, released, or several with commas; default: the preset's"),
         click.option("--rounds", type=int, help="rounds of debate; default: the preset's (6)"),
@@ -87,16 +81,10 @@ def plan(**options: Any) -> None:
 
 @click.command()
 @_study_options
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="results folder; an existing one is resumed"
-)
+@click.option("--out", required=True, type=PATH, help="results folder; an existing one is resumed")
 @click.option("--concurrency", default=64, show_default=True, type=int, help="API requests in flight at once")
 @click.option("--budget-usd", type=float, help="never spend more than this; default: no bound")
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path),
-    help="file of the completions; default: store.sqlite in the results folder",
-)
+@click.option("--store", type=PATH, help="file of the completions; default: store.sqlite in the results folder")
 @click.option("--offline", is_flag=True, help="take every completion from the store, ask nothing")
 def run(out: Path, **options: Any) -> int:
     """Run methods on items and write the results.
@@ -123,7 +111,7 @@ def run(out: Path, **options: Any) -> int:
 @click.option("--model", help="as in srdcr run; default: what each notebook says")
 @click.option("--items", help="as in srdcr run; default: what each notebook says")
 @click.option("--limit", type=int, help="at most so many items; default: what each notebook says")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("results/notebooks"), show_default=True)
+@click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
 def notebooks(out: Path, **options: Any) -> None:
     """Execute notebooks 00–08 into the folder --out.
 
@@ -166,3 +154,110 @@ def _final_table(summary: Any) -> Any:
     for name in ("abstained", "unparsed", "error"):
         table[name] = summary[f"n_{name}"]
     return table
+
+
+@click.group()
+def store() -> None:
+    """Look into a store, carry it elsewhere, check it."""
+
+
+@store.command()
+@click.argument("file", type=PATH)
+def info(file: Path) -> None:
+    """What the store holds, by model."""
+    with _open(file) as opened:
+        click.echo(f"{file}: {opened.count():,} completions of {opened.count('requests'):,} requests")
+        for identity, completions, prompt, completion in opened.models():
+            click.echo(
+                f"  {identity}: {completions:,} completions, {prompt:,} prompt tokens, {completion:,} completion tokens"
+            )
+
+
+@store.command()
+@click.argument("file", type=PATH)
+@click.argument("target", type=PATH)
+def export(file: Path, target: Path) -> None:
+    """Write the store as sorted JSON lines.
+
+    The file is portable and can be compared by diff; it holds no keys and no times.
+    """
+    with _open(file) as opened:
+        click.echo(f"{opened.export(target):,} requests written to {target}")
+
+
+@store.command()
+@click.argument("file", type=PATH)
+@click.argument("sources", nargs=-1, required=True, type=PATH)
+def merge(file: Path, sources: tuple[Path, ...]) -> None:
+    """Add other stores or exports to FILE.
+
+    What FILE already holds stays.
+    """
+    with _open(file, create=True) as opened:
+        try:
+            for source in sources:
+                click.echo(f"{opened.merge(source):,} completions added from {source}")
+        except BadInput:
+            opened.withdraw()
+            raise
+
+
+@store.command()
+@click.argument("file", type=PATH)
+def check(file: Path) -> int:
+    """Look for damage.
+
+    SQLite's own check, and requests whose key does not fit their text.
+    """
+    with _open(file) as opened:
+        findings = opened.integrity()
+        click.echo("\n".join(findings) or f"{file}: {opened.count():,} completions, no damage found")
+    return BAD_INPUT if findings else DONE
+
+
+def _open(file: Path, *, create: bool = False) -> Any:
+    from srdcr_lab.models import Store
+
+    if not create and not file.is_file():
+        raise BadInput(f"there is no store {file}")
+    return closing(Store(file))
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+@click.argument("target", type=PATH)
+@click.option("--store", type=PATH, help="the run's store; default: store.sqlite in FOLDER")
+@click.option(
+    "--notebooks",
+    type=PATH,
+    help="folder of executed notebooks to put in, with your own tables that they read, "
+    "and all that the store holds of the run's models",
+)
+def share(folder: Path, target: Path, store: Path | None, notebooks: Path | None) -> None:
+    """Bundle a run into one file, TARGET (.zip).
+
+    It holds the results in FOLDER, the completions they were made of, and executed notebooks where given; no key.
+    """
+    from srdcr_lab.study.share import share as bundled
+
+    shared = bundled(folder, target, store=store, notebooks=notebooks)
+    click.echo(f"{target}: {len(shared.files)} files, {shared.completions:,} completions; replayed, no difference")
+    click.echo(f"sha256 {shared.sha256}")
+
+
+@click.command()
+@click.argument("source", type=PATH)
+@click.option("--out", type=PATH, default=Path("results/replay"), show_default=True)
+def replay(source: Path, out: Path) -> int:
+    """Make every table of a bundle again, offline, and compare.
+
+    SOURCE is what srdcr share wrote. Exit code 1 where something differs.
+    """
+    from srdcr_lab.study.share import replay as replayed
+
+    made = replayed(source, out)
+    click.echo(f"{made.tables} tables of the run and {made.notebook_tables} of its notebooks compared; see {out}")
+    for note in made.notes:
+        click.echo(f"note: {note}")
+    click.echo("\n".join(made.differences) or "no difference")
+    return SOME_FAILED if made.differences else DONE

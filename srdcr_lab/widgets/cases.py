@@ -38,10 +38,8 @@ Key = tuple[str, str, str]  # item, method, and design ("" for none): what tells
 
 @dataclass(frozen=True)
 class Cases:
-    """Rows of `records` with their facets (`FACETS`, each with the values that hold), turns and items.
-
-    In rows and turns a missing value is None.
-    """
+    """Rows of `records` with their facets (`FACETS`, each with the values that hold), turns and items. A missing value
+    is None."""
 
     rows: Sequence[dict[str, Any]]
     facets: Sequence[dict[str, tuple[str, ...]]]
@@ -50,7 +48,7 @@ class Cases:
 
     @classmethod
     def of(cls, run: Results, methods: Sequence[str] | None = None) -> Cases:
-        """The cases of a run method by method, all or some of them; passages come from the run's items.json."""
+        """The cases of a run by method, all or some of them."""
         items = {item.item_id: item for item in thaw(run.folder / "items.json").items}
         return cls.from_tables(run.records, run.turns, items, methods)
 
@@ -58,7 +56,7 @@ class Cases:
     def from_tables(
         cls, records: pd.DataFrame, turns: pd.DataFrame, items: Mapping[str, Item], methods: Sequence[str] | None = None
     ) -> Cases:
-        """The same from the tables; of an item that is not among `items` the question alone is shown."""
+        """The same from the tables; of an item that is not in `items` the question alone is shown."""
         wanted = list(records["method"].unique()) if methods is None else list(methods)
         chosen = with_matches(records[records["method"].isin(wanted)])
         chosen = chosen.sort_values("method", key=lambda name: name.map(wanted.index), kind="stable")
@@ -73,7 +71,6 @@ class Cases:
         return len(self.rows)
 
     def key(self, place: int) -> Key:
-        """What tells a case from all others."""
         row = self.rows[place]
         return row["item_id"], row["method"], row["design"] or ""
 
@@ -123,8 +120,7 @@ def _facets(row: Mapping[str, Any], several_designs: bool) -> dict[str, tuple[st
 def case_html(cases: Cases, place: int, *, blind: bool = False, upto: int | None = None) -> Html:
     """What was asked and shown, what was said in each round, and how it ended.
 
-    With `upto` the later rounds are left out, and before the last one the ending too. `blind` leaves out the truth, the
-    judge and the decision.
+    `upto` leaves out later rounds, and before the last one the ending; `blind` the truth, the judge and the decision.
     """
     row = cases.rows[place]
     item = cases.items.get(row["item_id"])
@@ -177,14 +173,14 @@ def _judged(answer: str | None, correct: bool | None) -> str:
 def explorer_html(run: Results, methods: Sequence[str] | None = None, title: str = "Transcripts") -> Html:
     """A page with every case of the run (or of some methods): filter, go from case to case, step through the rounds.
 
-    It needs no server, no kernel and no network. Its policy allows its own script alone, named by its digest.
+    It needs no server, kernel or network. Its policy allows its own script alone, named by its digest.
     """
     cases = Cases.of(run, methods)
     script = source("explorer.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    told = [
+    shown = [
         ({f"data-{name}": "; ".join(values) for name, values in facets.items()}, case_html(cases, place))
         for place, facets in enumerate(cases.facets)
     ]
     filters = {facet: (text, cases.options(facet)) for facet, text in FACETS.items()}
-    return render("explorer", title=title, label=run.label, cases=told, filters=filters, script=script, digest=digest)
+    return render("explorer", title=title, label=run.label, cases=shown, filters=filters, script=script, digest=digest)

@@ -1,11 +1,12 @@
 """The transcript explorer in a notebook: filter, step, read why, and rule for oneself. It calls no model.
 
-A reader's own verdicts are kept with the run in a small CSV and compared with the judge's.
+A reader's own verdicts are kept in a small CSV with the run, and compared with the judge's.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from srdcr_lab.measures.verdicts import Agreement, agreement
 from srdcr_lab.pages import interval, render
 from srdcr_lab.records import BadInput, Level, Verdict
+from srdcr_lab.records.files import write_whole
 from srdcr_lab.widgets.cases import FACETS, Cases, Key, case_html
 
 if TYPE_CHECKING:
@@ -42,13 +44,8 @@ class Given(NamedTuple):
 
 
 def load_verdicts(path: Path) -> dict[Key, Given]:
-    """A reader's verdicts by case (`Cases.key`), from the file that keeps them; none where there is no file.
-
-    Raises
-    ------
-    BadInput
-        For a file of another form, naming the row.
-    """
+    """A reader's verdicts by case (`Cases.key`), from the file that keeps them; none where there is no file. A file of
+    another form is bad input."""
     if not path.exists():
         return {}
     try:
@@ -69,20 +66,16 @@ def load_verdicts(path: Path) -> dict[Key, Given]:
 
 def save_verdicts(path: Path, given: Mapping[Key, Given]) -> None:
     """Write the file as a whole, or leave it as it was."""
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(_COLUMNS)
-        lines.writerows((*key, *value) for key, value in given.items())
-    part.replace(path)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([_COLUMNS, *((*key, *value) for key, value in given.items())])
+    write_whole(path, text.getvalue())
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Reader and judge on the cases that both have decided, and how often each of them is right about the passage.
 
-    `n_cannot_tell`: the reader could not; `n_unruled`: V* is UNPARSED or the method has none. Neither is in the
-    agreement.
+    Left out are `n_cannot_tell` cases of the reader, and `n_unruled` whose V* is UNPARSED or that have none.
     """
 
     agreement: Agreement
@@ -125,17 +118,14 @@ _RULINGS = {"no verdict yet": None, "Reasonable": ReaderVerdict.REASONABLE, "Unr
 
 
 def explorer(run: Results, methods: Sequence[str] | None = None, *, keep: str | Path | None = None) -> VBox:
-    """The transcripts of a run (`Results`), or of some of its methods.
-
-    A reader's own verdicts go into reader_verdicts.csv in the run's folder, or in the folder `keep`.
-    """
+    """The transcripts of a run, or of some of its methods. A reader's own verdicts go into reader_verdicts.csv in the
+    run's folder, or in the folder `keep`."""
     cases = Cases.of(run, methods)
     return Explorer(cases, Path(keep or run.folder) / FILE, run.label).box
 
 
 class Explorer:
-    """The controls and what they show. `matching`: places of the cases that the filters leave; `given`: the reader's
-    verdicts, which the file `path` keeps."""
+    """The controls and what they show. `matching`: places of the cases that the filters leave."""
 
     def __init__(self, cases: Cases, path: Path, label: str = "") -> None:
         import ipywidgets
@@ -183,7 +173,6 @@ class Explorer:
         self.case.value = min(max(self.case.value + step, self.case.min), self.case.max)
 
     def _filter(self, _: Any = None) -> None:
-        """Find the cases anew and open the first of them."""
         self.matching = self.cases.matching({name: control.value for name, control in self.filters.items()})
         self._moving = True
         self.case.value, self.case.max = 1, max(len(self.matching), 1)
@@ -192,7 +181,6 @@ class Explorer:
         self._open()
 
     def _open(self, _: Any = None) -> None:
-        """Show the first round of the case, and the reader's verdict on it."""
         if self._moving:
             return
         place = self.place
@@ -225,7 +213,7 @@ class Explorer:
         self._compare()
 
     def _compare(self) -> None:
-        lines = [f"{compare_with_judge(self.cases, self.given)}"]
+        lines = [str(compare_with_judge(self.cases, self.given))]
         if any(value.blind for value in self.given.values()):
             unseen = compare_with_judge(self.cases, self.given, blind=True)
             lines.append(f"Of those given with judge and truth hidden: {unseen}")

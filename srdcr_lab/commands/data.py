@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE, PATH, as_text
+from srdcr_lab.commands import BAD_INPUT, DONE, PATH
+from srdcr_lab.commands.study import as_text
 from srdcr_lab.records import BadInput
 
 _SHOWN = 50  # findings of one check

@@ -9,10 +9,15 @@ from typing import Any
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED, as_text
+from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED
 from srdcr_lab.records import BadInput
 
 _ROLES = ("defender", "critic", "judge")
+
+
+def as_text(table: Any) -> str:
+    """A DataFrame as aligned text for a terminal, numbers with four digits, without its index."""
+    return str(table.to_string(index=False, float_format=lambda value: f"{value:,.4g}"))
 
 
 def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,10 +105,8 @@ def run(out: Path, **options: Any) -> int:
         for note in results.manifest["notes"]:
             click.echo(f"note: {note}")
         failed = results.manifest["counts"]["failed"]
-        click.echo(
-            f"results in {out}"
-            + (f"; {failed} rows carry an error, see the column error of records.parquet" if failed else "")
-        )
+        errors = f"; {failed} rows carry an error, see the column error of records.parquet" if failed else ""
+        click.echo(f"results in {out}{errors}")
     return SOME_FAILED if failed else DONE
 
 

@@ -54,13 +54,12 @@ def film_script() -> Script:
     return Script(_CONTENT["lines"])
 
 
-class Script:
+class Script(AbsentModel):
     """A `ChatModel` that reads from a script: a template's (words, reply) pairs, of which the first whose words are in
     the last user message gives the reply to every draw."""
 
     def __init__(self, lines: Mapping[str, Sequence[Sequence[str]]]) -> None:
-        self.identity = ModelIdentity("script", "a script by hand")
-        self.capabilities = Capabilities(logprobs=False)
+        super().__init__(ModelIdentity("script", "a script by hand"), Capabilities(logprobs=False))
         self._lines = {prompts.system_text(template): pairs for template, pairs in lines.items()}
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
@@ -73,9 +72,6 @@ class Script:
                     Completion(reply, draw, prompt_tokens=n_prompt, completion_tokens=n_reply) for draw in request.draws
                 )
         raise SrdcrError(f"the script has no reply to the prompt that ends in {user[-60:]!r}")
-
-    async def aclose(self) -> None:
-        """There is nothing to close."""
 
 
 QUESTIONS = 200

@@ -57,7 +57,7 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
 
 @dataclass
 class AbsentModel:
-    """An API model that is never asked: its completions come from a store."""
+    """A model that is not there: who it is and what it can give. Its completions come from a store."""
 
     identity: ModelIdentity
     capabilities: Capabilities

@@ -19,6 +19,7 @@ from srdcr_lab.models.load import Price
 from srdcr_lab.prompts import system_text
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
 from srdcr_lab.records import CallFailed, Completion, Needs, Request
+from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.rows import Probe
 from srdcr_lab.study.run import each_setup, fill_probe
 
@@ -136,12 +137,12 @@ class Stage:
         return json.dumps({"challenges": [{"document": number, "challenge": request.digest} for number in faulted]})
 
 
-class StandIn:
+class StandIn(AbsentModel):
     """Takes a model's place: says what the stage says, and notes what it would have taken."""
 
     def __init__(self, model: ChatModel, price: Price | None, stage: Stage) -> None:
-        self.identity, self.capabilities = model.identity, model.capabilities
-        self._draws_a_request, self._price, self._stage = draws_per_request(model), price, stage
+        super().__init__(model.identity, model.capabilities, draws_per_request(model))
+        self._price, self._stage = price, stage
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         scored = request.logprobs and self.capabilities.logprobs
@@ -151,11 +152,8 @@ class StandIn:
         for place, draw in enumerate(request.draws):
             text, tokens = self._stage.reply(request, draw)
             completions.append(Completion(text, draw, (text,) if scored else None, logprobs if scored else None))
-            prompt = once if place % (self._draws_a_request or len(request.draws)) == 0 else 0
+            prompt = once if place % (self.draws_per_request or len(request.draws)) == 0 else 0
             cost = self._price.cost(prompt, tokens) if self._price else float("nan")
             key = (self.identity.key, request.digest, request.stream, draw)
             self._stage.asked.append((self._stage.row, *key, prompt, tokens, cost))
         return tuple(completions)
-
-    async def aclose(self) -> None:
-        """There is nothing to close."""

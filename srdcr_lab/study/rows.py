@@ -11,9 +11,10 @@ from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup
 from srdcr_lab.protocols.answering import is_correct, same_answer
 from srdcr_lab.records import DocumentKind, Item, Missing, Turn, Verdict
-from srdcr_lab.records.tables import RECORDS
+from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS, Column
 
 Row = dict[str, Any]
+_OF_THE_ITEM = RECORDS[: [column.name for column in RECORDS].index("method")]
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
 
@@ -51,7 +52,13 @@ def record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: 
     confidence = outcome.confidence or probe.confidence
     ruling, debate = outcome.ruling, outcome.debate
     return {
-        **_item_columns(item),
+        **_filled(
+            _OF_THE_ITEM,
+            item,
+            n_options=len(item.options),
+            n_documents=len(item.documents),
+            n_misinforming=sum(document.kind is DocumentKind.MISINFO for document in item.documents),
+        ),
         "method": method.name,
         "design": choices.design.name if method.designed else None,
         "model": str(cast.answerer.identity),
@@ -84,14 +91,10 @@ def record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: 
     }
 
 
-def _item_columns(item: Item) -> Row:
-    counts = {
-        "n_options": len(item.options),
-        "n_documents": len(item.documents),
-        "n_misinforming": sum(document.kind is DocumentKind.MISINFO for document in item.documents),
-    }
-    columns = [column.name for column in RECORDS]
-    return {name: counts.get(name, getattr(item, name, None)) for name in columns[: columns.index("method")]}
+def _filled(columns: Sequence[Column], source: object, **values: object) -> Row:
+    """The columns in their order, each from `values` or else from the field of its name."""
+    names = (column.name for column in columns)
+    return {name: values[name] if name in values else getattr(source, name) for name in names}
 
 
 def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> Row:
@@ -133,28 +136,21 @@ def all_and_no_wrong(answers: Sequence[str | None], item: Item) -> bool:
 
 def turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn) -> Row:
     """The row of one utterance."""
-    completion = turn.completion
-    return {
-        "item_id": item.item_id,
-        "question_id": item.question_id,
-        "method": method.name,
-        "design": setup.choices.design.name if method.designed else None,
-        "position": position,
-        "round": turn.round,
-        "role": turn.role,
-        "speaker": turn.speaker,
-        "stance": turn.stance,
-        "model": str(setup.cast.player(turn.role).identity),
-        "text": turn.text,
-        "stated_answer": turn.stated_answer,
-        "verdict": turn.verdict,
-        "saw_passage": turn.saw_passage,
-        "saw_turns": list(turn.saw_turns),
-        "finish_reason": completion.finish_reason if completion else None,
-        "prompt_tokens": completion.prompt_tokens if completion else None,
-        "completion_tokens": completion.completion_tokens if completion else None,
-        "request_digest": turn.request_digest,
-    }
+    reply = turn.completion
+    return _filled(
+        TURNS,
+        turn,
+        item_id=item.item_id,
+        question_id=item.question_id,
+        method=method.name,
+        design=setup.choices.design.name if method.designed else None,
+        position=position,
+        model=str(setup.cast.player(turn.role).identity),
+        saw_turns=list(turn.saw_turns),
+        finish_reason=reply.finish_reason if reply else None,
+        prompt_tokens=reply.prompt_tokens if reply else None,
+        completion_tokens=reply.completion_tokens if reply else None,
+    )
 
 
 def sample_rows(item: Item, probe: Probe, setup: Setup) -> list[Row]:
@@ -162,15 +158,14 @@ def sample_rows(item: Item, probe: Probe, setup: Setup) -> list[Row]:
     drawn = [probe.prior] if probe.prior else []
     drawn += [*probe.draws, *(probe.confidence.draws if probe.confidence else ())]
     return [
-        {
-            "question_id": item.question_id,
-            "stream": answer.stream,
-            "draw": answer.completion.draw,
-            "text": answer.text,
-            "answer": answer.value,
-            "correct": is_correct(answer, item, setup.choices.match),
-            "tokens": answer.completion.tokens,
-            "logprobs": answer.completion.logprobs,
-        }
+        _filled(
+            SAMPLES,
+            answer.completion,
+            question_id=item.question_id,
+            stream=answer.stream,
+            text=answer.text,
+            answer=answer.value,
+            correct=is_correct(answer, item, setup.choices.match),
+        )
         for answer in drawn
     ]

@@ -28,6 +28,7 @@ from srdcr_lab.records import (
     Request,
     SrdcrError,
 )
+from srdcr_lab.study.opening import AbsentModel
 
 _CONTENT = json.loads(Path(__file__).with_name("film.json").read_text("utf-8"))
 FILM = Item(

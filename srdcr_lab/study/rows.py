@@ -44,8 +44,23 @@ def failed(error: str) -> Outcome:
     return Outcome(answer=None, missing=Missing.ERROR, error=error)
 
 
-def record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> Row:
-    """The row of one method on one item."""
+def item_rows(
+    item: Item,
+    setup: Setup,
+    probe: Probe,
+    runs: Sequence[tuple[Method, Setup]],
+    results: Sequence[tuple[Outcome, Meter]],
+) -> ItemRows:
+    """The rows of an item: `runs` are its methods with their setups, `results` what became of each."""
+    rows = ItemRows(item, samples=_sample_rows(item, probe, setup))
+    for (method, under), (outcome, meter) in zip(runs, results, strict=True):
+        rows.records.append(_record_row(item, method, under, probe, outcome, meter))
+        for position, turn in enumerate(outcome.debate.turns if outcome.debate else ()):
+            rows.turns.append(_turn_row(item, method, under, position, turn))
+    return rows
+
+
+def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> Row:
     choices, cast = setup.choices, setup.cast
     accuracy = sampled_accuracy([is_correct(draw, item, choices.match) for draw in probe.draws])
     category = knowledge_category(accuracy, highly_from=choices.highly_known_from, maybe_from=choices.maybe_known_from)
@@ -134,8 +149,7 @@ def all_and_no_wrong(answers: Sequence[str | None], item: Item) -> bool:
     return all(map(among, item.gold_answers)) and not any(map(among, item.wrong_answers))
 
 
-def turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn) -> Row:
-    """The row of one utterance."""
+def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn) -> Row:
     reply = turn.completion
     return _filled(
         TURNS,
@@ -153,8 +167,8 @@ def turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn
     )
 
 
-def sample_rows(item: Item, probe: Probe, setup: Setup) -> list[Row]:
-    """The rows of every answer without a passage."""
+def _sample_rows(item: Item, probe: Probe, setup: Setup) -> list[Row]:
+    """Every answer without a passage."""
     drawn = [probe.prior] if probe.prior else []
     drawn += [*probe.draws, *(probe.confidence.draws if probe.confidence else ())]
     return [

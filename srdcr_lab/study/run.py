@@ -17,29 +17,11 @@ from typing import Any, TypeVar
 
 from srdcr_lab.measures.sources import source_reliability, votes_of
 from srdcr_lab.models.spending import Meter, metered
-from srdcr_lab.protocols import (
-    Belief,
-    Method,
-    Outcome,
-    Setup,
-    context_answer,
-    knowledge_draws,
-    prior_answer,
-    self_confidence,
-)
+from srdcr_lab.protocols import Belief, Method, Outcome, Setup
+from srdcr_lab.protocols.answering import context_answer, knowledge_draws, prior_answer, self_confidence
 from srdcr_lab.records import BudgetExhausted, CallFailed, Decision, Item, Missing, Needs, SrdcrError
 from srdcr_lab.study.opening import Session
-from srdcr_lab.study.rows import (
-    ItemRows,
-    Probe,
-    Row,
-    all_and_no_wrong,
-    failed,
-    final_columns,
-    record_row,
-    sample_rows,
-    turn_row,
-)
+from srdcr_lab.study.rows import ItemRows, Probe, Row, all_and_no_wrong, failed, final_columns, item_rows
 
 T = TypeVar("T")
 _NEEDED = {Needs.PASSAGE: "a passage", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents"}
@@ -64,12 +46,7 @@ async def run_item(item: Item, setup: Setup, methods: Sequence[Method]) -> ItemR
             probe.draws = await _attempt(knowledge_draws(item, setup), "knowledge", probe.errors) or ()
 
     results, _ = await _together(answer(), draw())
-    rows = ItemRows(item, samples=sample_rows(item, probe, setup))
-    for (method, under), (outcome, meter) in zip(runs, results, strict=True):
-        rows.records.append(record_row(item, method, under, probe, outcome, meter))
-        for position, turn in enumerate(outcome.debate.turns if outcome.debate else ()):
-            rows.turns.append(turn_row(item, method, under, position, turn))
-    return rows
+    return item_rows(item, setup, probe, runs, results)
 
 
 def each_setup(methods: Sequence[Method], setup: Setup) -> list[tuple[Method, Setup]]:
@@ -141,9 +118,8 @@ async def run_items(
             return await task
         except BudgetExhausted as error:
             stopped.append(error)
-            unreached = (Probe(), failed(str(error)), Meter())
             runs = each_setup(methods, setup)
-            return ItemRows(item, [record_row(item, method, under, *unreached) for method, under in runs])
+            return item_rows(item, setup, Probe(), runs, [(failed(str(error)), Meter())] * len(runs))
 
     try:
         for item in setup.items:

@@ -52,12 +52,8 @@ def run_notebooks(
     out.mkdir(parents=True, exist_ok=True)
     targets = []
     for notebook in notebooks:
-        defaults = {name: about["default"] for name, about in papermill.inspect_notebook(str(notebook)).items()}
-        chosen = {
-            name: value
-            for name, value in parameters.items()
-            if name in defaults and ast.literal_eval(defaults[name]) != value
-        }
+        defaults = parameters_of(notebook)
+        chosen = {name: value for name, value in parameters.items() if name in defaults and defaults[name] != value}
         target = out.resolve() / notebook.name
         part = target.with_name(f"failed-{notebook.name}")
         try:

@@ -1,11 +1,14 @@
-"""The transcript explorer in a notebook: filter, step, read why, and rule for oneself. It calls no model.
+"""The transcript explorer: the cases of a run (one item under one method), as a page and in a notebook.
 
-A reader's own verdicts are kept in a small CSV with the run, and compared with the judge's.
+A reader can filter, step, read why, and rule for oneself; the verdicts are kept in a small CSV with the run, and
+compared with the judge's. No model is called.
 """
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,19 +18,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from srdcr_lab.measures.verdicts import Agreement, agreement
-from srdcr_lab.pages import interval, render
+from srdcr_lab.pages import Html, interval, render, source
 from srdcr_lab.records import BadInput, Level, Verdict
 from srdcr_lab.records.files import write_whole
-from srdcr_lab.widgets.cases import FACETS, Cases, Key, case_html
+from srdcr_lab.widgets.transcript import FACETS, Cases, Key
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
 
     from srdcr_lab.study import Results
 
-
 FILE = "reader_verdicts.csv"
 _COLUMNS = ("item_id", "method", "design", "verdict", "blind")
+
+
+def explorer_html(run: Results, methods: Sequence[str] | None = None, title: str = "Transcripts") -> Html:
+    """A page with every case of the run (or of some methods): filter, go from case to case, step through the rounds.
+
+    It needs no server, kernel or network. Its policy allows its own script alone, named by its digest.
+    """
+    cases = Cases.of(run, methods)
+    script = source("explorer.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    shown = [
+        ({f"data-{name}": "; ".join(values) for name, values in facets.items()}, cases.html(place))
+        for place, facets in enumerate(cases.facets)
+    ]
+    filters = {facet: (text, cases.options(facet)) for facet, text in FACETS.items()}
+    return render("explorer", title=title, label=run.label, cases=shown, filters=filters, script=script, digest=digest)
 
 
 class ReaderVerdict(StrEnum):
@@ -198,7 +216,7 @@ class Explorer:
         if self.place is None:
             self.shown.value = "<p>No case has all of these.</p>"
         else:
-            self.shown.value = case_html(self.cases, self.place, blind=self.blind.value, upto=self.round.value)
+            self.shown.value = self.cases.html(self.place, blind=self.blind.value, upto=self.round.value)
 
     def _rule(self, change: Any) -> None:
         """Keep the reader's verdict in the file (or take it back), then compare."""

@@ -125,7 +125,7 @@ def test_debates_of_other_kinds_are_told() -> None:
         for place, role in enumerate(Role)
     ]
     row = _row(method="cfmad", n_options=2, n_documents=3, n_misinforming=1)
-    cases = Cases.from_tables(pd.DataFrame([row]), pd.DataFrame(turns), {"q": item})
+    cases = Cases(pd.DataFrame([row]), pd.DataFrame(turns), {"q": item})
     html = cases.html(0)
     assert "&lt;b&gt;ash" in html
     assert "<small>s&lt;1&gt; (misinfo)</small><br>&lt;i&gt;one" in html
@@ -151,7 +151,7 @@ def _row(**given: Any) -> dict[str, Any]:
 def test_a_verdict_that_stood_for_the_last_round_alone_says_so(stabilised: bool | None, said: bool) -> None:
     row = _row(**RULED, verdict_path="RRRRRU", r_star=5, stabilised=stabilised)
     turns = pd.DataFrame(columns=["item_id", "method", "design", "position"])
-    html = Cases.from_tables(pd.DataFrame([row]), turns, {}).html(0)
+    html = Cases(pd.DataFrame([row]), turns, {}).html(0)
     assert "V* = UNREASONABLE, standing since round 5</b>" in html
     assert ("not stabilised: it stood for the last round alone" in html) is said
 
@@ -326,5 +326,5 @@ def test_the_page_of_some_methods_holds_those_alone(run: lab.Results) -> None:
 
 
 def test_a_run_without_its_items_shows_the_questions(run: lab.Results) -> None:
-    html = Cases.from_tables(run.records, run.turns, {}).html(0)
+    html = Cases(run.records, run.turns, {}).html(0)
     assert "When was Ash built?" in html

@@ -97,24 +97,18 @@ def decisions_table(gated: Sequence[Gated]) -> Html:
     return render("sliders", "decisions", table=table, failed=gated[-1].n_error)
 
 
-@dataclass(frozen=True)
 class Calibrated:
-    """One confidence kind on the questions of one domain, and the rule on the items that were debated."""
+    """One confidence kind on the questions of one domain, and the rule on the items that were debated, with the
+    confidence of these questions."""
 
-    steps: PrecisionSteps
-    gating: Gating
-    risk: Line
-    reliability: Html
-
-    @classmethod
-    def from_tables(cls, questions: pd.DataFrame, debated: pd.DataFrame) -> Calibrated:
-        """The confidence of the debated items is that of `questions`, whatever they were run with."""
-        steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
-        believed = questions.set_index("question_id")["self_confidence"].astype(float)
-        rows = debated.assign(self_confidence=debated["question_id"].map(believed).astype(float))
-        curve = risk_coverage(steps, at_most=_POINTS)
-        risk = Line(list(zip(curve["coverage"], curve["risk"], strict=True)), _BLUE)
-        return cls(steps, Gating.from_records(rows), risk, _reliability(questions))
+    def __init__(self, questions: pd.DataFrame, debated: pd.DataFrame) -> None:
+        self.steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
+        confidence = questions.set_index("question_id")["self_confidence"].astype(float)
+        rows = debated.assign(self_confidence=debated["question_id"].map(confidence).astype(float))
+        self.gating = Gating.from_records(rows)
+        curve = risk_coverage(self.steps, at_most=_POINTS)
+        self.risk = Line(list(zip(curve["coverage"], curve["risk"], strict=True)), _BLUE)
+        self.reliability = _reliability(questions)
 
     def html(self, alpha: float, delta: float) -> Html:
         """The choices, both pictures, and the decisions at the recommended τ (without one, the paper's)."""
@@ -159,7 +153,7 @@ class DomainThresholds:
         domains = (ALL_DOMAINS, *names) if len(names) != 1 else names
         rows = debated[debated["method"] == "sr_dcr"]
         views = {
-            (kind, domain): Calibrated.from_tables(_of(questions, domain), _of(rows, domain))
+            (kind, domain): Calibrated(_of(questions, domain), _of(rows, domain))
             for kind, questions in kinds.items()
             for domain in domains
         }

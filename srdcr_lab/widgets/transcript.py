@@ -6,7 +6,6 @@ Everything that came from a passage, a file or a model is escaped by the templat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -154,36 +153,33 @@ def _view(macro: str, **values: object) -> Html:
     return render("transcript", macro, **values)
 
 
-@dataclass(frozen=True)
 class Cases:
-    """Rows of `records` with their facets (`FACETS`, each with the values that hold), turns and items. A missing value
-    is None."""
+    """The cases of a run by method, all or some of them: `rows` of records, with `facets` (see `FACETS`), and turns.
 
-    rows: Sequence[dict[str, Any]]
-    facets: Sequence[dict[str, tuple[str, ...]]]
-    items: Mapping[str, Item]
-    said: Mapping[Key, Sequence[Any]]
+    Of an item that is not in `items` the question alone is shown. A missing value is None.
+    """
 
-    @classmethod
-    def of(cls, run: Results, methods: Sequence[str] | None = None) -> Cases:
-        """The cases of a run by method, all or some of them."""
-        items = {item.item_id: item for item in thaw(run.folder / "items.json").items}
-        return cls.from_tables(run.records, run.turns, items, methods)
-
-    @classmethod
-    def from_tables(
-        cls, records: pd.DataFrame, turns: pd.DataFrame, items: Mapping[str, Item], methods: Sequence[str] | None = None
-    ) -> Cases:
-        """The same from the tables; of an item that is not in `items` the question alone is shown."""
+    def __init__(
+        self,
+        records: pd.DataFrame,
+        turns: pd.DataFrame,
+        items: Mapping[str, Item],
+        methods: Sequence[str] | None = None,
+    ) -> None:
         wanted = list(records["method"].unique()) if methods is None else list(methods)
         chosen = with_matches(records[records["method"].isin(wanted)])
         chosen = chosen.sort_values("method", key=lambda name: name.map(wanted.index), kind="stable")
-        rows = _plain(chosen).to_dict("records")
+        self.items, self.rows = items, _plain(chosen).to_dict("records")
         several = chosen["design"].nunique() > 1
-        said: dict[Key, list[Any]] = {}
+        self.facets = [_facets(row, several) for row in self.rows]
+        self._turns: dict[Key, list[Any]] = {}
         for turn in _plain(turns.sort_values("position", kind="stable")).itertuples():
-            said.setdefault((turn.item_id, turn.method, turn.design or ""), []).append(turn)
-        return cls(rows, [_facets(row, several) for row in rows], items, said)
+            self._turns.setdefault((turn.item_id, turn.method, turn.design or ""), []).append(turn)
+
+    @classmethod
+    def of(cls, run: Results, methods: Sequence[str] | None = None) -> Cases:
+        items = {item.item_id: item for item in thaw(run.folder / "items.json").items}
+        return cls(run.records, run.turns, items, methods)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -194,7 +190,7 @@ class Cases:
 
     def turns(self, place: int) -> Sequence[Any]:
         """The case's rows of the table `turns`, in order."""
-        return self.said.get(self.key(place), ())
+        return self._turns.get(self.key(place), ())
 
     def html(self, place: int, *, blind: bool = False, upto: int | None = None) -> Html:
         """What was asked and shown, what was said in each round, and how it ended. `upto` leaves out later rounds, and

@@ -95,13 +95,7 @@ class Session:
     """The models of an open study behind one store and one budget: those of the roles, and the `players` of designs."""
 
     def __init__(
-        self,
-        cast: Cast,
-        players: Mapping[str, ChatModel],
-        store: Store,
-        budget: Budget,
-        *,
-        offline: bool = False,
+        self, cast: Cast, players: Mapping[str, ChatModel], store: Store, budget: Budget, *, offline: bool = False
     ) -> None:
         def wrapped(model: ChatModel) -> StoredModel:
             price = price_for(model.identity, budget.limit_usd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import click
 
 from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED
+from srdcr_lab.pages import number
 from srdcr_lab.records import BadInput
 
 _ROLES = ("defender", "critic", "judge")
@@ -131,29 +133,28 @@ def _plan_table(plan: Any) -> Any:
     titles = {"calls_alone": "calls alone", "calls": "shared", "prompt_tokens": "prompt tokens",
               "completion_tokens": "completion tokens", "cost_usd": "cost USD"}  # fmt: skip
 
-    def span(row: Any, name: str) -> str:
-        least, most = row[f"{name}_from"], row[f"{name}_to"]
-        written = [f"{value:,.2f}" if name == "cost_usd" else f"{value:,.0f}" for value in (least, most)]
-        return "unknown" if least != least else "–".join(dict.fromkeys(written))
+    def span(least: float, most: float, form: str) -> str:
+        ends = dict.fromkeys([format(least, form), format(most, form)])
+        return "unknown" if math.isnan(least) else "–".join(ends)
 
     table = plan[["methods"]].copy()
     for name, title in titles.items():
-        table[title] = [span(row, name) for _, row in plan.iterrows()]
+        form = ",.2f" if name == "cost_usd" else ",.0f"
+        ends = zip(plan[f"{name}_from"], plan[f"{name}_to"], strict=True)
+        table[title] = [span(least, most, form) for least, most in ends]
     return table
 
 
 def _final_table(summary: Any) -> Any:
     """Table 1 for a terminal: shares in per cent with their intervals."""
-
-    def percent(row: Any, name: str) -> str:
-        if row[name] != row[name]:
-            return "–"
-        return f"{100 * row[name]:.1f} [{100 * row[f'{name}_low']:.0f}, {100 * row[f'{name}_high']:.0f}]"
-
     table = summary[["model", "method", "condition", "n"]].copy()
-    table["coverage"] = [f"{100 * value:.1f}" if value == value else "–" for value in summary["coverage"]]
+    table["coverage"] = [number(100 * share, ".1f") for share in summary["coverage"]]
     for name in ("accuracy", "selective_accuracy"):
-        table[f"{name} % [95 %]"] = [percent(row, name) for _, row in summary.iterrows()]
+        percent = 100 * summary[[name, f"{name}_low", f"{name}_high"]]
+        table[f"{name} % [95 %]"] = [
+            "–" if math.isnan(share) else f"{share:.1f} [{low:.0f}, {high:.0f}]"
+            for share, low, high in percent.itertuples(index=False)
+        ]
     for name in ("abstained", "unparsed", "error"):
         table[name] = summary[f"n_{name}"]
     return table

@@ -129,7 +129,7 @@ def check_no_traces(name: str, content: bytes) -> None:
 
 
 def _traces() -> Iterator[tuple[str, str]]:
-    """What it is called, and the text."""
+    """What must not leave this machine: what it is, and its text."""
     for variable, value in os.environ.items():
         if _SECRET.search(variable) and len(value) >= _SHORTEST_SECRET:
             yield f"the value of {variable}", value
@@ -174,6 +174,6 @@ def _json_texts(content: str) -> Iterator[str]:
 def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list):
+    elif isinstance(value, dict | list | tuple):
         for part in (*value, *value.values()) if isinstance(value, dict) else value:
             yield from _strings(part)

@@ -167,8 +167,8 @@ class Evaluation:
         return cls(Gating.from_records(records, None), known)
 
     @property
-    def rows(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(row for _, row, _ in self.live.names))
+    def rows(self) -> list[str]:
+        return list(dict.fromkeys(row for _, row, _ in self.live.names))
 
     @property
     def debated(self) -> str:
@@ -217,7 +217,7 @@ class Evaluation:
 def evaluation_controls(records: pd.DataFrame, label: str = "", tau: float = 0.90) -> VBox:
     """Controls over the records of one run: τ, category thresholds, two methods to compare, the false passages."""
     view = Evaluation.from_records(records)
-    rows = view.rows
+    rows = tuple(view.rows)
     slides = {
         "tau": Slide("τ: answer from memory from", tau),
         **_category_slides(),

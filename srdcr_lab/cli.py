@@ -11,9 +11,8 @@ import traceback
 import click
 
 from srdcr_lab.commands import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED
-from srdcr_lab.commands.carry import replay, share, store
 from srdcr_lab.commands.data import data
-from srdcr_lab.commands.run import notebooks, plan, run
+from srdcr_lab.commands.study import notebooks, plan, replay, run, share, store
 from srdcr_lab.records import BadInput, SrdcrError, Stopped
 
 
@@ -21,15 +20,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script; turns errors into one sentence and an exit code."""
     try:
         code = cli.main(args=arguments, prog_name="srdcr", standalone_mode=False)
-    except BadInput as error:
-        _complain(error)
-        code = BAD_INPUT
-    except Stopped as error:
-        _complain(error)
-        code = RESUMABLE
     except SrdcrError as error:
         _complain(error)
-        code = SOME_FAILED
+        code = BAD_INPUT if isinstance(error, BadInput) else RESUMABLE if isinstance(error, Stopped) else SOME_FAILED
     except click.ClickException as error:
         _complain(error.format_message())
         code = BAD_INPUT

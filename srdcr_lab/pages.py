@@ -1,7 +1,6 @@
 """HTML: jinja2 templates (in `templates/`), the one table writer, and small SVG charts.
 
-Every value is escaped unless it is `Html`. A page of ours needs nothing else: its policy lets a browser load nothing
-from anywhere. What the pages say is decided by those who render them (`widgets`, `data.perturbing.audit`).
+Every value is escaped unless it is `Html`. The policy of our pages lets a browser load nothing from anywhere.
 """
 
 from __future__ import annotations
@@ -39,21 +38,17 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, auto_reload=False,
+    )  # fmt: skip
     environment.filters["number"] = number
     return environment
 
 
 def render(template: str, macro: str = "", **values: object) -> Html:
     """The text of a template, or of one of its macros, with these values. A value that is missing raises."""
-    found = _environment().get_template(f"{template}.html.j2")
-    return Html(getattr(found.module, macro)(**values) if macro else found.render(values))
+    page = _environment().get_template(f"{template}.html.j2")
+    return Html(getattr(page.module, macro)(**values) if macro else page.render(values))
 
 
 def source(name: str) -> Html:

@@ -13,7 +13,7 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.measures.verdicts import agreement
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Role
-from srdcr_lab.widgets.cases import Cases, case_html, explorer_html
+from srdcr_lab.widgets import explorer_html
 from srdcr_lab.widgets.explore import (
     FILE,
     Explorer,
@@ -23,7 +23,7 @@ from srdcr_lab.widgets.explore import (
     load_verdicts,
     save_verdicts,
 )
-from srdcr_lab.widgets.transcript import explain_row
+from srdcr_lab.widgets.transcript import Cases, explain_row
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 
 R, U, UNSURE = ReaderVerdict.REASONABLE, ReaderVerdict.UNREASONABLE, ReaderVerdict.CANNOT_TELL
@@ -84,7 +84,7 @@ def test_facets_narrow_together(cases: Cases) -> None:
 
 def test_a_case_tells_both_answers_the_path_and_why(cases: Cases) -> None:
     (place,) = cases.matching({"method": "sr_dcr", "domain": "Ash", "passage": "false"})
-    html = case_html(cases, place)
+    html = cases.html(place)
     assert "Reasonable → Unreasonable → Unreasonable" in html
     assert "standing since round 1</b></p>" in html
     assert "1934 (wrong)" in html
@@ -94,18 +94,18 @@ def test_a_case_tells_both_answers_the_path_and_why(cases: Cases) -> None:
 
 def test_the_ending_waits_for_the_last_round(cases: Cases) -> None:
     place = cases.matching({"method": "sr_dcr"})[0]
-    assert case_html(cases, place, upto=2).count("<h4>Round") == 3
-    assert "V* =" not in case_html(cases, place, upto=2)
-    assert "V* =" in case_html(cases, place, upto=5)
+    assert cases.html(place, upto=2).count("<h4>Round") == 3
+    assert "V* =" not in cases.html(place, upto=2)
+    assert "V* =" in cases.html(place, upto=5)
 
 
 def test_a_method_without_a_debate_says_so(cases: Cases) -> None:
-    assert "No transcript" in case_html(cases, cases.matching({"method": "few_shot"})[0])
+    assert "No transcript" in cases.html(cases.matching({"method": "few_shot"})[0])
 
 
 def test_blind_hides_judge_decision_and_truth(cases: Cases) -> None:
     (place,) = cases.matching({"method": "sr_dcr", "domain": "Ash", "passage": "false"})
-    html = case_html(cases, place, blind=True)
+    html = cases.html(place, blind=True)
     assert "Judge" not in html
     assert "decision" not in html
     assert "false" not in html
@@ -125,8 +125,8 @@ def test_debates_of_other_kinds_are_told() -> None:
         for place, role in enumerate(Role)
     ]
     row = _row(method="cfmad", n_options=2, n_documents=3, n_misinforming=1)
-    cases = Cases.from_tables(pd.DataFrame([row]), pd.DataFrame(turns), {"q": item})
-    html = case_html(cases, 0)
+    cases = Cases(pd.DataFrame([row]), pd.DataFrame(turns), {"q": item})
+    html = cases.html(0)
     assert "&lt;b&gt;ash" in html
     assert "<small>s&lt;1&gt; (misinfo)</small><br>&lt;i&gt;one" in html
     assert html.count("was given the answer A &amp; B") == len(Role)
@@ -151,7 +151,7 @@ def _row(**given: Any) -> dict[str, Any]:
 def test_a_verdict_that_stood_for_the_last_round_alone_says_so(stabilised: bool | None, said: bool) -> None:
     row = _row(**RULED, verdict_path="RRRRRU", r_star=5, stabilised=stabilised)
     turns = pd.DataFrame(columns=["item_id", "method", "design", "position"])
-    html = case_html(Cases.from_tables(pd.DataFrame([row]), turns, {}), 0)
+    html = Cases(pd.DataFrame([row]), turns, {}).html(0)
     assert "V* = UNREASONABLE, standing since round 5</b>" in html
     assert ("not stabilised: it stood for the last round alone" in html) is said
 
@@ -326,5 +326,5 @@ def test_the_page_of_some_methods_holds_those_alone(run: lab.Results) -> None:
 
 
 def test_a_run_without_its_items_shows_the_questions(run: lab.Results) -> None:
-    html = case_html(Cases.from_tables(run.records, run.turns, {}), 0)
+    html = Cases(run.records, run.turns, {}).html(0)
     assert "When was Ash built?" in html

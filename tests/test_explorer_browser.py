@@ -13,7 +13,7 @@ from selenium.webdriver.support.ui import Select
 
 import srdcr_lab as lab
 from srdcr_lab.widgets import explorer_html
-from srdcr_lab.widgets.cases import Cases, case_html
+from srdcr_lab.widgets.transcript import Cases
 from tests.chromium import browser_programs, opened_browser
 from tests.hostile import ALL, ATTACKS, hostile_run
 
@@ -76,7 +76,7 @@ def test_a_case_in_the_notebook_shows_attacks_as_text(
     """ipywidgets sets an HTML widget's value as the inner HTML of its node: so does this test."""
     cases = Cases.of(run, ["sr_dcr"])
     _open(browser, tmp_path, "<!DOCTYPE html><meta charset='utf-8'><body></body>")
-    browser.execute_script("document.body.innerHTML = arguments[0]", case_html(cases, 1))
+    browser.execute_script("document.body.innerHTML = arguments[0]", cases.html(1))
     browser.execute_script("for (const one of document.all) one.dispatchEvent(new Event('mouseover'))")
     assert not _attacked(browser)
     assert not browser.find_elements(By.CSS_SELECTOR, "img, svg, script, a")

@@ -94,8 +94,11 @@ def test_bad_input_in_a_notebook_is_bad_input(tmp_path: Path) -> None:
 def test_a_table_of_ones_own_is_found_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`srdcr notebooks --items my.csv`: a notebook runs in its own folder, and the path is the caller's."""
     (tmp_path / "sequence").mkdir()
-    _notebook(tmp_path / "sequence/00_first.ipynb", 'ITEMS = "facts"', "print(open(ITEMS).read())")
+    parameters = 'ITEMS = "facts"\nOTHER = "facts"'
+    _notebook(tmp_path / "sequence/00_first.ipynb", parameters, "print(open(ITEMS).read(), OTHER)")
     (tmp_path / "my.csv").write_text("question,gold_answer\nWhen was the mill built?,1800\n")
     monkeypatch.chdir(tmp_path)
-    (written,) = run_notebooks(tmp_path / "out", {"ITEMS": "my.csv"}, tmp_path / "sequence")
+    tables = {"ITEMS": "my.csv", "OTHER": "ramdocs=my.csv"}
+    (written,) = run_notebooks(tmp_path / "out", tables, tmp_path / "sequence")
     assert "When was the mill built?" in written.read_text("utf-8")
+    assert f" ramdocs={tmp_path.resolve()}/my.csv" in written.read_text("utf-8")

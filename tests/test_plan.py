@@ -29,7 +29,7 @@ def planned(*items: Item, names: str = "few_shot,sr_dcr", price: Price | None = 
             **chosen: Any) -> tuple[pd.DataFrame, ScriptedModel]:  # fmt: skip
     model = ScriptedModel(logprobs=logprobs)
     setup = Setup(Cast.of_one(model), choices(**chosen), ItemSet("worked", items, exemplars()))
-    plan = asyncio.run(make_plan(setup, items, methods(names), {model.identity.key: price}))
+    plan = asyncio.run(make_plan(setup, methods(names), {model.identity.key: price}))
     return plan.table.set_index("methods"), model
 
 

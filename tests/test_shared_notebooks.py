@@ -14,11 +14,11 @@ from srdcr_lab.records import BadInput
 from srdcr_lab.study import bundle, notebooks
 from srdcr_lab.study.notebooks import (
     at_hand,
+    code_of,
     html_tables,
     parameters_of,
     portable,
     run_notebooks,
-    same_code,
     shared_form,
     tables_difference,
     tables_of,
@@ -60,8 +60,8 @@ def test_a_parameter_that_is_code_is_refused(tmp_path: Path) -> None:
 
 def test_code_is_compared_apart_from_parameters(tmp_path: Path) -> None:
     one = _notebook(tmp_path / "a.ipynb", limit=4)
-    assert same_code(one, _notebook(tmp_path / "b.ipynb", limit=5))
-    assert not same_code(one, _notebook(tmp_path / "c.ipynb", code="x = 2"))
+    assert code_of(one) == code_of(_notebook(tmp_path / "b.ipynb", limit=5))
+    assert code_of(one) != code_of(_notebook(tmp_path / "c.ipynb", code="x = 2"))
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,9 @@ def test_a_table_more_is_a_difference() -> None:
 def test_code_is_compared_apart_from_where_a_name_lives(tmp_path: Path) -> None:
     before = _notebook(tmp_path / "a.ipynb", code="from srdcr_lab.measures.gating import Gating\nGating")
     after = _notebook(tmp_path / "b.ipynb", code="from srdcr_lab.measures import Gating\nGating")
-    assert same_code(before, after)
-    assert not same_code(before, _notebook(tmp_path / "c.ipynb", code="from srdcr_lab.measures import ece\nGating"))
+    assert code_of(before) == code_of(after)
+    other = _notebook(tmp_path / "c.ipynb", code="from srdcr_lab.measures import ece\nGating")
+    assert code_of(before) != code_of(other)
 
 
 # Executed again ---------------------------------------------------------------------------------------------------

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE
-from srdcr_lab.commands.run import as_text
+from srdcr_lab.commands import BAD_INPUT, DONE, PATH
+from srdcr_lab.commands.study import as_text
 from srdcr_lab.records import BadInput
+
+_SHOWN = 50  # findings of one check
 
 
 @click.group()
@@ -18,12 +20,7 @@ def data() -> None:
     """Known benchmarks, and tables of your own."""
 
 
-# -- `srdcr data list`, `fetch` and `check`: which benchmarks are known, bring one here, look over a table or facts
-
-_SHOWN = 50  # findings of one check
-
-
-@click.command("list")
+@data.command("list")
 def list_benchmarks() -> None:
     """The shipped facts and the known benchmarks.
 
@@ -48,7 +45,7 @@ def list_benchmarks() -> None:
         click.echo("\n".join(f"  {label:8} {text}" for label, text in lines.items()) + "\n")
 
 
-@click.command()
+@data.command()
 @click.argument("name")
 def fetch(name: str) -> None:
     """Download the benchmark NAME and check its sha256.
@@ -62,7 +59,7 @@ def fetch(name: str) -> None:
     click.echo(published.fetch(source)[1])
 
 
-@click.command()
+@data.command()
 @click.argument("source")
 def check(source: str) -> int:
     """Say all that is wrong with a table.
@@ -106,17 +103,14 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
     click.echo(f"  {'all':12} " + "".join(f"{n:10,}" for n in [*sums, sum(sums)]))
 
 
-# -- `srdcr data perturb`: make the passages of a table lie by known amounts, and show the account of it
-
-
-@click.command()
+@data.command()
 @click.argument("file")
-@click.option("--out", type=click.Path(path_type=Path), help="items file to write: .csv, .jsonl or .parquet")
-@click.option("--audit", type=click.Path(path_type=Path), help="account to write: .html or .csv")
+@click.option("--out", type=PATH, help="items file to write: .csv, .jsonl or .parquet")
+@click.option("--audit", type=PATH, help="account to write: .html or .csv")
 @click.option("--seed", default=0, show_default=True, type=int, help="of the substitutions")
 @click.option("--offsets", default="20,40,60,100,200", show_default=True, help="of years; each with both signs")
 @click.option("--factors", default="0.1,0.2,0.4,0.8,1.2,1.5,2,3,5,10", show_default=True, help="of numbers")
-@click.option("--pool", type=click.Path(path_type=Path), help="names or cities to substitute, one a line")
+@click.option("--pool", type=PATH, help="names or cities to substitute, one a line")
 def perturb(
     file: str, out: Path | None, audit: Path | None, seed: int, offsets: str, factors: str, pool: Path | None
 ) -> int:
@@ -179,7 +173,3 @@ def _lines(path: Path) -> list[str]:
         raise BadInput(f"there is no file {path}; a pool has one name or city a line") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
-
-
-for command in (list_benchmarks, fetch, check, perturb):
-    data.add_command(command)

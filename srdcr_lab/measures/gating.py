@@ -171,7 +171,7 @@ class Gating:
 
     def tables(self, tau: float, strata: Collection[str] | None = None) -> tuple[PaperTable, PaperTable]:
         """Tables 1 and 2 at this τ, over these strata of the perturbed items (None: all), without intervals."""
-        false = self._chosen(strata)[1:]
+        false = self.chosen(strata)[1:]
         cell = self.group * len(self.strata) + self.stratum
         counts = _count(cell, self.endings(tau), (len(self.names) * len(self.strata), len(ENDINGS)))
         counts = counts.reshape(len(self.names), len(self.strata), len(ENDINGS))
@@ -194,7 +194,7 @@ class Gating:
 
     def flow(self, tau: float, row: str = "SR-DCR", strata: Collection[str] | None = None) -> pd.DataFrame:
         """`decision_flow` of one row of the tables, at this τ; `strata` as in `tables`."""
-        here = np.flatnonzero(self._in_row(row) & np.isin(self.stratum, self._chosen(strata)))
+        here = np.flatnonzero(self.in_row(row) & np.isin(self.stratum, self.chosen(strata)))
         return _flow_table(self.stages[:, here], self.confidence[here] >= tau, self.endings(tau)[here])
 
     def difference(
@@ -205,10 +205,10 @@ class Gating:
         Macro over standard and perturbed. Normal approximation over questions (sum of each question's share); where a
         decision depends on it, use `compare`. NaN where one of the two has no item of a half.
         """
-        ending, kept = self.endings(tau), np.isin(self.stratum, self._chosen(strata))
+        ending, kept = self.endings(tau), np.isin(self.stratum, self.chosen(strata))
         totals = np.zeros(int(self.question.max(initial=-1)) + 1)
         for label, sign in ((a, 1.0), (b, -1.0)):
-            rows = np.flatnonzero(self._in_row(label) & kept)
+            rows = np.flatnonzero(self.in_row(label) & kept)
             half = (self.stratum[rows] > 0).astype(int)
             size = np.bincount(half, minlength=2)
             if not size.all():
@@ -221,11 +221,11 @@ class Gating:
         half_width = 1.959964 * math.sqrt(k / (k - 1) * float(((totals[asked] - value / k) ** 2).sum()))
         return value, value - half_width, value + half_width
 
-    def _chosen(self, strata: Collection[str] | None) -> list[int]:
+    def chosen(self, strata: Collection[str] | None) -> list[int]:
         """Positions of the standard stratum and of these."""
         return [i for i, name in enumerate(self.strata) if i == 0 or strata is None or name in strata]
 
-    def _in_row(self, row: str) -> NDArray[np.bool_]:
+    def in_row(self, row: str) -> NDArray[np.bool_]:
         """The records behind the first row of the tables that bears this label."""
         group = next((g for g, names in enumerate(self.names) if names[1] == row), -1)
         return np.asarray(self.group == group)

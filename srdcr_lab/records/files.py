@@ -1,4 +1,4 @@
-"""What comes from outside as JSON, read strictly and refused in one sentence; and where the shipped folders are.
+"""Files: JSON from outside, read strictly and refused in one sentence; whole files; where the shipped folders are.
 
 pydantic is imported only when a value is turned into one of our frozen types.
 """
@@ -70,6 +70,16 @@ def _without_defaults(schema: Any) -> Any:
     if schema.get("type") == "default":
         return _without_defaults(schema["schema"])
     return {name: _without_defaults(part) for name, part in schema.items()}
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a whole file (text as UTF-8) or leave what was there."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def folder(name: str) -> Path:

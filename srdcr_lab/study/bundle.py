@@ -1,8 +1,8 @@
 """The file that `srdcr share` writes: a zip that ends in the SHA-256 of all its bytes before that.
 
-A bundle comes from somebody else, so nothing in it is trusted: names are of the kinds below and distinct, sizes are
-bounded while they are read, and nothing is unpickled. The digest shows damage, not malice. What goes in is searched for
-keys and for traces of this machine.
+Nothing in a bundle is trusted: names are of the kinds below and distinct, sizes are bounded while they are read, and
+nothing is unpickled. The digest shows damage, not malice. What goes in is searched for keys and for traces of this
+machine.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from srdcr_lab.records import BadInput
+from srdcr_lab.records.files import write_whole
 
 VERSION = b"srdcr bundle 1, sha256 "
 _DIGITS = 64
+TABLE_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pqt")  # what `load_items` reads
 _NAME = re.compile(
     r"run/(run\.json|items\.json|summary\.csv|(records|turns|samples)\.parquet)"
     r"|store\.jsonl|requirements\.lock|notebooks/[0-9]{2}_[a-z0-9_]{1,60}\.ipynb"
-    r"|items/\w[\w .()-]{0,100}\.(?i:csv|json|jsonl|ndjson|parquet|pqt)"
+    r"|items/\w[\w .()-]{0,100}(?i:" + "|".join(map(re.escape, TABLE_ENDINGS)) + ")"
 )
 _LARGEST_ZIP, _LARGEST_FILE, _LARGEST_IN_ALL, _MOST_FILES = 1 << 30, 1 << 30, 2 << 30, 64
 _WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file
 
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
-_SHORTEST_SECRET = 12
+_SECRET, _SHORTEST_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE), 12
 _KEYS = re.compile(r"\bsk-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{30,}")
 _PATHS = re.compile(
     r"(?<![\w.:/])/(?:home|root|Users|tmp|usr|opt|var|mnt|media|srv|private)/\w|\b[A-Z]:\\(?:Users|home)\b"
@@ -42,13 +43,8 @@ _PATHS = re.compile(
 
 
 def pack(files: Mapping[str, Path], target: Path) -> str:
-    """Write the files under their names; return the digest that the bundle ends in.
-
-    Raises
-    ------
-    BadInput
-        If `unpack` would not take a name, or the target cannot be written.
-    """
+    """Write the files under their names; return the digest that the bundle ends in. A name that `unpack` would not
+    take is bad input."""
     if refused := [name for name in files if not _NAME.fullmatch(name)]:
         raise BadInput(f"{refused[0]} is no name for a file in a bundle; call it by letters, digits, - and _")
     buffer = io.BytesIO()
@@ -59,14 +55,10 @@ def pack(files: Mapping[str, Path], target: Path) -> str:
             archive.writestr(entry, path.read_bytes())
         archive.comment = VERSION + b"0" * _DIGITS
     sealed, digest = seal(buffer.getvalue())
-    part = target.with_name(target.name + ".part")
     try:
-        part.write_bytes(sealed)
-        part.replace(target)
+        write_whole(target, sealed)
     except OSError as error:
         raise BadInput(f"cannot write {target} ({error.strerror}); give another file") from None
-    finally:
-        part.unlink(missing_ok=True)
     return digest
 
 
@@ -77,13 +69,8 @@ def seal(content: bytes) -> tuple[bytes, str]:
 
 
 def unpack(source: Path, folder: Path) -> list[str]:
-    """Write a bundle's files below the folder and return their names.
-
-    Raises
-    ------
-    BadInput
-        If it is no bundle, was changed, or holds what no bundle holds; nothing was written then.
-    """
+    """Write a bundle's files below the folder and return their names. If it is no bundle, was changed, or holds what
+    no bundle holds, that is bad input, and nothing is written."""
     try:
         if source.stat().st_size > _LARGEST_ZIP:
             raise BadInput(f"{source} has more than {_LARGEST_ZIP >> 30} GiB, too much for a bundle")
@@ -142,7 +129,7 @@ def check_no_traces(name: str, content: bytes) -> None:
 
 
 def _traces() -> Iterator[tuple[str, str]]:
-    """What must not leave this machine: a name for it, and the text."""
+    """What must not leave this machine: what it is, and its text."""
     for variable, value in os.environ.items():
         if _SECRET.search(variable) and len(value) >= _SHORTEST_SECRET:
             yield f"the value of {variable}", value
@@ -168,9 +155,7 @@ def _texts(name: str, content: bytes) -> Iterator[str]:
                 yield from _strings(batch.to_pydict())
             for pair in (file.metadata.metadata or {}).items():
                 yield from (text.decode(errors="replace") for text in pair)
-        case ".ipynb":
-            yield from _strings(json.loads(content))
-        case ".json" | ".jsonl" | ".ndjson":
+        case ".ipynb" | ".json" | ".jsonl" | ".ndjson":
             yield from _json_texts(content.decode(errors="replace"))
         case _:
             yield content.decode(errors="replace")
@@ -181,21 +166,14 @@ def _json_texts(content: str) -> Iterator[str]:
     try:
         yield from _strings(json.loads(content))
     except ValueError:
-        for line in content.split("\n"):
-            try:
-                yield from _strings(json.loads(line))
-            except ValueError:
-                yield line
+        lines = content.split("\n")
+        for line in lines:
+            yield from _json_texts(line) if len(lines) > 1 else lines
 
 
 def _strings(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for name, inner in value.items():
-                yield str(name)
-                yield from _strings(inner)
-        case list():
-            for inner in value:
-                yield from _strings(inner)
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for part in (*value, *value.values()) if isinstance(value, dict) else value:
+            yield from _strings(part)

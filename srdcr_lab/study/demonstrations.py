@@ -1,15 +1,13 @@
-"""Two demonstrations for notebook 08 that need no model: a debate from a script, and sources of known accuracy.
+"""Two demonstrations that need no model: a debate about a film from a script, and sources of known accuracy.
 
 The script (`film.json`) is a question with two documents, one of which states the answer while the other has a false
-category tag, and what every speaker says about it; so each protocol can be watched. The sources err by themselves or
-collude, and RA-RAG's estimate of their reliability is held against their true accuracy.
+category tag, and what every speaker says about it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +28,7 @@ from srdcr_lab.records import (
     Request,
     SrdcrError,
 )
+from srdcr_lab.study.opening import AbsentModel
 
 _CONTENT = json.loads(Path(__file__).with_name("film.json").read_text("utf-8"))
 FILM = Item(
@@ -42,7 +41,7 @@ FILM = Item(
     claimed_answer=_CONTENT["gold_answer"],
     domain="film",
     answer_type=AnswerType.NAME,
-    documents=tuple(Document(**{**each, "kind": DocumentKind(each["kind"])}) for each in _CONTENT["documents"]),
+    documents=tuple(Document(**{**fields, "kind": DocumentKind(fields["kind"])}) for fields in _CONTENT["documents"]),
 )
 
 
@@ -56,38 +55,24 @@ def film_script() -> Script:
     return Script(_CONTENT["lines"])
 
 
-class Script:
-    """A `ChatModel` that reads from a script.
+class Script(AbsentModel):
+    """A `ChatModel` that reads from a script: a template's (words, reply) pairs, of which the first whose words are in
+    the last user message gives the reply to every draw."""
 
-    Parameters
-    ----------
-    lines : template → (words, reply) pairs; the first pair whose words are in the last user message gives the reply.
-    name : what the tables call it.
-    """
-
-    def __init__(self, lines: Mapping[str, Sequence[Sequence[str]]], name: str = "a script by hand") -> None:
-        self.identity = ModelIdentity("script", name)
-        self.capabilities = Capabilities(logprobs=False)
+    def __init__(self, lines: Mapping[str, Sequence[Sequence[str]]]) -> None:
+        super().__init__(ModelIdentity("script", "a script by hand"), Capabilities(logprobs=False))
         self._lines = {prompts.system_text(template): pairs for template, pairs in lines.items()}
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
-        """The scripted reply, for every draw.
-
-        Raises
-        ------
-        SrdcrError
-            If the script has none.
-        """
         user = request.messages[-1].content
         for words, reply in self._lines.get(request.messages[0].content, ()):
             if words in user:
                 n_prompt = sum(len(message.content.split()) for message in request.messages)
-                said = Completion(reply, prompt_tokens=n_prompt, completion_tokens=len(reply.split()))
-                return tuple(replace(said, draw=draw) for draw in request.draws)
+                n_reply = len(reply.split())
+                return tuple(
+                    Completion(reply, draw, prompt_tokens=n_prompt, completion_tokens=n_reply) for draw in request.draws
+                )
         raise SrdcrError(f"the script has no reply to the prompt that ends in {user[-60:]!r}")
-
-    async def aclose(self) -> None:
-        """There is nothing to close."""
 
 
 QUESTIONS = 200
@@ -100,7 +85,8 @@ WORLDS: Mapping[str, Mapping[str, Any]] = {
 
 
 def source_recovery(seeds: Iterable[int] = range(20), n_questions: int = QUESTIONS) -> pd.DataFrame:
-    """One row per world × seed: `world`, `seed`, and the numbers of `srdcr_lab.measures.sources.recovery`."""
+    """How well RA-RAG estimates the reliability of sources that err by themselves or collude: one row per world × seed,
+    with the numbers of `srdcr_lab.measures.sources.recovery`."""
     rows = []
     for world, settings in WORLDS.items():
         for seed in seeds:

@@ -16,6 +16,7 @@ from srdcr_lab.measures.estimates import jeffreys_interval
 from srdcr_lab.measures.evaluation import summary
 from srdcr_lab.measures.knowledge import redraw_stability
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Level, ModelIdentity, arrow_schema, check_schema, label
+from srdcr_lab.records.files import write_whole
 from srdcr_lab.study.rows import ItemRows, Row
 
 if TYPE_CHECKING:
@@ -26,21 +27,15 @@ TABLES = ("records", "turns", "samples")
 _OURS = ("store.sqlite", MANIFEST + ".part", ITEMS)  # what a run that was killed at its very start leaves
 _DERIVED = ("items_sha256", "n_items")  # named only where no argument differs
 _ROWS_A_GROUP = 5000
-_QUESTION_COLUMNS = ["question_id", "domain", "question", "gold_answer", "prior_answer", "prior_correct"]
-_QUESTION_COLUMNS += ["self_confidence", "confidence_kind", "sampled_accuracy", "n_samples", "knowledge_category"]
-
-
-# Opening and closing ----------------------------------------------------------------------------------------------
+_QUESTION_COLUMNS = [
+    "question_id", "domain", "question", "gold_answer", "prior_answer", "prior_correct",
+    "self_confidence", "confidence_kind", "sampled_accuracy", "n_samples", "knowledge_category",
+]  # fmt: skip
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The folder's run.json, or None where there is none.
-
-    Raises
-    ------
-    BadInput
-        If it cannot be read or is of another version.
-    """
+    """The folder's run.json, or None where there is none; one that cannot be read, or of another version, is bad
+    input."""
     path = folder / MANIFEST
     if not path.is_file():
         return None
@@ -58,24 +53,12 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     content = {"schema_version": SCHEMA_VERSION, **manifest}
-    write_text(folder / MANIFEST, json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a whole file or none."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, "utf-8")
-    part.replace(path)
+    write_whole(folder / MANIFEST, json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n")
 
 
 def check(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The manifest of the run that the folder holds, None for a new folder; nothing is written.
-
-    Raises
-    ------
-    BadInput
-        If it holds something else, or a run with other arguments.
-    """
+    """The manifest of the run that the folder holds, None for a new folder. A folder that holds something else, or a
+    run with other arguments, is bad input."""
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder} is a file; --out names a folder")
     manifest = read_manifest(folder)
@@ -128,12 +111,9 @@ def withdraw(folder: Path, created: bool) -> None:
             folder.rmdir()
 
 
-# Writing ----------------------------------------------------------------------------------------------------------
-
-
 class TableWriter:
-    """Writes the tables in groups of rows into .part files. `commit` gives them their names; leaving the block without
-    it removes them."""
+    """Writes the tables into .part files. `commit` gives them their names; leaving the block without it removes
+    them."""
 
     def __init__(self, folder: Path) -> None:
         self._parts = {table: folder / f"{table}.parquet.part" for table in TABLES}
@@ -182,9 +162,6 @@ class TableWriter:
             rows.clear()
 
 
-# Reading ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Results:
     """The tables of one results folder, read when first asked for (columns: `srdcr_lab.records.tables`)."""
@@ -221,11 +198,8 @@ class Results:
 
     @property
     def questions(self) -> pd.DataFrame:
-        """One row per question: prior answer, confidence, sampled accuracy.
-
-        `accuracy_low` and `accuracy_high` are the sampled accuracy's Jeffreys interval, `redraw_stability` is the
-        probability of the same category on a fresh set of draws.
-        """
+        """One row per question: prior answer, confidence, sampled accuracy with its Jeffreys interval, and
+        `redraw_stability`, the probability of the same category on a fresh set of draws."""
         by_level = self.records.sort_values("level", key=lambda level: level != Level.STANDARD, kind="stable")
         table = by_level.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
         n = table["n_samples"].fillna(0).astype(int)
@@ -236,16 +210,16 @@ class Results:
 
     @property
     def label(self) -> str:
-        """Who made these numbers, for figures and tables: the models, and that pocket is a model organism."""
-        return label(str(identity) for identity in self._identities.values())
+        """Who made these numbers: the models, and that pocket is a model organism."""
+        return label(map(str, self.identities.values()))
 
     @property
     def exposures(self) -> pd.DataFrame | None:
-        """How often training told the pocket model each question of this run, and how often truly; None for any other
-        model than the shipped one, and where it was told of none (data/pocket/exposures.csv)."""
+        """How often the training texts told the shipped pocket model each question of this run, and how often truly;
+        None for any other model, and where they told none (data/pocket/exposures.csv)."""
         from srdcr_lab.models.local.checkpoint import fingerprint, pocket_folder
 
-        answerer = self._identities["answerer"]
+        answerer = self.identities["answerer"]
         if answerer.provider != "pocket" or answerer.fingerprint != fingerprint(pocket_folder()):
             return None
         exposures = pd.read_csv(pocket_folder() / "exposures.csv")
@@ -253,7 +227,8 @@ class Results:
         return exposures.reset_index(drop=True) if len(exposures) else None
 
     @property
-    def _identities(self) -> dict[str, ModelIdentity]:
+    def identities(self) -> dict[str, ModelIdentity]:
+        """Who plays each role."""
         return {role: ModelIdentity(**named) for role, named in self.manifest["asked"]["models"].items()}
 
     def n_rows(self, table: str) -> int:

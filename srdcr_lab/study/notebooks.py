@@ -16,10 +16,10 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from srdcr_lab.records import BadInput, SrdcrError
+from srdcr_lab.study.bundle import TABLE_ENDINGS
 
 SEQUENCE = Path(__file__).resolve().parents[2] / "notebooks"
-TABLE_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pqt")  # what `load_items` reads
-_INJECTED, _WRITTEN = "injected-parameters", "parameters"  # tags of cells
+_PARAMETERS = {"parameters", "injected-parameters"}  # tags of cells
 _OFFLINE = ("SRDCR_OFFLINE", "HF_HUB_OFFLINE")  # nothing is asked, no weights are fetched
 _OF_THE_RUN = {
     "calls_paid", "calls_paid_per_item", "calls_saved", "share_saved", "cost_usd", "cost_usd_per_item",
@@ -38,14 +38,8 @@ def run_notebooks(
     """Execute every notebook of the sequence, in order, or `only` one of them, into `out`.
 
     A notebook runs in its own folder. It gets the parameters that its cell `parameters` names, that are not None and
-    that differ from what stands there. A notebook that fails is left as failed-NAME, and the sequence ends.
-
-    Raises
-    ------
-    BadInput
-        If there are no notebooks (an installation without a clone).
-    SrdcrError
-        If a cell fails.
+    that differ from its defaults. Where a cell fails, the notebook is left as failed-NAME and `SrdcrError` is raised;
+    an installation without notebooks is bad input.
     """
     notebooks = [only] if only else sorted(folder.glob("[0-9][0-9]_*.ipynb"))
     if not notebooks:
@@ -58,12 +52,8 @@ def run_notebooks(
     out.mkdir(parents=True, exist_ok=True)
     targets = []
     for notebook in notebooks:
-        defaults = {name: about["default"] for name, about in papermill.inspect_notebook(str(notebook)).items()}
-        chosen = {
-            name: value
-            for name, value in parameters.items()
-            if name in defaults and ast.literal_eval(defaults[name]) != value
-        }
+        defaults = parameters_of(notebook)
+        chosen = {name: value for name, value in parameters.items() if name in defaults and defaults[name] != value}
         target = out.resolve() / notebook.name
         part = target.with_name(f"failed-{notebook.name}")
         try:
@@ -81,10 +71,8 @@ def run_notebooks(
 
 def _whole_path(value: Any) -> Any:
     """A parameter that names a file with the file's whole path, since a notebook runs in its own folder."""
-    if not isinstance(value, str):
-        return value
-    prefix, rest = ("hf:", value[3:]) if value.startswith("hf:") else ("", value)
-    return f"{prefix}{Path(rest).resolve()}" if Path(rest).exists() else value
+    prefix, rest = _split(value)
+    return f"{prefix}{Path(rest).resolve()}" if rest and Path(rest).exists() else value
 
 
 def _drop_runner_notes(path: Path) -> None:
@@ -98,12 +86,9 @@ def _drop_runner_notes(path: Path) -> None:
     nbformat.write(notebook, path)
 
 
-# In a bundle ------------------------------------------------------------------------------------------------------
-
-
 def executed(folder: Path, work: Path) -> dict[str, Path]:
-    """What a bundle holds of a folder of executed notebooks, by name in the bundle: the notebooks without what ties
-    them to this machine (written into `work`), and the user's tables that they read."""
+    """What a bundle holds of a folder of executed notebooks, by name in the bundle: the notebooks in their shared form
+    (written into `work`), and the user's tables that they read."""
     notebooks = sorted(folder.glob("[0-9][0-9]_*.ipynb"))
     if not notebooks:
         raise BadInput(f"{folder} holds no notebook of the sequence; execute them with srdcr notebooks --out {folder}")
@@ -152,7 +137,7 @@ def _not_executed(path: Path, parameters: Mapping[str, Any], fingerprints: Colle
     from srdcr_lab.models.local.checkpoint import fingerprint, pocket_folder
 
     own = SEQUENCE / path.name
-    if not own.is_file() or not same_code(path, own):
+    if not own.is_file() or code_of(path) != code_of(own):
         return "its code is not this clone's"
     if parameters.get("MODEL") == "pocket" and fingerprint(pocket_folder()) not in fingerprints:
         return "it was made with another pocket model than this clone's"
@@ -161,28 +146,21 @@ def _not_executed(path: Path, parameters: Mapping[str, Any], fingerprints: Colle
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in _OFFLINE}
+    before = {name: os.environ[name] for name in _OFFLINE if name in os.environ}
     os.environ.update(dict.fromkeys(_OFFLINE, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-# Parameters and code ----------------------------------------------------------------------------------------------
+        for name in _OFFLINE:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def parameters_of(path: Path) -> dict[str, Any]:
     """The parameters a notebook was executed with: literals, by name."""
     parameters: dict[str, Any] = {}
-    for tag in (_WRITTEN, _INJECTED):
-        for cell in _read(path).cells:
-            if tag in cell.metadata.get("tags", ()):
-                parameters |= _literals(cell.source, path)
+    for cell in filter(_has_parameters, _read(path).cells):
+        parameters |= _literals(cell.source, path)
     return parameters
 
 
@@ -224,13 +202,13 @@ def shared_form(path: Path) -> str:
 
 
 def portable(value: Any) -> Any:
-    """A parameter without the folder of the file that it names; any other value as it is."""
+    """A parameter without the folder of the file that it names."""
     prefix, rest = _split(value)
     return prefix + _last(rest) if _is_absolute(rest) or _is_table(rest) else value
 
 
 def at_hand(value: Any, folder: Path) -> Any:
-    """A parameter of the shared form, with the place in `folder` of the file that it names, if the file is there."""
+    """A parameter of the shared form, with the place in `folder` of the file that it names, if it is there."""
     value = portable(value)
     prefix, rest = _split(value)
     return f"{prefix}{(folder / rest).resolve()}" if rest and (folder / rest).is_file() else value
@@ -255,18 +233,13 @@ def _last(rest: str) -> str:
     return PureWindowsPath(rest).name  # takes both kinds of slash
 
 
-def same_code(one: Path, other: Path) -> bool:
-    """Whether two notebooks have the same code, apart from parameters and from where the package keeps a name."""
-    return _code(one) == _code(other)
-
-
-def _code(path: Path) -> list[object]:
+def code_of(path: Path) -> list[object]:
+    """The code of a notebook's cells, apart from parameters and from where the package keeps a name."""
     cells = (cell for cell in _read(path).cells if cell.cell_type == "code" and not _has_parameters(cell))
     return [_without_homes(cell.source) for cell in cells]
 
 
 def _without_homes(source: str) -> object:
-    """The code; of imports from this package the names alone."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # a line that only a notebook understands
@@ -278,7 +251,7 @@ def _without_homes(source: str) -> object:
 
 
 def _has_parameters(cell: Any) -> bool:
-    return bool({_INJECTED, _WRITTEN} & set(cell.metadata.get("tags", ())))
+    return not _PARAMETERS.isdisjoint(cell.metadata.get("tags", ()))
 
 
 def _read(path: Path) -> Any:
@@ -288,9 +261,6 @@ def _read(path: Path) -> Any:
         return nbformat.read(path, as_version=4)
     except Exception as error:  # whatever a damaged or hostile file makes the reader raise
         raise BadInput(f"{path} is no notebook ({type(error).__name__})") from None
-
-
-# Tables -----------------------------------------------------------------------------------------------------------
 
 
 def tables_of(path: Path) -> list[Table]:

@@ -1,7 +1,6 @@
 """Before a run: which models answer, what their tokens cost, and which methods suit the items.
 
-Every model is wrapped from the inside out: adapter, budget, store. `Session` holds the wrapped models while a study is
-open.
+`Session` holds the models while a study is open, each wrapped from the inside out: adapter, budget, store.
 """
 
 from __future__ import annotations
@@ -51,15 +50,14 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     name, _, label = rest.partition("#")
     if offline and provider in _API and name:
         openai = provider == "openai"
-        return AbsentModel(
-            ModelIdentity(provider, name, label), Capabilities(logprobs=openai), draws_per_request=None if openai else 1
-        )
+        identity = ModelIdentity(provider, name, label)
+        return AbsentModel(identity, Capabilities(logprobs=openai), draws_per_request=None if openai else 1)
     return adapters.load_model(spec, **options)
 
 
 @dataclass
 class AbsentModel:
-    """An API model that is never asked: its completions come from a store."""
+    """A model that is not there: who it is and what it can give. Its completions come from a store."""
 
     identity: ModelIdentity
     capabilities: Capabilities
@@ -72,18 +70,14 @@ class AbsentModel:
         """There is nothing to close."""
 
 
-def open_all(
-    specs: Sequence[str | ChatModel | None], *, offline: bool = False, **api_options: Any
-) -> tuple[ChatModel, ...]:
-    """One model per specification: None is the first model, equal specifications are opened once."""
+def open_all(specs: Sequence[str | ChatModel], *, offline: bool = False, **api_options: Any) -> tuple[ChatModel, ...]:
+    """One model per specification; equal specifications are opened once."""
     opened: dict[str, ChatModel] = {}
-    models: list[ChatModel] = []
     for spec in specs:
         if isinstance(spec, str) and spec not in opened:
             options = api_options if spec.partition(":")[0] in _API else {}
             opened[spec] = load_model(spec, offline=offline, **options)
-        models.append(models[0] if spec is None else opened[spec] if isinstance(spec, str) else spec)
-    return tuple(models)
+    return tuple(opened[spec] if isinstance(spec, str) else spec for spec in specs)
 
 
 def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None:
@@ -98,28 +92,19 @@ def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None
 
 
 class Session:
-    """The models of an open study behind one store and one budget.
-
-    `cast` holds answerer, defender, critic and judge (often one model); `players` the models that designs name.
-    """
+    """The models of an open study behind one store and one budget: those of the roles, and the `players` of designs."""
 
     def __init__(
-        self,
-        models: Sequence[ChatModel],
-        players: Mapping[str, ChatModel],
-        store: Store,
-        budget: Budget,
-        *,
-        offline: bool = False,
+        self, cast: Cast, players: Mapping[str, ChatModel], store: Store, budget: Budget, *, offline: bool = False
     ) -> None:
         def wrapped(model: ChatModel) -> StoredModel:
             price = price_for(model.identity, budget.limit_usd)
             paid = BudgetedModel(model, budget, price) if price is not None else model
             return StoredModel(paid, store, price=price, offline=offline)
 
-        by_id = {id(model): wrapped(model) for model in (*models, *players.values())}
+        by_id = {id(model): wrapped(model) for model in (*vars(cast).values(), *players.values())}
         self.store, self.budget, self.models = store, budget, tuple(by_id.values())
-        self.cast = Cast(*(by_id[id(model)] for model in models))
+        self.cast = Cast(*(by_id[id(model)] for model in vars(cast).values()))
         self.players = {spec: by_id[id(model)] for spec, model in players.items()}
 
     @property
@@ -157,12 +142,8 @@ def fitting(
     """The methods that can run on these items with this model, and a sentence on each one left out.
 
     With `every` (``--methods all``) only methods made for such items are taken: where items have a passage or
-    documents, methods that read the question alone run only when they are named.
-
-    Raises
-    ------
-    BadInput
-        If a method that was named cannot run, or none can.
+    documents, methods that read the question alone run only when they are named. A method that was named and cannot
+    run, or none that can, is bad input.
     """
     if every:
         shown = {need for need in Needs if any(item.has(need) for item in items)}

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 
 import pandas as pd
 
@@ -19,7 +18,8 @@ from srdcr_lab.models.base import draws_per_request
 from srdcr_lab.models.load import Price
 from srdcr_lab.prompts import system_text
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
-from srdcr_lab.records import CallFailed, Capabilities, Completion, Item, ModelIdentity, Needs, Request
+from srdcr_lab.records import CallFailed, Completion, Needs, Request
+from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.rows import Probe
 from srdcr_lab.study.run import each_setup, fill_probe
 
@@ -30,6 +30,7 @@ _ARGUMENT, _ANSWER = 80, 4  # tokens of a short reply
 _COUNTS = ["calls_alone", "calls", "prompt_tokens", "completion_tokens", "cost_usd"]
 _KEY = ["model", "digest", "stream", "draw"]
 _DOCUMENT = re.compile(r'<document id="(\d+)">')
+_TEMPLATES = ("judge", "proponent_thesis", "devils_advocate", "proponent_rebuttal")  # told apart by their system text
 _AGAIN = "Reply again, with the JSON object alone."
 
 
@@ -38,28 +39,25 @@ class Plan:
     """Calls, tokens and cost of a run, at least (`_from`) and at most (`_to`).
 
     `table` has a row for each method (under each design), one for what every row shows beside its method's answer
-    (prior and context answers, confidence, and the knowledge draws that make categories), and one for the whole run.
-    A call is one completion: 32 draws are 32 calls. `calls_alone` counts every item by itself, as if nothing were
-    shared. `calls` is what reaches the model when equal requests of the row's items are asked once, in the last row
-    equal requests of all rows; tokens and costs are of these calls. Tokens are estimates (four characters a token);
-    costs are NaN where a price is unknown.
+    (prior and context answers, confidence, knowledge draws), and one for the whole run. A call is one completion: 32
+    draws are 32 calls. `calls_alone` counts every item by itself, `calls` asks equal requests of the row's items once
+    (in the last row: of all rows). Tokens and costs are of these calls: tokens estimates (four characters a token),
+    costs NaN where a price is unknown.
     """
 
     table: pd.DataFrame
 
 
-async def make_plan(
-    setup: Setup, items: Sequence[Item], methods: Sequence[Method], prices: Mapping[str, Price | None]
-) -> Plan:
-    """The plan of a run; `prices` by the models' identity keys."""
-    least, most = [await _rehearsed(setup, items, methods, prices, longest=longest) for longest in (False, True)]
+async def make_plan(setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None]) -> Plan:
+    """The plan of a run over the items of `setup`; `prices` by the models' identity keys."""
+    least, most = [await _rehearsed(setup, methods, prices, longest=longest) for longest in (False, True)]
     both = pd.concat([least.add_suffix("_from"), most.add_suffix("_to")], axis=1)
     both = both[[f"{count}_{end}" for count in _COUNTS for end in ("from", "to")]]
     return Plan(both.rename_axis("methods").reset_index())
 
 
 async def _rehearsed(
-    setup: Setup, items: Sequence[Item], methods: Sequence[Method], prices: Mapping[str, Price | None], *, longest: bool
+    setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None], *, longest: bool
 ) -> pd.DataFrame:
     """One rehearsal: the counts of every row of the plan."""
     stage = Stage(longest)
@@ -74,7 +72,7 @@ async def _rehearsed(
         f"{method.name} ({under.choices.design.name})" if method.designed else method.name: (method, under)
         for method, under in each_setup(methods, setup)
     }
-    for item in items:
+    for item in setup.items:
         stage.answer = item.gold_answer
         for name, (method, under) in runs.items():
             if item.has(method.needs):
@@ -103,13 +101,15 @@ class Stage:
         self.longest, self.row, self.answer = longest, "", ""
         self.asked: list[tuple[object, ...]] = []
         self._numbers: dict[tuple[str, int], int] = {}
+        self._templates = {system_text(name): name for name in _TEMPLATES}
 
     def reply(self, request: Request, draw: int) -> tuple[str, int]:
         """Text and tokens of a reply. Short replies agree and find the passage reasonable; of the longest no two give
         the same answer, and no ruling can be read, so that nothing ends early."""
+        template = self._templates.get(request.messages[0].content)
         debating = request.max_tokens > 100
         tokens = request.max_tokens if self.longest else _ARGUMENT if debating else _ANSWER
-        if request.messages[0].content == system_text("judge") and not self.longest:
+        if template == "judge" and not self.longest:
             return "final decision: REASONABLE", tokens
         answer = self.answer
         if self.longest:
@@ -117,46 +117,31 @@ class Stage:
         if not debating:
             return answer, tokens
         length = tokens * _CHARACTERS_A_TOKEN
-        if (reply := _structured_reply(request, answer, longest=self.longest)) is not None:
-            return reply.ljust(length), tokens
+        if template and template != "judge":
+            return self._structured(template, request, answer).ljust(length), tokens
         last_line = f"\nanswer: {answer}"  # the digest: another prompt, another reply; nothing is shared by chance
         return f"{answer}. {request.digest} ".ljust(length - len(last_line), "x") + last_line, tokens
 
-
-@cache
-def _template_of(system: str) -> str | None:
-    """The template of a structured reply that a request was made from."""
-    names = ("proponent_thesis", "devils_advocate", "proponent_rebuttal")
-    return next((name for name in names if system == system_text(name)), None)
-
-
-def _structured_reply(request: Request, answer: str, *, longest: bool) -> str | None:
-    """The reply to a request for a JSON object (dialectical debate); None for any other request.
-
-    In the shortest debate nobody is challenged. In the longest all are, and every object comes at the second asking.
-    """
-    template, user = _template_of(request.messages[0].content), request.messages[-1].content
-    if template is None:
-        return None
-    if longest and _AGAIN not in user:
-        return f"{answer}. {request.digest}"
-    steps = [request.digest]
-    match template:
-        case "proponent_thesis":
-            return json.dumps({"answer": answer, "chain_of_thought": steps})
-        case "proponent_rebuttal":
-            return json.dumps({"state": "concede", "answer": None, "chain_of_thought": steps})
-    faulted = sorted({int(number) for number in _DOCUMENT.findall(user)}) if longest else []
-    return json.dumps({"challenges": [{"document": number, "challenge": request.digest} for number in faulted]})
+    def _structured(self, template: str, request: Request, answer: str) -> str:
+        """The JSON object of a dialectical debate. In the shortest nobody is challenged. In the longest all are, and
+        every object comes at the second asking."""
+        user, steps = request.messages[-1].content, [request.digest]
+        if self.longest and _AGAIN not in user:
+            return f"{answer}. {request.digest}"
+        match template:
+            case "proponent_thesis":
+                return json.dumps({"answer": answer, "chain_of_thought": steps})
+            case "proponent_rebuttal":
+                return json.dumps({"state": "concede", "answer": None, "chain_of_thought": steps})
+        faulted = sorted({int(number) for number in _DOCUMENT.findall(user)}) if self.longest else []
+        return json.dumps({"challenges": [{"document": number, "challenge": request.digest} for number in faulted]})
 
 
-class StandIn:
+class StandIn(AbsentModel):
     """Takes a model's place: says what the stage says, and notes what it would have taken."""
 
     def __init__(self, model: ChatModel, price: Price | None, stage: Stage) -> None:
-        self.identity: ModelIdentity = model.identity
-        self.capabilities: Capabilities = model.capabilities
-        self._draws_a_request = draws_per_request(model)
+        super().__init__(model.identity, model.capabilities, draws_per_request(model))
         self._price, self._stage = price, stage
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
@@ -167,11 +152,8 @@ class StandIn:
         for place, draw in enumerate(request.draws):
             text, tokens = self._stage.reply(request, draw)
             completions.append(Completion(text, draw, (text,) if scored else None, logprobs if scored else None))
-            prompt = once if place % (self._draws_a_request or len(request.draws)) == 0 else 0
+            prompt = once if place % (self.draws_per_request or len(request.draws)) == 0 else 0
             cost = self._price.cost(prompt, tokens) if self._price else float("nan")
             key = (self.identity.key, request.digest, request.stream, draw)
             self._stage.asked.append((self._stage.row, *key, prompt, tokens, cost))
         return tuple(completions)
-
-    async def aclose(self) -> None:
-        """There is nothing to close."""

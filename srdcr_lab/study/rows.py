@@ -11,10 +11,10 @@ from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup
 from srdcr_lab.protocols.answering import is_correct, same_answer
 from srdcr_lab.records import DocumentKind, Item, Missing, Turn, Verdict
-from srdcr_lab.records.tables import RECORDS
+from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS, Column
 
 Row = dict[str, Any]
-Ran = tuple[Outcome | None, Meter, str | None]  # with the error in words where there is no outcome
+_OF_THE_ITEM = RECORDS[: [column.name for column in RECORDS].index("method")]
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
 
@@ -39,19 +39,41 @@ class Probe:
     errors: list[str] = field(default_factory=list)
 
 
-def record_row(item: Item, method: Method, setup: Setup, probe: Probe, ran: Ran) -> Row:
-    """The row of one method on one item."""
-    outcome, meter, error = ran
+def failed(error: str) -> Outcome:
+    """The outcome of a method that could not be run to its end."""
+    return Outcome(answer=None, missing=Missing.ERROR, error=error)
+
+
+def item_rows(
+    item: Item,
+    setup: Setup,
+    probe: Probe,
+    runs: Sequence[tuple[Method, Setup]],
+    results: Sequence[tuple[Outcome, Meter]],
+) -> ItemRows:
+    """The rows of an item: `runs` are its methods with their setups, `results` what became of each."""
+    rows = ItemRows(item, samples=_sample_rows(item, probe, setup))
+    for (method, under), (outcome, meter) in zip(runs, results, strict=True):
+        rows.records.append(_record_row(item, method, under, probe, outcome, meter))
+        for position, turn in enumerate(outcome.debate.turns if outcome.debate else ()):
+            rows.turns.append(_turn_row(item, method, under, position, turn))
+    return rows
+
+
+def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> Row:
     choices, cast = setup.choices, setup.cast
     accuracy = sampled_accuracy([is_correct(draw, item, choices.match) for draw in probe.draws])
     category = knowledge_category(accuracy, highly_from=choices.highly_known_from, maybe_from=choices.maybe_known_from)
-    confidence = (outcome.confidence if outcome else None) or probe.confidence
-    ruling = outcome.ruling if outcome else None
-    debate = outcome.debate if outcome else None
-    missing = outcome.missing if outcome else Missing.ERROR
-    final = outcome.answer if outcome and missing is None else None
+    confidence = outcome.confidence or probe.confidence
+    ruling, debate = outcome.ruling, outcome.debate
     return {
-        **_item_columns(item),
+        **_filled(
+            _OF_THE_ITEM,
+            item,
+            n_options=len(item.options),
+            n_documents=len(item.documents),
+            n_misinforming=sum(document.kind is DocumentKind.MISINFO for document in item.documents),
+        ),
         "method": method.name,
         "design": choices.design.name if method.designed else None,
         "model": str(cast.answerer.identity),
@@ -60,7 +82,7 @@ def record_row(item: Item, method: Method, setup: Setup, probe: Probe, ran: Ran)
         "model_judge": str(cast.judge.identity) if method.debates else None,
         **_answer_columns("prior", probe.prior, item, setup),
         **_answer_columns("context", probe.context, item, setup),
-        "context_confidence": outcome.context_confidence if outcome else None,
+        "context_confidence": outcome.context_confidence,
         "self_confidence": confidence.value if confidence else None,
         "confidence_kind": confidence.kind if confidence else None,
         "sampled_accuracy": accuracy if probe.draws else None,
@@ -72,53 +94,22 @@ def record_row(item: Item, method: Method, setup: Setup, probe: Probe, ran: Ran)
         "r_star": ruling.r_star if ruling else None,
         "stabilised": ruling.stabilised if ruling else None,
         "rounds": len({turn.round for turn in debate.turns}) if debate else None,
-        "agreed_round": outcome.agreed_round if outcome else None,
-        "decision": outcome.decision if outcome else None,
-        "final_answer": final.value if final else None,
-        "final_answers": _final_answers(outcome) if final else [],
-        "correct": _is_right(outcome, item, setup) if final else None,
-        "missing": missing,
+        "agreed_round": outcome.agreed_round,
+        "decision": outcome.decision,
+        **_final_columns(outcome, item, setup),
         "calls_alone": meter.calls_alone,
         "calls_paid": meter.calls_paid,
         "prompt_tokens": meter.prompt_tokens,
         "completion_tokens": meter.completion_tokens,
         "cost_usd": meter.cost_usd if meter.cost_usd == meter.cost_usd else None,  # NaN: the price is unknown
-        "error": "; ".join(filter(None, [error, *probe.errors])) or None,
+        "error": "; ".join(filter(None, [outcome.error, *probe.errors])) or None,
     }
 
 
-def _item_columns(item: Item) -> Row:
-    counts = {
-        "n_options": len(item.options),
-        "n_documents": len(item.documents),
-        "n_misinforming": sum(document.kind is DocumentKind.MISINFO for document in item.documents),
-    }
-    columns = [column.name for column in RECORDS]
-    return {name: counts.get(name, getattr(item, name, None)) for name in columns[: columns.index("method")]}
-
-
-def _final_answers(outcome: Outcome | None) -> list[str]:
-    if outcome is None or outcome.answer is None or outcome.answer.value is None:
-        return []
-    return list(outcome.values or (outcome.answer.value,))
-
-
-def _is_right(outcome: Outcome | None, item: Item, setup: Setup) -> bool | None:
-    """With several gold answers: each of them is given and no wrong one is (RAMDocs)."""
-    if outcome is None or outcome.answer is None:
-        return None
-    if not (outcome.values or item.other_gold_answers or item.wrong_answers):
-        return is_correct(outcome.answer, item, setup.choices.match)
-    return all_and_no_wrong(_final_answers(outcome), item)
-
-
-def all_and_no_wrong(given: Sequence[str], item: Item) -> bool:
-    """Whether every gold answer is given and no wrong one is: RAMDocs' exact match."""
-
-    def among(answer: str) -> bool:
-        return any(same_answer(value, answer, item) for value in given)
-
-    return all(map(among, item.gold_answers)) and not any(map(among, item.wrong_answers))
+def _filled(columns: Sequence[Column], source: object, **values: object) -> Row:
+    """The columns in their order, each from `values` or else from the field of its name."""
+    names = (column.name for column in columns)
+    return {name: values[name] if name in values else getattr(source, name) for name in names}
 
 
 def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> Row:
@@ -129,46 +120,66 @@ def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) 
     }
 
 
-def turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn) -> Row:
-    """The row of one utterance."""
-    completion = turn.completion
+def _final_columns(outcome: Outcome, item: Item, setup: Setup) -> Row:
+    answer = outcome.answer
+    if answer is None or outcome.missing:
+        return final_columns([], None, outcome.missing)
+    values = outcome.values or (answer.value,)
+    if outcome.values or item.other_gold_answers or item.wrong_answers:
+        return final_columns(values, all_and_no_wrong(values, item))
+    return final_columns(values, is_correct(answer, item, setup.choices.match))
+
+
+def final_columns(values: Sequence[str | None], correct: bool | None, missing: Missing | None = None) -> Row:
+    """The columns of a method's answers; where there are none, they are UNPARSED or `missing` says why."""
     return {
-        "item_id": item.item_id,
-        "question_id": item.question_id,
-        "method": method.name,
-        "design": setup.choices.design.name if method.designed else None,
-        "position": position,
-        "round": turn.round,
-        "role": turn.role,
-        "speaker": turn.speaker,
-        "stance": turn.stance,
-        "model": str(setup.cast.player(turn.role).identity),
-        "text": turn.text,
-        "stated_answer": turn.stated_answer,
-        "verdict": turn.verdict,
-        "saw_passage": turn.saw_passage,
-        "saw_turns": list(turn.saw_turns),
-        "finish_reason": completion.finish_reason if completion else None,
-        "prompt_tokens": completion.prompt_tokens if completion else None,
-        "completion_tokens": completion.completion_tokens if completion else None,
-        "request_digest": turn.request_digest,
+        "final_answer": values[0] if values else None,
+        "final_answers": [*values],
+        "correct": correct,
+        "missing": missing or (None if values else Missing.UNPARSED),
     }
 
 
-def sample_rows(item: Item, probe: Probe, setup: Setup) -> list[Row]:
-    """The rows of every answer without a passage."""
+def all_and_no_wrong(answers: Sequence[str | None], item: Item) -> bool:
+    """Whether every gold answer is among the answers and no wrong one is: RAMDocs' exact match."""
+
+    def among(answer: str) -> bool:
+        return any(same_answer(value, answer, item) for value in answers)
+
+    return all(map(among, item.gold_answers)) and not any(map(among, item.wrong_answers))
+
+
+def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn) -> Row:
+    reply = turn.completion
+    return _filled(
+        TURNS,
+        turn,
+        item_id=item.item_id,
+        question_id=item.question_id,
+        method=method.name,
+        design=setup.choices.design.name if method.designed else None,
+        position=position,
+        model=str(setup.cast.player(turn.role).identity),
+        saw_turns=list(turn.saw_turns),
+        finish_reason=reply.finish_reason if reply else None,
+        prompt_tokens=reply.prompt_tokens if reply else None,
+        completion_tokens=reply.completion_tokens if reply else None,
+    )
+
+
+def _sample_rows(item: Item, probe: Probe, setup: Setup) -> list[Row]:
+    """Every answer without a passage."""
     drawn = [probe.prior] if probe.prior else []
     drawn += [*probe.draws, *(probe.confidence.draws if probe.confidence else ())]
     return [
-        {
-            "question_id": item.question_id,
-            "stream": answer.stream,
-            "draw": answer.completion.draw,
-            "text": answer.text,
-            "answer": answer.value,
-            "correct": is_correct(answer, item, setup.choices.match),
-            "tokens": answer.completion.tokens,
-            "logprobs": answer.completion.logprobs,
-        }
+        _filled(
+            SAMPLES,
+            answer.completion,
+            question_id=item.question_id,
+            stream=answer.stream,
+            text=answer.text,
+            answer=answer.value,
+            correct=is_correct(answer, item, setup.choices.match),
+        )
         for answer in drawn
     ]

@@ -10,40 +10,34 @@ import asyncio
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
 from srdcr_lab.measures.sources import source_reliability, votes_of
 from srdcr_lab.models.spending import Meter, metered
-from srdcr_lab.protocols import Belief, Method, Setup, context_answer, knowledge_draws, prior_answer, self_confidence
+from srdcr_lab.protocols import Belief, Method, Outcome, Setup
+from srdcr_lab.protocols.answering import context_answer, knowledge_draws, prior_answer, self_confidence
 from srdcr_lab.records import BudgetExhausted, CallFailed, Decision, Item, Missing, Needs, SrdcrError
 from srdcr_lab.study.opening import Session
-from srdcr_lab.study.rows import ItemRows, Probe, Ran, Row, all_and_no_wrong, record_row, sample_rows, turn_row
+from srdcr_lab.study.rows import ItemRows, Probe, Row, all_and_no_wrong, failed, final_columns, item_rows
 
 T = TypeVar("T")
 _NEEDED = {Needs.PASSAGE: "a passage", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents"}
+_CHOSEN: dict[Decision | None, str] = {Decision.USE_PRIOR: "prior", Decision.USE_CONTEXT: "context"}
 _WINDOW = 1024  # items in flight: far above any concurrency, so that no slot waits for a slow item
-
-
-# One item ---------------------------------------------------------------------------------------------------------
 
 
 async def run_item(item: Item, setup: Setup, methods: Sequence[Method]) -> ItemRows:
     """Run every method on the item, under each design it follows; a failed call becomes the error of its row.
 
-    Where one part ends the run, the other parts are still awaited: their calls are paid for.
-
-    Raises
-    ------
-    BadInput, Stopped
-        What ends the whole run.
+    Bad input and a used-up budget are raised once all parts have ended: their calls are paid for.
     """
     probe, runs = Probe(), each_setup(methods, setup)
 
-    async def answer() -> list[Ran]:
-        results: list[Ran] = await _together(*(_run_method(method, item, under) for method, under in runs))
+    async def answer() -> list[tuple[Outcome, Meter]]:
+        results = await _together(*(_run_method(method, item, under) for method, under in runs))
         await fill_probe(probe, item, setup, methods)
         return results
 
@@ -52,13 +46,7 @@ async def run_item(item: Item, setup: Setup, methods: Sequence[Method]) -> ItemR
             probe.draws = await _attempt(knowledge_draws(item, setup), "knowledge", probe.errors) or ()
 
     results, _ = await _together(answer(), draw())
-    rows = ItemRows(item, samples=sample_rows(item, probe, setup))
-    for (method, under), ran in zip(runs, results, strict=True):
-        rows.records.append(record_row(item, method, under, probe, ran))
-        debate = ran[0].debate if ran[0] else None
-        for position, turn in enumerate(debate.turns if debate else ()):
-            rows.turns.append(turn_row(item, method, under, position, turn))
-    return rows
+    return item_rows(item, setup, probe, runs, results)
 
 
 def each_setup(methods: Sequence[Method], setup: Setup) -> list[tuple[Method, Setup]]:
@@ -76,13 +64,13 @@ async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[M
         probe.confidence = await _attempt(self_confidence(item, probe.prior, setup), "confidence", probe.errors)
 
 
-async def _run_method(method: Method, item: Item, setup: Setup) -> Ran:
+async def _run_method(method: Method, item: Item, setup: Setup) -> tuple[Outcome, Meter]:
     if not item.has(method.needs):
-        return None, Meter(), f"{method.name} needs {_NEEDED[method.needs]}, and this item has none"
+        return failed(f"{method.name} needs {_NEEDED[method.needs]}, and this item has none"), Meter()
     errors: list[str] = []
     with metered() as meter:
         outcome = await _attempt(method.run(item, setup), "", errors)
-    return outcome, meter, errors[0] if errors else outcome.error if outcome else None
+    return outcome or failed(errors[0]), meter
 
 
 async def _attempt(awaitable: Awaitable[T], what: str, errors: list[str]) -> T | None:
@@ -101,7 +89,7 @@ async def _together(*awaitables: Awaitable[Any]) -> list[Any]:
     """All results; where some fail, the gravest error is raised once all have ended."""
     results = await asyncio.gather(*awaitables, return_exceptions=True)
     if errors := [result for result in results if isinstance(result, BaseException)]:
-        raise max(errors, key=_gravity)
+        raise gravest(BaseExceptionGroup("", errors))
     return results
 
 
@@ -109,20 +97,14 @@ def gravest(error: BaseException) -> BaseException:
     """The one error that speaks for a group: bad input and bugs before a used-up budget before a failed call."""
     if not isinstance(error, BaseExceptionGroup):
         return error
-    return max(map(gravest, error.exceptions), key=_gravity)
-
-
-def _gravity(error: BaseException) -> int:
-    return 0 if isinstance(error, CallFailed) else 1 if isinstance(error, BudgetExhausted) else 2
-
-
-# All items --------------------------------------------------------------------------------------------------------
+    causes = map(gravest, error.exceptions)
+    return max(causes, key=lambda cause: (not isinstance(cause, CallFailed), not isinstance(cause, BudgetExhausted)))
 
 
 async def run_items(
-    items: Iterable[Item], setup: Setup, methods: Sequence[Method], *, on_done: Callable[[], object]
+    setup: Setup, methods: Sequence[Method], *, on_done: Callable[[], object]
 ) -> AsyncGenerator[ItemRows, None]:
-    """Rows of each item, in the order of the items; `on_done` is called whenever an item ends.
+    """Rows of each item of `setup`, in order; `on_done` is called whenever an item ends.
 
     When the budget is used up, the items not reached yield rows with that error, and it is raised at the end. Any
     other error cancels the items in flight and is raised at once.
@@ -136,12 +118,11 @@ async def run_items(
             return await task
         except BudgetExhausted as error:
             stopped.append(error)
-            unreached: Ran = (None, Meter(), str(error))
             runs = each_setup(methods, setup)
-            return ItemRows(item, [record_row(item, method, under, Probe(), unreached) for method, under in runs])
+            return item_rows(item, setup, Probe(), runs, [(failed(str(error)), Meter())] * len(runs))
 
     try:
-        for item in items:
+        for item in setup.items:
             if len(in_flight) >= _WINDOW:
                 yield await next_rows()
             task = asyncio.create_task(run_item(item, setup, methods))
@@ -184,36 +165,16 @@ class Waiting:
             if method.settle:
                 beliefs = [Belief(r["question_id"], r["self_confidence"], r["context_confidence"]) for _, r in rows]
                 for (_, row), decision in zip(rows, method.settle(beliefs), strict=True):
-                    _decide(row, decision)
+                    chosen = _CHOSEN.get(decision)
+                    answer, correct = (row[f"{chosen}_answer"], row[f"{chosen}_correct"]) if chosen else (None, None)
+                    row |= {"decision": decision, **final_columns([] if answer is None else [answer], correct)}
             if method.weighs_sources:
                 everyone = [item for item, _ in self._rows[name]]
                 majority = source_reliability(*votes_of(everyone, self._votes[name])).majority
                 for item, row in rows:
                     if values := majority.get(item.item_id):
-                        right = all_and_no_wrong(values, item)
-                        row |= {
-                            "final_answer": values[0],
-                            "final_answers": [*values],
-                            "correct": right,
-                            "missing": None,
-                        }
+                        row |= final_columns(values, all_and_no_wrong(values, item))
         return [row for rows in self._rows.values() for _, row in rows]
-
-
-def _decide(row: Row, decision: Decision | None) -> None:
-    """Fill in what follows from a decision; None means that neither answer could be read."""
-    chosen = {Decision.USE_PRIOR: "prior", Decision.USE_CONTEXT: "context"}.get(decision) if decision else None
-    answer = row[f"{chosen}_answer"] if chosen else None
-    row |= {
-        "decision": decision,
-        "final_answer": answer,
-        "final_answers": [] if answer is None else [answer],
-        "correct": None if answer is None else row[f"{chosen}_correct"],
-        "missing": Missing.UNPARSED if answer is None else None,
-    }
-
-
-# In a notebook and in a shell -------------------------------------------------------------------------------------
 
 
 @cache

@@ -73,7 +73,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
             if differences := run_differences(before, _again(folder, used, work / "again")):
                 raise BadInput(f"{folder} cannot be replayed from {source}: {differences[0]}")
             if notebooks is not None:
-                keys = {ModelIdentity(**named).key for named in before.manifest["asked"]["models"].values()}
+                keys = {identity.key for identity in before.identities.values()}
                 for model, request, completions in whole.contents():
                     if model.key in keys:
                         used.copy.put(model, request, completions)
@@ -85,8 +85,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
         files |= {_LOCK: lock} if lock.is_file() else {}
         for name, path in files.items():
             check_no_traces(name, path.read_bytes())
-        digest = pack(files, target)
-    return Shared(digest, tuple(sorted(files)), count)
+        return Shared(pack(files, target), tuple(sorted(files)), count)
 
 
 class _Copying(Store):
@@ -108,17 +107,11 @@ class _Copying(Store):
 
 
 def replay(source: Path, out: Path) -> Replayed:
-    """Make every table of a bundle again, offline, below `out`, and compare.
+    """Make every table of a bundle again, offline, and compare; its files land in `out`/shared.
 
-    The bundle's files land in `out`/shared, the new tables in `out`/run and `out`/notebooks. This clone's own
-    notebooks are executed, with the bundle's parameters; where the bundle's differ in code, that is a difference, and
-    none of their code runs. Every table they show is compared, cell by cell; figures, printed lines and what was paid
-    are not.
-
-    Raises
-    ------
-    BadInput
-        If the file is no bundle, was changed, or `out` is in use.
+    This clone's own notebooks are executed, with the bundle's parameters; where the bundle's differ in code, that is a
+    difference, and none of their code runs. Every table they show is compared, cell by cell; figures, printed lines and
+    what was paid are not. A file that is no bundle or was changed, or an `out` in use, is bad input.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput(f"{out} is not empty; give another --out")
@@ -131,8 +124,8 @@ def replay(source: Path, out: Path) -> Replayed:
     before = load_run(shared / "run")
     differences, compared = run_differences(before, again), 0
     if (shared / "notebooks").is_dir():
-        models = {ModelIdentity(**named).fingerprint for named in before.manifest["asked"]["models"].values()}
-        differing, compared = replayed(shared, file, out, models)
+        fingerprints = {identity.fingerprint for identity in before.identities.values()}
+        differing, compared = replayed(shared, file, out, fingerprints)
         differences += differing
     own, lock = SEQUENCE.parent / _LOCK, shared / _LOCK
     notes: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import asdict, replace
@@ -22,10 +22,12 @@ from srdcr_lab import prompts
 from srdcr_lab.data.items import ItemSet, freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
+from srdcr_lab.models.load import price_of
 from srdcr_lab.models.spending import Budget
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
+from srdcr_lab.records.files import write_whole
 from srdcr_lab.study import folder as folders
 from srdcr_lab.study.opening import Session, fitting, open_all, price_for, unread
 from srdcr_lab.study.plan import Plan, make_plan
@@ -34,7 +36,6 @@ from srdcr_lab.study.run import Waiting, progress_bar, run_items, wait_for
 if TYPE_CHECKING:
     import pandas as pd
 
-ROLES = ("answerer", "defender", "critic", "judge")
 _PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "torch", "transformers", "openai", "anthropic", "genai-prices")
 _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know: "
@@ -48,18 +49,14 @@ class Study:
     Parameters
     ----------
     model : specification (``"pocket"``, ``"openai:gpt-4o"`` …) or a `ChatModel`; it answers, and plays the roles not
-        given to others.
-    items : anything `load_items` takes.
+        given to `defender`, `critic` and `judge`.
+    items : anything `load_items` takes; of them at most `limit`, stratified and seeded.
     methods : names of the methods to compare, or ``"all"``.
-    defender, critic, judge : models of these roles.
     preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
-        says. Several designs make a grid: methods that follow a design run under each, and equal requests are asked
-        once.
+        says. Methods that follow a design run under each of several, and equal requests are asked once.
     players : models that designs name for their roles, by specification; those not given here are opened.
-    limit : at most so many items, stratified and seeded.
-    store : file of the completions; default: in the results folder, or in memory. A `Store` stays open.
+    store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
     offline : take every completion from the store, ask nothing; default: whether SRDCR_OFFLINE is set.
-    budget_usd : bound on what this study may spend.
 
     Raises
     ------
@@ -109,31 +106,23 @@ class Study:
         whole = load_items(items, seed=seed, year_offsets=self.choices.year_offsets, documents=documents)
         chosen = whole.limit(limit, seed)
         named = {spec: (players or {}).get(spec, spec) for shape in self.choices.designs for spec in shape.players}
-        models = open_all(
-            (model, defender, critic, judge, *named.values()),
-            offline=self._offline,
-            base_url=base_url,
-            concurrency=concurrency,
-        )
-        self._models, self._players = models[:4], dict(zip(named, models[4:], strict=True))
+        roles = [model if spec is None else spec for spec in (model, defender, critic, judge)]
+        specs = (*roles, *named.values())
+        models = open_all(specs, offline=self._offline, base_url=base_url, concurrency=concurrency)
+        self._cast, self._players = Cast(*models[:4]), dict(zip(named, models[4:], strict=True))
         self.methods, left_out = fitting(wanted, chosen, models[0], every=every)
         self.items = replace(chosen, notes=(*chosen.notes, *left_out))
-        for each in models:
-            price_for(each.identity, budget_usd)
+        for opened in models:
+            price_for(opened.identity, budget_usd)
 
     def plan(self) -> Plan:
         """Calls alone and shared, tokens, cost from–to, before anything is spent."""
-        prices = {model.identity.key: price_for(model.identity, None) for model in self._everyone}
-        setup = self._setup(Cast(*self._models), self._players)
-        return wait_for(make_plan(setup, self.items.items, self.methods, prices))
+        prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
+        return wait_for(make_plan(self._setup(self._cast, self._players), self.methods, prices))
 
     def run(self, *, progress: bool = True) -> folders.Results:
-        """Run every method on every item and write the tables of `srdcr_lab.records.tables`.
-
-        Returns
-        -------
-        Results
-            The tables, in `out`, or in a temporary folder that lives as long as they do.
+        """Run every method on every item and write the tables of `srdcr_lab.records.tables`, in `out` or in a
+        temporary folder that lives as long as the results.
 
         Raises
         ------
@@ -152,7 +141,7 @@ class Study:
                 self._budget.spent_usd = max(self._budget.spent_usd, before)
             self._budget.on_spent = partial(session.store.note_spent, self._run_key())
             self._write_manifest(folder, "running")
-            folders.write_text(folder / folders.ITEMS, freeze(self.items))
+            write_whole(folder / folders.ITEMS, freeze(self.items))
             wait_for(self._run(session, folder, progress))
         except BadInput:
             if self._nothing_kept() and earlier is None:
@@ -163,22 +152,20 @@ class Study:
         return folders.Results(folder, temporary)
 
     def only(self, items: Sequence[Item]) -> Study:
-        """The same study on other items, for a closer look: it shares models, exemplars and store, and writes no
-        folder. Closing either closes both."""
+        """The same study on other items: it shares models, exemplars and store, and writes no folder. Closing either
+        closes both."""
         return self._beside(items=replace(self.items, items=tuple(items)))
 
     def with_confidence(self, kind: str) -> Study:
-        """The same study with another kind of self-confidence, to set beside the first: it shares models, items and
-        store, and writes no folder. Closing either closes both."""
+        """The same study with another kind of self-confidence, sharing and closing as in `only`."""
         return self._beside(choices=replace(self.choices, confidence=choices(confidence=kind).confidence))
 
     def debate(self, item: Item | str) -> tuple[Item, Outcome]:
-        """SR-DCR on one item (or item_id), with every turn of its debate: what notebook 00 walks through."""
+        """SR-DCR on one item (or item_id), with every turn of its debate."""
         chosen = item if isinstance(item, Item) else self.item(item)
         return chosen, wait_for(sr_dcr(chosen, self.setup))
 
     def item(self, item_id: str) -> Item:
-        """The item of that id."""
         for item in self.items:
             if item.item_id == item_id:
                 return item
@@ -192,7 +179,7 @@ class Study:
 
     def asked(self) -> dict[str, Any]:
         """What decides the numbers: a folder resumes only under the same."""
-        roles = dict(zip(ROLES, self._models, strict=True)) | self._players
+        roles = vars(self._cast) | self._players
         content = json.dumps([asdict(item) for item in self.items], sort_keys=True).encode()
         return {
             "items": self.items.name,
@@ -219,8 +206,9 @@ class Study:
         self.close()
 
     @property
-    def _everyone(self) -> tuple[ChatModel, ...]:
-        return (*self._models, *self._players.values())
+    def _everyone(self) -> Collection[ChatModel]:
+        """Each model once, whatever it plays."""
+        return {id(model): model for model in (*vars(self._cast).values(), *self._players.values())}.values()
 
     def _setup(self, cast: Cast, players: Mapping[str, ChatModel]) -> Setup:
         return Setup(cast, self.choices, self.items, self.seed, players)
@@ -237,13 +225,13 @@ class Study:
                 folders.make(self.out)
             place = self._store_path or (self.out / "store.sqlite" if self.out else ":memory:")
             store = place if isinstance(place, Store) else Store(place)
-            self._session = Session(self._models, self._players, store, self._budget, offline=self._offline)
+            self._session = Session(self._cast, self._players, store, self._budget, offline=self._offline)
         return self._session
 
     async def _check(self) -> None:
-        """Reach every server once, so that a wrong address or key is reported before anything is written."""
-        for model in () if self._offline else {id(model): model for model in self._everyone}.values():
-            if hasattr(model, "check"):
+        """Reach every server once: a wrong address or key is reported before anything is written."""
+        for model in self._everyone:
+            if hasattr(model, "check") and not self._offline:
                 await model.check()
 
     async def _run(self, session: Session, folder: Path, progress: bool) -> None:
@@ -258,7 +246,7 @@ class Study:
                 self._write_manifest(folder, "stopped")
             raise
         results = folders.Results(folder)
-        folders.write_text(folder / folders.SUMMARY, results.summary.to_csv(index=False))
+        write_whole(folder / folders.SUMMARY, results.summary.to_csv(index=False))
         counts = {
             **{table: results.n_rows(table) for table in folders.TABLES},
             "failed": int(results.records["error"].notna().sum()),
@@ -273,13 +261,10 @@ class Study:
     async def _fill_tables(self, session: Session, folder: Path, progress: bool) -> BudgetExhausted | None:
         """Write the tables as items end; the error that stopped the run, if the budget did."""
         stopped = None
-        setup, waiting = self._setup(session.cast, session.players), Waiting(self.methods)
-        with (
-            folders.TableWriter(folder) as writer,
-            progress_bar(session, len(self.items), show=progress) as bar,
-        ):
+        waiting = Waiting(self.methods)
+        with folders.TableWriter(folder) as writer, progress_bar(session, len(self.items), show=progress) as bar:
             try:
-                async with aclosing(run_items(self.items, setup, self.methods, on_done=bar.update)) as finished:
+                async with aclosing(run_items(self.setup, self.methods, on_done=bar.update)) as finished:
                     async for rows in finished:
                         writer.add(waiting.hold_back(rows))
             except BudgetExhausted as reason:
@@ -290,8 +275,9 @@ class Study:
         return stopped
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:
-        prices = {str(model.identity): price_for(model.identity, None) for model in self._everyone}
-        pocket = any(model.identity.provider == "pocket" for model in self._everyone)
+        models = {str(model.identity): model for model in self._everyone}
+        prices = {name: price_of(model.identity) for name, model in models.items()}
+        pocket = any(model.identity.provider == "pocket" for model in models.values())
         notes = [*self.items.notes, *([_POCKET] if pocket else []), *notes]
         if status == "stopped":
             notes.append("stopped: rows that were not reached carry an error, and accuracy counts them as wrong")
@@ -300,8 +286,8 @@ class Study:
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
             "asked": self.asked(),
             "notes": notes,
-            "logprobs": {str(model.identity): model.capabilities.logprobs for model in self._everyone},
-            "sent": {str(model.identity): model.sent() for model in self._everyone if hasattr(model, "sent")},
+            "logprobs": {name: model.capabilities.logprobs for name, model in models.items()},
+            "sent": {name: model.sent() for name, model in models.items() if hasattr(model, "sent")},
             "prices": {name: asdict(price) if price else None for name, price in prices.items()},
             "budget_usd": self._budget.limit_usd,
             "spent_usd": self._budget.spent_usd,

@@ -1,11 +1,15 @@
-"""The transcript explorer in a notebook: filter, step, read why, and rule for oneself. It calls no model.
+"""The transcript explorer: the cases of a run (one item under one method), as a page and in a notebook.
 
-A reader's own verdicts are kept with the run in a small CSV and compared with the judge's.
+A reader can filter, step, read why, and rule for oneself; the verdicts are kept in a small CSV with the run, and
+compared with the judge's. No model is called.
 """
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,18 +18,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from srdcr_lab.measures.verdicts import Agreement, agreement
-from srdcr_lab.pages import interval, render
+from srdcr_lab.pages import Html, interval, render, source
 from srdcr_lab.records import BadInput, Level, Verdict
-from srdcr_lab.widgets.cases import FACETS, Cases, Key, case_html
+from srdcr_lab.records.files import write_whole
+from srdcr_lab.widgets.transcript import FACETS, Cases, Key
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
 
     from srdcr_lab.study import Results
 
-
 FILE = "reader_verdicts.csv"
 _COLUMNS = ("item_id", "method", "design", "verdict", "blind")
+
+
+def explorer_html(run: Results, methods: Sequence[str] | None = None, title: str = "Transcripts") -> Html:
+    """A page with every case of the run (or of some methods): filter, go from case to case, step through the rounds.
+
+    It needs no server, kernel or network. Its policy allows its own script alone, named by its digest.
+    """
+    cases = Cases.of(run, methods)
+    script = source("explorer.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    shown = [
+        ({f"data-{name}": "; ".join(values) for name, values in facets.items()}, cases.html(place))
+        for place, facets in enumerate(cases.facets)
+    ]
+    filters = {facet: (text, cases.options(facet)) for facet, text in FACETS.items()}
+    return render("explorer", title=title, label=run.label, cases=shown, filters=filters, script=script, digest=digest)
 
 
 class ReaderVerdict(StrEnum):
@@ -42,13 +62,8 @@ class Given(NamedTuple):
 
 
 def load_verdicts(path: Path) -> dict[Key, Given]:
-    """A reader's verdicts by case (`Cases.key`), from the file that keeps them; none where there is no file.
-
-    Raises
-    ------
-    BadInput
-        For a file of another form, naming the row.
-    """
+    """A reader's verdicts by case (`Cases.key`), from the file that keeps them; none where there is no file. A file of
+    another form is bad input."""
     if not path.exists():
         return {}
     try:
@@ -69,20 +84,16 @@ def load_verdicts(path: Path) -> dict[Key, Given]:
 
 def save_verdicts(path: Path, given: Mapping[Key, Given]) -> None:
     """Write the file as a whole, or leave it as it was."""
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(_COLUMNS)
-        lines.writerows((*key, *value) for key, value in given.items())
-    part.replace(path)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([_COLUMNS, *((*key, *value) for key, value in given.items())])
+    write_whole(path, text.getvalue())
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Reader and judge on the cases that both have decided, and how often each of them is right about the passage.
 
-    `n_cannot_tell`: the reader could not; `n_unruled`: V* is UNPARSED or the method has none. Neither is in the
-    agreement.
+    Left out are `n_cannot_tell` cases of the reader, and `n_unruled` whose V* is UNPARSED or that have none.
     """
 
     agreement: Agreement
@@ -125,17 +136,14 @@ _RULINGS = {"no verdict yet": None, "Reasonable": ReaderVerdict.REASONABLE, "Unr
 
 
 def explorer(run: Results, methods: Sequence[str] | None = None, *, keep: str | Path | None = None) -> VBox:
-    """The transcripts of a run (`Results`), or of some of its methods.
-
-    A reader's own verdicts go into reader_verdicts.csv in the run's folder, or in the folder `keep`.
-    """
+    """The transcripts of a run, or of some of its methods. A reader's own verdicts go into reader_verdicts.csv in the
+    run's folder, or in the folder `keep`."""
     cases = Cases.of(run, methods)
     return Explorer(cases, Path(keep or run.folder) / FILE, run.label).box
 
 
 class Explorer:
-    """The controls and what they show. `matching`: places of the cases that the filters leave; `given`: the reader's
-    verdicts, which the file `path` keeps."""
+    """The controls and what they show. `matching`: places of the cases that the filters leave."""
 
     def __init__(self, cases: Cases, path: Path, label: str = "") -> None:
         import ipywidgets
@@ -183,7 +191,6 @@ class Explorer:
         self.case.value = min(max(self.case.value + step, self.case.min), self.case.max)
 
     def _filter(self, _: Any = None) -> None:
-        """Find the cases anew and open the first of them."""
         self.matching = self.cases.matching({name: control.value for name, control in self.filters.items()})
         self._moving = True
         self.case.value, self.case.max = 1, max(len(self.matching), 1)
@@ -192,7 +199,6 @@ class Explorer:
         self._open()
 
     def _open(self, _: Any = None) -> None:
-        """Show the first round of the case, and the reader's verdict on it."""
         if self._moving:
             return
         place = self.place
@@ -210,7 +216,7 @@ class Explorer:
         if self.place is None:
             self.shown.value = "<p>No case has all of these.</p>"
         else:
-            self.shown.value = case_html(self.cases, self.place, blind=self.blind.value, upto=self.round.value)
+            self.shown.value = self.cases.html(self.place, blind=self.blind.value, upto=self.round.value)
 
     def _rule(self, change: Any) -> None:
         """Keep the reader's verdict in the file (or take it back), then compare."""
@@ -225,7 +231,7 @@ class Explorer:
         self._compare()
 
     def _compare(self) -> None:
-        lines = [f"{compare_with_judge(self.cases, self.given)}"]
+        lines = [str(compare_with_judge(self.cases, self.given))]
         if any(value.blind for value in self.given.values()):
             unseen = compare_with_judge(self.cases, self.given, blind=True)
             lines.append(f"Of those given with judge and truth hidden: {unseen}")

@@ -1,7 +1,6 @@
 """Sliders and menus over a plain function from values to HTML, redrawn at every move from data in memory.
 
-Here: any function (`with_sliders`), the thresholds of the knowledge categories, and the whole evaluation of a run. What
-τ does is in `thresholds`.
+Here: any function (`with_sliders`), the category thresholds, the evaluation of a run. What τ does is in `thresholds`.
 """
 
 from __future__ import annotations
@@ -39,10 +38,8 @@ class Slide:
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """A choice of one of several names: what stands beside it, the names, and the one chosen first (None: the first).
-
-    With `several`, any number of the names can be chosen, and all of them are at first.
-    """
+    """A choice among names: what stands beside it, the names, and the one `chosen` at first (None: the first). With
+    `several`, any number can be chosen, and all are at first."""
 
     text: str
     names: tuple[str, ...]
@@ -53,7 +50,7 @@ class Menu:
 def with_sliders(draw: Callable[..., str], slides: Mapping[str, Slide | Menu], label: str = "") -> VBox:
     """Sliders and menus above what `draw` makes of their values, which it takes by name; the label stands below.
 
-    `draw` must escape what is not ours, and take a few milliseconds at most: it runs at every step of a drag.
+    `draw` must escape what is not ours. It runs at every step of a drag, so it may take a few milliseconds at most.
     """
     import ipywidgets
 
@@ -84,7 +81,7 @@ def _control(slide: Slide | Menu) -> Any:
 
 @dataclass(frozen=True)
 class CategoryThresholds:
-    """Questions with draws: sampled accuracy, and the position of each one's domain in `domains`."""
+    """Questions with draws: sampled accuracy, and the position of their domain in `domains`."""
 
     accuracy: NDArray[np.float64]
     domain: NDArray[np.intp]
@@ -155,7 +152,10 @@ _SR_DCR, _FEW_SHOT = "SR-DCR", "Few-Shot"
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The records as arrays, and the sampled accuracy of each row's question (NaN without draws)."""
+    """The records as arrays, and the sampled accuracy of each row's question (NaN without draws).
+
+    The rows of its tables are methods, with their design where there are several.
+    """
 
     live: Gating
     accuracy: NDArray[np.float64]
@@ -168,12 +168,11 @@ class Evaluation:
 
     @property
     def rows(self) -> list[str]:
-        """The rows of the tables: methods, with their design where there are several."""
-        return list(dict.fromkeys(names[1] for names in self.live.names))
+        return list(dict.fromkeys(row for _, row, _ in self.live.names))
 
     @property
     def debated(self) -> str:
-        """The row whose decisions the flow shows: SR-DCR under its first design."""
+        """The row whose decisions the flow shows: SR-DCR, under its first design."""
         return next((row for row in self.rows if row.startswith(_SR_DCR)), self.rows[0])
 
     def html(
@@ -185,7 +184,7 @@ class Evaluation:
         other: str = _FEW_SHOT,
         offsets: Collection[str] | None = None,
     ) -> Html:
-        """Two methods compared, their accuracy by category, both tables, and the flow; nothing is asked of a model."""
+        """Two methods compared, their accuracy by category, both tables, and the flow."""
         return render(
             "sliders", "evaluation", tau=tau, pair=(one, other),
             difference=self.live.difference(one, other, tau, offsets),
@@ -199,14 +198,12 @@ class Evaluation:
     ) -> Html:
         """Accuracy on false passages of two rows of the tables, by the category that these thresholds give."""
         live = self.live
-        chosen = [place for place, name in enumerate(live.strata) if place and (offsets is None or name in offsets)]
-        drawn = ~np.isnan(self.accuracy) & np.isin(live.stratum, chosen)
+        drawn = ~np.isnan(self.accuracy) & np.isin(live.stratum, live.chosen(offsets)[1:])
         place = categorise(np.nan_to_num(self.accuracy), highly_from=highly_from, maybe_from=maybe_from)
         right = live.endings(tau) == _RIGHT
         sizes, hits = [], []
         for name in pair:
-            group = next((g for g, names in enumerate(live.names) if names[1] == name), -1)
-            here = drawn & (live.group == group)
+            here = drawn & live.in_row(name)
             sizes.append(np.bincount(place[here], minlength=len(CATEGORIES)))
             hits.append(np.bincount(place[here], right[here], len(CATEGORIES)))
         rows = [
@@ -218,7 +215,7 @@ class Evaluation:
 
 
 def evaluation_controls(records: pd.DataFrame, label: str = "", tau: float = 0.90) -> VBox:
-    """Controls over the records of one run; the tables are drawn anew at every move, from memory."""
+    """Controls over the records of one run: τ, category thresholds, two methods to compare, the false passages."""
     view = Evaluation.from_records(records)
     rows = tuple(view.rows)
     slides = {

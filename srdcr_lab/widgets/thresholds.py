@@ -1,7 +1,7 @@
 """What a confidence threshold τ does in a domain: on sliders, and in a report to hand on.
 
 `ConfidenceThreshold` moves τ itself; `DomainThresholds` moves the risk that is asked for, and shows the τ that attain
-it. `domain_report` writes what was learned about a domain as a page of its own.
+it. `domain_report` is a page of its own.
 """
 
 from __future__ import annotations
@@ -97,27 +97,21 @@ def decisions_table(gated: Sequence[Gated]) -> Html:
     return render("sliders", "decisions", table=table, failed=gated[-1].n_error)
 
 
-@dataclass(frozen=True)
 class Calibrated:
-    """One confidence kind on the questions of one domain, and the rule on the items that were debated."""
+    """One confidence kind on the questions of one domain, and the rule on the items that were debated, with the
+    confidence of these questions."""
 
-    steps: PrecisionSteps
-    gating: Gating
-    risk: Line
-    reliability: Html
-
-    @classmethod
-    def from_tables(cls, questions: pd.DataFrame, debated: pd.DataFrame) -> Calibrated:
-        """The confidence of the debated items is that of `questions`, whatever they were run with."""
-        steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
-        believed = questions.set_index("question_id")["self_confidence"].astype(float)
-        rows = debated.assign(self_confidence=debated["question_id"].map(believed).astype(float))
-        curve = risk_coverage(steps, at_most=_POINTS)
-        risk = Line(list(zip(curve["coverage"], curve["risk"], strict=True)), _BLUE)
-        return cls(steps, Gating.from_records(rows), risk, _reliability(questions))
+    def __init__(self, questions: pd.DataFrame, debated: pd.DataFrame) -> None:
+        self.steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
+        confidence = questions.set_index("question_id")["self_confidence"].astype(float)
+        rows = debated.assign(self_confidence=debated["question_id"].map(confidence).astype(float))
+        self.gating = Gating.from_records(rows)
+        curve = risk_coverage(self.steps, at_most=_POINTS)
+        self.risk = Line(list(zip(curve["coverage"], curve["risk"], strict=True)), _BLUE)
+        self.reliability = _reliability(questions)
 
     def html(self, alpha: float, delta: float) -> Html:
-        """The choices in a table, both pictures, and the decisions at the recommended τ (without one, the paper's)."""
+        """The choices, both pictures, and the decisions at the recommended τ (without one, the paper's)."""
         choices = every_choice(self.steps, alpha=alpha, delta=delta)
         chosen = recommended(choices).tau
         tau = PAPER_TAU if chosen is None else chosen
@@ -135,7 +129,7 @@ class Calibrated:
 
 
 def _reliability(questions: pd.DataFrame) -> Html:
-    """Share of right prior answers in ten bins of confidence, with 95 % intervals; the diagonal is calibration."""
+    """Share of right prior answers in ten bins of confidence, with 95 % intervals."""
     table = reliability_curve(questions["self_confidence"], questions["prior_correct"])
     bins = list(table[table["n"] > 0].itertuples())
     intervals = [Line([(row.mean_confidence, row.low), (row.mean_confidence, row.high)], _BLUE, 1) for row in bins]
@@ -159,14 +153,13 @@ class DomainThresholds:
         domains = (ALL_DOMAINS, *names) if len(names) != 1 else names
         rows = debated[debated["method"] == "sr_dcr"]
         views = {
-            (kind, domain): Calibrated.from_tables(_of(questions, domain), _of(rows, domain))
+            (kind, domain): Calibrated(_of(questions, domain), _of(rows, domain))
             for kind, questions in kinds.items()
             for domain in domains
         }
         return cls(views, tuple(kinds), domains)
 
     def html(self, alpha: float, delta: float, kind: str, domain: str) -> Html:
-        """What the controls show."""
         return self.views[kind, domain].html(alpha, delta)
 
 
@@ -175,7 +168,7 @@ def _of(table: pd.DataFrame, domain: str) -> pd.DataFrame:
 
 
 def choices_html(choices: Sequence[ThresholdChoice], label: str = "", *, scope: bool = True) -> Html:
-    """Thresholds with their whole guarantee, one a row; below them what τ bounds at all, and the label."""
+    """Thresholds with their guarantee, one a row; below them what τ bounds at all (`scope`), and the label."""
     header = ("chosen", "τ", "above τ", "coverage", "wrong among them [95 %]", "what is guaranteed")
     rows = [
         (
@@ -192,14 +185,9 @@ def choices_html(choices: Sequence[ThresholdChoice], label: str = "", *, scope: 
 
 
 def threshold_controls(
-    kinds: Mapping[str, pd.DataFrame],
-    debated: pd.DataFrame,
-    *,
-    alpha: float = 0.10,
-    delta: float = 0.10,
-    label: str = "",
+    kinds: Mapping[str, pd.DataFrame], debated: pd.DataFrame, *, alpha: float = 0.1, delta: float = 0.1, label: str = ""
 ) -> VBox:
-    """Controls over the questions of each confidence kind, and the records of the debates; nothing is asked."""
+    """Controls over the questions of each confidence kind, and the records of the debates."""
     view = DomainThresholds.from_tables(kinds, debated)
     slides: dict[str, Slide | Menu] = {
         "alpha": Slide("α: risk at most", alpha, low=0.01, high=0.60),
@@ -227,13 +215,9 @@ def domain_report(
     ----------
     results : a run over the domain's questions with knowledge draws.
     debated : records with rows of sr_dcr; default: those of `results`. Without any, nothing is said of decisions.
-    checked : `check_source` of the table; perturbed : what `perturb` made of it. Without them their parts are left out.
-    alpha, delta : the risk asked for, and the probability of missing it; tau : the threshold fixed beforehand.
-
-    Raises
-    ------
-    ValueError
-        If alpha or delta do not lie between 0 and 1.
+    checked, perturbed : `check_source` of the table, and what `perturb` made of it; without them nothing is said.
+    alpha, delta, tau : the risk asked for and the probability of missing it, both between 0 and 1; the threshold that
+        was fixed beforehand.
     """
     questions, asked = results.questions, results.records.drop_duplicates("question_id")
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
@@ -283,7 +267,7 @@ def _calibration(questions: pd.DataFrame) -> Html:
 
 
 def _figure(name: str, display: Any, **options: Any) -> Html:
-    """What a display draws, inside the page."""
+    """What a display draws, as an image inside the page."""
     import matplotlib
     import matplotlib.pyplot as plt
 

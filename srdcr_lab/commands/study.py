@@ -1,22 +1,25 @@
-"""How a table is shown in a terminal."""
+"""A study in a shell: what it would take, the study, the notebooks, its store, and the same study in another place."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
 
-from srdcr_lab.commands import DONE, SOME_FAILED
+from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED
+from srdcr_lab.pages import number
+from srdcr_lab.records import BadInput
+
+_ROLES = ("defender", "critic", "judge")
 
 
 def as_text(table: Any) -> str:
-    """A DataFrame as aligned text, numbers with four digits, without its index."""
+    """A DataFrame as aligned text for a terminal, numbers with four digits, without its index."""
     return str(table.to_string(index=False, float_format=lambda value: f"{value:,.4g}"))
-
-
-# -- `srdcr plan`, `run` and `notebooks`: what a study would cost, the study, and the notebooks
 
 
 def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,9 +45,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="names with commas between them (README.md lists them), or all: those made for such items",
         ),
-        click.option("--defender", help="model of this role; default: --model"),
-        click.option("--critic", help="model of this role; default: --model"),
-        click.option("--judge", help="model of this role; default: --model"),
+        *(click.option(f"--{role}", help="model of this role; default: --model") for role in _ROLES),
         click.option("--preset", default="paper", show_default=True, help="paper or released"),
         click.option("--design", help="acvd, symmetric, released, or several with commas; default: the preset's"),
         click.option("--rounds", type=int, help="rounds of debate; default: the preset's (6)"),
@@ -87,16 +88,10 @@ def plan(**options: Any) -> None:
 
 @click.command()
 @_study_options
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="results folder; an existing one is resumed"
-)
+@click.option("--out", required=True, type=PATH, help="results folder; an existing one is resumed")
 @click.option("--concurrency", default=64, show_default=True, type=int, help="API requests in flight at once")
 @click.option("--budget-usd", type=float, help="never spend more than this; default: no bound")
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path),
-    help="file of the completions; default: store.sqlite in the results folder",
-)
+@click.option("--store", type=PATH, help="file of the completions; default: store.sqlite in the results folder")
 @click.option("--offline", is_flag=True, help="take every completion from the store, ask nothing")
 def run(out: Path, **options: Any) -> int:
     """Run methods on items and write the results.
@@ -112,10 +107,8 @@ def run(out: Path, **options: Any) -> int:
         for note in results.manifest["notes"]:
             click.echo(f"note: {note}")
         failed = results.manifest["counts"]["failed"]
-        click.echo(
-            f"results in {out}"
-            + (f"; {failed} rows carry an error, see the column error of records.parquet" if failed else "")
-        )
+        errors = f"; {failed} rows carry an error, see the column error of records.parquet" if failed else ""
+        click.echo(f"results in {out}{errors}")
     return SOME_FAILED if failed else DONE
 
 
@@ -123,7 +116,7 @@ def run(out: Path, **options: Any) -> int:
 @click.option("--model", help="as in srdcr run; default: what each notebook says")
 @click.option("--items", help="as in srdcr run; default: what each notebook says")
 @click.option("--limit", type=int, help="at most so many items; default: what each notebook says")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("results/notebooks"), show_default=True)
+@click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
 def notebooks(out: Path, **options: Any) -> None:
     """Execute notebooks 00–08 into the folder --out.
 
@@ -140,29 +133,135 @@ def _plan_table(plan: Any) -> Any:
     titles = {"calls_alone": "calls alone", "calls": "shared", "prompt_tokens": "prompt tokens",
               "completion_tokens": "completion tokens", "cost_usd": "cost USD"}  # fmt: skip
 
-    def span(row: Any, name: str) -> str:
-        least, most = row[f"{name}_from"], row[f"{name}_to"]
-        written = [f"{value:,.2f}" if name == "cost_usd" else f"{value:,.0f}" for value in (least, most)]
-        return "unknown" if least != least else "–".join(dict.fromkeys(written))
+    def span(least: float, most: float, form: str) -> str:
+        ends = dict.fromkeys([format(least, form), format(most, form)])
+        return "unknown" if math.isnan(least) else "–".join(ends)
 
     table = plan[["methods"]].copy()
     for name, title in titles.items():
-        table[title] = [span(row, name) for _, row in plan.iterrows()]
+        form = ",.2f" if name == "cost_usd" else ",.0f"
+        ends = zip(plan[f"{name}_from"], plan[f"{name}_to"], strict=True)
+        table[title] = [span(least, most, form) for least, most in ends]
     return table
 
 
 def _final_table(summary: Any) -> Any:
     """Table 1 for a terminal: shares in per cent with their intervals."""
-
-    def percent(row: Any, name: str) -> str:
-        if row[name] != row[name]:
-            return "–"
-        return f"{100 * row[name]:.1f} [{100 * row[f'{name}_low']:.0f}, {100 * row[f'{name}_high']:.0f}]"
-
     table = summary[["model", "method", "condition", "n"]].copy()
-    table["coverage"] = [f"{100 * value:.1f}" if value == value else "–" for value in summary["coverage"]]
+    table["coverage"] = [number(100 * share, ".1f") for share in summary["coverage"]]
     for name in ("accuracy", "selective_accuracy"):
-        table[f"{name} % [95 %]"] = [percent(row, name) for _, row in summary.iterrows()]
+        percent = 100 * summary[[name, f"{name}_low", f"{name}_high"]]
+        table[f"{name} % [95 %]"] = [
+            "–" if math.isnan(share) else f"{share:.1f} [{low:.0f}, {high:.0f}]"
+            for share, low, high in percent.itertuples(index=False)
+        ]
     for name in ("abstained", "unparsed", "error"):
         table[name] = summary[f"n_{name}"]
     return table
+
+
+@click.group()
+def store() -> None:
+    """Look into a store, carry it elsewhere, check it."""
+
+
+@store.command()
+@click.argument("file", type=PATH)
+def info(file: Path) -> None:
+    """What the store holds, by model."""
+    with _open(file) as opened:
+        click.echo(f"{file}: {opened.count():,} completions of {opened.count('requests'):,} requests")
+        for identity, completions, prompt, completion in opened.models():
+            click.echo(
+                f"  {identity}: {completions:,} completions, {prompt:,} prompt tokens, {completion:,} completion tokens"
+            )
+
+
+@store.command()
+@click.argument("file", type=PATH)
+@click.argument("target", type=PATH)
+def export(file: Path, target: Path) -> None:
+    """Write the store as sorted JSON lines.
+
+    The file is portable and can be compared by diff; it holds no keys and no times.
+    """
+    with _open(file) as opened:
+        click.echo(f"{opened.export(target):,} requests written to {target}")
+
+
+@store.command()
+@click.argument("file", type=PATH)
+@click.argument("sources", nargs=-1, required=True, type=PATH)
+def merge(file: Path, sources: tuple[Path, ...]) -> None:
+    """Add other stores or exports to FILE.
+
+    What FILE already holds stays.
+    """
+    with _open(file, create=True) as opened:
+        try:
+            for source in sources:
+                click.echo(f"{opened.merge(source):,} completions added from {source}")
+        except BadInput:
+            opened.withdraw()
+            raise
+
+
+@store.command()
+@click.argument("file", type=PATH)
+def check(file: Path) -> int:
+    """Look for damage.
+
+    SQLite's own check, and requests whose key does not fit their text.
+    """
+    with _open(file) as opened:
+        findings = opened.integrity()
+        click.echo("\n".join(findings) or f"{file}: {opened.count():,} completions, no damage found")
+    return BAD_INPUT if findings else DONE
+
+
+def _open(file: Path, *, create: bool = False) -> Any:
+    from srdcr_lab.models import Store
+
+    if not create and not file.is_file():
+        raise BadInput(f"there is no store {file}")
+    return closing(Store(file))
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+@click.argument("target", type=PATH)
+@click.option("--store", type=PATH, help="the run's store; default: store.sqlite in FOLDER")
+@click.option(
+    "--notebooks",
+    type=PATH,
+    help="folder of executed notebooks to put in, with your own tables that they read, "
+    "and all that the store holds of the run's models",
+)
+def share(folder: Path, target: Path, store: Path | None, notebooks: Path | None) -> None:
+    """Bundle a run into one file, TARGET (.zip).
+
+    It holds the results in FOLDER, the completions they were made of, and executed notebooks where given; no key.
+    """
+    from srdcr_lab.study.share import share as bundled
+
+    shared = bundled(folder, target, store=store, notebooks=notebooks)
+    click.echo(f"{target}: {len(shared.files)} files, {shared.completions:,} completions; replayed, no difference")
+    click.echo(f"sha256 {shared.sha256}")
+
+
+@click.command()
+@click.argument("source", type=PATH)
+@click.option("--out", type=PATH, default=Path("results/replay"), show_default=True)
+def replay(source: Path, out: Path) -> int:
+    """Make every table of a bundle again, offline, and compare.
+
+    SOURCE is what srdcr share wrote. Exit code 1 where something differs.
+    """
+    from srdcr_lab.study.share import replay as replayed
+
+    made = replayed(source, out)
+    click.echo(f"{made.tables} tables of the run and {made.notebook_tables} of its notebooks compared; see {out}")
+    for note in made.notes:
+        click.echo(f"note: {note}")
+    click.echo("\n".join(made.differences) or "no difference")
+    return SOME_FAILED if made.differences else DONE

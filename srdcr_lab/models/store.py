@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from srdcr_lab.records import BadInput, Completion, FinishReason, Message, ModelIdentity, Request, Stopped
+from srdcr_lab.records.files import whole_file
 
 STORE_VERSION = 1
 
@@ -224,10 +225,9 @@ class Store:
         """
         if target.is_file() and _is_sqlite(target):
             raise BadInput(f"{target} is a store, which an export would destroy; give another target")
-        part = target.with_name(target.name + ".part")
         lines = 0
         try:
-            with part.open("w", encoding="utf-8") as file:
+            with whole_file(target) as part, part.open("w", encoding="utf-8") as file:
                 for model, request, completions in self.contents():
                     record = {
                         "model": asdict(model),
@@ -237,9 +237,7 @@ class Store:
                     }
                     file.write(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
                     lines += 1
-            part.replace(target)
         except OSError as error:
-            part.unlink(missing_ok=True)
             raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
         return lines
 

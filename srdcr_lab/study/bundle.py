@@ -22,6 +22,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from srdcr_lab.records import BadInput
+from srdcr_lab.records.files import whole_file
 
 VERSION = b"srdcr bundle 1, sha256 "
 _DIGITS = 64
@@ -59,14 +60,11 @@ def pack(files: Mapping[str, Path], target: Path) -> str:
             archive.writestr(entry, path.read_bytes())
         archive.comment = VERSION + b"0" * _DIGITS
     sealed, digest = seal(buffer.getvalue())
-    part = target.with_name(target.name + ".part")
     try:
-        part.write_bytes(sealed)
-        part.replace(target)
+        with whole_file(target) as part:
+            part.write_bytes(sealed)
     except OSError as error:
         raise BadInput(f"cannot write {target} ({error.strerror}); give another file") from None
-    finally:
-        part.unlink(missing_ok=True)
     return digest
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from srdcr_lab.measures.estimates import jeffreys_interval
 from srdcr_lab.measures.evaluation import summary
 from srdcr_lab.measures.knowledge import redraw_stability
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Level, ModelIdentity, arrow_schema, check_schema, label
+from srdcr_lab.records.files import whole_file
 from srdcr_lab.study.rows import ItemRows, Row
 
 if TYPE_CHECKING:
@@ -63,9 +64,8 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a whole file or none."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, "utf-8")
-    part.replace(path)
+    with whole_file(path) as part:
+        part.write_text(text, "utf-8")
 
 
 def check(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -131,22 +131,30 @@ def withdraw(folder: Path, created: bool) -> None:
 # Writing ----------------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def table_writer(folder: Path) -> Iterator[TableWriter]:
+    """A writer of the folder's tables. They appear, or replace earlier ones, when the block ends without an error."""
+    import pyarrow.parquet as pq
+
+    with ExitStack() as stack:
+        parts = {table: stack.enter_context(whole_file(folder / f"{table}.parquet")) for table in TABLES}
+        writer = TableWriter(
+            {
+                table: stack.enter_context(pq.ParquetWriter(part, arrow_schema(table), compression="zstd"))
+                for table, part in parts.items()
+            }
+        )
+        yield writer
+        writer.flush()
+
+
 class TableWriter:
-    """Writes the tables in groups of rows into .part files. `commit` gives them their names; leaving the block without
-    it removes them."""
+    """Writes the tables in groups of rows."""
 
-    def __init__(self, folder: Path) -> None:
-        self._parts = {table: folder / f"{table}.parquet.part" for table in TABLES}
+    def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
+        self._writers = writers
         self._buffers: dict[str, list[Row]] = {table: [] for table in TABLES}
-        self._writers: dict[str, pq.ParquetWriter] = {}
         self._sampled: set[tuple[str, str]] = set()
-
-    def __enter__(self) -> TableWriter:
-        import pyarrow.parquet as pq
-
-        for table, part in self._parts.items():
-            self._writers[table] = pq.ParquetWriter(part, arrow_schema(table), compression="zstd")
-        return self
 
     def add(self, rows: ItemRows) -> None:
         """Add an item's rows; each stream of a question's samples is taken from the first of its items that has it."""
@@ -161,18 +169,10 @@ class TableWriter:
         """Add rows of methods that waited for every item to end."""
         self._buffers["records"] += rows
 
-    def commit(self) -> None:
+    def flush(self) -> None:
+        """Write the rows that are still in memory."""
         for table in TABLES:
             self._flush(table)
-            self._writers.pop(table).close()
-        for part in self._parts.values():
-            part.replace(part.with_suffix(""))
-
-    def __exit__(self, *_: object) -> None:
-        for writer in self._writers.values():
-            writer.close()
-        for part in self._parts.values():
-            part.unlink(missing_ok=True)
 
     def _flush(self, table: str) -> None:
         import pyarrow as pa

@@ -275,7 +275,7 @@ class Study:
         stopped = None
         setup, waiting = self._setup(session.cast, session.players), Waiting(self.methods)
         with (
-            folders.TableWriter(folder) as writer,
+            folders.table_writer(folder) as writer,
             progress_bar(session, len(self.items), show=progress) as bar,
         ):
             try:
@@ -286,7 +286,6 @@ class Study:
                 stopped = reason
             await session.landed()
             writer.add_records(waiting.settled())
-            writer.commit()
         return stopped
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from srdcr_lab.measures.verdicts import Agreement, agreement
 from srdcr_lab.pages import interval, render
 from srdcr_lab.records import BadInput, Level, Verdict
+from srdcr_lab.records.files import whole_file
 from srdcr_lab.widgets.cases import FACETS, Cases, Key, case_html
 
 if TYPE_CHECKING:
@@ -69,12 +70,10 @@ def load_verdicts(path: Path) -> dict[Key, Given]:
 
 def save_verdicts(path: Path, given: Mapping[Key, Given]) -> None:
     """Write the file as a whole, or leave it as it was."""
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8", newline="") as file:
+    with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(_COLUMNS)
         lines.writerows((*key, *value) for key, value in given.items())
-    part.replace(path)
 
 
 @dataclass(frozen=True, slots=True)

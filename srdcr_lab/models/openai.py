@@ -19,7 +19,8 @@ from typing import Any, ClassVar
 import openai
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import ReplyError, as_dicts, count, first_stop, whole_characters
+from srdcr_lab.models.base import as_dicts, first_stop
+from srdcr_lab.models.http import ReplyError, count, whole_characters
 from srdcr_lab.records import Capabilities, Completion, FinishReason, Request
 
 LOWEST = -9999.0  # what the protocol says for "very unlikely"; JSON has no infinity
@@ -49,26 +50,12 @@ _CONSEQUENCES = {
 
 
 class OpenAIChat(ApiChat):
-    """A `ChatModel` over `/chat/completions`.
-
-    Parameters
-    ----------
-    name, label, concurrency, timeout_s, max_retries : as for `ApiChat`.
-    base_url : of an OpenAI-compatible server, usually ending in ``/v1``; default OPENAI_BASE_URL, or the provider's.
-
-    Raises
-    ------
-    BadInput
-        OPENAI_API_KEY is not set and no other server is named.
-    """
+    """A `ChatModel` over `/chat/completions`. The base URL of a compatible server usually ends in ``/v1``."""
 
     sdk: ClassVar = openai
     provider = "openai"
-    key_variable = "OPENAI_API_KEY"
-    url_variable = "OPENAI_BASE_URL"
     path = "/chat/completions"
     models_path = "/models"
-    gives_logprobs = True
     draws_per_request = _MOST_CHOICES
 
     def _client(self, own_server: bool, options: dict[str, Any]) -> openai.AsyncOpenAI | None:

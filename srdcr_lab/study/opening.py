@@ -1,7 +1,6 @@
 """Before a run: which models answer, what their tokens cost, and which methods suit the items.
 
-Every model is wrapped from the inside out: adapter, budget, store. `Session` holds the wrapped models while a study is
-open.
+`Session` holds the models behind the store while a study is open.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models import load as adapters
 from srdcr_lab.models.load import Price, price_of
-from srdcr_lab.models.spending import Budget, BudgetedModel, StoredModel
+from srdcr_lab.models.spending import Budget, StoredModel
 from srdcr_lab.protocols import Cast, Method
 from srdcr_lab.records import (
     BadInput,
@@ -114,8 +113,7 @@ class Session:
     ) -> None:
         def wrapped(model: ChatModel) -> StoredModel:
             price = price_for(model.identity, budget.limit_usd)
-            paid = BudgetedModel(model, budget, price) if price is not None else model
-            return StoredModel(paid, store, price=price, offline=offline)
+            return StoredModel(model, store, price=price, budget=budget, offline=offline)
 
         by_id = {id(model): wrapped(model) for model in (*models, *players.values())}
         self.store, self.budget, self.models = store, budget, tuple(by_id.values())

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import anthropic
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import as_dicts, first_stop
-from srdcr_lab.models.http import ReplyError, count, whole_characters
+from srdcr_lab.models.base import as_dicts, first_stop, whole_characters
+from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 
 _API_VERSION = "2023-06-01"

@@ -67,6 +67,11 @@ def first_stop(text: str, stop: Sequence[str]) -> int | None:
     return min((place for place in map(text.find, stop) if place >= 0), default=None)
 
 
+def whole_characters(text: str) -> str:
+    """The text with lone surrogates replaced: a reply may end within an escaped character, which no file takes."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def common_length(a: Sequence[Any], b: Sequence[Any]) -> int:
     """Length of the common beginning of two texts or two lists of tokens."""
     limit = min(len(a), len(b))

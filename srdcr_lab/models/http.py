@@ -87,11 +87,6 @@ class ReplyError(ValueError):
     """A reply that arrived whole and is not what the protocol promises."""
 
 
-def whole_characters(text: str) -> str:
-    """The text with lone surrogates replaced: a reply may end within an escaped character, which no file takes."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def count(usage: Any, *fields: str) -> int:
     """Sum of token counts of a reply's usage block; what is missing or no count is 0."""
     values = [usage.get(field) for field in fields] if isinstance(usage, dict) else []

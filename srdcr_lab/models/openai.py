@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 import openai
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import as_dicts, first_stop
-from srdcr_lab.models.http import ReplyError, count, whole_characters
+from srdcr_lab.models.base import as_dicts, first_stop, whole_characters
+from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.records import Capabilities, Completion, FinishReason, Request
 
 LOWEST = -9999.0  # what the protocol says for "very unlikely"; JSON has no infinity

@@ -8,7 +8,6 @@ address. As JSON lines (`Store.export`, `Store.merge`) it can be carried to a co
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,37 +19,35 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from srdcr_lab.models.base import whole_characters
 from srdcr_lab.records import BadInput, Completion, FinishReason, Message, ModelIdentity, Request, Stopped
 from srdcr_lab.records.files import whole_file
 
-STORE_VERSION = 1
-
+_VERSION = "1"
 _SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE models (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, provider TEXT, name TEXT, label TEXT,
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+INSERT OR IGNORE INTO meta VALUES ('version', '1');
+CREATE TABLE IF NOT EXISTS
+    models (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, provider TEXT, name TEXT, label TEXT,
     fingerprint TEXT);
-CREATE TABLE requests (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, canonical TEXT NOT NULL);
-CREATE TABLE completions (model INTEGER, request INTEGER, stream TEXT, draw INTEGER, text TEXT NOT NULL,
+CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, canonical TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS completions (model INTEGER, request INTEGER, stream TEXT, draw INTEGER, text TEXT NOT NULL,
     tokens TEXT, logprobs TEXT, finish_reason TEXT NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
     created TEXT NOT NULL, PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
-CREATE TABLE spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
 """
 _FIELDS = ("draw", "text", "tokens", "logprobs", "finish_reason", "prompt_tokens", "completion_tokens")
 _LISTS = ("tokens", "logprobs")  # JSON in the table, which SQLite hands to the converter
 _COLUMNS = ", ".join(f'{name} AS "{name} [json]"' if name in _LISTS else name for name in _FIELDS)
 sqlite3.register_converter("json", json.loads)
 _JOINED = "completions JOIN models ON models.id = model JOIN requests ON requests.id = request"
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # no file can hold it
 
 
 class Store:
     """An open store file (``":memory:"`` for one that is forgotten).
 
-    Raises
-    ------
-    BadInput
-        If the file is no store, is of another version, or lies on a file system where SQLite's write-ahead log does
-        not work. A file that is refused is left as it was.
+    Raises `BadInput` if the file is no store, is of another version, or lies on a file system where SQLite's
+    write-ahead log does not work. A file that is refused is left as it was.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -79,7 +76,15 @@ class Store:
 
     def _open(self) -> None:
         if tables := self._tables():  # look before anything is changed: it may be somebody else's
-            self._check_version(tables)
+            if not {"meta", "completions"} <= tables:
+                raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
+            row = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+            version = row[0] if row else "none"
+            if version != _VERSION:
+                raise BadInput(
+                    f"the store {self.path} has version {version}, this srdcr_lab reads version {_VERSION}; "
+                    "export it with the version that made it, or give another file with --store"
+                )
         mode = self._db.execute("PRAGMA journal_mode=WAL").fetchone()[0]
         if mode != "wal" and self.path != ":memory:":
             raise BadInput(
@@ -88,25 +93,11 @@ class Store:
             )
         self._db.execute("PRAGMA synchronous=NORMAL")
         with self._transaction():
-            if not self._tables():
-                for statement in _SCHEMA.split(";"):
-                    self._db.execute(statement)
-                self._db.execute("INSERT INTO meta VALUES ('version', ?)", (str(STORE_VERSION),))
-        self._check_version(self._tables())
+            for statement in _SCHEMA.split(";"):
+                self._db.execute(statement)
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-    def _check_version(self, tables: set[str]) -> None:
-        if not {"meta", "completions"} <= tables:
-            raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
-        version = row[0] if row else "none"
-        if version != str(STORE_VERSION):
-            raise BadInput(
-                f"the store {self.path} has version {version}, this srdcr_lab reads version {STORE_VERSION}; "
-                "export it with the version that made it, or give another file with --store"
-            )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -145,10 +136,7 @@ class Store:
     def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
         """Commit completions of one request; those that are here already stay (the first write wins).
 
-        Raises
-        ------
-        Stopped
-            If they cannot be written (disk full): a run must not go on paying for what it cannot keep.
+        Raises `Stopped` if they cannot be written (disk full): a run must not go on paying for what it cannot keep.
         """
         created = datetime.now(UTC).isoformat(timespec="seconds")
         rows = [(request.stream, *_row(c), created, model.key, request.digest) for c in completions]
@@ -218,10 +206,7 @@ class Store:
     def export(self, target: Path) -> int:
         """Write every request with its completions as JSON lines, sorted and without times; return their number.
 
-        Raises
-        ------
-        BadInput
-            If the target cannot be written, or is a store: completions that were paid for are not overwritten.
+        A target that is a store is bad input: completions that were paid for are not overwritten.
         """
         if target.is_file() and _is_sqlite(target):
             raise BadInput(f"{target} is a store, which an export would destroy; give another target")
@@ -244,10 +229,7 @@ class Store:
     def merge(self, source: Path) -> int:
         """Add what another store or an export holds; what is here already stays. Returns the completions added.
 
-        Raises
-        ------
-        BadInput
-            If the source is missing, or a line of it is no record of an export (then nothing of it is added).
+        Where a line is no record of an export, that is bad input and nothing is added.
         """
         if not source.is_file():
             raise BadInput(f"there is no file {source} to merge")
@@ -299,9 +281,9 @@ def _request(content: Mapping[str, Any], stream: str, draws: tuple[int, ...] = (
 
 def _row(c: Completion) -> tuple[object, ...]:
     """A completion as the table holds it: tokens and log-probabilities as JSON."""
-    text = _LONE_SURROGATE.sub("\ufffd", c.text)
-    tokens = _LONE_SURROGATE.sub("\ufffd", json.dumps(c.tokens, ensure_ascii=False)) if c.tokens is not None else None
-    logprobs = json.dumps(c.logprobs) if c.logprobs is not None else None
+    text = whole_characters(c.text)
+    tokens = None if c.tokens is None else whole_characters(json.dumps(c.tokens, ensure_ascii=False))
+    logprobs = None if c.logprobs is None else json.dumps(c.logprobs)
     return (c.draw, text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.records import BadInput, Completion, ModelIdentity
+from srdcr_lab.records.files import folder
 
 SPECIFICATIONS = "pocket, hf:NAME or hf:PATH, openai:NAME, anthropic:NAME (add #label where one name means two servers)"
 
@@ -53,10 +54,9 @@ def load_model(
             )
     if provider == "hf":
         from srdcr_lab.models.local.chat import LocalChat
-        from srdcr_lab.models.local.checkpoint import pocket_folder
 
         if spec == "pocket":
-            return LocalChat(str(pocket_folder()), provider="pocket", name="pocket", **options)
+            return LocalChat(str(folder("pocket")), provider="pocket", name="pocket", **options)
         return LocalChat(name, label=label, **options)
     if provider == "openai":
         from srdcr_lab.models.openai import OpenAIChat

@@ -27,6 +27,7 @@ from srdcr_lab.records import (
     Request,
     Verdict,
 )
+from srdcr_lab.records.files import folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,9 +44,9 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     version's. With `offline`, an API model is only looked up in the store and needs no key.
     """
     if spec == "pocket":
-        from srdcr_lab.models.local.checkpoint import check_manifest, pocket_folder
+        from srdcr_lab.models.local.checkpoint import check_manifest
 
-        check_manifest(pocket_folder(), prompts.hashes())
+        check_manifest(folder("pocket"), prompts.hashes())
     provider, _, rest = spec.partition(":")
     name, _, label = rest.partition("#")
     if offline and provider in _API and name:

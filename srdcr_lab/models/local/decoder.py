@@ -9,6 +9,7 @@ of one copy of their common beginning, which is also kept for later prompts.
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +20,7 @@ from torch.nn.functional import pad
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
+from srdcr_lab.models.base import common_length
 from srdcr_lab.models.local.cache import Batch, Row, RowCache, join
 from srdcr_lab.models.local.sampling import Draw, choose
 
@@ -84,6 +86,7 @@ class Decoder:
         self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
         self._beginnings: dict[Prompt, KeyValues] = {}  # least recently used first
         self._scratch: list[torch.Tensor] = []
+        self.in_use = threading.Lock()  # held by the thread that decodes
         self.stats = Stats()
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
         self._sharing = share_prefixes and self.pads_anywhere
@@ -285,12 +288,6 @@ def plan(prompts: Sequence[Prompt]) -> list[tuple[int, list[Prompt]]]:
 def _shared_length(a: Prompt, b: Prompt) -> int:
     """Length of the beginning that two prompts can share: at least one token of each stays outside it."""
     return min(common_length(a, b), len(a) - 1, len(b) - 1)
-
-
-def common_length(a: Sequence[Any], b: Sequence[Any]) -> int:
-    """Length of the common beginning."""
-    limit = min(len(a), len(b))
-    return limit if a[:limit] == b[:limit] else next(place for place in range(limit) if a[place] != b[place])
 
 
 def _bytes(states: KeyValues) -> int:

@@ -64,17 +64,11 @@ class Stats:
 
 
 class Decoder:
-    """Prefills prompts and advances batches of one model.
+    """Prefills prompts and advances batches of one decoder-only transformers model in evaluation mode.
 
-    `pads_left` and `pads_anywhere` say where padding leaves this model's answers alone; shared beginnings and joined
-    batches need the second. `bytes_per_token` is the size of its cache.
-
-    Parameters
-    ----------
-    model : a decoder-only transformers model in evaluation mode.
-    end_ids : tokens that end a sample.
-    decode : token ids to text; called only for draws with stop strings.
-    share_prefixes : False computes every prompt by itself.
+    `end_ids` are the tokens that end a sample; `decode` is called only for draws with stop strings. `pads_left` and
+    `pads_anywhere` say where padding leaves this model's answers alone; shared beginnings and joined batches need the
+    second. `bytes_per_token` is the size of its cache.
     """
 
     def __init__(
@@ -96,11 +90,8 @@ class Decoder:
         rows: dict[Prompt, Row] = {}
         for prompt, draws in prompts:
             rows.setdefault(prompt, Row(len(prompt))).draws.extend(draws)
-        distinct = list(rows)
-        if not self._sharing:
-            return self.join(self._prefill(distinct, 0, (), rows))
         batches: list[Batch] = []
-        for length, members in plan(distinct):
+        for length, members in plan(list(rows)) if self._sharing else [(0, list(rows))]:
             batches += self._prefill(members, *self._beginning(length, members), rows)
         return self.join(batches)
 

@@ -1,9 +1,7 @@
 """OpenAI and every server that speaks its chat-completions protocol, through the official SDK.
 
-Not here: streaming, tools, images. What a model refuses is learned from its first refusal and then left out, as long
-as that does not change what is measured: `max_tokens` becomes `max_completion_tokens`, `seed` is dropped, `n` becomes
-one request a draw, `stop` is applied here. Refused log-probabilities are a capability withdrawn; a refused
-temperature is bad input.
+What a model refuses is learned from its first refusal and then left out, as long as that does not change what is
+measured (`_CONSEQUENCES`). Refused log-probabilities withdraw a capability; a refused temperature is bad input.
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import openai
@@ -167,12 +166,9 @@ def shares(total: int, counts: Sequence[int]) -> list[int]:
 
 
 def aligned(text: str, content: Any) -> tuple[tuple[str, ...], tuple[float, ...]] | tuple[None, None]:
-    """Tokens whose concatenation is `text`, with natural log-probabilities (≤ 0); else (None, None).
+    """Tokens whose concatenation is `text`, with natural log-probabilities (≤ 0); else, or for no text, (None, None).
 
-    Parameters
-    ----------
-    text : the completion as the user sees it; an empty one has no tokens.
-    content : the protocol's ``logprobs.content``: a list of ``{"token", "logprob", "bytes"}``, or anything else.
+    `content` is the protocol's ``logprobs.content``, a list of ``{"token", "logprob", "bytes"}``, or anything else.
     """
     if not text or not isinstance(content, list) or not all(_is_entry(entry) for entry in content):
         return None, None
@@ -210,15 +206,12 @@ def _fitted(text: str, pieces: list[str], logprobs: list[float]) -> tuple[tuple[
     start = spelled.find(text)
     if start < 0 or spelled[:start].strip():
         return None
-    end, at = start + len(text), 0
+    end = start + len(text)
     tokens: list[str] = []
     kept: list[float] = []
-    for piece, logprob in zip(pieces, logprobs, strict=True):
+    for piece, logprob, at in zip(pieces, logprobs, accumulate(map(len, pieces), initial=0), strict=False):
         part = spelled[max(at, start) : min(at + len(piece), end)]
-        begun, at = at, at + len(piece)
-        if begun >= end:
-            break
-        if part or (not piece and begun >= start):  # an empty piece inside is the first part of a character
+        if part or (not piece and start <= at < end):  # an empty piece inside is the first part of a character
             tokens.append(part)
             kept.append(logprob)
     return tuple(tokens), tuple(kept)

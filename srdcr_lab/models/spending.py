@@ -7,6 +7,7 @@ before it is sent.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,11 +54,9 @@ class Budget:
         Raises `BudgetExhausted` if it does not fit even when nothing is in flight; from then on every reservation
         fails, so that the run comes to its end.
         """
-        if self.limit_usd is None:
-            return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append((amount, turn))
-        self._advance(self.limit_usd)
+        self._advance()
         try:
             await turn
         except asyncio.CancelledError:
@@ -70,9 +69,8 @@ class Budget:
         self.spent_usd += spent
         if spent and self.on_spent is not None:
             self.on_spent(self.spent_usd)
-        if self.limit_usd is not None:
-            self._reserved -= reserved
-            self._advance(self.limit_usd)
+        self._reserved -= reserved
+        self._advance()
 
     async def ask(self, model: ChatModel, price: Price, request: Request, arrived: Arrived) -> None:
         """Have the model answer, paid from this budget; `arrived` is called with completions as they come.
@@ -109,8 +107,9 @@ class Budget:
         finally:
             self.settle(reserved, spent)
 
-    def _advance(self, limit: float) -> None:
+    def _advance(self) -> None:
         """Serve the line from its head, as far as the money goes."""
+        limit = math.inf if self.limit_usd is None else self.limit_usd
         while self._waiting:
             amount, turn = self._waiting[0]
             if not turn.done():  # a cancelled one has left the line

@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,12 +148,8 @@ class ChatFormat:
         to the token that completes it, and the tokens before it get ``""``, as skipped special tokens do.
         """
         whole = self.decode(ids)
-        ends = [common_length(self.decode(ids[:count]), whole) for count in range(1, len(ids))]
-        texts, start = [], 0
-        for end in [*ends, len(whole)] if ids else []:
-            texts.append(whole[start : max(start, end)])
-            start = max(start, end)
-        return tuple(texts)
+        ends = [common_length(self.decode(ids[:count]), whole) for count in range(1, len(ids) + 1)]
+        return tuple(whole[start:end] for start, end in pairwise(accumulate([0, *ends], max)))
 
     def _apply(self, messages: Iterable[Message], **options: Any) -> Any:
         return self._tokenizer.apply_chat_template(as_dicts(messages), return_dict=False, **options, **_FIXED_FIELDS)
@@ -189,17 +186,11 @@ def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def cut_texts(texts: Sequence[str], length: int | None) -> tuple[str, ...]:
-    """The token texts of the first `length` characters (None: all); tokens that begin at or after the cut are left
-    out."""
+    """The token texts of the first `length` characters (None: all), without tokens that begin at or after the cut."""
     if length is None:
         return tuple(texts)
-    kept, start = [], 0
-    for text in texts:
-        if start >= length:
-            break
-        kept.append(text[: length - start])
-        start += len(text)
-    return tuple(kept)
+    starts = accumulate(map(len, texts), initial=0)
+    return tuple(text[: length - start] for text, start in zip(texts, starts, strict=False) if start < length)
 
 
 def fingerprint(folder: Path) -> str:

@@ -29,13 +29,9 @@ def load_model(
 ) -> ChatModel:
     """The model behind a specification.
 
-    Parameters
-    ----------
-    spec : ``pocket`` (shipped, offline), ``hf:NAME`` or ``hf:PATH`` (safetensors, run here), ``openai:NAME`` (also any
-        compatible server), ``anthropic:NAME``; ``#label`` at the end tells apart two servers that serve one name.
-    base_url : address of an OpenAI-compatible or Anthropic-compatible server; default: the SDK's environment variables.
-    concurrency : requests in flight at once (APIs), ≥ 1.
-    options : further options of the adapter (`OpenAIChat`, `LocalChat` …).
+    That is ``pocket`` (shipped, offline), ``hf:NAME`` or ``hf:PATH`` (safetensors, run here), ``openai:NAME`` (also any
+    compatible server) or ``anthropic:NAME``; ``#label`` at the end tells apart two servers that serve one name.
+    `base_url` and `concurrency` are for APIs (`ApiChat`), `options` for the adapter, such as `LocalChat`.
 
     Raises
     ------

@@ -34,12 +34,9 @@ _ROUNDING = 1e-12
 
 
 class Budget:
-    """US dollars shared by every model of a run; `limit_usd` None counts without bounding.
+    """US dollars shared by every model of a run; `limit_usd` None counts without bounding."""
 
-    `on_spent` is called with the new sum after each call that cost something.
-    """
-
-    on_spent: Callable[[float], object] | None = None
+    on_spent: Callable[[float], object] | None = None  # called with the new sum after each call that cost something
 
     def __init__(self, limit_usd: float | None = None) -> None:
         self.limit_usd = limit_usd

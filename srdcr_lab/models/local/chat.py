@@ -149,10 +149,7 @@ class LocalChat:
 
 @dataclass(eq=False)
 class Call:
-    """One request on its way: its prompt and draws once prepared, and the completions that have arrived.
-
-    Its future is done once it is answered, failed, or cancelled by whoever awaited it.
-    """
+    """One request on its way. Its future is done once it is answered, failed, or cancelled by whoever awaited it."""
 
     request: Request
     future: Future[tuple[Completion, ...]] = field(default_factory=Future)

@@ -203,8 +203,7 @@ class Decoder:
         return torch.tensor(lines, device=self._model.device)
 
     def _examine(self) -> tuple[bool, bool, int]:
-        """Whether padding at the left, or anywhere, leaves the logits alone (tried on twelve tokens), and the cache's
-        bytes per token.
+        """`pads_left` and `pads_anywhere`, tried on twelve tokens, and `bytes_per_token`.
 
         A sliding window or a running state cannot be padded in its middle, whatever the trial says; a running state is
         not padded at all.

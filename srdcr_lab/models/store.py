@@ -78,8 +78,7 @@ class Store:
         if tables := self._tables():  # look before anything is changed: it may be somebody else's
             if not {"meta", "completions"} <= tables:
                 raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
-            row = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
-            version = row[0] if row else "none"
+            version = dict(self._rows("SELECT key, value FROM meta")).get("version", "none")
             if version != _VERSION:
                 raise BadInput(
                     f"the store {self.path} has version {version}, this srdcr_lab reads version {_VERSION}; "
@@ -97,7 +96,11 @@ class Store:
                 self._db.execute(statement)
 
     def _tables(self) -> set[str]:
-        return {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        with self._lock:
+            return self._db.execute(query, values).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -129,8 +132,7 @@ class Store:
             f"SELECT {_COLUMNS} FROM {_JOINED} "  # noqa: S608 (marks are question marks)
             f"WHERE models.key = ? AND digest = ? AND stream = ? AND draw IN ({marks})"
         )
-        with self._lock:
-            rows = self._db.execute(query, (model.key, request.digest, request.stream, *request.draws)).fetchall()
+        rows = self._rows(query, model.key, request.digest, request.stream, *request.draws)
         return {row[0]: _completion(*row) for row in rows}
 
     def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
@@ -162,42 +164,36 @@ class Store:
 
     def spent(self, run: str) -> float:
         """What a run has spent so far, US dollars, in all its attempts; 0 for a run that is not known here."""
-        with self._lock:
-            row = self._db.execute("SELECT usd FROM spending WHERE run = ?", (run,)).fetchone()
-        return float(row[0]) if row else 0.0
+        rows = self._rows("SELECT usd FROM spending WHERE run = ?", run)
+        return float(rows[0][0]) if rows else 0.0
 
     def note_spent(self, run: str, usd: float) -> None:
         """Keep what a run has spent, so that a run that is killed and resumed does not get its budget anew."""
-        with self._lock:
-            self._db.execute("INSERT OR REPLACE INTO spending VALUES (?, ?)", (run, usd))
+        self._rows("INSERT OR REPLACE INTO spending VALUES (?, ?)", run, usd)
 
     def count(self, table: str = "completions") -> int:
-        with self._lock:
-            return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+        return int(self._rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
 
     def models(self) -> list[tuple[ModelIdentity, int, int, int]]:
         """(identity, completions, prompt tokens, completion tokens) of each model."""
-        with self._lock:
-            rows = self._db.execute(
-                "SELECT provider, name, label, fingerprint, count(*), sum(prompt_tokens), sum(completion_tokens) "
-                "FROM completions JOIN models ON models.id = model GROUP BY models.id ORDER BY 1, 2, 3, 4"
-            ).fetchall()
+        rows = self._rows(
+            "SELECT provider, name, label, fingerprint, count(*), sum(prompt_tokens), sum(completion_tokens) "
+            "FROM completions JOIN models ON models.id = model GROUP BY models.id ORDER BY 1, 2, 3, 4"
+        )
         return [(ModelIdentity(*row[:4]), *row[4:]) for row in rows]
 
     def integrity(self) -> list[str]:
         """What is wrong with the file: SQLite's own findings, and requests whose digest does not fit their text."""
-        with self._lock:
-            faults = [row[0] for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
-            pairs = self._db.execute("SELECT digest, canonical FROM requests").fetchall()
+        faults = [finding for (finding,) in self._rows("PRAGMA integrity_check") if finding != "ok"]
+        pairs = self._rows("SELECT digest, canonical FROM requests")
         return faults + [f"request {digest[:12]} was changed" for digest, text in pairs if not _fits(digest, text)]
 
     def contents(self) -> Iterator[tuple[ModelIdentity, Request, list[Completion]]]:
         """Every request with its completions, sorted."""
-        with self._lock:
-            rows = self._db.execute(
-                f"SELECT provider, name, label, fingerprint, canonical, stream, {_COLUMNS} FROM {_JOINED} "  # noqa: S608
-                "ORDER BY provider, name, label, fingerprint, digest, stream, draw"
-            ).fetchall()
+        rows = self._rows(
+            f"SELECT provider, name, label, fingerprint, canonical, stream, {_COLUMNS} FROM {_JOINED} "  # noqa: S608
+            "ORDER BY provider, name, label, fingerprint, digest, stream, draw"
+        )
         for (*model, canonical, stream), group in groupby(rows, key=itemgetter(slice(6))):
             completions = [_completion(*row[6:]) for row in group]
             draws = tuple(completion.draw for completion in completions)

@@ -16,7 +16,7 @@ from srdcr_lab.measures.estimates import jeffreys_interval
 from srdcr_lab.measures.evaluation import summary
 from srdcr_lab.measures.knowledge import redraw_stability
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Level, ModelIdentity, arrow_schema, check_schema, label
-from srdcr_lab.records.files import folder, whole_file
+from srdcr_lab.records.files import whole_file
 from srdcr_lab.study.rows import ItemRows, Row
 
 if TYPE_CHECKING:
@@ -244,6 +244,7 @@ class Results:
         """How often training told the pocket model each question of this run, and how often truly; None for any other
         model than the shipped one, and where it was told of none (data/pocket/exposures.csv)."""
         from srdcr_lab.models.local.checkpoint import fingerprint
+        from srdcr_lab.records.files import folder
 
         answerer = self._identities["answerer"]
         if answerer.provider != "pocket" or answerer.fingerprint != fingerprint(folder("pocket")):

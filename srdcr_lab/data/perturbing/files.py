@@ -63,28 +63,25 @@ def write_items(items: ItemSet, path: Path) -> None:
     Columns that are empty throughout are left out where they hold lists; the shipped exemplars are not repeated.
     """
     frame = _frame(items)
-    match checked_ending(path, ITEM_ENDINGS).suffix.lower():
-        case ".csv":
-            with whole_file(path) as part:
+    ending = checked_ending(path, ITEM_ENDINGS).suffix.lower()
+    with whole_file(path) as part:
+        match ending:
+            case ".csv":
                 frame.to_csv(part, index=False, lineterminator="\n")
-        case ".jsonl":
-            with whole_file(path) as part:
+            case ".jsonl":
                 frame.to_json(part, orient="records", lines=True, force_ascii=False)
-        case _:
-            with whole_file(path) as part:
+            case _:
                 frame.to_parquet(part, index=False)
 
 
 def write_audit(perturbed: Perturbed, path: Path) -> None:
     """The account as CSV or as a page of its own, by the ending."""
-    if checked_ending(path, AUDIT_ENDINGS).suffix.lower() == ".csv":
-        frame = perturbed.audit()
-        with whole_file(path) as part:
-            frame.to_csv(part, index=False, lineterminator="\n")
-    else:
-        page = audit_page(perturbed, f"Audit of {perturbed.items.name}")
-        with whole_file(path) as part:
-            part.write_text(page, encoding="utf-8")
+    ending = checked_ending(path, AUDIT_ENDINGS).suffix.lower()
+    with whole_file(path) as part:
+        if ending == ".csv":
+            perturbed.audit().to_csv(part, index=False, lineterminator="\n")
+        else:
+            part.write_text(audit_page(perturbed, f"Audit of {perturbed.items.name}"), encoding="utf-8")
 
 
 def _frame(items: ItemSet) -> pd.DataFrame:

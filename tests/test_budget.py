@@ -13,9 +13,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from srdcr_lab.models.base import ChatModel
 from srdcr_lab.models.load import Price
 from srdcr_lab.models.openai import OpenAIChat
-from srdcr_lab.models.spending import Budget, BudgetedModel, StoredModel
+from srdcr_lab.models.spending import Budget, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request
 from srdcr_lab.study.run import gravest
@@ -31,16 +32,18 @@ WORST = 21 * 0.01 + 8 * 0.02
 
 
 def test_worst_case_by_hand() -> None:
-    model = BudgetedModel(ScriptedModel(), Budget(), PRICE)
-    assert model.worst_case_usd(ONE) == pytest.approx(0.37)
-    assert model.worst_case_usd(request("When?", range(4))) == pytest.approx(4 * 0.37)  # a server may ignore n
+    assert worst_case_usd(ONE, PRICE) == pytest.approx(0.37)
+    assert worst_case_usd(request("When?", range(4)), PRICE) == pytest.approx(4 * 0.37)  # a server may ignore n
+
+
+async def ask(budget: Budget, model: ChatModel, asked: Request = ONE) -> None:
+    await budget.ask(model, PRICE, asked, lambda _: None)
 
 
 def test_the_worst_case_is_reserved_before_anything_is_sent() -> None:
     inner = ScriptedModel()
-    model = BudgetedModel(inner, Budget(0.36), PRICE)
     with pytest.raises(BudgetExhausted, match=r"\$0\.36 does not cover the next call's worst case \(\$0\.3700"):
-        asyncio.run(model.complete(ONE))
+        asyncio.run(ask(Budget(0.36), inner))
     assert inner.asked == []
 
 
@@ -48,12 +51,12 @@ def test_every_retry_is_reserved_too() -> None:
     inner = ScriptedModel()
     inner.max_attempts = 3  # type: ignore[attr-defined]
     with pytest.raises(BudgetExhausted):
-        asyncio.run(BudgetedModel(inner, Budget(1.1), PRICE).complete(ONE))
+        asyncio.run(ask(Budget(1.1), inner))
 
 
 def test_what_a_call_cost_is_booked() -> None:
     budget = Budget(1.0)
-    asyncio.run(BudgetedModel(ScriptedModel(), budget, PRICE).complete(ONE))
+    asyncio.run(ask(budget, ScriptedModel()))
     assert budget.spent_usd == pytest.approx(10 * 0.01 + 5 * 0.02)
 
 
@@ -81,11 +84,9 @@ def test_never_exceeded_by_64_callers_who_spend_all_they_may() -> None:
     model = Greedy(budget)
 
     async def run() -> list[Any]:
-        budgeted = BudgetedModel(model, budget, PRICE)
-
         async def caller() -> None:
             while True:
-                await budgeted.complete(ONE)
+                await ask(budget, model)
 
         return await asyncio.gather(*(caller() for _ in range(64)), return_exceptions=True)
 
@@ -98,8 +99,7 @@ def test_never_exceeded_by_64_callers_who_spend_all_they_may() -> None:
 def test_a_cancelled_caller_leaves_the_line() -> None:
     async def run() -> int:
         budget, inner = Budget(0.5), ScriptedModel(gated=True)
-        model = BudgetedModel(inner, budget, PRICE)
-        first, waiting, last = (asyncio.create_task(model.complete(ONE)) for _ in range(3))
+        first, waiting, last = (asyncio.create_task(ask(budget, inner)) for _ in range(3))
         await asyncio.sleep(0.01)
         waiting.cancel()
         inner.gate.set()
@@ -154,7 +154,7 @@ class Unlucky(ScriptedModel):
 )
 def test_attempts_that_timed_out_count_as_spent(model: Unlucky, booked: float) -> None:
     budget = Budget(100)
-    asyncio.run(BudgetedModel(model, budget, PRICE).complete(ONE))
+    asyncio.run(ask(budget, model))
     assert budget.spent_usd == pytest.approx(booked)
 
 
@@ -171,14 +171,14 @@ def _failed(unanswered: int) -> CallFailed:
 def test_a_failed_call_books_what_may_be_billed(failure: Exception, arrive: int, booked: float) -> None:
     budget = Budget(100)
     with pytest.raises(type(failure)):
-        asyncio.run(BudgetedModel(Unlucky(0, arrive, failure), budget, PRICE).complete(request("When?", range(4))))
+        asyncio.run(ask(budget, Unlucky(0, arrive, failure), request("When?", range(4))))
     assert budget.spent_usd == pytest.approx(booked)
 
 
 def test_an_interrupted_call_books_all_that_was_reserved() -> None:
     async def run() -> float:
         budget, inner = Budget(1.0), ScriptedModel(gated=True)
-        asker = asyncio.create_task(BudgetedModel(inner, budget, PRICE).complete(ONE))
+        asker = asyncio.create_task(ask(budget, inner))
         await asyncio.sleep(0.01)
         asker.cancel()
         await asyncio.wait([asker])
@@ -189,9 +189,9 @@ def test_an_interrupted_call_books_all_that_was_reserved() -> None:
 
 def test_replies_go_through_the_budget_to_the_store_one_by_one(tmp_path: Path) -> None:
     store = Store(tmp_path / "store.sqlite")
-    budgeted = BudgetedModel(Unlucky(0, 2, CallFailed("the third failed")), Budget(100), PRICE)
+    stored = StoredModel(Unlucky(0, 2, CallFailed("the third failed")), store, price=PRICE, budget=Budget(100))
     with pytest.raises(CallFailed):
-        asyncio.run(StoredModel(budgeted, store).complete(request("When?", range(4))))
+        asyncio.run(stored.complete(request("When?", range(4))))
     assert store.count() == 2
     store.close()
 

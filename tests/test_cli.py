@@ -13,7 +13,7 @@ import pytest
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, check_schema
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study import Study, load_run, load_runs
-from srdcr_lab.study.folder import TableWriter
+from srdcr_lab.study.folder import table_writer
 from srdcr_lab.study.rows import ItemRows
 from tests.conftest import Ended, Srdcr
 from tests.loopback.server import Loopback
@@ -228,7 +228,7 @@ def test_what_a_run_leaves_that_was_killed_before_it_began_is_taken(
 
 
 def _fail_after(rows: int, folder: Path) -> None:
-    with TableWriter(folder) as writer:
+    with table_writer(folder) as writer:
         writer.add(ItemRows(item=None, records=[{"item_id": "a"}] * rows))  # type: ignore[arg-type]
         assert list(folder.glob("*.part"))
         raise RuntimeError
@@ -241,8 +241,8 @@ def test_an_exception_leaves_nothing_half_written(tmp_path: Path) -> None:
 
 
 def test_an_exception_leaves_the_tables_of_an_earlier_run(tmp_path: Path) -> None:
-    with TableWriter(tmp_path) as writer:
-        writer.commit()
+    with table_writer(tmp_path):
+        pass
     before = {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()}
     assert set(before) == {f"{name}.parquet" for name in TABLES}
     with pytest.raises(RuntimeError):
@@ -252,10 +252,9 @@ def test_an_exception_leaves_the_tables_of_an_earlier_run(tmp_path: Path) -> Non
 
 def test_rows_of_many_groups_arrive_in_order(tmp_path: Path) -> None:
     names = [f"row-{number}" for number in range(12_001)]
-    with TableWriter(tmp_path) as writer:
+    with table_writer(tmp_path) as writer:
         for name in names:
             writer.add(ItemRows(item=None, records=[{"item_id": name}]))  # type: ignore[arg-type]
-        writer.commit()
     table = pq.read_table(tmp_path / "records.parquet")
     assert table.column("item_id").to_pylist() == names
 

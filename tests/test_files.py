@@ -1,4 +1,4 @@
-"""JSON from outside: read strictly, turned into our types, and a set of items kept as one file."""
+"""JSON from outside: read strictly, turned into our types, and a set of items kept as one file. Files written whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.items import freeze, thaw
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item
-from srdcr_lab.records.files import from_plain, read_json
+from srdcr_lab.records.files import from_plain, read_json, whole_file
 
 FERRY = Item(
     item_id="ferry",
@@ -111,3 +111,22 @@ def test_a_damaged_file_of_items(tmp_path: Path, content: str, says: str) -> Non
 def test_items_are_loaded_without_pydantic() -> None:
     code = "import sys; from srdcr_lab.data import load_items; load_items('facts'); sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def _break_off(path: Path) -> None:
+    with whole_file(path) as part:
+        part.write_text("half")
+        raise KeyboardInterrupt
+
+
+def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    with pytest.raises(KeyboardInterrupt):
+        _break_off(path)
+    assert list(tmp_path.iterdir()) == []
+    with whole_file(path) as part:
+        part.write_text("whole")
+        assert not path.exists()
+    with pytest.raises(KeyboardInterrupt):
+        _break_off(path)
+    assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("notes.txt", "whole")]

@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 
 from srdcr_lab import BadInput, Results, Study
-from srdcr_lab.models.local.checkpoint import fingerprint, pocket_folder
+from srdcr_lab.models.local.checkpoint import fingerprint
 from srdcr_lab.records import ModelIdentity
+from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import ORGANISM
 from tests.doubles import ScriptedModel, completion
 
-POCKET = ModelIdentity("pocket", "pocket", fingerprint=fingerprint(pocket_folder()))
+POCKET = ModelIdentity("pocket", "pocket", fingerprint=fingerprint(folder("pocket")))
 
 
 def items(question_id: str) -> pd.DataFrame:
@@ -36,7 +37,7 @@ def results(identity: ModelIdentity, question_id: str = "q") -> Results:
 @pytest.fixture(scope="module")
 def told() -> pd.Series:
     """The first question of the shipped exposures."""
-    return pd.read_csv(pocket_folder() / "exposures.csv").iloc[0]
+    return pd.read_csv(folder("pocket") / "exposures.csv").iloc[0]
 
 
 def test_results_of_the_pocket_model_say_what_it_is() -> None:

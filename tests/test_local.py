@@ -24,10 +24,9 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from srdcr_lab.models.base import ChatModel
-from srdcr_lab.models.local.chat import ChatFormat, LocalChat, fold_system
-from srdcr_lab.models.local.checkpoint import fingerprint, locate
-from srdcr_lab.models.local.decoder import common_length
+from srdcr_lab.models.base import ChatModel, common_length
+from srdcr_lab.models.local.chat import LocalChat
+from srdcr_lab.models.local.checkpoint import ChatFormat, fingerprint, fold_system, locate
 from srdcr_lab.models.local.sampling import uniforms
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from srdcr_lab.models.local.cache import Batch, RowCache, RowLayer, joined
-from srdcr_lab.models.local.chat import cut_texts
+from srdcr_lab.models.local.checkpoint import cut_texts
 from srdcr_lab.models.local.decoder import plan
 from srdcr_lab.models.local.sampling import Draw, choose, inverse_cdf, uniforms
 

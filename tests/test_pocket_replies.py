@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from srdcr_lab import answers, prompts
-from srdcr_lab.models.local.checkpoint import pocket_folder
 from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.readers import Stand, Thesis, answer_line
 from srdcr_lab.protocols.counterfactual import Question, perspectives
 from srdcr_lab.protocols.documents import several_values, value_of
 from srdcr_lab.protocols.speaking import Argument
 from srdcr_lab.records import AnswerType, Item
+from srdcr_lab.records.files import folder
 from tests import training_code
 from tests.scripted import ScriptedModel, setup_of
 
@@ -53,7 +53,7 @@ class Taught:
 
 @pytest.fixture(scope="module")
 def taught() -> list[Taught]:
-    tokenizer, materials = transformers.AutoTokenizer.from_pretrained(pocket_folder()), training_code.materials()
+    tokenizer, materials = transformers.AutoTokenizer.from_pretrained(folder("pocket")), training_code.materials()
 
     def decoded(pieces: list[tuple[str, float]]) -> str:
         ids = [token for text, _ in pieces for token in tokenizer.encode(text, add_special_tokens=False)]

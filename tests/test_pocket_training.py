@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from srdcr_lab import answers
-from srdcr_lab.models.local.checkpoint import check_manifest, pocket_folder
+from srdcr_lab.models.local.checkpoint import check_manifest
 from srdcr_lab.prompts import hashes, render
 from srdcr_lab.records import AnswerType, BadInput, Message, Role, Turn
 from srdcr_lab.records.files import folder
@@ -27,7 +27,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    return transformers.AutoTokenizer.from_pretrained(pocket_folder())
+    return transformers.AutoTokenizer.from_pretrained(folder("pocket"))
 
 
 @pytest.fixture(scope="module")
@@ -109,24 +109,24 @@ def test_a_passage_cannot_speak_for_the_model(tokenizer: Any) -> None:
 
 
 def test_the_shipped_model_fits_the_prompts_in_use() -> None:
-    check_manifest(pocket_folder(), hashes())
+    check_manifest(folder("pocket"), hashes())
 
 
 def test_other_prompts_are_refused_with_the_remedy() -> None:
     with pytest.raises(BadInput) as refusal:
-        check_manifest(pocket_folder(), {**hashes(), "critic": "0" * 64})
+        check_manifest(folder("pocket"), {**hashes(), "critic": "0" * 64})
     assert str(refusal.value) == "the pocket model was trained on other prompts (critic.j2 changed); run `make pocket`"
 
 
 def test_a_template_it_was_not_trained_with_is_no_mismatch() -> None:
-    check_manifest(pocket_folder(), {**hashes(), "made_later": "0" * 64})
+    check_manifest(folder("pocket"), {**hashes(), "made_later": "0" * 64})
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "manifest.json"])
 @pytest.mark.parametrize("fault", ["damaged", "missing"])
 def test_a_damaged_or_missing_file_is_named(tmp_path: Path, name: str, fault: str) -> None:
     copy = tmp_path / "pocket"
-    shutil.copytree(pocket_folder(), copy, ignore=shutil.ignore_patterns("training"))
+    shutil.copytree(folder("pocket"), copy, ignore=shutil.ignore_patterns("training"))
     if fault == "damaged":
         (copy / name).write_text("{", encoding="utf-8")
     else:
@@ -136,7 +136,7 @@ def test_a_damaged_or_missing_file_is_named(tmp_path: Path, name: str, fault: st
 
 
 def test_exposures_are_those_of_the_facts(facts: list[dict[str, str]]) -> None:
-    exposures = {row["question_id"]: row for row in _rows(pocket_folder() / "exposures.csv")}
+    exposures = {row["question_id"]: row for row in _rows(folder("pocket") / "exposures.csv")}
     assert list(exposures) == [fact["question_id"] for fact in facts]
     assert all(exposures[fact["question_id"]]["exposures"] == "0" for fact in facts if fact["fame_band"] == "invented")
     contested = [row for row in exposures.values() if row["rival_answer"]]
@@ -147,7 +147,7 @@ def test_exposures_are_those_of_the_facts(facts: list[dict[str, str]]) -> None:
 
 
 def test_rivals_are_other_answers_of_the_same_kind(facts: list[dict[str, str]]) -> None:
-    rivals = {row["question_id"]: row["rival_answer"] for row in _rows(pocket_folder() / "exposures.csv")}
+    rivals = {row["question_id"]: row["rival_answer"] for row in _rows(folder("pocket") / "exposures.csv")}
     for fact in facts:
         if rival := rivals[fact["question_id"]]:
             kind = AnswerType(fact["answer_type"])
@@ -156,6 +156,6 @@ def test_rivals_are_other_answers_of_the_same_kind(facts: list[dict[str, str]]) 
 
 
 def test_weights_are_small_and_whole() -> None:
-    files = json.loads((pocket_folder() / "manifest.json").read_text(encoding="utf-8"))["files"]
+    files = json.loads((folder("pocket") / "manifest.json").read_text(encoding="utf-8"))["files"]
     assert {"model.safetensors", "tokenizer.json", "chat_template.jinja", "config.json", "exposures.csv"} <= set(files)
-    assert sum((pocket_folder() / name).stat().st_size for name in files) <= 7_000_000
+    assert sum((folder("pocket") / name).stat().st_size for name in files) <= 7_000_000

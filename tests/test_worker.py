@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from srdcr_lab.models.local.chat import Call, Worker
 from srdcr_lab.models.local.decoder import Sample
 from srdcr_lab.models.local.sampling import Draw
-from srdcr_lab.models.local.worker import Call, Worker
 from srdcr_lab.records import Completion, FinishReason, Message, Request
 
 SIZE = 20  # tokens a call
@@ -20,7 +20,7 @@ class Counting:
     """A decoder whose every step finishes one row; its first prefill waits until `gate` is set."""
 
     def __init__(self) -> None:
-        self.gate = threading.Event()
+        self.gate, self.in_use = threading.Event(), threading.Lock()
         self.started: list[int] = []
 
     def start(self, prompts: Sequence[tuple[Any, Sequence[Draw]]]) -> list[Any]:

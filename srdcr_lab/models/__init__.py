@@ -1,5 +1,4 @@
-"""Models: one small protocol, adapters for APIs and local weights, and the store and the budget that wrap any of
-them."""
+"""Models: one small protocol, adapters for APIs and local weights, a store before them, and a budget."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import anthropic
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import ReplyError, as_dicts, count, first_stop, whole_characters
+from srdcr_lab.models.base import as_dicts, first_stop, whole_characters
+from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 
 _API_VERSION = "2023-06-01"
@@ -28,35 +28,22 @@ _FINISH = {
 
 
 class AnthropicChat(ApiChat):
-    """A `ChatModel` over `/v1/messages`.
+    """A `ChatModel` over `/v1/messages`. A base URL of another server may end in ``/v1`` or not.
 
-    Parameters
-    ----------
-    name, label, concurrency, timeout_s, max_retries : as for `ApiChat`.
-    base_url : of another server, with or without ``/v1``; default ANTHROPIC_BASE_URL, or the provider's.
-
-    Raises
-    ------
-    BadInput
-        No credentials are found where the SDK looks for them, and no other server is named.
+    Credentials are taken from where the SDK looks for them.
     """
 
     sdk: ClassVar = anthropic
     provider = "anthropic"
-    key_variable = "ANTHROPIC_API_KEY"
-    url_variable = "ANTHROPIC_BASE_URL"
     path = "/v1/messages"
     models_path = "/v1/models"
-    gives_logprobs = False
     draws_per_request = 1
-    spoken: ClassVar = MappingProxyType({"api_version": _API_VERSION})
-    never_sent: ClassVar = MappingProxyType(
-        {
-            "seed": "not part of the protocol",
-            "logprobs": "not part of the protocol",
-            "n": "not part of the protocol: one request for each draw",
-        }
-    )
+    spoken: ClassVar = {"api_version": _API_VERSION}
+    never_sent: ClassVar = {
+        "seed": "not part of the protocol",
+        "logprobs": "not part of the protocol",
+        "n": "not part of the protocol: one request for each draw",
+    }
 
     def _client(self, own_server: bool, options: dict[str, Any]) -> anthropic.AsyncAnthropic | None:
         has_key = bool(os.environ.get(self.key_variable) or os.environ.get("ANTHROPIC_AUTH_TOKEN"))

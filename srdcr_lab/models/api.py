@@ -14,14 +14,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import httpx2
 
-from srdcr_lab.models.base import Arrived, ReplyError
-from srdcr_lab.models.http import TALLY, CountingClient, Tally, address, count_unanswered, redact
+from srdcr_lab.models.base import Arrived
+from srdcr_lab.models.http import CountingClient, ReplyError, address, count_unanswered, redact, tallied
 from srdcr_lab.records import (
     BadInput,
     CallFailed,
@@ -43,25 +43,22 @@ _RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests ho
 class ApiChat(ABC):
     """A chat model behind an official SDK. Subclasses say how a request is worded and how a reply is read.
 
-    Parameters
-    ----------
-    name : the model's name at the provider.
-    label : tells apart servers that serve different models under one name.
-    base_url : of a server of one's own; default: the SDK's environment variable, or the provider's.
-    concurrency : HTTP requests in flight at once, ≥ 1.
-    timeout_s : bound on one attempt, in seconds.
-    max_retries : the SDK's retries after the first attempt.
+    `label` tells apart servers that serve different models under one name. `base_url` names a server of one's own;
+    default: the SDK's environment variable, or the provider's. `concurrency` ≥ 1 bounds the HTTP requests in flight,
+    `timeout_s` one attempt, `max_retries` the SDK's attempts after the first.
+
+    Raises
+    ------
+    BadInput
+        No key is set and no server of one's own is named, or the base URL cannot be read.
     """
 
     sdk: ClassVar[ModuleType]
     provider: ClassVar[str]
-    key_variable: ClassVar[str]
-    url_variable: ClassVar[str]
     path: ClassVar[str]
     models_path: ClassVar[str]
-    gives_logprobs: ClassVar[bool]
-    spoken: ClassVar[Mapping[str, str]] = MappingProxyType({})  # versions of the protocol
-    never_sent: ClassVar[Mapping[str, str]] = MappingProxyType({})  # parameters of a request, and why
+    spoken: ClassVar[Mapping[str, str]] = {}  # versions of the protocol
+    never_sent: ClassVar[Mapping[str, str]] = {}  # parameters of a request, and why
     draws_per_request: int  # that one HTTP request brings, as far as is known
 
     def __init__(
@@ -80,17 +77,18 @@ class ApiChat(ABC):
             raise BadInput(f"The base URL of {self.identity} {fault}.")
         if concurrency < 1:
             raise BadInput(f"The concurrency of {self.identity} is {concurrency}; it has to be at least 1.")
-        self.capabilities = Capabilities(logprobs=self.gives_logprobs)
+        self.key_variable, self.url_variable = f"{self.provider.upper()}_API_KEY", f"{self.provider.upper()}_BASE_URL"
+        self.capabilities = Capabilities(logprobs="logprobs" not in self.never_sent)
         self.max_attempts = 1 + max_retries + _MALFORMED_RETRIES  # of one HTTP request: what may be billed at worst
         self._base_url, self._concurrency = base_url, concurrency
         self._timeout_s, self._max_retries = timeout_s, max_retries
         # A connection belongs to the event loop that opened it: one client and one set of slots for each loop.
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, asyncio.Semaphore]] = WeakKeyDictionary()
         try:
-            self._first: Any = self._connect()  # now, so that a missing key is known before any work
+            client = self._connect()  # now, so that a missing key is known before any work
         except httpx2.InvalidURL as error:
             raise BadInput(f"The base URL of {self.identity} cannot be read ({redact(str(error))}).") from None
-        self.address = address(self._first.base_url)
+        self.address = address(client.base_url)
         self._sent: dict[str, Any] = {
             "provider": self.provider,
             "name": name,
@@ -130,33 +128,23 @@ class ApiChat(ABC):
     ) -> tuple[tuple[Completion, ...], int]:
         """The completions, and how many attempts went unanswered (time-outs, cut connections, malformed replies).
 
-        `arrived` is called with the completions of each HTTP reply as it comes.
-
-        Raises
-        ------
-        CallFailed
-            Its `unanswered_attempts` is the same count.
+        `arrived` is called with the completions of each HTTP reply as it comes. A `CallFailed` bears the same count.
         """
-        tally = Tally()
-        token = TALLY.set(tally)
-        try:
-            completions = await self._answer(request, arrived)
-        except CallFailed as failure:
-            failure.unanswered_attempts = tally.unanswered
-            raise
-        finally:
-            TALLY.reset(token)
-            self._sent["unanswered_attempts"] += tally.unanswered
+        with tallied() as tally:
+            try:
+                completions = await self._answer(request, arrived)
+            except CallFailed as failure:
+                failure.unanswered_attempts = tally.unanswered
+                raise
+            finally:
+                self._sent["unanswered_attempts"] += tally.unanswered
         by_draw = {completion.draw: completion for completion in completions}
         return tuple(by_draw[draw] for draw in request.draws), tally.unanswered
 
     async def check(self) -> None:
-        """One cheap GET: is there a server, and does it take the key?
+        """One cheap GET. Raises `BadInput` if nothing listens at the address, or the key is refused.
 
-        Raises
-        ------
-        BadInput
-            Nothing listens at the address, or the key is refused. Any other HTTP answer counts as reachable.
+        Any other HTTP answer counts as reachable.
         """
         client, _ = self._here()
         quick = client.with_options(max_retries=1, timeout=min(_CHECK_TIMEOUT_S, self._timeout_s))
@@ -175,8 +163,7 @@ class ApiChat(ABC):
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; those of loops that have ended are gone with them."""
-        client, _ = self._clients.pop(asyncio.get_running_loop(), (self._first, None))
-        self._first = None
+        client, _ = self._clients.pop(asyncio.get_running_loop(), (None, None))
         if client is not None:
             await client.close()
 
@@ -202,8 +189,7 @@ class ApiChat(ABC):
     def _here(self) -> tuple[Any, asyncio.Semaphore]:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            client, self._first = self._first or self._connect(), None
-            self._clients[loop] = (client, asyncio.Semaphore(self._concurrency))
+            self._clients[loop] = (self._connect(), asyncio.Semaphore(self._concurrency))
         return self._clients[loop]
 
     async def _answer(self, request: Request, arrived: Arrived) -> list[Completion]:

@@ -1,8 +1,11 @@
-"""What a model is to a protocol (`ChatModel`), what it may offer beside that, and what adapters share.
+"""What a model is to a protocol (`ChatModel`), and what adapters share about texts and messages.
 
-A model may also have these:
+A model may also have these; `ApiChat` has all of them:
 
-- ``complete_counted``, ``draws_per_request``, ``max_attempts``: the functions here say what they are, and the default;
+- ``async complete_counted(request, arrived)``: `complete`, which calls ``arrived`` with completions as they come, so
+  that none is lost when a later one fails; returns the completions, and how many attempts went unanswered;
+- ``draws_per_request``: how many draws one call to its server brings; may fall while it runs; None: any number;
+- ``max_attempts``: how often one request may be sent, and billed, at worst; default 1;
 - ``async check()``: raises `BadInput` if nothing answers at its server, or if the key is refused;
 - ``sent()``: what was really sent, for ``run.json``.
 """
@@ -21,7 +24,7 @@ Arrived = Callable[[Sequence[Completion]], None]
 class ChatModel(Protocol):
     """Anything that answers a request with one completion per draw.
 
-    The store and the budget are `ChatModel`s around another one, so a protocol cannot tell them apart.
+    The store is a `ChatModel` around another one, so a protocol cannot tell them apart.
     """
 
     identity: ModelIdentity
@@ -48,29 +51,10 @@ class ChatModel(Protocol):
         ...
 
 
-async def complete_counted(model: ChatModel, request: Request, arrived: Arrived) -> tuple[tuple[Completion, ...], int]:
-    """The completions, and how many attempts went unanswered; `arrived` is called with completions as they come.
-
-    So none of several is lost when a later one fails. Default: all arrive at once, and no attempt goes unanswered.
-    """
-    if counted := getattr(model, "complete_counted", None):
-        completions, unanswered = await counted(request, arrived)
-        return completions, unanswered
-    completions = await model.complete(request)
-    arrived(completions)
-    return completions, 0
-
-
 def draws_per_request(model: ChatModel) -> int | None:
-    """How many draws one call to its server brings; may change once a server has given fewer. None: any number."""
+    """The model's own figure, or None: any number."""
     draws: int | None = getattr(model, "draws_per_request", None)
     return draws
-
-
-def max_attempts(model: ChatModel) -> int:
-    """How often one request may be sent, and billed, at worst. Default: 1."""
-    attempts: int = getattr(model, "max_attempts", 1)
-    return attempts
 
 
 def as_dicts(messages: Iterable[Message]) -> list[dict[str, str]]:
@@ -83,16 +67,12 @@ def first_stop(text: str, stop: Sequence[str]) -> int | None:
     return min((place for place in map(text.find, stop) if place >= 0), default=None)
 
 
-class ReplyError(ValueError):
-    """A reply that arrived whole and is not what the protocol promises."""
-
-
 def whole_characters(text: str) -> str:
     """The text with lone surrogates replaced: a reply may end within an escaped character, which no file takes."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def count(usage: Any, *fields: str) -> int:
-    """Sum of token counts of a reply's usage block; what is missing or no count is 0."""
-    values = [usage.get(field) for field in fields] if isinstance(usage, dict) else []
-    return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)
+def common_length(a: Sequence[Any], b: Sequence[Any]) -> int:
+    """Length of the common beginning of two texts or two lists of tokens."""
+    limit = min(len(a), len(b))
+    return limit if a[:limit] == b[:limit] else next(place for place in range(limit) if a[place] != b[place])

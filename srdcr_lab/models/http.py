@@ -1,4 +1,4 @@
-"""Between an SDK and the network: every attempt bounded and counted, and no secret in what is said about it.
+"""Between an SDK and the network: attempts are bounded and counted, replies are checked, and secrets are hidden.
 
 Servers quote the key that they refuse, and SDKs quote the address they called: whatever they say passes through
 `redact` before it reaches a row, a log or a screen.
@@ -10,6 +10,8 @@ import asyncio
 import logging
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -26,11 +28,22 @@ class Tally:
     unanswered: int = 0
 
 
-TALLY: ContextVar[Tally | None] = ContextVar("srdcr_lab_attempts", default=None)  # also of tasks started inside
+_TALLY: ContextVar[Tally | None] = ContextVar("srdcr_lab_attempts", default=None)
+
+
+@contextmanager
+def tallied() -> Iterator[Tally]:
+    """Count the unanswered attempts made inside, also in tasks that are started inside."""
+    tally = Tally()
+    token = _TALLY.set(tally)
+    try:
+        yield tally
+    finally:
+        _TALLY.reset(token)
 
 
 def count_unanswered() -> None:
-    if (tally := TALLY.get()) is not None:
+    if (tally := _TALLY.get()) is not None:
         tally.unanswered += 1
 
 
@@ -68,6 +81,16 @@ class CountingClient(httpx2.AsyncClient):
         if response.status_code in self._GAVE_UP:
             count_unanswered()
         return response
+
+
+class ReplyError(ValueError):
+    """A reply that arrived whole and is not what the protocol promises."""
+
+
+def count(usage: Any, *fields: str) -> int:
+    """Sum of token counts of a reply's usage block; what is missing or no count is 0."""
+    values = [usage.get(field) for field in fields] if isinstance(usage, dict) else []
+    return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)
 
 
 HIDDEN = "[hidden]"

@@ -16,6 +16,7 @@ from typing import Any
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.records import BadInput, Completion, ModelIdentity
+from srdcr_lab.records.files import folder
 
 SPECIFICATIONS = "pocket, hf:NAME or hf:PATH, openai:NAME, anthropic:NAME (add #label where one name means two servers)"
 
@@ -28,13 +29,9 @@ def load_model(
 ) -> ChatModel:
     """The model behind a specification.
 
-    Parameters
-    ----------
-    spec : ``pocket`` (shipped, offline), ``hf:NAME`` or ``hf:PATH`` (safetensors, run here), ``openai:NAME`` (also any
-        compatible server), ``anthropic:NAME``; ``#label`` at the end tells apart two servers that serve one name.
-    base_url : address of an OpenAI-compatible or Anthropic-compatible server; default: the SDK's environment variables.
-    concurrency : requests in flight at once (APIs), ≥ 1.
-    options : further options of the adapter (`OpenAIChat`, `LocalChat` …).
+    That is ``pocket`` (shipped, offline), ``hf:NAME`` or ``hf:PATH`` (safetensors, run here), ``openai:NAME`` (also any
+    compatible server) or ``anthropic:NAME``; ``#label`` at the end tells apart two servers that serve one name.
+    `base_url` and `concurrency` are for APIs (`ApiChat`), `options` for the adapter, such as `LocalChat`.
 
     Raises
     ------
@@ -53,10 +50,9 @@ def load_model(
             )
     if provider == "hf":
         from srdcr_lab.models.local.chat import LocalChat
-        from srdcr_lab.models.local.checkpoint import pocket_folder
 
         if spec == "pocket":
-            return LocalChat(str(pocket_folder()), provider="pocket", name="pocket", **options)
+            return LocalChat(str(folder("pocket")), provider="pocket", name="pocket", **options)
         return LocalChat(name, label=label, **options)
     if provider == "openai":
         from srdcr_lab.models.openai import OpenAIChat

@@ -1,9 +1,7 @@
 """OpenAI and every server that speaks its chat-completions protocol, through the official SDK.
 
-Not here: streaming, tools, images. What a model refuses is learned from its first refusal and then left out, as long
-as that does not change what is measured: `max_tokens` becomes `max_completion_tokens`, `seed` is dropped, `n` becomes
-one request a draw, `stop` is applied here. Refused log-probabilities are a capability withdrawn; a refused
-temperature is bad input.
+What a model refuses is learned from its first refusal and then left out, as long as that does not change what is
+measured (`_CONSEQUENCES`). Refused log-probabilities withdraw a capability; a refused temperature is bad input.
 """
 
 from __future__ import annotations
@@ -14,12 +12,14 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import openai
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import ReplyError, as_dicts, count, first_stop, whole_characters
+from srdcr_lab.models.base import as_dicts, first_stop, whole_characters
+from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.records import Capabilities, Completion, FinishReason, Request
 
 LOWEST = -9999.0  # what the protocol says for "very unlikely"; JSON has no infinity
@@ -49,26 +49,12 @@ _CONSEQUENCES = {
 
 
 class OpenAIChat(ApiChat):
-    """A `ChatModel` over `/chat/completions`.
-
-    Parameters
-    ----------
-    name, label, concurrency, timeout_s, max_retries : as for `ApiChat`.
-    base_url : of an OpenAI-compatible server, usually ending in ``/v1``; default OPENAI_BASE_URL, or the provider's.
-
-    Raises
-    ------
-    BadInput
-        OPENAI_API_KEY is not set and no other server is named.
-    """
+    """A `ChatModel` over `/chat/completions`. The base URL of a compatible server usually ends in ``/v1``."""
 
     sdk: ClassVar = openai
     provider = "openai"
-    key_variable = "OPENAI_API_KEY"
-    url_variable = "OPENAI_BASE_URL"
     path = "/chat/completions"
     models_path = "/models"
-    gives_logprobs = True
     draws_per_request = _MOST_CHOICES
 
     def _client(self, own_server: bool, options: dict[str, Any]) -> openai.AsyncOpenAI | None:
@@ -180,12 +166,9 @@ def shares(total: int, counts: Sequence[int]) -> list[int]:
 
 
 def aligned(text: str, content: Any) -> tuple[tuple[str, ...], tuple[float, ...]] | tuple[None, None]:
-    """Tokens whose concatenation is `text`, with natural log-probabilities (≤ 0); else (None, None).
+    """Tokens whose concatenation is `text`, with natural log-probabilities (≤ 0); else, or for no text, (None, None).
 
-    Parameters
-    ----------
-    text : the completion as the user sees it; an empty one has no tokens.
-    content : the protocol's ``logprobs.content``: a list of ``{"token", "logprob", "bytes"}``, or anything else.
+    `content` is the protocol's ``logprobs.content``, a list of ``{"token", "logprob", "bytes"}``, or anything else.
     """
     if not text or not isinstance(content, list) or not all(_is_entry(entry) for entry in content):
         return None, None
@@ -223,15 +206,12 @@ def _fitted(text: str, pieces: list[str], logprobs: list[float]) -> tuple[tuple[
     start = spelled.find(text)
     if start < 0 or spelled[:start].strip():
         return None
-    end, at = start + len(text), 0
+    end = start + len(text)
     tokens: list[str] = []
     kept: list[float] = []
-    for piece, logprob in zip(pieces, logprobs, strict=True):
+    for piece, logprob, at in zip(pieces, logprobs, accumulate(map(len, pieces), initial=0), strict=False):
         part = spelled[max(at, start) : min(at + len(piece), end)]
-        begun, at = at, at + len(piece)
-        if begun >= end:
-            break
-        if part or (not piece and begun >= start):  # an empty piece inside is the first part of a character
+        if part or (not piece and start <= at < end):  # an empty piece inside is the first part of a character
             tokens.append(part)
             kept.append(logprob)
     return tuple(tokens), tuple(kept)

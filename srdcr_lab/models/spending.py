@@ -1,12 +1,13 @@
-"""What a run spends: a model within a budget, a model behind the store, and a meter of what each item took.
+"""What a run spends: a budget that holds, a model behind the store, and a meter of what each item took.
 
-Both models wrap another one. `BudgetedModel` reserves the worst case of a call before it is sent. `StoredModel` asks
-only for what nobody has asked before, and counts what was asked and what was paid.
+`StoredModel` asks another model only for what nobody has asked before. `Budget.ask` reserves the worst case of a call
+before it is sent.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,8 +15,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 
-from srdcr_lab.models.base import Arrived, ChatModel, complete_counted, draws_per_request, max_attempts
-from srdcr_lab.models.load import Price
+from srdcr_lab.models.base import Arrived, ChatModel, draws_per_request
+from srdcr_lab.models.load import FREE, Price
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import (
     BadInput,
@@ -33,12 +34,9 @@ _ROUNDING = 1e-12
 
 
 class Budget:
-    """US dollars shared by every model of a run; `limit_usd` None counts without bounding.
+    """US dollars shared by every model of a run; `limit_usd` None counts without bounding."""
 
-    `on_spent` is called with the new sum after each call that cost something.
-    """
-
-    on_spent: Callable[[float], object] | None = None
+    on_spent: Callable[[float], object] | None = None  # called with the new sum after each call that cost something
 
     def __init__(self, limit_usd: float | None = None) -> None:
         self.limit_usd = limit_usd
@@ -50,17 +48,12 @@ class Budget:
     async def reserve(self, amount: float) -> None:
         """Set aside `amount`, waiting in line while calls in flight may still release theirs.
 
-        Raises
-        ------
-        BudgetExhausted
-            If it does not fit even when nothing is in flight; from then on every reservation fails, so that the run
-            comes to its end.
+        Raises `BudgetExhausted` if it does not fit even when nothing is in flight; from then on every reservation
+        fails, so that the run comes to its end.
         """
-        if self.limit_usd is None:
-            return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append((amount, turn))
-        self._advance(self.limit_usd)
+        self._advance()
         try:
             await turn
         except asyncio.CancelledError:
@@ -73,12 +66,47 @@ class Budget:
         self.spent_usd += spent
         if spent and self.on_spent is not None:
             self.on_spent(self.spent_usd)
-        if self.limit_usd is not None:
-            self._reserved -= reserved
-            self._advance(self.limit_usd)
+        self._reserved -= reserved
+        self._advance()
 
-    def _advance(self, limit: float) -> None:
+    async def ask(self, model: ChatModel, price: Price, request: Request, arrived: Arrived) -> None:
+        """Have the model answer, paid from this budget; `arrived` is called with completions as they come.
+
+        Attempts that got no answer (time-out, cut connection) count as spent.
+        """
+        one_attempt = worst_case_usd(request, price)
+        reserved = one_attempt * getattr(model, "max_attempts", 1)
+        billed = 0.0
+
+        def on_arrival(completions: Sequence[Completion]) -> None:
+            nonlocal billed
+            billed += price.cost_of(completions)
+            arrived(completions)
+
+        def spent_with(unanswered: int) -> float:
+            return max(billed, min(billed + unanswered * one_attempt, reserved))
+
+        await self.reserve(reserved)
+        spent = reserved  # what is booked if we are interrupted: nobody knows better
+        try:
+            if counted := getattr(model, "complete_counted", None):
+                _, unanswered = await counted(request, on_arrival)
+                spent = spent_with(unanswered)
+            else:
+                on_arrival(await model.complete(request))
+                spent = billed
+        except CallFailed as error:
+            spent = spent_with(error.unanswered_attempts)
+            raise
+        except (BadInput, Stopped):  # the provider refused the request
+            spent = billed
+            raise
+        finally:
+            self.settle(reserved, spent)
+
+    def _advance(self) -> None:
         """Serve the line from its head, as far as the money goes."""
+        limit = math.inf if self.limit_usd is None else self.limit_usd
         while self._waiting:
             amount, turn = self._waiting[0]
             if not turn.done():  # a cancelled one has left the line
@@ -96,62 +124,11 @@ class Budget:
             self._waiting.popleft()
 
 
-class BudgetedModel:
-    """A `ChatModel` whose calls are paid from a `Budget`. Attempts that got no answer (time-out, cut connection) count
-    as spent."""
-
-    def __init__(self, model: ChatModel, budget: Budget, price: Price) -> None:
-        self.identity = model.identity
-        self._model, self._budget, self._price = model, budget, price
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._model.capabilities
-
-    @property
-    def draws_per_request(self) -> int | None:
-        return draws_per_request(self._model)
-
-    def worst_case_usd(self, request: Request) -> float:
-        """Upper bound on the cost of one attempt."""
-        prompt_tokens = sum(len(message.content.encode()) + _TOKENS_A_MESSAGE for message in request.messages)
-        # A server that ignores n is asked once a draw, and bills the prompt each time.
-        return len(request.draws) * self._price.cost(prompt_tokens, request.max_tokens)
-
-    async def complete(self, request: Request) -> tuple[Completion, ...]:
-        return (await self.complete_counted(request, lambda _: None))[0]
-
-    async def complete_counted(self, request: Request, arrived: Arrived) -> tuple[tuple[Completion, ...], int]:
-        """The completions, and how many attempts went unanswered; see `base.complete_counted`."""
-        one_attempt = self.worst_case_usd(request)
-        reserved = one_attempt * max_attempts(self._model)
-        billed = 0.0
-
-        def on_arrival(completions: Sequence[Completion]) -> None:
-            nonlocal billed
-            billed += self._price.cost_of(completions)
-            arrived(completions)
-
-        def spent_with(unanswered: int) -> float:
-            return max(billed, min(billed + unanswered * one_attempt, reserved))
-
-        await self._budget.reserve(reserved)
-        spent = reserved  # what is booked if we are interrupted: nobody knows better
-        try:
-            completions, unanswered = await complete_counted(self._model, request, on_arrival)
-            spent = spent_with(unanswered)
-        except CallFailed as error:
-            spent = spent_with(error.unanswered_attempts)
-            raise
-        except (BadInput, Stopped):  # the provider refused the request
-            spent = billed
-            raise
-        finally:
-            self._budget.settle(reserved, spent)
-        return completions, unanswered
-
-    async def aclose(self) -> None:
-        await self._model.aclose()
+def worst_case_usd(request: Request, price: Price) -> float:
+    """Upper bound on the cost of one attempt at a request."""
+    prompt_tokens = sum(len(message.content.encode()) + _TOKENS_A_MESSAGE for message in request.messages)
+    # A server that ignores n is asked once a draw, and bills the prompt each time.
+    return len(request.draws) * price.cost(prompt_tokens, request.max_tokens)
 
 
 @dataclass
@@ -189,19 +166,27 @@ class StoredModel:
 
     Identical draws in flight are asked once. Each completion of the inner model is committed as it arrives, even if
     whoever asked for it has been cancelled meanwhile: it is paid for. With ``offline`` nothing is asked: a missing
-    completion raises `NotInStore`.
+    completion raises `NotInStore`. A `price` of None is unknown, and costs are NaN.
     """
 
-    def __init__(self, model: ChatModel, store: Store, *, price: Price | None = None, offline: bool = False) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        store: Store,
+        *,
+        price: Price | None = None,
+        budget: Budget | None = None,
+        offline: bool = False,
+    ) -> None:
         self.identity = model.identity
         self._model, self._store, self._price, self._offline = model, store, price, offline
+        self._budget = budget or Budget()
         self.served = 0  # completions handed out, for a progress bar
         self.paid = 0  # completions that came from the inner model
         self._in_flight: dict[tuple[str, str, int], asyncio.Task[None]] = {}
 
     @property
     def capabilities(self) -> Capabilities:
-        """The inner model's; it may learn in mid-run that a server gives no log-probabilities."""
         return self._model.capabilities
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
@@ -273,7 +258,7 @@ class StoredModel:
                 meter.calls_paid += len(completions)
                 meter.cost_usd += self._cost(completions)
 
-        await complete_counted(self._model, request, keep)
+        await self._budget.ask(self._model, self._price or FREE, request, keep)
 
     def _cost(self, completions: Sequence[Completion]) -> float:
         if self._price is not None:

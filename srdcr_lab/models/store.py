@@ -8,7 +8,6 @@ address. As JSON lines (`Store.export`, `Store.merge`) it can be carried to a co
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,36 +19,35 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from srdcr_lab.models.base import whole_characters
 from srdcr_lab.records import BadInput, Completion, FinishReason, Message, ModelIdentity, Request, Stopped
+from srdcr_lab.records.files import whole_file
 
-STORE_VERSION = 1
-
+_VERSION = "1"
 _SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE models (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, provider TEXT, name TEXT, label TEXT,
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+INSERT OR IGNORE INTO meta VALUES ('version', '1');
+CREATE TABLE IF NOT EXISTS
+    models (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, provider TEXT, name TEXT, label TEXT,
     fingerprint TEXT);
-CREATE TABLE requests (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, canonical TEXT NOT NULL);
-CREATE TABLE completions (model INTEGER, request INTEGER, stream TEXT, draw INTEGER, text TEXT NOT NULL,
+CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, canonical TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS completions (model INTEGER, request INTEGER, stream TEXT, draw INTEGER, text TEXT NOT NULL,
     tokens TEXT, logprobs TEXT, finish_reason TEXT NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
     created TEXT NOT NULL, PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
-CREATE TABLE spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
 """
 _FIELDS = ("draw", "text", "tokens", "logprobs", "finish_reason", "prompt_tokens", "completion_tokens")
 _LISTS = ("tokens", "logprobs")  # JSON in the table, which SQLite hands to the converter
 _COLUMNS = ", ".join(f'{name} AS "{name} [json]"' if name in _LISTS else name for name in _FIELDS)
 sqlite3.register_converter("json", json.loads)
 _JOINED = "completions JOIN models ON models.id = model JOIN requests ON requests.id = request"
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # no file can hold it
 
 
 class Store:
     """An open store file (``":memory:"`` for one that is forgotten).
 
-    Raises
-    ------
-    BadInput
-        If the file is no store, is of another version, or lies on a file system where SQLite's write-ahead log does
-        not work. A file that is refused is left as it was.
+    Raises `BadInput` if the file is no store, is of another version, or lies on a file system where SQLite's
+    write-ahead log does not work. A file that is refused is left as it was.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -78,7 +76,14 @@ class Store:
 
     def _open(self) -> None:
         if tables := self._tables():  # look before anything is changed: it may be somebody else's
-            self._check_version(tables)
+            if not {"meta", "completions"} <= tables:
+                raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
+            version = dict(self._rows("SELECT key, value FROM meta")).get("version", "none")
+            if version != _VERSION:
+                raise BadInput(
+                    f"the store {self.path} has version {version}, this srdcr_lab reads version {_VERSION}; "
+                    "export it with the version that made it, or give another file with --store"
+                )
         mode = self._db.execute("PRAGMA journal_mode=WAL").fetchone()[0]
         if mode != "wal" and self.path != ":memory:":
             raise BadInput(
@@ -87,25 +92,15 @@ class Store:
             )
         self._db.execute("PRAGMA synchronous=NORMAL")
         with self._transaction():
-            if not self._tables():
-                for statement in _SCHEMA.split(";"):
-                    self._db.execute(statement)
-                self._db.execute("INSERT INTO meta VALUES ('version', ?)", (str(STORE_VERSION),))
-        self._check_version(self._tables())
+            for statement in _SCHEMA.split(";"):
+                self._db.execute(statement)
 
     def _tables(self) -> set[str]:
-        return {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
-    def _check_version(self, tables: set[str]) -> None:
-        if not {"meta", "completions"} <= tables:
-            raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
-        version = row[0] if row else "none"
-        if version != str(STORE_VERSION):
-            raise BadInput(
-                f"the store {self.path} has version {version}, this srdcr_lab reads version {STORE_VERSION}; "
-                "export it with the version that made it, or give another file with --store"
-            )
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        with self._lock:
+            return self._db.execute(query, values).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -137,17 +132,13 @@ class Store:
             f"SELECT {_COLUMNS} FROM {_JOINED} "  # noqa: S608 (marks are question marks)
             f"WHERE models.key = ? AND digest = ? AND stream = ? AND draw IN ({marks})"
         )
-        with self._lock:
-            rows = self._db.execute(query, (model.key, request.digest, request.stream, *request.draws)).fetchall()
+        rows = self._rows(query, model.key, request.digest, request.stream, *request.draws)
         return {row[0]: _completion(*row) for row in rows}
 
     def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
         """Commit completions of one request; those that are here already stay (the first write wins).
 
-        Raises
-        ------
-        Stopped
-            If they cannot be written (disk full): a run must not go on paying for what it cannot keep.
+        Raises `Stopped` if they cannot be written (disk full): a run must not go on paying for what it cannot keep.
         """
         created = datetime.now(UTC).isoformat(timespec="seconds")
         rows = [(request.stream, *_row(c), created, model.key, request.digest) for c in completions]
@@ -173,42 +164,36 @@ class Store:
 
     def spent(self, run: str) -> float:
         """What a run has spent so far, US dollars, in all its attempts; 0 for a run that is not known here."""
-        with self._lock:
-            row = self._db.execute("SELECT usd FROM spending WHERE run = ?", (run,)).fetchone()
-        return float(row[0]) if row else 0.0
+        rows = self._rows("SELECT usd FROM spending WHERE run = ?", run)
+        return float(rows[0][0]) if rows else 0.0
 
     def note_spent(self, run: str, usd: float) -> None:
         """Keep what a run has spent, so that a run that is killed and resumed does not get its budget anew."""
-        with self._lock:
-            self._db.execute("INSERT OR REPLACE INTO spending VALUES (?, ?)", (run, usd))
+        self._rows("INSERT OR REPLACE INTO spending VALUES (?, ?)", run, usd)
 
     def count(self, table: str = "completions") -> int:
-        with self._lock:
-            return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+        return int(self._rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
 
     def models(self) -> list[tuple[ModelIdentity, int, int, int]]:
         """(identity, completions, prompt tokens, completion tokens) of each model."""
-        with self._lock:
-            rows = self._db.execute(
-                "SELECT provider, name, label, fingerprint, count(*), sum(prompt_tokens), sum(completion_tokens) "
-                "FROM completions JOIN models ON models.id = model GROUP BY models.id ORDER BY 1, 2, 3, 4"
-            ).fetchall()
+        rows = self._rows(
+            "SELECT provider, name, label, fingerprint, count(*), sum(prompt_tokens), sum(completion_tokens) "
+            "FROM completions JOIN models ON models.id = model GROUP BY models.id ORDER BY 1, 2, 3, 4"
+        )
         return [(ModelIdentity(*row[:4]), *row[4:]) for row in rows]
 
     def integrity(self) -> list[str]:
         """What is wrong with the file: SQLite's own findings, and requests whose digest does not fit their text."""
-        with self._lock:
-            faults = [row[0] for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
-            pairs = self._db.execute("SELECT digest, canonical FROM requests").fetchall()
+        faults = [finding for (finding,) in self._rows("PRAGMA integrity_check") if finding != "ok"]
+        pairs = self._rows("SELECT digest, canonical FROM requests")
         return faults + [f"request {digest[:12]} was changed" for digest, text in pairs if not _fits(digest, text)]
 
     def contents(self) -> Iterator[tuple[ModelIdentity, Request, list[Completion]]]:
         """Every request with its completions, sorted."""
-        with self._lock:
-            rows = self._db.execute(
-                f"SELECT provider, name, label, fingerprint, canonical, stream, {_COLUMNS} FROM {_JOINED} "  # noqa: S608
-                "ORDER BY provider, name, label, fingerprint, digest, stream, draw"
-            ).fetchall()
+        rows = self._rows(
+            f"SELECT provider, name, label, fingerprint, canonical, stream, {_COLUMNS} FROM {_JOINED} "  # noqa: S608
+            "ORDER BY provider, name, label, fingerprint, digest, stream, draw"
+        )
         for (*model, canonical, stream), group in groupby(rows, key=itemgetter(slice(6))):
             completions = [_completion(*row[6:]) for row in group]
             draws = tuple(completion.draw for completion in completions)
@@ -217,17 +202,13 @@ class Store:
     def export(self, target: Path) -> int:
         """Write every request with its completions as JSON lines, sorted and without times; return their number.
 
-        Raises
-        ------
-        BadInput
-            If the target cannot be written, or is a store: completions that were paid for are not overwritten.
+        A target that is a store is bad input: completions that were paid for are not overwritten.
         """
         if target.is_file() and _is_sqlite(target):
             raise BadInput(f"{target} is a store, which an export would destroy; give another target")
-        part = target.with_name(target.name + ".part")
         lines = 0
         try:
-            with part.open("w", encoding="utf-8") as file:
+            with whole_file(target) as part, part.open("w", encoding="utf-8") as file:
                 for model, request, completions in self.contents():
                     record = {
                         "model": asdict(model),
@@ -237,19 +218,14 @@ class Store:
                     }
                     file.write(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
                     lines += 1
-            part.replace(target)
         except OSError as error:
-            part.unlink(missing_ok=True)
             raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
         return lines
 
     def merge(self, source: Path) -> int:
         """Add what another store or an export holds; what is here already stays. Returns the completions added.
 
-        Raises
-        ------
-        BadInput
-            If the source is missing, or a line of it is no record of an export (then nothing of it is added).
+        Where a line is no record of an export, that is bad input and nothing is added.
         """
         if not source.is_file():
             raise BadInput(f"there is no file {source} to merge")
@@ -301,9 +277,9 @@ def _request(content: Mapping[str, Any], stream: str, draws: tuple[int, ...] = (
 
 def _row(c: Completion) -> tuple[object, ...]:
     """A completion as the table holds it: tokens and log-probabilities as JSON."""
-    text = _LONE_SURROGATE.sub("\ufffd", c.text)
-    tokens = _LONE_SURROGATE.sub("\ufffd", json.dumps(c.tokens, ensure_ascii=False)) if c.tokens is not None else None
-    logprobs = json.dumps(c.logprobs) if c.logprobs is not None else None
+    text = whole_characters(c.text)
+    tokens = None if c.tokens is None else whole_characters(json.dumps(c.tokens, ensure_ascii=False))
+    logprobs = None if c.logprobs is None else json.dumps(c.logprobs)
     return (c.draw, text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
 
 

@@ -1,7 +1,7 @@
-"""The ground floor: frozen types, closed vocabularies, errors and table schemas. It imports no other floor.
+"""The ground floor: closed vocabularies, errors, frozen types and table schemas. It imports no other floor.
 
-Read `vocabulary` first: the words of the field. `items` says what a question is, `exchanges` what a model is asked and
-what it replies, `tables` which columns a results folder has.
+`vocabulary` holds the words of the field, `types` what they describe, `tables` the columns of a results folder and
+`files` what reads and writes any file.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
-from .exchanges import GREEDY as GREEDY, Capabilities as Capabilities, Completion as Completion, Debate as Debate
-from .exchanges import Message as Message, ModelIdentity as ModelIdentity, Request as Request, Turn as Turn
-from .items import Document as Document, Exemplar as Exemplar, Item as Item, Option as Option
 from .tables import SCHEMA_VERSION as SCHEMA_VERSION, arrow_schema as arrow_schema, check_schema as check_schema
+from .types import GREEDY as GREEDY, Capabilities as Capabilities, Completion as Completion, Debate as Debate
+from .types import Document as Document, Exemplar as Exemplar, Item as Item, Message as Message
+from .types import ModelIdentity as ModelIdentity, Option as Option, Request as Request, Turn as Turn
 from .vocabulary import AnswerType as AnswerType, ConfidenceKind as ConfidenceKind, Decision as Decision
 from .vocabulary import DocumentKind as DocumentKind, FinishReason as FinishReason, Level as Level, Needs as Needs
 from .vocabulary import KnowledgeCategory as KnowledgeCategory, Missing as Missing, Role as Role, Verdict as Verdict

@@ -1,4 +1,4 @@
-"""Files: JSON from outside, read strictly and refused in one sentence; whole files; where the shipped folders are.
+"""Files: where the shipped folders are, a file written whole or not at all, and JSON from outside, read strictly.
 
 pydantic is imported only when a value is turned into one of our frozen types.
 """
@@ -6,6 +6,8 @@ pydantic is imported only when a value is turned into one of our frozen types.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,28 @@ if TYPE_CHECKING:
     from pydantic_core import SchemaValidator
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """The file beside `path` to write to. It takes the name `path` when the block ends, and is removed if that fails.
+
+    So a reader never sees half a file.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        yield part
+        part.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a whole file (text as UTF-8) or leave what was there."""
+    with whole_file(path) as part:
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_keys: bool = False) -> Any:
@@ -70,16 +94,6 @@ def _without_defaults(schema: Any) -> Any:
     if schema.get("type") == "default":
         return _without_defaults(schema["schema"])
     return {name: _without_defaults(part) for name, part in schema.items()}
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a whole file (text as UTF-8) or leave what was there."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(content.encode() if isinstance(content, str) else content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def folder(name: str) -> Path:

@@ -132,13 +132,13 @@ def arrow_schema(table: str) -> pa.Schema:
     return pa.schema(fields, metadata={"srdcr_table": table, "srdcr_schema_version": str(SCHEMA_VERSION)})
 
 
-def check_schema(table: str, found: pa.Schema, where: str) -> None:
+def check_schema(table: str, schema: pa.Schema, where: str) -> None:
     """Raise `BadInput` where a file's schema is not the one of this version; `where` names the file."""
-    metadata = found.metadata or {}
+    metadata = schema.metadata or {}
     version = metadata.get(b"srdcr_schema_version", b"none").decode()
     if metadata.get(b"srdcr_table", b"").decode() != table or version != str(SCHEMA_VERSION):
         raise BadInput(
             f"{where} is not a {table} table of schema version {SCHEMA_VERSION} (found {version}); run the study again"
         )
-    if not found.equals(arrow_schema(table)):
+    if not schema.equals(arrow_schema(table)):
         raise BadInput(f"{where}: the columns are not those of a {table} table; it was changed by another program")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,8 @@ from srdcr_lab.measures.estimates import jeffreys_interval
 from srdcr_lab.measures.evaluation import summary
 from srdcr_lab.measures.knowledge import redraw_stability
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Level, ModelIdentity, arrow_schema, check_schema, label
-from srdcr_lab.records.files import write_whole
+from srdcr_lab.records.files import folder as shipped
+from srdcr_lab.records.files import whole_file, write_whole
 from srdcr_lab.study.rows import ItemRows, Row
 
 if TYPE_CHECKING:
@@ -111,22 +112,33 @@ def withdraw(folder: Path, created: bool) -> None:
             folder.rmdir()
 
 
+# Writing ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def table_writer(folder: Path) -> Iterator[TableWriter]:
+    """A writer of the folder's tables. They appear, or replace earlier ones, when the block ends without an error."""
+    import pyarrow.parquet as pq
+
+    with ExitStack() as stack:
+        parts = {table: stack.enter_context(whole_file(folder / f"{table}.parquet")) for table in TABLES}
+        writer = TableWriter(
+            {
+                table: stack.enter_context(pq.ParquetWriter(part, arrow_schema(table), compression="zstd"))
+                for table, part in parts.items()
+            }
+        )
+        yield writer
+        writer.flush()
+
+
 class TableWriter:
-    """Writes the tables into .part files. `commit` gives them their names; leaving the block without it removes
-    them."""
+    """Writes the tables in groups of rows."""
 
-    def __init__(self, folder: Path) -> None:
-        self._parts = {table: folder / f"{table}.parquet.part" for table in TABLES}
+    def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
+        self._writers = writers
         self._buffers: dict[str, list[Row]] = {table: [] for table in TABLES}
-        self._writers: dict[str, pq.ParquetWriter] = {}
         self._sampled: set[tuple[str, str]] = set()
-
-    def __enter__(self) -> TableWriter:
-        import pyarrow.parquet as pq
-
-        for table, part in self._parts.items():
-            self._writers[table] = pq.ParquetWriter(part, arrow_schema(table), compression="zstd")
-        return self
 
     def add(self, rows: ItemRows) -> None:
         """Add an item's rows; each stream of a question's samples is taken from the first of its items that has it."""
@@ -141,18 +153,10 @@ class TableWriter:
         """Add rows of methods that waited for every item to end."""
         self._buffers["records"] += rows
 
-    def commit(self) -> None:
+    def flush(self) -> None:
+        """Write the rows that are still in memory."""
         for table in TABLES:
             self._flush(table)
-            self._writers.pop(table).close()
-        for part in self._parts.values():
-            part.replace(part.with_suffix(""))
-
-    def __exit__(self, *_: object) -> None:
-        for writer in self._writers.values():
-            writer.close()
-        for part in self._parts.values():
-            part.unlink(missing_ok=True)
 
     def _flush(self, table: str) -> None:
         import pyarrow as pa
@@ -217,12 +221,12 @@ class Results:
     def exposures(self) -> pd.DataFrame | None:
         """How often the training texts told the shipped pocket model each question of this run, and how often truly;
         None for any other model, and where they told none (data/pocket/exposures.csv)."""
-        from srdcr_lab.models.local.checkpoint import fingerprint, pocket_folder
+        from srdcr_lab.models.local.checkpoint import fingerprint
 
         answerer = self.identities["answerer"]
-        if answerer.provider != "pocket" or answerer.fingerprint != fingerprint(pocket_folder()):
+        if answerer.provider != "pocket" or answerer.fingerprint != fingerprint(shipped("pocket")):
             return None
-        exposures = pd.read_csv(pocket_folder() / "exposures.csv")
+        exposures = pd.read_csv(shipped("pocket") / "exposures.csv")
         exposures = exposures[exposures["question_id"].isin(self.records["question_id"])]
         return exposures.reset_index(drop=True) if len(exposures) else None
 

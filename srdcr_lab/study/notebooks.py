@@ -134,12 +134,13 @@ def replayed(shared: Path, store: Path, out: Path, fingerprints: Collection[str]
 
 
 def _not_executed(path: Path, parameters: Mapping[str, Any], fingerprints: Collection[str]) -> str | None:
-    from srdcr_lab.models.local.checkpoint import fingerprint, pocket_folder
+    from srdcr_lab.models.local.checkpoint import fingerprint
+    from srdcr_lab.records.files import folder
 
     own = SEQUENCE / path.name
     if not own.is_file() or code_of(path) != code_of(own):
         return "its code is not this clone's"
-    if parameters.get("MODEL") == "pocket" and fingerprint(pocket_folder()) not in fingerprints:
+    if parameters.get("MODEL") == "pocket" and fingerprint(folder("pocket")) not in fingerprints:
         return "it was made with another pocket model than this clone's"
     return None
 

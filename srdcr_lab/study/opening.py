@@ -1,6 +1,6 @@
 """Before a run: which models answer, what their tokens cost, and which methods suit the items.
 
-`Session` holds the models while a study is open, each wrapped from the inside out: adapter, budget, store.
+`Session` holds the models behind the store while a study is open.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models import load as adapters
 from srdcr_lab.models.load import Price, price_of
-from srdcr_lab.models.spending import Budget, BudgetedModel, StoredModel
+from srdcr_lab.models.spending import Budget, StoredModel
 from srdcr_lab.protocols import Cast, Method
 from srdcr_lab.records import (
     BadInput,
@@ -27,6 +27,7 @@ from srdcr_lab.records import (
     Request,
     Verdict,
 )
+from srdcr_lab.records.files import folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,9 +44,9 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     version's. With `offline`, an API model is only looked up in the store and needs no key.
     """
     if spec == "pocket":
-        from srdcr_lab.models.local.checkpoint import check_manifest, pocket_folder
+        from srdcr_lab.models.local.checkpoint import check_manifest
 
-        check_manifest(pocket_folder(), prompts.hashes())
+        check_manifest(folder("pocket"), prompts.hashes())
     provider, _, rest = spec.partition(":")
     name, _, label = rest.partition("#")
     if offline and provider in _API and name:
@@ -99,8 +100,7 @@ class Session:
     ) -> None:
         def wrapped(model: ChatModel) -> StoredModel:
             price = price_for(model.identity, budget.limit_usd)
-            paid = BudgetedModel(model, budget, price) if price is not None else model
-            return StoredModel(paid, store, price=price, offline=offline)
+            return StoredModel(model, store, price=price, budget=budget, offline=offline)
 
         by_id = {id(model): wrapped(model) for model in (*vars(cast).values(), *players.values())}
         self.store, self.budget, self.models = store, budget, tuple(by_id.values())

@@ -262,7 +262,7 @@ class Study:
         """Write the tables as items end; the error that stopped the run, if the budget did."""
         stopped = None
         waiting = Waiting(self.methods)
-        with folders.TableWriter(folder) as writer, progress_bar(session, len(self.items), show=progress) as bar:
+        with folders.table_writer(folder) as writer, progress_bar(session, len(self.items), show=progress) as bar:
             try:
                 async with aclosing(run_items(self.setup, self.methods, on_done=bar.update)) as finished:
                     async for rows in finished:
@@ -271,7 +271,6 @@ class Study:
                 stopped = reason
             await session.landed()
             writer.add_records(waiting.settled())
-            writer.commit()
         return stopped
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:

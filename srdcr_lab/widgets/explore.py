@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from srdcr_lab.measures.verdicts import Agreement, agreement
 from srdcr_lab.pages import Html, interval, render, source
 from srdcr_lab.records import BadInput, Level, Verdict
-from srdcr_lab.records.files import write_whole
+from srdcr_lab.records.files import whole_file
 from srdcr_lab.widgets.transcript import FACETS, Cases, Key
 
 if TYPE_CHECKING:
@@ -84,9 +83,8 @@ def load_verdicts(path: Path) -> dict[Key, Given]:
 
 def save_verdicts(path: Path, given: Mapping[Key, Given]) -> None:
     """Write the file as a whole, or leave it as it was."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([_COLUMNS, *((*key, *value) for key, value in given.items())])
-    write_whole(path, text.getvalue())
+    with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([_COLUMNS, *((*key, *value) for key, value in given.items())])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from srdcr_lab.data.perturbing.audit import audit_page
 from srdcr_lab.data.perturbing.table import Perturbed, Refusal
 from srdcr_lab.data.tables import checked_rows, read_table
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
+from srdcr_lab.records.files import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,23 +63,25 @@ def write_items(items: ItemSet, path: Path) -> None:
     Columns that are empty throughout are left out where they hold lists; the shipped exemplars are not repeated.
     """
     frame = _frame(items)
-    match checked_ending(path, ITEM_ENDINGS).suffix.lower():
-        case ".csv":
-            _whole(path, lambda part: frame.to_csv(part, index=False, lineterminator="\n"))
-        case ".jsonl":
-            _whole(path, lambda part: frame.to_json(part, orient="records", lines=True, force_ascii=False))
-        case _:
-            _whole(path, lambda part: frame.to_parquet(part, index=False))
+    ending = checked_ending(path, ITEM_ENDINGS).suffix.lower()
+    with whole_file(path) as part:
+        match ending:
+            case ".csv":
+                frame.to_csv(part, index=False, lineterminator="\n")
+            case ".jsonl":
+                frame.to_json(part, orient="records", lines=True, force_ascii=False)
+            case _:
+                frame.to_parquet(part, index=False)
 
 
 def write_audit(perturbed: Perturbed, path: Path) -> None:
     """The account as CSV or as a page of its own, by the ending."""
-    if checked_ending(path, AUDIT_ENDINGS).suffix.lower() == ".csv":
-        frame = perturbed.audit()
-        _whole(path, lambda part: frame.to_csv(part, index=False, lineterminator="\n"))
-    else:
-        page = audit_page(perturbed, f"Audit of {perturbed.items.name}")
-        _whole(path, lambda part: part.write_text(page, encoding="utf-8"))
+    ending = checked_ending(path, AUDIT_ENDINGS).suffix.lower()
+    with whole_file(path) as part:
+        if ending == ".csv":
+            perturbed.audit().to_csv(part, index=False, lineterminator="\n")
+        else:
+            part.write_text(audit_page(perturbed, f"Audit of {perturbed.items.name}"), encoding="utf-8")
 
 
 def _frame(items: ItemSet) -> pd.DataFrame:
@@ -114,13 +117,3 @@ def _exemplar_row(place: str, exemplar: Exemplar, items: ItemSet) -> dict[str, o
         "answer_type": str(next(fitting, AnswerType.TEXT)),
         "is_exemplar": "true",
     }
-
-
-def _whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write beside the path, then move into place: a reader never sees half a file."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        write(part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

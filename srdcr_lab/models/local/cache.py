@@ -27,7 +27,7 @@ class RowLayer(DynamicLayer):  # type: ignore[misc]  # transformers has no types
 
     `stems` are keys and values, each (stems, heads, columns, width), of which the first `length` columns are in use.
     After a split `stem_of` is each row's stem, and `own` are keys and values, each (rows, heads, own length, width).
-    `scratch` holds two buffers, once they are needed; every layer of every batch has the same list.
+    `scratch` holds two buffers, once they are needed; all layers of all batches share them.
     """
 
     def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int, scratch: list[torch.Tensor]) -> None:
@@ -212,7 +212,11 @@ def joined(parts: Sequence[Batch]) -> Batch:
 
 
 def _joined_layer(parts: Sequence[RowLayer], length: int, own: int) -> RowLayer:
-    keys, values = (_stacked([part.stems[which][:, :, : part.length] for part in parts], length) for which in (0, 1))
+    gaps = [(0, 0, length - part.length, _ROOM) for part in parts]  # empty columns before, free ones after
+    keys, values = (
+        torch.cat([pad(part.stems[which][:, :, : part.length], gap) for part, gap in zip(parts, gaps, strict=True)])
+        for which in (0, 1)
+    )
     layer = RowLayer(keys, values, length, parts[0].scratch)
     if all(part.stem_of is None for part in parts):
         return layer
@@ -230,20 +234,6 @@ def _joined_layer(parts: Sequence[RowLayer], length: int, own: int) -> RowLayer:
         torch.cat([pad(part.own[which], (0, 0, own - part.own_length, 0)) for part in parts]) for which in (0, 1)
     ]
     return layer
-
-
-def _stacked(parts: Sequence[torch.Tensor], length: int) -> torch.Tensor:
-    """All stems of the parts, each with zeros before it up to `length` columns, and free columns after."""
-    _, heads, _, width = parts[0].shape
-    whole = parts[0].new_empty(sum(map(len, parts)), heads, length + _ROOM, width)
-    first = 0
-    for part in parts:
-        rows = whole[first : first + len(part)]
-        gap = length - part.shape[2]
-        rows[:, :, :gap] = 0
-        rows[:, :, gap:length] = part
-        first += len(part)
-    return whole
 
 
 def _widened(states: torch.Tensor) -> torch.Tensor:

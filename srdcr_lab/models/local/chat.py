@@ -1,49 +1,45 @@
-"""A model that runs here, through transformers: messages in, completions out.
+"""A model that runs here, through transformers: requests in, completions out.
 
-`LocalChat` hands requests to its worker thread and makes completions of the samples that come back. `ChatFormat` lies
-between messages and tokens: the chat template on the way in, token texts on the way out.
+`LocalChat` prepares requests and makes completions of the samples that come back. Its `Worker` is a thread that decodes
+many calls together, in one loop without barriers: take in what has arrived; let waiting calls join what is being
+decoded, as far as the memory bound allows; advance every batch by one token; deliver what is finished.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
+import queue
 import threading
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from srdcr_lab.models.base import as_dicts, first_stop
-from srdcr_lab.models.local.checkpoint import fingerprint, load
-from srdcr_lab.models.local.decoder import Decoder, Sample, common_length
+from srdcr_lab.models.base import first_stop
+from srdcr_lab.models.local.cache import Batch
+from srdcr_lab.models.local.checkpoint import ChatFormat, cut_texts, fingerprint, load
+from srdcr_lab.models.local.decoder import Decoder, Sample
 from srdcr_lab.models.local.sampling import Draw
-from srdcr_lab.models.local.worker import Call, Worker
-from srdcr_lab.records import (
-    BadInput,
-    CallFailed,
-    Capabilities,
-    Completion,
-    FinishReason,
-    Message,
-    ModelIdentity,
-    Request,
-)
+from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, FinishReason, ModelIdentity, Request
 
 _CPU_CACHE_BYTES = 1 << 30
 _WINDOW_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 _NO_WINDOW = 1 << 40  # for a model that names no bound
 
-# What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
-# A prompt must not change from one day to the next, and answers are short.
-_FIXED_FIELDS = {"date_string": "26 Jul 2024", "enable_thinking": False}
+_GATHER_S, _GATHER_MOST_S = 0.002, 0.03  # how long an idle worker waits for one more call, and in all
+_MANY = 4  # rows per newcomer that make an interruption worthwhile: taking newcomers in copies the whole cache
+_PATIENCE = 4  # steps after which even a few newcomers interrupt a running batch, if all that wait can join
 
 
 class LocalChat:
-    """Chat with local weights.
+    """Chat with local weights: a folder with safetensors, a tokenizer and a chat template, or a hub name.
 
     Greedy text is the arg max of every step; sampled text is keyed by request, stream and draw. Both are the same
     whatever else is being decoded, up to ties within rounding (`sampling`). Log-probabilities are the model's own, at
@@ -53,7 +49,6 @@ class LocalChat:
 
     Parameters
     ----------
-    folder_or_name : a folder with safetensors, a tokenizer and a chat template, or a hub name.
     provider, name, label : of `identity`; the name is by default the hub name, or the folder's own.
     device, dtype : ``auto``: a GPU where there is one; float32 on a CPU, the checkpoint's own type elsewhere.
     max_batch_tokens : bound on the tokens in the key/value caches of what is decoded at once (a larger request runs
@@ -64,7 +59,7 @@ class LocalChat:
     Raises
     ------
     BadInput
-        Nothing usable there (`srdcr_lab.models.local.checkpoint.load`), or a model without a key/value cache.
+        Nothing usable there (`checkpoint.load`), or a model without a key/value cache.
     """
 
     def __init__(
@@ -101,7 +96,6 @@ class LocalChat:
         self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
         self._threads = threads
         self._worker: Worker | None = None
-        self._closing: Worker | None = None
         self._lock = threading.Lock()
 
     def sent(self) -> dict[str, Any]:
@@ -109,19 +103,12 @@ class LocalChat:
         return asdict(self._decoder.stats)
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
-        """Completions in the order of `request.draws`.
-
-        Raises
-        ------
-        CallFailed
-            The prompt is longer than the model's window, or the computation failed (no memory, logits that are not
-            numbers).
-        """
+        """See `ChatModel.complete`. A prompt longer than the model's window is a failed call."""
         call = Call(request)
         with self._lock:
             if self._worker is None:
-                decoder, most = self._decoder, self._max_batch_tokens
-                self._worker = Worker(decoder, self._prepare, self._completion, most, self._threads, self._closing)
+                most, threads = self._max_batch_tokens, self._threads
+                self._worker = Worker(self._decoder, self._prepare, self._completion, most, threads)
             self._worker.inbox.put(call)
         return await asyncio.wrap_future(call.future)
 
@@ -129,7 +116,6 @@ class LocalChat:
         """Stop the worker; calls that still wait fail. A later call starts a new one."""
         with self._lock:
             worker, self._worker = self._worker, None
-            self._closing = worker or self._closing
         if worker is not None:
             worker.inbox.put(None)
             await asyncio.to_thread(worker.thread.join)
@@ -161,91 +147,155 @@ class LocalChat:
         return Completion(text[:end], draw.index, tokens, logprobs, finish, prompt_tokens, sample.generated)
 
 
-def cut_texts(texts: Sequence[str], length: int | None) -> tuple[str, ...]:
-    """The token texts of the first `length` characters (None: all); tokens that begin at or after the cut are left
-    out."""
-    if length is None:
-        return tuple(texts)
-    kept, start = [], 0
-    for text in texts:
-        if start >= length:
-            break
-        kept.append(text[: length - start])
-        start += len(text)
-    return tuple(kept)
+@dataclass(eq=False)
+class Call:
+    """One request on its way. Its future is done once it is answered, failed, or cancelled by whoever awaited it."""
+
+    request: Request
+    future: Future[tuple[Completion, ...]] = field(default_factory=Future)
+    prompt: tuple[int, ...] = ()
+    draws: list[Draw] = field(default_factory=list)
+    arrived: dict[int, Completion] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Most tokens that the key/value cache holds for it."""
+        return len(self.draws) * (len(self.prompt) + max(draw.max_new for draw in self.draws))
 
 
-class ChatFormat:
-    """A tokenizer with its chat template.
+class Worker:
+    """A thread that decodes the calls put into its `inbox`; None ends it after its current step.
 
-    A template that refuses or drops the system message (Gemma) gets its text at the head of the first user message.
-    `end_ids` are the tokens that end a reply: the checkpoint's end tokens, and the special token that the template
-    itself writes after an assistant's message.
+    `prepare` sets a call's prompt and draws, and what it raises fails the call; `complete` makes the completion of a
+    finished draw. `max_batch_tokens` bounds the sum of `Call.size` over what is decoded at once.
     """
 
-    def __init__(self, tokenizer: Any, generation_config: Any = None) -> None:
-        self._tokenizer = tokenizer
-        tokenizer.model_max_length = sys.maxsize  # no warning for long prompts: the adapter has a sentence of its own
-        self._folds_system = not self._keeps_system()
-        self.end_ids = frozenset(self._ends(generation_config))
+    def __init__(
+        self,
+        decoder: Decoder,
+        prepare: Callable[[Call], None],
+        complete: Callable[[Call, Draw, Sample], Completion],
+        max_batch_tokens: int,
+        threads: int | None = None,
+    ) -> None:
+        self._decoder, self._prepare, self._complete = decoder, prepare, complete
+        self._max_batch_tokens, self._threads = max_batch_tokens, threads
+        self._waiting: deque[Call] = deque()
+        self._active: list[Call] = []
+        self._batches: list[Batch] = []
+        self._steps_since_admission = 0
+        self.inbox: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
+        self.thread = threading.Thread(target=self._run, name="local model", daemon=True)
+        self.thread.start()
 
-    def prompt_ids(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """Token ids of the conversation, up to where the assistant speaks next.
+    def _run(self) -> None:
+        if self._threads:
+            torch.set_num_threads(self._threads)
+        with self._decoder.in_use:  # an earlier worker may be at its last step
+            while self._take_in():
+                try:
+                    self._step()
+                except Exception as error:  # a fault of this loop: nobody may be left waiting
+                    _fail([*self._waiting, *self._active], error)
+                    self._waiting.clear()
+                    self._batches = []
+        _fail([*self._waiting, *self._active], CallFailed("the model was closed while this call waited"))
 
-        Only the template writes control tokens: those that occur in a message are encoded as ordinary text.
+    def _take_in(self) -> bool:
+        """Prepare what has arrived and line it up. False once the worker is being closed.
+
+        An idle worker sleeps until a call comes, and then waits a moment for others: coroutines that the last answers
+        released are best decoded together.
         """
-        if self._folds_system:
-            messages = fold_system(messages)
-        return tuple(self._apply(messages, tokenize=True, add_generation_prompt=True, sanitize_control_tokens=True))
+        idle = not self._batches and not self._waiting
+        wait: float | None = None
+        latest = 0.0
+        while True:
+            try:
+                call = self.inbox.get(timeout=wait) if idle else self.inbox.get_nowait()
+            except queue.Empty:
+                return True
+            if call is None:
+                return False
+            latest = latest or time.monotonic() + _GATHER_MOST_S
+            wait = min(_GATHER_S, max(0.0, latest - time.monotonic()))
+            try:
+                self._prepare(call)
+            except Exception as error:
+                _fail([call], error)
+            else:
+                self._waiting.append(call)
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of a reply's tokens, without special tokens."""
-        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
-        return text
+    def _step(self) -> None:
+        self._active = [call for call in self._active if not call.future.done()]
+        newcomers, everybody = self._fitting()
+        rows = sum(len(batch.rows) for batch in self._batches)
+        waited = everybody and self._steps_since_admission >= _PATIENCE
+        if newcomers and (_MANY * len(newcomers) >= rows or waited):
+            self._admit(newcomers)
+            self._steps_since_admission = 0
+        self._batches = [batch for batch in self._batches if self._advance(batch)]
+        self._steps_since_admission += 1
 
-    def token_texts(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """One text per token; together they are `decode(ids)`.
+    def _fitting(self) -> tuple[list[Call], bool]:
+        """The calls that can join now, first come first served, and whether these are all that wait.
 
-        Token i gets what decoding ``ids[:i + 1]`` adds to the final text: a character that spans several tokens belongs
-        to the token that completes it, and the tokens before it get ``""``, as skipped special tokens do.
+        As many as the memory bound allows; at least one if nothing else runs.
         """
-        whole = self.decode(ids)
-        ends = [common_length(self.decode(ids[:count]), whole) for count in range(1, len(ids))]
-        texts, start = [], 0
-        for end in [*ends, len(whole)] if ids else []:
-            texts.append(whole[start : max(start, end)])
-            start = max(start, end)
-        return tuple(texts)
+        while self._waiting and self._waiting[0].future.done():
+            self._waiting.popleft()
+        held = sum(call.size for call in self._active)
+        fitting: list[Call] = []
+        for call in self._waiting:
+            if call.future.done():
+                continue
+            if held and held + call.size > self._max_batch_tokens:
+                return fitting, False
+            fitting.append(call)
+            held += call.size
+        return fitting, True
 
-    def _apply(self, messages: Iterable[Message], **options: Any) -> Any:
-        return self._tokenizer.apply_chat_template(as_dicts(messages), return_dict=False, **options, **_FIXED_FIELDS)
-
-    def _keeps_system(self) -> bool:
+    def _admit(self, newcomers: list[Call]) -> None:
+        """Prefill these calls, and decode them with the others."""
+        inside = set(newcomers)
+        self._waiting = deque(call for call in self._waiting if call not in inside)
         try:
-            text = self._apply([Message("system", "xyzzy"), Message("user", "a")], tokenize=False)
-        except Exception:  # a template raises whatever its author chose
-            return False
-        return "xyzzy" in text
-
-    def _ends(self, generation_config: Any) -> Iterable[int]:
-        named = getattr(generation_config, "eos_token_id", None)
-        yield from [named] if isinstance(named, int) else named or ()
-        if self._tokenizer.eos_token_id is not None:
-            yield self._tokenizer.eos_token_id
-        try:
-            text = self._apply([Message("user", "a"), Message("assistant", "xyzzy")], tokenize=False)
+            batches = self._decoder.start([(call.prompt, call.draws) for call in newcomers])
         except Exception as error:
-            raise BadInput(f"the chat template fails on a plain exchange ({error})") from error
-        after = self._tokenizer.encode(text.rpartition("xyzzy")[2].lstrip(), add_special_tokens=False)
-        added = self._tokenizer.added_tokens_decoder
-        if after and after[0] in added and added[after[0]].special:
-            yield after[0]
+            _fail(newcomers, error)
+            return
+        self._active += newcomers
+        self._batches = self._decoder.join([*self._batches, *batches])
+
+    def _advance(self, batch: Batch) -> bool:
+        """One step of a batch, and delivery of what it finished; whether it goes on."""
+        calls: set[Call] = {draw.owner for row in batch.rows for draw in row.draws}
+        try:
+            over = {call for call in calls if call.future.done()}
+            if over:
+                batch.drop(lambda draw: draw.owner in over)
+            for draw, sample in self._decoder.advance(batch) if batch.rows else ():
+                call: Call = draw.owner
+                call.arrived[draw.index] = self._complete(call, draw, sample)
+                if len(call.arrived) == len(call.draws):
+                    with suppress(InvalidStateError):  # cancelled meanwhile
+                        call.future.set_result(tuple(call.arrived[index] for index in call.request.draws))
+        except Exception as error:
+            _fail(calls, error)
+            return False
+        return bool(batch.rows)
 
 
-def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The same conversation without a system message: its text stands before the first user message's own."""
-    system = [message.content for message in messages if message.role == "system"]
-    rest = [message for message in messages if message.role != "system"]
-    if system and rest and rest[0].role == "user":
-        rest[0] = Message("user", "\n\n".join([*system, rest[0].content]))
-    return tuple(rest)
+def _fail(calls: Iterable[Call], error: Exception) -> None:
+    """Fail the calls that still wait, with one sentence for the row of an item."""
+    if isinstance(error, CallFailed):
+        failure = error
+    elif isinstance(error, torch.OutOfMemoryError):
+        failure = CallFailed("the device ran out of memory; load the model with a smaller max_batch_tokens")
+    else:
+        first = str(error).strip().split("\n")[0]
+        failure = CallFailed(f"the local model failed ({type(error).__name__}: {first[:200]})")
+        failure.__cause__ = error
+    for call in calls:
+        with suppress(InvalidStateError):  # already over
+            call.future.set_exception(failure)

@@ -1,7 +1,6 @@
-"""From a folder or a hub name to a tokenizer and a model, or to one sentence that says what is wrong with it.
+"""A model folder: its tokenizer with its chat template, its weights, and the fingerprint of its files.
 
-Also the fingerprint of a model folder's files, and the comparison of the shipped pocket model with its manifest. Only
-loading imports torch and transformers.
+What is wrong with a folder is said in one sentence. Only `load` imports torch and transformers.
 """
 
 from __future__ import annotations
@@ -9,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab.records import BadInput
-from srdcr_lab.records.files import folder
+from srdcr_lab.models.base import as_dicts, common_length
+from srdcr_lab.records import BadInput, Message
 
 if TYPE_CHECKING:
     import torch
@@ -29,17 +30,16 @@ _IDENTIFYING = (  # files that can change what a model says: weights, tokenizer,
 ).split()
 _REMEDY = "run `make pocket`"
 
+# What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
+# A prompt must not change from one day to the next, and answers are short.
+_FIXED_FIELDS = {"date_string": "26 Jul 2024", "enable_thinking": False}
+
 
 def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> tuple[Path, Any, Any]:
     """Folder, tokenizer and model (evaluation mode) of a local folder, or of a name on the hub.
 
-    Safetensors only, no code from the checkpoint. `device` ``auto`` is a GPU where there is one; `dtype` ``auto`` is
-    float32 on the CPU and the checkpoint's own type elsewhere.
-
-    Raises
-    ------
-    BadInput
-        Nothing there, no safetensors, no chat template, or not a decoder-only language model.
+    Safetensors only, no code from the checkpoint. Bad input: nothing there, no safetensors, no chat template, or not a
+    decoder-only language model. For `device` and `dtype` see `LocalChat`.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
@@ -66,13 +66,7 @@ def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> t
 
 
 def locate(folder_or_name: str) -> Path:
-    """The folder that holds the checkpoint; a hub name is downloaded first.
-
-    Raises
-    ------
-    BadInput
-        Neither a folder nor a name that the hub (or its local cache, when offline) can give.
-    """
+    """The folder that holds the checkpoint; a hub name is downloaded first, or taken from the hub's cache."""
     folder = Path(folder_or_name).expanduser()
     if folder.is_dir():
         return folder
@@ -119,6 +113,86 @@ def _dtype(wanted: str, device: torch.device) -> torch.dtype | str:
     return dtype
 
 
+class ChatFormat:
+    """A tokenizer with its chat template.
+
+    A template that refuses or drops the system message (Gemma) gets its text at the head of the first user message.
+    `end_ids` are the tokens that end a reply: the checkpoint's end tokens, and the special token that the template
+    itself writes after an assistant's message.
+    """
+
+    def __init__(self, tokenizer: Any, generation_config: Any = None) -> None:
+        self._tokenizer = tokenizer
+        tokenizer.model_max_length = sys.maxsize  # no warning for long prompts: the adapter has a sentence of its own
+        self._folds_system = not self._keeps_system()
+        self.end_ids = frozenset(self._ends(generation_config))
+
+    def prompt_ids(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Token ids of the conversation, up to where the assistant speaks next.
+
+        Only the template writes control tokens: those that occur in a message are encoded as ordinary text.
+        """
+        if self._folds_system:
+            messages = fold_system(messages)
+        return tuple(self._apply(messages, tokenize=True, add_generation_prompt=True, sanitize_control_tokens=True))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of a reply's tokens, without special tokens."""
+        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
+        return text
+
+    def token_texts(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """One text per token; together they are `decode(ids)`.
+
+        Token i gets what decoding ``ids[:i + 1]`` adds to the final text: a character that spans several tokens belongs
+        to the token that completes it, and the tokens before it get ``""``, as skipped special tokens do.
+        """
+        whole = self.decode(ids)
+        ends = [common_length(self.decode(ids[:count]), whole) for count in range(1, len(ids) + 1)]
+        return tuple(whole[start:end] for start, end in pairwise(accumulate([0, *ends], max)))
+
+    def _apply(self, messages: Iterable[Message], **options: Any) -> Any:
+        return self._tokenizer.apply_chat_template(as_dicts(messages), return_dict=False, **options, **_FIXED_FIELDS)
+
+    def _keeps_system(self) -> bool:
+        try:
+            text = self._apply([Message("system", "xyzzy"), Message("user", "a")], tokenize=False)
+        except Exception:  # a template raises whatever its author chose
+            return False
+        return "xyzzy" in text
+
+    def _ends(self, generation_config: Any) -> Iterable[int]:
+        named = getattr(generation_config, "eos_token_id", None)
+        yield from [named] if isinstance(named, int) else named or ()
+        if self._tokenizer.eos_token_id is not None:
+            yield self._tokenizer.eos_token_id
+        try:
+            text = self._apply([Message("user", "a"), Message("assistant", "xyzzy")], tokenize=False)
+        except Exception as error:
+            raise BadInput(f"the chat template fails on a plain exchange ({error})") from error
+        after = self._tokenizer.encode(text.rpartition("xyzzy")[2].lstrip(), add_special_tokens=False)
+        added = self._tokenizer.added_tokens_decoder
+        if after and after[0] in added and added[after[0]].special:
+            yield after[0]
+
+
+def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The same conversation without a system message: its text stands before the first user message's own."""
+    system = [message.content for message in messages if message.role == "system"]
+    rest = [message for message in messages if message.role != "system"]
+    if system and rest and rest[0].role == "user":
+        rest[0] = Message("user", "\n\n".join([*system, rest[0].content]))
+    return tuple(rest)
+
+
+def cut_texts(texts: Sequence[str], length: int | None) -> tuple[str, ...]:
+    """The token texts of the first `length` characters (None: all), without tokens that begin at or after the cut."""
+    if length is None:
+        return tuple(texts)
+    starts = accumulate(map(len, texts), initial=0)
+    return tuple(text[: length - start] for text, start in zip(texts, starts, strict=False) if start < length)
+
+
 def fingerprint(folder: Path) -> str:
     """SHA-256, hexadecimal, over weights, tokenizer and chat template of a model folder.
 
@@ -134,23 +208,11 @@ def fingerprint(folder: Path) -> str:
     return total.hexdigest()
 
 
-def pocket_folder() -> Path:
-    """Folder of the shipped pocket model, in a checkout or in the installed wheel. BadInput where there is none."""
-    return folder("pocket")
-
-
 def check_manifest(folder: Path, template_hashes: Mapping[str, str]) -> None:
-    """Compare a pocket model's manifest with its files and with the prompt templates in use.
+    """Compare a pocket model's manifest with its files and with the prompt templates in use (name → SHA-256).
 
-    Parameters
-    ----------
-    folder : the model's folder.
-    template_hashes : template name → SHA-256, as in use. Templates the model was not trained with are not compared.
-
-    Raises
-    ------
-    BadInput
-        If the manifest is missing or unreadable, a template has changed since training, or a file is not as trained.
+    Bad input: the manifest cannot be read, a template has changed since training, or a file is not as trained. Other
+    templates are not compared.
     """
     path = folder / "manifest.json"
     try:

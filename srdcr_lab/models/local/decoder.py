@@ -9,6 +9,7 @@ of one copy of their common beginning, which is also kept for later prompts.
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +20,7 @@ from torch.nn.functional import pad
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
+from srdcr_lab.models.base import common_length
 from srdcr_lab.models.local.cache import Batch, Row, RowCache, join
 from srdcr_lab.models.local.sampling import Draw, choose
 
@@ -62,17 +64,11 @@ class Stats:
 
 
 class Decoder:
-    """Prefills prompts and advances batches of one model.
+    """Prefills prompts and advances batches of one decoder-only transformers model in evaluation mode.
 
-    `pads_left` and `pads_anywhere` say where padding leaves this model's answers alone; shared beginnings and joined
-    batches need the second. `bytes_per_token` is the size of its cache.
-
-    Parameters
-    ----------
-    model : a decoder-only transformers model in evaluation mode.
-    end_ids : tokens that end a sample.
-    decode : token ids to text; called only for draws with stop strings.
-    share_prefixes : False computes every prompt by itself.
+    `end_ids` are the tokens that end a sample; `decode` is called only for draws with stop strings. `pads_left` and
+    `pads_anywhere` say where padding leaves this model's answers alone; shared beginnings and joined batches need the
+    second. `bytes_per_token` is the size of its cache.
     """
 
     def __init__(
@@ -84,6 +80,7 @@ class Decoder:
         self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
         self._beginnings: dict[Prompt, KeyValues] = {}  # least recently used first
         self._scratch: list[torch.Tensor] = []
+        self.in_use = threading.Lock()  # held by the thread that decodes
         self.stats = Stats()
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
         self._sharing = share_prefixes and self.pads_anywhere
@@ -93,11 +90,8 @@ class Decoder:
         rows: dict[Prompt, Row] = {}
         for prompt, draws in prompts:
             rows.setdefault(prompt, Row(len(prompt))).draws.extend(draws)
-        distinct = list(rows)
-        if not self._sharing:
-            return self.join(self._prefill(distinct, 0, (), rows))
         batches: list[Batch] = []
-        for length, members in plan(distinct):
+        for length, members in plan(list(rows)) if self._sharing else [(0, list(rows))]:
             batches += self._prefill(members, *self._beginning(length, members), rows)
         return self.join(batches)
 
@@ -209,8 +203,7 @@ class Decoder:
         return torch.tensor(lines, device=self._model.device)
 
     def _examine(self) -> tuple[bool, bool, int]:
-        """Whether padding at the left, or anywhere, leaves the logits alone (tried on twelve tokens), and the cache's
-        bytes per token.
+        """`pads_left` and `pads_anywhere`, tried on twelve tokens, and `bytes_per_token`.
 
         A sliding window or a running state cannot be padded in its middle, whatever the trial says; a running state is
         not padded at all.
@@ -285,12 +278,6 @@ def plan(prompts: Sequence[Prompt]) -> list[tuple[int, list[Prompt]]]:
 def _shared_length(a: Prompt, b: Prompt) -> int:
     """Length of the beginning that two prompts can share: at least one token of each stays outside it."""
     return min(common_length(a, b), len(a) - 1, len(b) - 1)
-
-
-def common_length(a: Sequence[Any], b: Sequence[Any]) -> int:
-    """Length of the common beginning."""
-    limit = min(len(a), len(b))
-    return limit if a[:limit] == b[:limit] else next(place for place in range(limit) if a[place] != b[place])
 
 
 def _bytes(states: KeyValues) -> int:

@@ -1,4 +1,4 @@
-"""What a model is asked and what it replies: messages, requests, completions; and a debate made of them.
+"""The frozen types: an item, what a model is asked and what it replies, and a debate made of replies.
 
 A sampled draw has an address: its stream (knowledge, self_consistency, agent-0 …) and its index in it. Two uses of one
 prompt therefore never share a sample by accident. The address is not part of the request's content.
@@ -8,13 +8,96 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from srdcr_lab.records.vocabulary import FinishReason, Role, Verdict
+from srdcr_lab.records.vocabulary import (
+    AnswerType,
+    DocumentKind,
+    FinishReason,
+    Level,
+    Needs,
+    PerturbationKind,
+    Role,
+    Verdict,
+)
 
 GREEDY = "greedy"  # the stream of every request at temperature 0: it has one draw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exemplar:
+    """A worked question for a few-shot prompt. It is never one that is evaluated."""
+
+    question: str
+    answer: str
+    context: str
+    domain: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option of a multiple-choice question, or one side of a binary claim."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One of several documents about a question. Benchmarks also say its `kind` and which `answer` it asserts."""
+
+    document_id: str
+    text: str
+    source: str = ""
+    kind: DocumentKind | None = None
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A question, its gold answer and its passage: (q, a, c) [2.1]. Or a question with options or several documents.
+
+    `aliases` are accepted spellings of `gold_answer`, which is a label where there are `options`. `claimed_answer` is
+    what the passage asserts; on a standard item it is the gold answer. `perturbation_value` is a signed offset in the
+    answer's unit or a factor, else None. `context` is empty where there is no single passage. `unit` is a number's.
+    `other_gold_answers` are further right answers, `wrong_answers` those that documents assert wrongly.
+    """
+
+    item_id: str
+    question_id: str
+    question: str
+    gold_answer: str
+    context: str
+    claimed_answer: str
+    domain: str = "general"
+    answer_type: AnswerType = AnswerType.TEXT
+    aliases: tuple[str, ...] = ()
+    unit: str = ""
+    perturbation_kind: PerturbationKind = PerturbationKind.NONE
+    perturbation_value: float | None = None
+    level: Level = Level.STANDARD
+    options: tuple[Option, ...] = ()
+    documents: tuple[Document, ...] = ()
+    other_gold_answers: tuple[str, ...] = ()
+    wrong_answers: tuple[str, ...] = ()
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether the passage tells the truth."""
+        return self.perturbation_kind is PerturbationKind.NONE
+
+    @property
+    def gold_answers(self) -> tuple[str, ...]:
+        """Every right answer, nearly always one."""
+        return (self.gold_answer, *self.other_gold_answers)
+
+    def has(self, need: Needs) -> bool:
+        """Whether the item has what a method needs. A passage beside options is evidence and not to be doubted."""
+        passage = self.context if not self.options else ""
+        shown = {Needs.PASSAGE: passage, Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents}
+        return need is Needs.QUESTION or bool(shown[need])
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +110,9 @@ class Message:
 class Request:
     """One prompt and the draws that are wanted of it.
 
-    Parameters
-    ----------
-    messages : the conversation, system message first.
-    max_tokens : bound on the tokens of one completion, > 0.
-    temperature : ≥ 0; 0 is greedy.
-    stop : strings that end a completion and are not part of it.
-    logprobs : whether the log-probabilities of the completion's tokens are wanted.
-    seed : the run's seed; an adapter sends a seed that depends on it, the stream and the draw.
-    stream, draws : name of the stream, and indices ≥ 0 in it.
+    A system message comes first. `max_tokens` > 0 bounds one completion; `temperature` 0 is greedy. A completion ends
+    before the first of the `stop` strings. An adapter sends a seed that depends on `seed` (the run's), on the stream
+    and on the draw.
     """
 
     messages: tuple[Message, ...]
@@ -116,7 +193,7 @@ class Capabilities:
     """What an adapter can give. `logprobs` decides which confidence kind ``auto`` means."""
 
     logprobs: bool
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

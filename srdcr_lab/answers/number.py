@@ -15,9 +15,19 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Wanted
 from srdcr_lab.answers.number_words import MONTHS, respell_words
-from srdcr_lab.answers.quantities import DIGITS, Quantity, last_place, plain, quantities, respell_digits
-from srdcr_lab.answers.units import agrees, in_base, meanings, shown
-from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, undecorated
+from srdcr_lab.answers.quantities import (
+    DIGITS,
+    Quantity,
+    agrees,
+    in_base,
+    last_place,
+    meanings,
+    plain,
+    quantities,
+    respell_digits,
+    shown,
+)
+from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, fold_digits, undecorated
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
@@ -43,11 +53,7 @@ _RANGE = re.compile(r"[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\d")
 _RANGE_BEFORE = re.compile(r"\d[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\Z")
 
 # What else gives a number away: shares, multiples, other units, rounded restatements.
-_RATIOS = {
-    "half": "0.5", "halves": "0.5", "third": "3", "thirds": "3", "quarter": "4", "quarters": "4", "fifth": "5",
-    "tenth": "10", "twice": "2", "double": "2", "doubled": "2", "thrice": "3", "triple": "3", "tripled": "3",
-    "three times": "3", "four times": "4", "five times": "5", "ten times": "10",
-}  # fmt: skip
+_RATIOS = ENGLISH["ratios"]
 _MULTIPLE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)

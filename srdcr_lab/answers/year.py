@@ -15,7 +15,7 @@ from typing import Any
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome
 from srdcr_lab.answers.number_words import ORDINALS, Spelled, respell_words, spelled_numbers
-from srdcr_lab.answers.units import meanings
+from srdcr_lab.answers.quantities import meanings
 from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, in_script_of
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
-from srdcr_lab.answers.units import meanings
+from srdcr_lab.answers.quantities import meanings
 from srdcr_lab.data.benchmarks.gathering import Passages
 from srdcr_lab.data.benchmarks.published import Benchmark
 from srdcr_lab.data.items import standard_item

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from srdcr_lab.answers.wording import ENGLISH, in_case_of
 
 _ONES, _TENS, ORDINALS, MONTHS = (ENGLISH["numbers"][name].split() for name in ("ones", "tens", "ordinals", "months"))
-_BELOW_20 = {word: value for value, word in enumerate(_ONES)}
 _FROM_20 = {word: 10 * value for value, word in enumerate(_TENS) if value > 1} | {"fourty": 40}
+_VALUES = {word: value for value, word in enumerate(_ONES)} | _FROM_20
 _SCALES = {"thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7, "billion": 10**9, "trillion": 10**12}
 MAGNITUDES = {"dozen": 12, "hundred": 100, "bn": 10**9} | _SCALES
 
@@ -88,13 +88,13 @@ def _number(text: str, start: int) -> tuple[int, int]:
 
 
 def _value(words: str) -> int:
-    """Of words below a thousand; "" is 1, as in "a thousand"."""
+    """The value of words below a thousand; "" is 1, as in "a thousand"."""
     value = 0 if words else 1
     for word in words.lower().replace("-", " ").split():
         if word in ("dozen", "hundred"):
             value = (value or 1) * MAGNITUDES[word]
         elif word != "and":
-            value += _BELOW_20[word] if word in _BELOW_20 else _FROM_20[word]
+            value += _VALUES[word]
     return value
 
 

@@ -104,9 +104,9 @@ _WORD_END = re.compile(r"(?=[ \u00a0-]|\Z)")
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number in a text: characters [start, end), sign and magnitude included, unit not.
+    """A number in a text: characters [start, end), with sign and magnitude, without unit.
 
-    `readings` are canonical values, the likeliest first; `unit` what a stated unit can mean (empty: none known);
+    `readings` are canonical values, the likeliest first; `unit` is what a stated unit can mean (empty: none known);
     `phrases` are the words after the number, the longest first.
     """
 
@@ -165,11 +165,10 @@ def _finish(folded: str, start: int, end: int, values: tuple[Decimal, ...], curr
     unit = next(filter(None, map(meanings, phrases)), frozenset())
     if _HALF_AFTER.match(folded, end):
         return None
-    if touched:
-        letters = phrases[-1] if phrases else ""
-        is_decade = letters == "s" and folded[end - 1] == "0"
-        if not unit or not meanings(letters) or is_decade:
-            return None
+    letters = phrases[-1] if phrases else ""
+    is_decade = letters == "s" and folded[end - 1] == "0"
+    if touched and (not meanings(letters) or is_decade):
+        return None
     before = folded[max(0, start - 12) : start]
     money = _CURRENCY_BEFORE.search(before) if currency else None
     if money:
@@ -201,7 +200,7 @@ def _in_digits(folded: str) -> Iterator[Quantity | None]:
 
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """Every number of a text, left to right, without overlaps. Time grows with the length of the text."""
+    """Every number of a text, left to right, without overlaps."""
     folded = fold_digits(text)
     in_words = (
         _finish(folded, number.start, number.end, (Decimal(number.value),), currency=False)
@@ -209,8 +208,6 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     )
     return tuple(without_overlaps(filter(None, (*_in_digits(folded), *in_words))))
 
-
-# Writing.
 
 DIGITS = re.compile(r"(?:\d[\d.,' \u00a0]*)?(?:[½¼¾⅛⅜⅝⅞]|\d)|\d|\.\d+")
 
@@ -277,18 +274,11 @@ def _digits_like(surface: str, folded: str, value: Decimal, new: Decimal) -> str
     if not group and len(whole_before) <= 3 and point == "." and folded.isascii() and surface.isascii():
         group = ","  # "850" says nothing of how its writer groups: as in English
     if group and len(whole) > 3:
-        is_indian = re.search(rf"{re.escape(group)}\d\d{re.escape(group)}", folded) is not None
-        whole = _grouped(whole, surface[folded.find(group)] if group in folded else group, is_indian)
+        size = 2 if re.search(rf"{re.escape(group)}\d\d{re.escape(group)}", folded) else 3  # 2: Indian
+        separator = surface[folded.find(group)] if group in folded else group
+        whole = re.sub(rf"(?<=\d)(?=(?:\d{{{size}}})*\d{{3}}\Z)", separator, whole)
     if decimals:
         whole += (surface[folded.rfind(point)] if layout and decimals_before else point) + decimals
     if folded.startswith(".") and whole.startswith("0."):
         whole = whole[1:]
     return in_script_of(surface, whole)
-
-
-def _grouped(whole: str, separator: str, is_indian: bool) -> str:
-    if not is_indian:
-        return f"{int(whole):,}".replace(",", separator)
-    head, tail = whole[:-3], whole[-3:]
-    pairs = [head[max(0, end - 2) : end] for end in range(len(head), 0, -2)]
-    return separator.join([*reversed(pairs), tail])

@@ -20,10 +20,10 @@ LONGEST_BARE = 300  # characters; a longer text states no bare value
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """An occurrence of an answer: characters [start, end) of the text, and how they are written there.
+    """An occurrence of an answer: characters [start, end) of a text, which are its `surface`.
 
-    `partial` marks a weaker mention: a surname alone or with initials, a number without its unit, the short end of a
-    range ("18" in "1914–18"), a date without its year.
+    A `partial` one is weaker: a surname alone or with initials, a number without its unit, the short end of a range
+    ("18" in "1914–18"), a date without its year.
     """
 
     start: int
@@ -173,8 +173,6 @@ def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
         if _is_whole_word(passage, start, end):
             yield Span(start, end, passage[start:end])
 
-
-# What surrounds an answer in a reply, and replies that are no answer at all.
 
 _MARKER = re.compile(
     r"[\s>*_#`-]*(?:(?:the\s)?(?:final\s|short\s)?answer(?:\sis)?\s?[*_]{0,3}\s?[:：]|(?:so\s)?the\s(?:final\s)?answer\sis\b)[\s*_`]*",

@@ -1,7 +1,7 @@
 """HTML: jinja2 templates (in `templates/`), the one table writer, and small SVG charts.
 
 Every value is escaped unless it is `Html`. A page of ours needs nothing else: its policy lets a browser load nothing
-from anywhere. What the pages say is decided by those who render them (`widgets`, `data.perturbing.audit`).
+from anywhere. What the pages say is decided by those who render them (`widgets`, `data.perturbing_files`).
 """
 
 from __future__ import annotations

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Wanted
 from srdcr_lab.answers.year import YEAR_OFFSETS
+from srdcr_lab.data.forms import Form, forms
 from srdcr_lab.data.items import ItemSet, by_domain, standard_item
-from srdcr_lab.data.perturbing.forms import Form, forms
-from srdcr_lab.data.perturbing.table import checked_offsets, pools_of
+from srdcr_lab.data.perturbing import balanced, checked_offsets, pools_of
 from srdcr_lab.data.tables import items_from_frame, read_table
-from srdcr_lab.data.testbed import paired
 from srdcr_lab.records import AnswerType, Exemplar, Item, Option
 from srdcr_lab.records.files import folder
 
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
+_YEAR_QUESTIONS = 150  # paper, 4.4: 150 + 150 items, 30 per offset
+_OTHER_QUESTIONS = 30  # per other domain: 150 + 150 items over the five of them
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
 _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
 
@@ -66,14 +67,21 @@ def _real() -> list[Item]:
 
 @cache
 def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
-    """`facts:testbed`: 600 items when all facts are there, each question once true and once false (paper, 4.4).
+    """`facts:testbed`: 600 items, each question once true and once false (paper, 4.4).
 
-    150 event years, as many under each of the `offsets` and either sign, and 30 questions of each other domain,
-    evenly over the levels; where there are fewer facts, all of them. Questions, offsets and factors are drawn by the
-    seed. A flagged form (a claim in the future, say) is taken only where too few others are left, so the larger
-    offsets ahead go to older events.
+    150 event years, as many under each of the `offsets` and either sign, and 30 questions of each other domain, evenly
+    over the levels, drawn by the seed. A flagged form (a claim in the future, say) is taken only where too few others
+    are left, so the larger offsets ahead go to older events.
     """
-    return ItemSet("facts:testbed", tuple(paired(standard().items, _forms(seed, offsets), seed)), exemplars())
+    made = _forms(seed, offsets)
+    false: dict[str, Item] = {}
+    for domain, members in by_domain(standard()).items():
+        order = sorted(members, key=lambda item: item.item_id)
+        random.Random(f"{seed}:{domain}").shuffle(order)
+        most = _YEAR_QUESTIONS if domain == "years" else _OTHER_QUESTIONS
+        false |= balanced(order, made, min(most, len(order)))
+    pairs = [form for item in standard() if item.item_id in false for form in (item, false[item.item_id])]
+    return ItemSet("facts:testbed", tuple(pairs), exemplars())
 
 
 @cache

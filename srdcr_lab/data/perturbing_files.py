@@ -1,19 +1,24 @@
-"""Files around a perturbation: a table read row by row, without giving up at a wrong row; items and account written."""
+"""Files around a perturbation: a table read row by row, wrong rows set aside; items written, and the account of them.
+
+The account is a CSV, or an HTML page that needs nothing else: no script, no font, no address.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
 from srdcr_lab.data.benchmarks import BENCHMARKS
 from srdcr_lab.data.facts import exemplars as shipped_exemplars
+from srdcr_lab.data.forms import Change, Form
 from srdcr_lab.data.items import ItemSet
 from srdcr_lab.data.load import load_items
-from srdcr_lab.data.perturbing.audit import audit_page
-from srdcr_lab.data.perturbing.table import Perturbed, Refusal
+from srdcr_lab.data.perturbing import Perturbed, Refusal, by_outcome, by_reason
 from srdcr_lab.data.tables import checked_rows, read_table
+from srdcr_lab.pages import Html, Td, frame_table, html_table, render
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 
 if TYPE_CHECKING:
@@ -26,6 +31,8 @@ _COLUMNS = (
     "aliases", "unit", "perturbation_kind", "perturbation_value", "level", "gold_answers", "wrong_answers",
     "is_exemplar",
 )  # fmt: skip
+_AROUND = 90  # characters shown on either side of a change
+_FORM_HEADER = ("outcome", "perturbation", "level", "claim", "change", "why")
 
 
 def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
@@ -42,13 +49,7 @@ def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
 
 
 def checked_ending(path: Path, endings: Sequence[str]) -> Path:
-    """The path, if its ending is one that can be written.
-
-    Raises
-    ------
-    BadInput
-        If it is not, or its folder does not exist.
-    """
+    """The path; bad input where its ending is none of these, or its folder does not exist."""
     if path.suffix.lower() not in endings:
         raise BadInput(f"{path}: expected a name that ends in {' or '.join(endings)}")
     if not path.parent.is_dir():
@@ -124,3 +125,40 @@ def _whole(path: Path, write: Callable[[Path], object]) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def audit_page(perturbed: Perturbed, title: str) -> Html:
+    """The account as a page: counts, reasons, and per question every attempt with what was changed."""
+    tables = {"Outcomes": frame_table(by_outcome(perturbed)), "Reasons": frame_table(by_reason(perturbed))}
+    if perturbed.left_out:
+        rows = [(row.item_id, row.question, row.gold_answer, row.why) for row in perturbed.left_out]
+        tables["Rows left out"] = html_table(("item", "question", "gold answer", "why"), rows)
+    questions = []
+    for _, group in groupby(perturbed.forms, key=lambda form: form.standard.item_id):
+        forms = list(group)
+        counts = {name: sum(form.outcome == name for form in forms) for name in ("accepted", "flagged", "refused")}
+        questions.append((forms[0].standard, counts, html_table(_FORM_HEADER, map(_form_row, forms))))
+    n_standard = sum(item.is_standard for item in perturbed.items)
+    return render("audit", title=title, perturbed=perturbed, n_standard=n_standard, tables=tables, questions=questions)
+
+
+def _form_row(form: Form) -> tuple[object, ...]:
+    claim, change = form.claim, marked(form.standard.context, form.changes)
+    outcome = Td(form.outcome.value, css=form.outcome.value)
+    return outcome, claim.tag, claim.level.value, claim.answer, change, "; ".join(form.why)
+
+
+def marked(passage: str, changes: Sequence[Change]) -> Html:
+    """The passage around each change as HTML: what stood there struck out, what stands there now beside it."""
+    pieces: list[tuple[str, str, str]] = []
+    done = 0
+    for change in changes:
+        between = passage[done : change.start]
+        if len(between) > 2 * _AROUND:
+            between = f"{between[:_AROUND] if done else ''} … {between[-_AROUND:]}"
+        pieces.append((between, change.before, change.after))
+        done = change.start + len(change.before)
+    if changes:
+        tail = passage[done : done + _AROUND]
+        pieces.append((tail + (" …" if done + _AROUND < len(passage) else ""), "", ""))
+    return render("parts", "changed", pieces=pieces)

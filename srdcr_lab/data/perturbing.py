@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
@@ -21,7 +21,7 @@ from srdcr_lab.answers.name import SMALLEST_POOL
 from srdcr_lab.answers.number import FACTORS
 from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
 from srdcr_lab.data.forms import Form, forms
-from srdcr_lab.data.items import ItemSet
+from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ class Perturbed:
 
     def paired(self, seed: int = 0) -> ItemSet:
         """Each question once with its true passage and, where it has one, once with a false one: see `balanced`."""
-        forms_of: dict[str, list[Form]] = defaultdict(list)
-        for form in self.forms:
-            forms_of[form.standard.item_id].append(form)
+        forms_of = grouped(self.forms, lambda form: form.standard.item_id)
         standard = [item for item in self.items if item.is_standard]
         order = random.Random(seed).sample(standard, len(standard))
         false = balanced(order, forms_of, len(order))
@@ -111,13 +109,13 @@ def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int)
     used: Counter[tuple[Stratum, float | None]] = Counter()
     false: dict[str, Item] = {}
     for outcomes in ({Outcome.ACCEPTED}, set(Outcome)):
-        fitting: dict[Stratum, dict[str, list[Form]]] = {stratum: {} for stratum in strata}
-        for item_id, made in usable.items():
-            for form in made:
-                if form.outcome in outcomes:
-                    fitting[_stratum(form)].setdefault(item_id, []).append(form)
-        for stratum in sorted(strata, key=lambda stratum: len(fitting[stratum])):
-            for item_id, candidates in fitting[stratum].items():
+        eligible = [form for made in usable.values() for form in made if form.outcome in outcomes]
+        fitting = {
+            stratum: grouped(those, lambda form: form.standard.item_id)
+            for stratum, those in grouped(eligible, _stratum).items()
+        }
+        for stratum in sorted(strata, key=lambda stratum: len(fitting.get(stratum, ()))):
+            for item_id, candidates in fitting.get(stratum, {}).items():
                 if left[stratum] and item_id not in false:
                     form = min(candidates, key=lambda form: used[stratum, form.claim.value])
                     used[stratum, form.claim.value] += 1
@@ -147,10 +145,8 @@ def by_reason(perturbed: Perturbed) -> pd.DataFrame:
 
     reasons = [(form.outcome, why) for form in perturbed.forms for why in form.why]
     reasons += [(Outcome.REFUSED, row.why) for row in perturbed.left_out]
-    alike: dict[tuple[Outcome, str], list[str]] = {}
-    for outcome, why in reasons:
-        alike.setdefault((outcome, _PARTICULAR.sub("…", why.partition(": ")[0])), []).append(why)
-    rows = [(outcome.value, len(whys), whys[0]) for (outcome, _), whys in alike.items()]
+    alike = grouped(reasons, lambda reason: (reason[0], _PARTICULAR.sub("…", reason[1].partition(": ")[0])))
+    rows = [(outcome.value, len(group), group[0][1]) for (outcome, _), group in alike.items()]
     rows.sort(key=lambda row: (row[0] != "refused", -row[1]))
     return pd.DataFrame(rows, columns=["outcome", "n", "for example"])
 

@@ -6,6 +6,7 @@ The account is a CSV, or an HTML page that needs nothing else: no script, no fon
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from srdcr_lab import answers
 from srdcr_lab.data.benchmarks import BENCHMARKS
 from srdcr_lab.data.facts import exemplars as shipped_exemplars
 from srdcr_lab.data.forms import Change, Form
-from srdcr_lab.data.items import ItemSet
+from srdcr_lab.data.items import ItemSet, standard_item
 from srdcr_lab.data.load import load_items
 from srdcr_lab.data.perturbing import Perturbed, Refusal, by_outcome, by_reason
 from srdcr_lab.data.tables import checked_rows, read_table
@@ -83,38 +84,27 @@ def write_audit(perturbed: Perturbed, path: Path) -> None:
 
 
 def _frame(items: ItemSet) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = []
-    for item in items:
-        lists = {"aliases": item.aliases, "gold_answers": item.other_gold_answers, "wrong_answers": item.wrong_answers}
-        row = {name: getattr(item, name, "") for name in _COLUMNS}
-        rows.append(row | {name: "|".join(values) for name, values in lists.items()})
     shipped = set(shipped_exemplars())
     own = [exemplar for exemplar in items.exemplars if exemplar not in shipped]
-    rows += [_exemplar_row(f"exemplar-{number}", exemplar, items) for number, exemplar in enumerate(own, start=1)]
-    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
-    frame["perturbation_value"] = frame["perturbation_value"].astype("Float64")
-    text = frame.columns.drop("perturbation_value")
-    frame[text] = frame[text].fillna("").astype(str)
+    exemplars = [_as_item(f"exemplar-{number}", exemplar, items) for number, exemplar in enumerate(own, start=1)]
+    frame = replace(items, items=(*items, *exemplars), exemplars=()).frame()
+    frame = frame.rename(columns={"other_gold_answers": "gold_answers"})
+    for lists in ("aliases", "gold_answers", "wrong_answers"):
+        frame[lists] = frame[lists].map("|".join)
+    frame["is_exemplar"] = [*[""] * len(items), *["true"] * len(exemplars)]
+    frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
+    text = [name for name in _COLUMNS if name != "perturbation_value"]
+    frame = frame[[*_COLUMNS]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
     return frame.drop(columns=[name for name in ("gold_answers", "wrong_answers") if not frame[name].any()])
 
 
-def _exemplar_row(place: str, exemplar: Exemplar, items: ItemSet) -> dict[str, object]:
-    """An exemplar as a table has it; its answer type is one of its domain's items, by which its passage states it."""
-    types = dict.fromkeys(item.answer_type for item in items if item.domain == exemplar.domain)
-    fitting = (kind for kind in (*types, *AnswerType) if answers.find(exemplar.context, exemplar.answer, kind))
-    return {
-        "item_id": place,
-        "question_id": place,
-        "question": exemplar.question,
-        "gold_answer": exemplar.answer,
-        "context": exemplar.context,
-        "claimed_answer": exemplar.answer,
-        "domain": exemplar.domain,
-        "answer_type": str(next(fitting, AnswerType.TEXT)),
-        "is_exemplar": "true",
-    }
+def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
+    """An exemplar as an item, of the first type of its domain's items by which its passage states its answer."""
+    question, answer, context, domain = exemplar.question, exemplar.answer, exemplar.context, exemplar.domain
+    types = dict.fromkeys(item.answer_type for item in items if item.domain == domain)
+    fitting = (kind for kind in (*types, *AnswerType) if answers.find(context, answer, kind))
+    answer_type = next(fitting, AnswerType.TEXT)
+    return standard_item(item_id, question, answer, context, domain=domain, answer_type=answer_type)
 
 
 def _whole(path: Path, write: Callable[[Path], object]) -> None:

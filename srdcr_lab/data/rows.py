@@ -89,10 +89,11 @@ class Row:
 
     def parts(self, column: str, name: str) -> list[Row]:
         """The entries of a cell that holds a list, each as a row; a bare value is its cell `text`."""
-        entries: Sequence[Any] = [each if isinstance(each, dict) else {"text": each} for each in self._list(column)]
-        return [
-            Row(self.file, self.number, entry, f"{column}, {name} {i}, ") for i, entry in enumerate(entries, start=1)
-        ]
+        parts = []
+        for i, entry in enumerate(self._list(column), start=1):
+            cells = entry if isinstance(entry, dict) else {"text": entry}
+            parts.append(Row(self.file, self.number, cells, f"{column}, {name} {i}, "))
+        return parts
 
     def _list(self, column: str) -> list[Any]:
         if isinstance(cell := listed(self.cells.get(column)), list):

@@ -53,7 +53,7 @@ _RANGE = re.compile(r"[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\d")
 _RANGE_BEFORE = re.compile(r"\d[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\Z")
 
 # What else gives a number away: shares, multiples, other units, rounded restatements.
-_RATIOS = ENGLISH["ratios"]
+_RATIOS = {word: number for number, words in ENGLISH["ratios"].items() for word in words.split(", ")}
 _MULTIPLE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
-from srdcr_lab.answers.wording import tokens
+from srdcr_lab.answers.wording import ENGLISH, tokens
 from srdcr_lab.data.benchmarks import BENCHMARKS
 from srdcr_lab.data.load import SHIPPED, load_items
 from srdcr_lab.data.rows import Row, rows_of
@@ -99,14 +99,7 @@ RULES = (
 _SENTENCE_END = re.compile(r"[.!?][\"'’”)]*(?=\s+[\"'‘“(]?\S|\s*\Z)")
 _ABBREVIATION = re.compile(r"(?<!\w)(?:[A-Z]|Dr|Mr|Mrs|St|Mt|No|Jr|Sr|vs|c)\.\Z")
 _FOUR_DIGITS = re.compile(r"(?<![\d.,])[12]\d{3}(?![\d,]|\.\d)")
-_COMMON = frozenset(
-    "a an and at by for from in into of on or over the to under with after before first last new old great was were is"
-    " airlines architect authority bank battle bell birthplace bridge bronze building bus captain cave centre church"
-    " capital city composition construction country court crash creation creator death defined daily design development"
-    " disaster discovery dose flight foundation founding grave invention inventor leader made main man members museum"
-    " number office opening organization painter painting people person programme publication record sculptor seat"
-    " sinking site span square station statue tomb tower treaty winner woman world writer year years".split()
-)
+_COMMON = frozenset(ENGLISH["facts"]["common"].split())
 
 
 def check_facts(folder: Path) -> Report:

@@ -94,8 +94,6 @@ def read_documents(rows: Sequence[Row]) -> Documents:
     return documents
 
 
-_COLUMNS = ("question", "ground_truth", "memory_answer", "counter_answer", *_EVIDENCE.values())
-
 STRATEGYQA = Benchmark(
     name="conflictqa",
     meaning="evidence for and against what a model remembers (Xie et al. 2024): yes-or-no questions of StrategyQA",
@@ -103,21 +101,18 @@ STRATEGYQA = Benchmark(
     licence="Apache-2.0",
     rows=1_245,
     url="https://raw.githubusercontent.com/OSU-NLP-Group/LLM-Knowledge-Conflict/8486a5a0d90fa805eeea7abd75fed4f106b22206/conflictQA/conflictQA-strategyQA-chatgpt.json",
-    columns=_COLUMNS,
+    columns=("question", "ground_truth", "memory_answer", "counter_answer", *_EVIDENCE.values()),
     read=read,
     read_documents=read_documents,
 )
 
-POPQA = Benchmark(
+POPQA = replace(
+    STRATEGYQA,
     name="conflictqa-popqa",
     meaning="evidence for and against what a model remembers (Xie et al. 2024): questions of PopQA",
     home="https://huggingface.co/datasets/osunlp/ConflictQA",
-    licence="Apache-2.0",
     rows=7_947,
     url="https://huggingface.co/datasets/osunlp/ConflictQA/resolve/056384049e63c1ddae853891c24610fa07d85744/conflictQA-popQA-chatgpt.json",
     # Not computed by us: another public project prints it for these 7,947 rows.
     sha256="835f7d80d009d10b077551779c0decfae6ede4ef7cfcfdc0c5148eda30516a2f",
-    columns=_COLUMNS,
-    read=read,
-    read_documents=read_documents,
 )

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from srdcr_lab.data import perturb
-from srdcr_lab.data.perturbing import Change, Form
-from srdcr_lab.data.perturbing.forms import applied, places
+from srdcr_lab.data.forms import Change, Form, applied, places
 from srdcr_lab.records import AnswerType, Item
 from tests.scripted import item
 

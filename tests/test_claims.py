@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.answers.kinds import Claim, Wanted, kind_of
+from srdcr_lab.answers.kinds import Claim, Outcome, Wanted, kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
+from srdcr_lab.answers.number import FACTORS
 from srdcr_lab.data import perturb
-from srdcr_lab.data.perturbing import FACTORS, Outcome
 from srdcr_lab.records import BadInput, Item, Level, PerturbationKind
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, standard
 

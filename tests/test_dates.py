@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 from srdcr_lab import answers, load_items
-from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.answers.kinds import Outcome, kind_of
 from srdcr_lab.data import perturb
-from srdcr_lab.data.perturbing import Outcome
 from srdcr_lab.records import AnswerType, Level
 from tests.conftest import Srdcr
 from tests.lies import form, lie, standard

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from srdcr_lab.answers.kinds import Outcome
+from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
 from srdcr_lab.data import perturb
-from srdcr_lab.data.perturbing import SIGNED_YEAR_OFFSETS, Outcome
 from srdcr_lab.records import AnswerType, BadInput, Document
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, lie, standard
 from tests.scripted import item

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from srdcr_lab import answers
+from srdcr_lab.answers.kinds import Outcome
 from srdcr_lab.answers.quantities import quantities
 from srdcr_lab.data import Perturbed, perturb
-from srdcr_lab.data.perturbing import Form, Outcome
+from srdcr_lab.data.forms import Form
 from srdcr_lab.records import AnswerType, Item
 from tests.lies import restored
 from tests.scripted import item

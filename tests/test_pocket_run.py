@@ -30,7 +30,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         for folder in folders:
             trainer = train.Trainer(train.parse([*TINY, "--out", str(folder)]))
             trainer.run()
-            training_code.module("shipping").ship(trainer)
+            training_code.module("shipping").ship(trainer.checkpoint())
             assert trainer.materials.beliefs  # it was asked what it believes
     return folders
 

@@ -9,26 +9,22 @@ import re
 from collections.abc import Iterator, Sequence
 
 from srdcr_lab.answers.kinds import Doubt, Kind, Outcome
-from srdcr_lab.answers.name import NAME_BEFORE, REMARK, WORD_BREAK, Name, derived_words, in_longer_name
-from srdcr_lab.answers.wording import Span, around, places, spelled, tokens
+from srdcr_lab.answers.name import NAME_BEFORE, REMARK, WORD_BREAK, WORDS, Name, derived_words, in_longer_name
+from srdcr_lab.answers.wording import ENGLISH, Span, around, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item
 
 _SHORT_WORDS = {"st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "&": "and"}
 _SPELLINGS = {full: f"{full}|{short}" for short, full in _SHORT_WORDS.items() if short != "&"}
-_PARTS_OF_NAMES = frozenset("new east west north south upper lower port fort mount lake san santa saint st".split())
 
 
 class City(Name):
     """A city, with or without what it lies in; perturbed by substitution."""
 
     answer_type = AnswerType.CITY
-    absurd = (
-        "Atlantis", "Gotham City", "Duckburg", "Minas Tirith", "Emerald City", "Bikini Bottom", "Hogsmeade",
-        "El Dorado", "Lilliput", "Camelot", "Shangri-La", "Mos Eisley",
-    )  # fmt: skip
+    absurd = ENGLISH["absurd"]["cities"].split(", ")
 
     def canonical(self, text: str, unit: str = "") -> str | None:
-        """Its name, then after a comma what it lies in, where that is said."""
+        """Its name, then after a comma what it lies in, if that is said."""
         parts = [
             " ".join(_SHORT_WORDS.get(word, word) for word in tokens(part))
             for part in REMARK.sub("", text.strip()).split(",")
@@ -54,11 +50,10 @@ class City(Name):
     respell = Kind.respell
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
-        """Parts of other names ("New York"), longer names ("Basel Zoo"), words derived from the name."""
         for span in spans:
             quoted = repr(around(item.context, span))
             before = NAME_BEFORE.search(item.context, max(0, span.start - 30), span.start)
-            if before and before[1].casefold() in _PARTS_OF_NAMES:
+            if before and before[1].casefold() in WORDS["parts_of_cities"]:
                 yield Outcome.REFUSED, f"the answer is part of another name: {quoted}"
             if in_longer_name(item.context, span):
                 yield Outcome.FLAGGED, f"the answer stands in a longer name: {quoted}"

@@ -32,7 +32,7 @@ from srdcr_lab.answers.year import (
 )
 from srdcr_lab.records import AnswerType, Item, Level
 
-DAY_OFFSETS = (7, 30, 365, 3652, 36525)
+_OFFSETS = (7, 30, 365, 3652, 36525)
 _NO_YEAR = 2000  # stands for the year of a date without one; it is a leap year
 _DAY = rf"(?:(?P<day>0?[1-9]|[12]\d|3[01])(?P<suffix>st|nd|rd|th)?|(?P<word>{'|'.join(reversed(ORDINALS))}))(?!\w)"
 _MONTH = rf"(?P<month>(?:{'|'.join(MONTHS)})(?!\w)|(?:Sept|{'|'.join(name[:3] for name in MONTHS)})(?!\w)\.?)"
@@ -85,7 +85,7 @@ class Date(Point):
     """A date to the day."""
 
     answer_type = AnswerType.DATE
-    amounts = tuple(sign * offset for offset in DAY_OFFSETS for sign in (1, -1))
+    amounts = tuple(sign * offset for offset in _OFFSETS for sign in (1, -1))
     offset_levels = ((7, Level.SUBTLE), (31, Level.MILD), (366, Level.MODERATE))
     hedge = _HEDGE
     stated = staticmethod(dates)
@@ -99,12 +99,6 @@ class Date(Point):
             return value + timedelta(days=amount)
         except OverflowError:
             raise NoClaim("days lies outside the years 1 to 9999") from None
-
-    def distance(self, a: str, b: str) -> float:
-        """log(1 + days between)."""
-        import numpy as np
-
-        return float(np.log1p(abs((date.fromisoformat(a) - date.fromisoformat(b)).days)))
 
     def guesses(self, answers: Sequence[str]) -> bool:
         return all(self.canonical(answer) for answer in answers)
@@ -121,7 +115,6 @@ class Date(Point):
         return written
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
-        """Dates in a range or without a year; the date in figures; ages, durations, anniversaries."""
         gold = date.fromisoformat(self.gold(item))
         stated = {each.start: each for each in dates(item.context)}
         for span in spans:
@@ -143,7 +136,6 @@ class Date(Point):
                 yield Outcome.FLAGGED, f"{what} may give the date away: {words!r}"
 
     def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
-        """Another weekday; the month or the year by itself, where the claim has another; other dates that are close."""
         gold, new = date.fromisoformat(self.gold(item)), date.fromisoformat(claim.canonical)
         others = {day.value for day in dates(item.context) if day.is_certain}
         weekday = re.search(rf"(?<!\w){WEEKDAY}(?!\w)", item.context)

@@ -1,8 +1,7 @@
 """What one answer type knows, in one class, and the functions of this floor, which ask the class of a type.
 
-`Kind` is free text and the base of the others. The class of every other type lies in the module of the type's name
-(`year`, `number`, `name`, `city`, `option`, `date`), which is loaded when the type is first met. A new type is a member
-of `AnswerType` and such a module.
+`Kind` is free text and the base of the others, each in the module of its type's name (`year`, `number`, `name`, `city`,
+`option`, `date`), loaded when the type is first met. A new type is a member of `AnswerType` and such a module.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ Doubt = tuple[Outcome, str]  # FLAGGED or REFUSED, and the sentence that says wh
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One perturbation of one gold answer.
+    """One perturbation of one gold answer; `refusal` says why there is none.
 
     `tag` names it in item ids ("+20", "x1.5", "slight"). `canonical` and `answer` are the false answer as it is
-    compared and as it is written. `refusal` says why there is none; `flags` are what a reader should know.
+    compared and as it is written.
     """
 
     kind: PerturbationKind
@@ -64,10 +63,10 @@ class NoClaim(ValueError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which claims are made about each item of a table.
+    """Which claims are made about items.
 
     `amounts` by answer type (default: the type's own), `pools` of substitutes by (domain, answer type), `seed` of the
-    substitutions, `present` the year after which a claim is flagged as future.
+    substitutions, `present`: the year after which a claim is flagged as future.
     """
 
     amounts: Mapping[AnswerType, Sequence[float]] = field(default_factory=dict)
@@ -92,8 +91,7 @@ class Kind:
     | moderate | to 60                    | to 3 (0.4, 3)             | significant  |
     | blatant  | beyond (100, 200)        | beyond (0.1, 0.2, 5, 10)  | comical      |
 
-    Source: offsets, the paper (Figure 2); factors and substitutions are ClashEval's, their levels ours. A type may have
-    `offset_levels` of its own.
+    Source: offsets, the paper (Figure 2); factors and substitutions are ClashEval's, their levels ours.
     """
 
     answer_type: ClassVar[AnswerType] = AnswerType.TEXT
@@ -103,10 +101,8 @@ class Kind:
     amounts: ClassVar[tuple[float, ...]] = ()  # offsets or factors
     offset_levels: ClassVar[tuple[tuple[float, Level], ...]] = _OFFSETS
 
-    # Reading and comparing. Canonical forms are idempotent: the canonical form of one is itself.
-
     def canonical(self, text: str, unit: str = "") -> str | None:
-        """The form by which a bare answer is compared; None where the text is no answer of this type."""
+        """The form by which a bare answer is compared, idempotent; None where the text is no answer of this type."""
         words = tokens(text)
         return " ".join(word for word in words if word not in _ARTICLES) or " ".join(words) or None
 
@@ -127,7 +123,7 @@ class Kind:
         return list(places(passage, [_BREAK.join(spelled(word) for word in canonical.split())]))
 
     def in_sentence(self, text: str, unit: str = "") -> str | None:
-        """The one answer of a sentence, in canonical form; only for values."""
+        """The one value of a sentence, in canonical form."""
         return None
 
     def extract(self, output: str, unit: str = "", choices: Sequence[Option] = ()) -> str | None:
@@ -138,27 +134,22 @@ class Kind:
         if not first or is_refusal(first) or is_refusal(reply):
             return None
         if not self.is_value:
-            is_answer = len(first.split()) <= 10 and normalise(first, self.answer_type, unit) is not None
-            return first if is_answer else None
+            return first if len(first.split()) <= 10 and normalise(first, self.answer_type, unit) else None
         if whole := normalise(reply, self.answer_type, unit):
             return whole
         bare = [normalise(line, self.answer_type, unit) for line in lines]
-        if bare[0] and len(set(bare) - {None}) == 1:
-            return bare[0]
-        return self.in_sentence(reply, unit)
+        return bare[0] if bare[0] and len(set(bare) - {None}) == 1 else self.in_sentence(reply, unit)
 
     def contains(self, output: str, gold: str, unit: str = "", aliases: Sequence[str] = ()) -> bool:
-        """Whether the gold answer stands anywhere in an output; of a value, weaker mentions count too."""
+        """Whether an output states the gold answer anywhere; of a value, weaker mentions count too."""
         return any(self.is_value or not span.partial for span in find(output, gold, self.answer_type, unit, aliases))
 
     def guesses(self, answers: Sequence[str]) -> bool:
         """Whether a table with these gold answers (one or more, digits folded) is taken to be of this type."""
         return False
 
-    # False answers.
-
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
-        """The new answer as `surface` writes `answer`; canonical forms of values, else answers as one writes them."""
+        """The new answer as `surface` writes `answer`; see the function `respell`."""
         letters = [char for char in surface if char.isalpha()]
         return new_answer.upper() if len(letters) > 1 and all(char.isupper() for char in letters) else new_answer
 
@@ -207,8 +198,8 @@ class Kind:
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         """What speaks against exchanging these mentions, and what else gives the gold answer away, whatever is claimed.
 
-        A mention that may mean something else refuses the passage, as does another statement of the answer itself; a
-        weaker mention, and what merely hangs on the answer, is flagged.
+        A mention that may mean something else and another statement of the answer refuse the passage; weaker mentions
+        and what merely depends on the answer are flagged.
         """
         yield from ()
 
@@ -227,9 +218,9 @@ def kind_of(answer_type: AnswerType) -> Kind:
 
 @lru_cache(maxsize=10_000)  # the same few answers are compared again and again
 def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
-    """Canonical form of a bare answer; two answers are compared by it. None where the text is no answer of that type.
+    """Canonical form of a bare answer, by which answers are compared; None where the text is no answer of that type.
 
-    Idempotent. What counts as the same is written at the top of each type's module.
+    Idempotent. The module of each type says what counts as the same.
     """
     kind, bare = kind_of(answer_type), undecorated(after_marker(text))
     if not bare or kind.is_no_answer(bare):
@@ -241,11 +232,10 @@ def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
 def extract(output: str, answer_type: AnswerType, unit: str = "", choices: Sequence[Option] = ()) -> str | None:
     """The answer in a model's reply to "reply with the answer alone"; None (unparsed) rather than a guess.
 
-    Of a question with options it is the label that the reply names; without its options (`choices`) it is None.
-
-    Years, numbers and dates come back in canonical form: of the whole reply, else of its first line, else the one
-    distinct candidate of a sentence. Names, cities and texts come back as they were written, without decoration: the
-    first line, at most ten words. A refusal is None. Of several "Answer:" lines none is believed.
+    Years, numbers and dates are returned in canonical form: of the whole reply, else of its first line, else the one
+    distinct candidate of a sentence. Names, cities and texts are the first line as written, at most ten words. An
+    option is the label that the reply names among the `choices`. A refusal is None. Several "Answer:" lines count as
+    none.
     """
     return kind_of(answer_type).extract(output, unit, choices)
 
@@ -272,17 +262,17 @@ def find(passage: str, answer: str, answer_type: AnswerType, unit: str = "", ali
 def contains_anywhere(
     output: str, gold: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()
 ) -> bool:
-    """The released code's loose match: the gold answer occurs anywhere in the output. For preset `released` alone.
+    """The released code's loose match, for preset `released`: the gold answer occurs anywhere in the output.
 
-    A label is matched exactly, whatever the preset: a "C" stands in many words.
+    A label is matched exactly.
     """
     return kind_of(answer_type).contains(output, gold, unit, aliases)
 
 
 def respell(surface: str, answer: str, new_answer: str, answer_type: AnswerType) -> str | None:
-    """The new answer as `surface`, a mention that `find` gave, writes `answer`; None where it cannot be.
+    """The new answer as `surface`, a mention that `find` returned, writes `answer`; None where it cannot be.
 
-    Both answers are in canonical form for years, numbers and dates, else as one writes them.
+    Years, numbers and dates are in canonical form, other answers as one writes them.
 
     >>> respell("1,250", "1250", "1500", AnswerType.NUMBER), respell("Twelve", "12", "18", AnswerType.NUMBER)
     ('1,500', 'Eighteen')

@@ -1,23 +1,20 @@
-"""Names of persons.
+"""Names of persons, compared without case, diacritics, punctuation, titles, degrees and remarks in brackets.
 
-Case, diacritics, punctuation and hyphens do not matter; titles in front (Dr, Sir, Professor …) and degrees and remarks
-in brackets behind are left out; "J.R.R." = "J. R. R." = "JRR"; "Curie, Marie" = "Marie Curie". An initial is not the
-name it stands for ("M. Curie" is not "Marie Curie"): aliases say so where it should be. "Jr" and regnal numbers stay.
-
-A name is replaced by a real one, drawn from a pool of other answers, or by an absurd one.
+"J.R.R." = "J. R. R." = "JRR"; "Curie, Marie" = "Marie Curie". "Jr" and regnal numbers count. An initial is not the name
+it stands for ("M. Curie"), unless an alias says so. A name is replaced by a real one of a pool, or by an absurd one.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import ClassVar
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome, Wanted, equal, find, normalise
-from srdcr_lab.answers.wording import Span, around, fold_letters, is_refusal, places, spelled, tokens
+from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_letters, is_refusal, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
 # Slight: a real answer of the same domain, close in spelling. Significant: any other one. Comical: absurd.
@@ -25,24 +22,9 @@ SUBSTITUTIONS = {"slight": Level.SUBTLE, "significant": Level.MODERATE, "comical
 SMALLEST_POOL = 4  # other answers that a substitution needs to choose from
 _NEAREST = 3  # the most alike, among which the slight one is drawn
 
-_TITLES = frozenset(
-    "dr doctor mr mrs ms miss mx sir dame lord lady prof professor rev reverend hon fr capt captain lt col gen general "
-    "sgt".split()
-)
-_DEGREES = frozenset("phd md esq obe mbe cbe kbe frs mp".split())
-_SUFFIXES = frozenset("jr sr junior senior ii iii iv".split())
+WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in ENGLISH["names"].items()}
+_SUFFIXES = WORDS["suffixes"]
 _SHORT_SUFFIX = {"junior": "jr", "senior": "sr"}
-_PARTICLES = frozenset("de del della der den di da dos du la le van von vom zu zur ten ter al el bin ibn af av".split())
-_HONORIFICS = frozenset(
-    "dr mr mrs ms miss sir dame lord lady prof professor doctor president king queen captain general admiral colonel "
-    "major father sister saint st baron count".split()
-)
-_OPENERS = frozenset(
-    "the a an in on at by of for from with to as after before when while then there here it but and or so yet only "
-    "his her its their once later soon today since until although because if that this both not no now near around "
-    "outside inside within across through throughout under over between against behind beyond unlike like either via "
-    "my our your every each all some many most where who which what why how".split()
-)
 _DEGREE_AFTER = re.compile(r",?\s+(?:M\.?D|Ph\.?\s?D)\.?\Z")
 _INITIALS = re.compile(r"\A[A-Z]{2,3}(?=\s\S*[a-z])")  # "JRR Tolkien", not "MARIE CURIE"
 REMARK = re.compile(r"(?<=\w)[.]?\s\([^()]*\)\Z")  # "Leonardo da Vinci (1452–1519)"
@@ -61,30 +43,27 @@ class Name(Kind):
 
     answer_type = AnswerType.NAME
     perturbation = PerturbationKind.SUBSTITUTION
-    absurd: ClassVar[tuple[str, ...]] = (
-        "Donald Duck", "Homer Simpson", "Darth Vader", "Bugs Bunny", "Sherlock Holmes", "Count Dracula", "Mary Poppins",
-        "Harry Potter", "Lara Croft", "Fred Flintstone", "Robin Hood", "James Bond",
-    )  # fmt: skip
+    absurd: ClassVar[list[str]] = ENGLISH["absurd"]["people"].split(", ")
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """ "j. r. r. tolkien", "marie curie"."""
         text = _DEGREE_AFTER.sub("", REMARK.sub("", text.strip()))
         family, _, rest = text.partition(",")
         first_names = tokens(rest)
-        is_inverted = "," not in rest and len(first_names) <= 4 and not set(first_names) & (_SUFFIXES | _DEGREES)
-        if family.strip() and is_inverted:
+        is_name = not set(first_names) & (_SUFFIXES | WORDS["degrees"])
+        if family.strip() and is_name and "," not in rest and len(first_names) <= 4:
             text = f"{rest} {family}"
         words = tokens(_INITIALS.sub(lambda run: " ".join(run[0]), text.strip()))
-        while len(words) > 1 and words[0] in _TITLES:
+        while len(words) > 1 and words[0] in WORDS["titles"]:
             words = words[1:]
-        while len(words) > 1 and words[-1] in _DEGREES:
+        while len(words) > 1 and words[-1] in WORDS["degrees"]:
             words = words[:-1]
         words = [_SHORT_SUFFIX.get(word, word) if i else word for i, word in enumerate(words)]
         dotted = [f"{word}." if len(word) == 1 and word.isalpha() and word.isascii() else word for word in words[:-1]]
         return " ".join(dotted + words[-1:]) or None
 
     def is_no_answer(self, text: str) -> bool:
-        """Refusals, and sentences: four or more words that hold a lower-case verb."""
+        """Also sentences: four or more words with a lower-case verb."""
         return is_refusal(text) or (len(text.split()) >= 4 and _SENTENCE.search(text) is not None)
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
@@ -109,24 +88,24 @@ class Name(Kind):
         """Whole name for a whole name, surname for a surname, "M. Surname" for initials, "Surname, Given" likewise."""
         stated, whole = tokens(surface), tokens(answer)
         family = _surname(new_answer)
-        first_names = new_answer[: len(new_answer) - len(family)].strip() if new_answer.endswith(family) else ""
-        written = new_answer
+        first_names = new_answer.removesuffix(family).split() if new_answer.endswith(family) else []
         if stated == whole:
-            return super().respell(surface, answer, new_answer)
-        if "," in surface and first_names and self.canonical(surface) == self.canonical(answer):
-            written = f"{family}, {first_names}"
+            written = new_answer
+        elif "," in surface and first_names and self.canonical(surface) == self.canonical(answer):
+            written = f"{family}, {' '.join(first_names)}"
         elif len(stated) < len(whole) and stated == whole[-len(stated) :]:
             written = family
         elif len(stated) > 1 and stated[-1:] == whole[-1:] and first_names and all(len(w) == 1 for w in stated[:-1]):
-            initials = [f"{word[0]}." for word in first_names.split()[: len(stated) - 1]]
-            written = " ".join([*initials, family])
+            written = " ".join([*(f"{name[0]}." for name in first_names[: len(stated) - 1]), family])
+        else:
+            written = new_answer
         return super().respell(surface, answer, written)
 
     def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
         """A slight, a significant and a comical substitute, drawn by (seed, question_id) alone.
 
-        Slight is one of the three of the pool that are most alike in spelling (those of the same region after a comma
-        first); significant is one of the others; comical is one of twelve that no passage can mean.
+        Slight is one of the pool's three most alike in spelling (of the same region first), significant one of the
+        others, comical one that no passage can mean.
         """
         context = fold_letters(f"{item.context} {item.question}")[0]
         pool = wanted.pools.get((item.domain, self.answer_type), ())
@@ -139,26 +118,25 @@ class Name(Kind):
         n_near = min(_NEAREST, len(real) // 2)
         absurd = [name for name in self.absurd if self._is_other(name, item, context)]
         claims = []
-        for degree, names in zip(SUBSTITUTIONS, (real[:n_near], real[n_near:], absurd), strict=True):
+        for (degree, level), names in zip(SUBSTITUTIONS.items(), (real[:n_near], real[n_near:], absurd), strict=True):
             refusal = too_few if names is not absurd and len(real) < SMALLEST_POOL else ""
-            drawn = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
-            name = "" if refusal else drawn.choice(sorted(names))
-            claims.append(Claim(self.perturbation, None, SUBSTITUTIONS[degree], degree, name, name, refusal))
+            rng = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
+            name = "" if refusal else rng.choice(sorted(names))
+            claims.append(Claim(self.perturbation, None, level, degree, name, name, refusal))
         return claims
 
     def _is_other(self, name: str, item: Item, context: str) -> bool:
         """True for another answer that shares no word with the gold one and stands nowhere in the (folded) context."""
-        own = {word for text in (item.gold_answer, *item.aliases) for word in tokens(text) if len(word) > 2}
-        if own & set(tokens(name)) or normalise(name, self.answer_type) is None:
+        words, golds = tokens(name), (item.gold_answer, *item.aliases)
+        own = {word for text in golds for word in tokens(text) if len(word) > 2}
+        if own & set(words) or normalise(name, self.answer_type) is None:
             return False
-        if equal(name, item.gold_answer, self.answer_type, item.unit, item.aliases):
+        if equal(name, item.gold_answer, self.answer_type, aliases=item.aliases):
             return False
-        if not any(word in context for word in tokens(name)):
-            return True
-        return not any(find(text, name, self.answer_type) for text in (item.context, item.question))
+        may_be_stated = any(word in context for word in words)  # quicker than to look for the name
+        return not (may_be_stated and any(find(text, name, self.answer_type) for text in (item.context, item.question)))
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
-        """Surnames that may be another person's; longer names; the given name alone; words derived from the name."""
         own = {word for name in (item.gold_answer, *item.aliases) for word in tokens(name)}
         if all(span.partial for span in spans):
             yield Outcome.FLAGGED, "the passage has the surname alone"
@@ -184,7 +162,7 @@ class Name(Kind):
 
 
 def _pattern(words: list[str]) -> str:
-    """Expression for the words in this order; initials may touch each other and what follows them."""
+    """Expression for the words in this order; initials may touch what follows them."""
     forms = {"jr": "junior|jr", "sr": "senior|sr"}
     pieces = [f"(?:{forms.get(word) or spelled(word.rstrip('.'))})" for word in words]
     breaks = [_SEPARATOR if word.endswith(".") else WORD_BREAK for word in words[:-1]]
@@ -197,7 +175,7 @@ def _surname(name: str) -> str:
     while len(words) > 1 and words[-1].strip(".,").casefold() in _SUFFIXES:
         words = words[:-1]
     start = len(words) - 1
-    while start > 1 and words[start - 1].casefold() in _PARTICLES:
+    while start > 1 and words[start - 1].casefold() in WORDS["particles"]:
         start -= 1
     return " ".join(words[start:]).strip(",")
 
@@ -210,14 +188,15 @@ def _likeness(a: str, b: str) -> float:
 
 
 def _is_given_name(word: str, own: set[str]) -> bool:
-    bare = word.rstrip(".").casefold()
-    return word[0].isupper() and bare not in _HONORIFICS | _OPENERS and not set(tokens(word)) & own
+    is_another_word = word.rstrip(".").casefold() in WORDS["honorifics"] | WORDS["openers"]
+    return word[0].isupper() and not is_another_word and not set(tokens(word)) & own
 
 
 def in_longer_name(passage: str, span: Span) -> bool:
     """Whether a capitalised word follows a mention: "the Curie Institute"."""
     after = _NAME_AFTER.match(passage, span.end)
-    return bool(after and after[1][0].isupper() and not after[1].isupper() and after[1].casefold() not in _OPENERS)
+    word = after[1] if after else ""
+    return word[:1].isupper() and not word.isupper() and word.casefold() not in WORDS["openers"]
 
 
 def derived_words(item: Item) -> Iterator[Doubt]:

@@ -1,13 +1,13 @@
 """Numbers, with or without a unit.
 
-The canonical form is the plain decimal ("1250", "-0.5"), followed by the stated unit only where that is a known unit
-other than the one asked for ("5 g" when mg was asked): a unit that disagrees makes it another answer. Values are never
-converted between units. Words that merely say what is counted ("people") are dropped. Where no unit is asked for, a
-known unit is kept ("5 mg"), and a missing one agrees with any.
+The canonical form is the plain decimal ("1250", "-0.5"), followed by the stated unit only if that is a known one other
+than the one asked for ("5 g" when mg was asked): it is another answer, never converted. Words that say what is counted
+("people") are dropped. Where no unit is asked for, a known unit is kept ("5 mg"), and a missing one agrees with any.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,9 +15,19 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Wanted
 from srdcr_lab.answers.number_words import MONTHS, respell_words
-from srdcr_lab.answers.quantities import DIGITS, Quantity, last_place, plain, quantities, respell_digits
-from srdcr_lab.answers.units import agrees, in_base, meanings, shown
-from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, undecorated
+from srdcr_lab.answers.quantities import (
+    DIGITS,
+    Quantity,
+    agrees,
+    in_base,
+    last_place,
+    meanings,
+    plain,
+    quantities,
+    respell_digits,
+    shown,
+)
+from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, fold_digits, undecorated
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
@@ -43,11 +53,7 @@ _RANGE = re.compile(r"[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\d")
 _RANGE_BEFORE = re.compile(r"\d[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\Z")
 
 # What else gives a number away: shares, multiples, other units, rounded restatements.
-_RATIOS = {
-    "half": "0.5", "halves": "0.5", "third": "3", "thirds": "3", "quarter": "4", "quarters": "4", "fifth": "5",
-    "tenth": "10", "twice": "2", "double": "2", "doubled": "2", "thrice": "3", "triple": "3", "tripled": "3",
-    "three times": "3", "four times": "4", "five times": "5", "ten times": "10",
-}  # fmt: skip
+_RATIOS = {word: number for number, words in ENGLISH["ratios"].items() for word in words.split(", ")}
 _MULTIPLE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
@@ -63,34 +69,27 @@ def _bare(text: str) -> Quantity | None:
     stated = quantities(text) if len(text) <= LONGEST_BARE else ()
     if len(stated) != 1:
         return None
-    folded = fold_digits(text)
-    before, after = folded[: stated[0].start], folded[stated[0].end :]
-    return stated[0] if _HEDGE.fullmatch(before) and _REST.fullmatch(after) else None
-
-
-def _counts(quantity: Quantity, unit: str) -> bool:
-    """Whether the words behind a number name a unit that is no known one; case and a plural s do not matter."""
-
-    def counted(phrase: str) -> str:
-        word = phrase.strip().casefold()
-        return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
-
-    return any(counted(unit) == counted(phrase) for phrase in quantity.phrases)
+    folded, (quantity,) = fold_digits(text), stated
+    is_bare = _HEDGE.fullmatch(folded[: quantity.start]) and _REST.fullmatch(folded[quantity.end :])
+    return quantity if is_bare else None
 
 
 def _states(quantity: Quantity, unit: str) -> bool:
-    """Whether the text says the unit beside the number."""
-    wanted = meanings(unit)
-    return agrees(quantity.unit, wanted) if wanted else _counts(quantity, unit)
+    """Whether the text says the unit beside the number; of an unknown unit, case and a plural s do not matter."""
+    if wanted := meanings(unit):
+        return agrees(quantity.unit, wanted)
+    return any(_singular(unit) == _singular(phrase) for phrase in quantity.phrases)
+
+
+def _singular(phrase: str) -> str:
+    word = phrase.strip().casefold()
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
 def _canonical(quantity: Quantity, unit: str) -> str:
-    value, wanted = quantity.readings[0], meanings(unit)
-    if not quantity.unit or (wanted and agrees(quantity.unit, wanted)):
-        return value
-    if unit and not wanted and _counts(quantity, unit):
-        return value
-    return f"{value} {shown(quantity.unit)}"
+    value = quantity.readings[0]
+    is_as_asked = not quantity.unit or (unit and _states(quantity, unit))
+    return value if is_as_asked else f"{value} {shown(quantity.unit)}"
 
 
 def _inferred(text: str) -> tuple[str, str] | None:
@@ -102,9 +101,10 @@ def _inferred(text: str) -> tuple[str, str] | None:
 
 
 def infer_unit(text: str) -> tuple[str, str] | None:
-    """Value and unit: "5 milligrams" → ("5", "mg"), "3,559 people" → ("3559", "people"), "12" → ("12", "").
+    """Value and unit, as the table of units or the text names it; None where the text is no number.
 
-    The unit is called as the table of units or the text calls it. None where the text is no number.
+    >>> infer_unit("5 milligrams"), infer_unit("3,559 people"), infer_unit("12")
+    (('5', 'mg'), ('3559', 'people'), ('12', ''))
     """
     return _inferred(undecorated(text))
 
@@ -144,8 +144,8 @@ class Number(Kind):
         try:
             x, y = float(a), float(b)
         except ValueError:  # with a unit, or a clock time
-            return np.nan
-        return float(abs(np.log(abs(x / y)))) if x * y > 0 else np.nan
+            return math.nan
+        return float(abs(np.log(x / y))) if x * y > 0 else math.nan
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Where a passage states the number; `partial` where the unit asked for is not beside it."""
@@ -180,9 +180,10 @@ class Number(Kind):
     def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
         """The gold number times each factor; of two that round to one claim, what rounding changes more is refused."""
         claims = super().claims(item, wanted)
+        made = [claim for claim in claims if not claim.refusal]
         gold = self.gold(item).partition(" ")[0]
         best: dict[str, Claim] = {}
-        for claim in sorted((claim for claim in claims if not claim.refusal), key=lambda claim: _moved(gold, claim)):
+        for claim in sorted(made, key=lambda claim: _moved(gold, claim)):
             best.setdefault(claim.canonical, claim)
         for i, claim in enumerate(claims):
             kept = best.get(claim.canonical, claim)
@@ -215,7 +216,6 @@ class Number(Kind):
         return f"{plain(new)} {unit}".strip(), flags
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
-        """Mentions that may count something else; the number in another unit; from what it could be worked out."""
         value, _, own_unit = self.gold(item).partition(" ")
         wanted = meanings(own_unit or item.unit)
         passage, folded = item.context, fold_digits(item.context)
@@ -283,10 +283,7 @@ def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterat
 
 
 def _worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[str]:
-    """How the gold number could be worked out from others: a rounded one, a stated multiple, a sum of two.
-
-    Clock times, years, and numbers in other units take no part.
-    """
+    """How the gold number could be worked out from others that are no clock times, years or of other units."""
     try:
         gold = Decimal(value)
     except InvalidOperation:

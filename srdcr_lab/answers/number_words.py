@@ -1,7 +1,6 @@
 """English number words, read and written: "twelve hundred and fifty", "a dozen", "nineteen seventy-four" (two numbers).
 
 What is written follows the style of another number: beside "eighteen hundred and six" it is "eighteen hundred and ten".
-The ordinals and months of dates are listed here too.
 """
 
 from __future__ import annotations
@@ -12,21 +11,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from srdcr_lab.answers.wording import in_case_of
+from srdcr_lab.answers.wording import ENGLISH, in_case_of
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
-MONTHS = "January February March April May June July August September October November December".split()
-ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
-    "sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth "
-    "twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
-).split()
-_BELOW_20 = {word: value for value, word in enumerate(_ONES)}
+_ONES, _TENS, ORDINALS, MONTHS = (ENGLISH["numbers"][name].split() for name in ("ones", "tens", "ordinals", "months"))
 _FROM_20 = {word: 10 * value for value, word in enumerate(_TENS) if value > 1} | {"fourty": 40}
+_VALUES = {word: value for value, word in enumerate(_ONES)} | _FROM_20
 _SCALES = {"thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7, "billion": 10**9, "trillion": 10**12}
 MAGNITUDES = {"dozen": 12, "hundred": 100, "bn": 10**9} | _SCALES
 
@@ -58,7 +47,7 @@ _HALF_AFTER = re.compile(
 
 
 class Spelled(NamedTuple):
-    """A number in words: characters [start, end) of the text and its value."""
+    """A number in words, characters [start, end) of a text."""
 
     start: int
     end: int
@@ -99,13 +88,13 @@ def _number(text: str, start: int) -> tuple[int, int]:
 
 
 def _value(words: str) -> int:
-    """Of words below a thousand; "" is 1, as in "a thousand"."""
+    """The value of words below a thousand; "" is 1, as in "a thousand"."""
     value = 0 if words else 1
     for word in words.lower().replace("-", " ").split():
         if word in ("dozen", "hundred"):
             value = (value or 1) * MAGNITUDES[word]
         elif word != "and":
-            value += _BELOW_20[word] if word in _BELOW_20 else _FROM_20[word]
+            value += _VALUES[word]
     return value
 
 
@@ -120,10 +109,7 @@ class Style:
 
 
 _PLAIN = Style()
-_STYLES = [
-    Style(*parts)
-    for parts in product(("thousands", "hundreds", "pairs"), (" and ", " "), ("-", " "), ("one", "a"))
-]  # fmt: skip
+_STYLES = [Style(*parts) for parts in product(("thousands", "hundreds", "pairs"), (" and ", " "), "- ", ("one", "a"))]
 _WRITTEN_SCALES = {name: _SCALES.get(name, 100) for name in ("trillion", "billion", "million", "thousand", "hundred")}
 
 

@@ -1,8 +1,7 @@
 """Options of a multiple-choice question or a binary claim, read strictly: a reply names one option, or none.
 
-An answer is a label. A label counts as named only where it stands as an answer: alone ("B", "(b)", "option B"),
-before its own text ("B. a bank"), or after "answer:" and the like; or the reply is an option's text. A letter inside a
-sentence names nothing, and a reply that names two options names none.
+A reply names a label if it is the label alone ("B", "(b)", "option B"), the label before its own text ("B. a bank"), or
+either of them after "answer:" and the like; or if it is an option's text. A letter inside a sentence names nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Label(Kind):
         return bare.casefold() if _LABEL.fullmatch(bare) else None
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
-        """Where a label stands as a word by itself. Single letters count only in capitals: "a" is an article."""
+        """The label as a word by itself. Single letters count only in capitals: "a" is an article."""
         matches = re.finditer(rf"(?<!\w){re.escape(canonical)}(?!\w)", passage, re.IGNORECASE)
         spans = [Span(match.start(), match.end(), match[0]) for match in matches]
         return [span for span in spans if len(canonical) > 1 or not canonical.isalpha() or span.surface[0].isupper()]
@@ -56,8 +55,8 @@ KIND = Label()
 def extract_option(reply: str, options: Sequence[Option]) -> str | None:
     """The label of the one option that a reply names; None (unparsed) rather than a guess.
 
-    Lines that begin with "answer:" ("The correct answer is …") decide, and must agree. Without one, the reply's first
-    or last line has to name the option by itself, and no other line may name another.
+    Lines that begin with "answer:" ("The correct answer is …") decide, and must agree. Without one, the first or last
+    line has to name the option, and no other line another.
 
     >>> extract_option("C is unlikely.", [Option(label="B", text="a bank"), Option(label="C", text="a canal")])
     >>> extract_option("(B)", [Option(label="B", text="a bank"), Option(label="C", text="a canal")])
@@ -67,11 +66,10 @@ def extract_option(reply: str, options: Sequence[Option]) -> str | None:
     if marked := list(_marked(lines)):
         named = {_named(_REASON.sub("", line), options) for line in marked}
         return named.pop() if len(named) == 1 else None
-    whole = _named(reply, options)
-    if whole is not None or not lines:
+    if whole := _named(reply, options):
         return whole
     read = [_named(line, options) for line in lines]
-    labels = {label for label in read if label is not None}
+    labels = set(read) - {None}
     return labels.pop() if len(labels) == 1 and (read[0] or read[-1]) else None
 
 
@@ -85,12 +83,13 @@ def _marked(lines: Sequence[str]) -> Iterator[str]:
 def _named(answer: str, options: Sequence[Option]) -> str | None:
     """The label that a bare answer names: by itself, with its own text after it, or by an option's text alone."""
     bare = undecorated(answer)
-    named = {option.label for option in options if _is_text_of(bare, option)}
-    if match := _NAMED.fullmatch(bare):
-        label, rest = match[1].casefold(), match[2]
-        for option in options:
-            if option.label.casefold() == label and (rest is None or _is_text_of(rest, option)):
-                named.add(option.label)
+    label, text = match.groups() if (match := _NAMED.fullmatch(bare)) else ("", None)
+    named = {
+        option.label
+        for option in options
+        if _is_text_of(bare, option)
+        or (option.label.casefold() == label.casefold() and (text is None or _is_text_of(text, option)))
+    }
     return named.pop() if len(named) == 1 else None
 
 
@@ -102,7 +101,6 @@ def _is_text_of(answer: str, option: Option) -> bool:
 
 def fault_of(options: Sequence[Option], gold: str) -> str:
     """What is wrong with the options of a question, in words; empty where nothing is."""
-    labels = [option.label for option in options]
     if len(options) < 2:
         return f"a question needs at least two options, found {len(options)}"
     for option in options:
@@ -110,6 +108,7 @@ def fault_of(options: Sequence[Option], gold: str) -> str:
             return f"the label {option.label!r} is not one word of at most twelve letters or digits"
         if not option.text.strip():
             return f"option {option.label} is empty"
+    labels = [option.label for option in options]
     folded = [label.casefold() for label in labels]
     if twice := [label for label in labels if folded.count(label.casefold()) > 1]:
         return f"the label {twice[0]!r} stands twice"

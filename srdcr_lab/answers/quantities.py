@@ -1,13 +1,16 @@
-"""Numbers in a text, with what stands beside them, read; numbers in digits, written as another is.
+"""Numbers in a text with their units, read; numbers in digits, written as another is.
 
-How ambiguous digits are read
------------------------------
+How ambiguous digits are read:
+
 - "1,250": a comma before exactly three digits groups; so do thin or plain spaces, apostrophes, and "1,25,000".
 - "1.250": the point is decimal (1.25). A grouped reading (1250) is kept as the second one, which `find` accepts too.
 - "1.250,50" and "1.250.000": European, 1250.5 and 1250000. "12,5": decimal comma. "1,2,3" and "3.2.1": no numbers.
 - "2:01:39": a clock time or ratio, compared as it is written. "1/2", "24/7": refused. "2½": 2.5.
 - "154 174 601": one number; a column of three-digit numbers with single spaces between them cannot be told from it.
 - "1920s", "3rd", "B52", "COVID-19": no numbers. "10 to 20" and "10–20": two.
+
+Values are never converted between units. A word may belong to two units ("pounds"), so units are compared as sets of
+what a word can mean. Words that are no unit (people, goals) disagree with nothing.
 """
 
 from __future__ import annotations
@@ -15,12 +18,56 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
 
 from srdcr_lab.answers.number_words import MAGNITUDES, spelled_numbers
-from srdcr_lab.answers.units import meanings
-from srdcr_lab.answers.wording import fold_digits, in_script_of, without_overlaps
+from srdcr_lab.answers.wording import ENGLISH, fold_digits, in_script_of, without_overlaps
+
+_MEANINGS: dict[str, frozenset[str]] = {}
+for _unit, _spellings in ENGLISH["units"].items():
+    for _spelling in [_unit, *_spellings.split(", ")]:
+        for _word in {_spelling.rstrip("*"), _spelling.replace("*", "s")}:
+            _MEANINGS[_word] = _MEANINGS.get(_word, frozenset()) | {_unit}
+for _word in [word for word in _MEANINGS if len(word) > 1]:
+    _MEANINGS.setdefault(_word.lower(), _MEANINGS[_word])
+_TIMES = frozenset({"s", "min", "h", "day", "week", "month", "year"})
+_PER = re.compile(r"\s*/\s*|\s+per\s+|\s+an?\s+")
+
+
+@lru_cache(maxsize=4096)
+def meanings(phrase: str) -> frozenset[str]:
+    """What a phrase can mean as a unit, in canonical names; empty where it is none. Case counts in single letters."""
+    phrase = " ".join(phrase.replace("\u00a0", " ").replace("μ", "µ").split())
+    known = _MEANINGS.get(phrase) or (_MEANINGS.get(phrase.lower()) if len(phrase) > 1 else None)
+    if known:
+        return known
+    parts = _PER.split(phrase)
+    if len(parts) == 2 and all(parts):
+        return frozenset(f"{upper}/{lower}" for upper in meanings(parts[0]) for lower in meanings(parts[1]))
+    return frozenset()
+
+
+def shown(unit: frozenset[str]) -> str:
+    """How a unit is written: its canonical name, or the shortest word that means exactly these ("pound")."""
+    words = unit if len(unit) == 1 else [word for word, meant in _MEANINGS.items() if meant == unit] or unit
+    return min(words, key=lambda word: (len(word), word))
+
+
+def agrees(stated: frozenset[str], wanted: frozenset[str]) -> bool:
+    """Whether two units can be the same; a rate per time ("mg per day") is tolerated for the plain unit."""
+    plain_units = {name.rpartition("/")[0] for name in stated if name.rpartition("/")[2] in _TIMES}
+    return bool(wanted & (stated | plain_units))
+
+
+def in_base(value: str, unit: str) -> tuple[str, Decimal] | None:
+    """Base unit and size of a quantity; None for a unit without one, and for clock times."""
+    try:
+        factor, base = ENGLISH["sizes"][unit].split()
+        return base, abs(Decimal(value) * Decimal(factor))
+    except (KeyError, InvalidOperation):
+        return None
+
 
 _EXACT = Context(prec=120)
 _LONGEST = 60  # digits; longer runs are identifiers, not quantities
@@ -57,9 +104,9 @@ _WORD_END = re.compile(r"(?=[ \u00a0-]|\Z)")
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number in a text: characters [start, end), sign and magnitude included, unit not.
+    """A number in a text: characters [start, end), with sign and magnitude, without unit.
 
-    `readings` are canonical values, the likeliest first; `unit` what a stated unit can mean (empty: none known);
+    `readings` are canonical values, the likeliest first; `unit` is what a stated unit can mean (empty: none known);
     `phrases` are the words after the number, the longest first.
     """
 
@@ -118,11 +165,10 @@ def _finish(folded: str, start: int, end: int, values: tuple[Decimal, ...], curr
     unit = next(filter(None, map(meanings, phrases)), frozenset())
     if _HALF_AFTER.match(folded, end):
         return None
-    if touched:
-        letters = phrases[-1] if phrases else ""
-        is_decade = letters == "s" and folded[end - 1] == "0"
-        if not unit or not meanings(letters) or is_decade:
-            return None
+    letters = phrases[-1] if phrases else ""
+    is_decade = letters == "s" and folded[end - 1] == "0"
+    if touched and (not meanings(letters) or is_decade):
+        return None
     before = folded[max(0, start - 12) : start]
     money = _CURRENCY_BEFORE.search(before) if currency else None
     if money:
@@ -154,7 +200,7 @@ def _in_digits(folded: str) -> Iterator[Quantity | None]:
 
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """Every number of a text, left to right, without overlaps. Time grows with the length of the text."""
+    """Every number of a text, left to right, without overlaps."""
     folded = fold_digits(text)
     in_words = (
         _finish(folded, number.start, number.end, (Decimal(number.value),), currency=False)
@@ -162,8 +208,6 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     )
     return tuple(without_overlaps(filter(None, (*_in_digits(folded), *in_words))))
 
-
-# Writing.
 
 DIGITS = re.compile(r"(?:\d[\d.,' \u00a0]*)?(?:[½¼¾⅛⅜⅝⅞]|\d)|\d|\.\d+")
 
@@ -230,18 +274,11 @@ def _digits_like(surface: str, folded: str, value: Decimal, new: Decimal) -> str
     if not group and len(whole_before) <= 3 and point == "." and folded.isascii() and surface.isascii():
         group = ","  # "850" says nothing of how its writer groups: as in English
     if group and len(whole) > 3:
-        is_indian = re.search(rf"{re.escape(group)}\d\d{re.escape(group)}", folded) is not None
-        whole = _grouped(whole, surface[folded.find(group)] if group in folded else group, is_indian)
+        size = 2 if re.search(rf"{re.escape(group)}\d\d{re.escape(group)}", folded) else 3  # 2: Indian
+        separator = surface[folded.find(group)] if group in folded else group
+        whole = re.sub(rf"(?<=\d)(?=(?:\d{{{size}}})*\d{{3}}\Z)", separator, whole)
     if decimals:
         whole += (surface[folded.rfind(point)] if layout and decimals_before else point) + decimals
     if folded.startswith(".") and whole.startswith("0."):
         whole = whole[1:]
     return in_script_of(surface, whole)
-
-
-def _grouped(whole: str, separator: str, is_indian: bool) -> str:
-    if not is_indian:
-        return f"{int(whole):,}".replace(",", separator)
-    head, tail = whole[:-3], whole[-3:]
-    pairs = [head[max(0, end - 2) : end] for end in range(len(head), 0, -2)]
-    return separator.join([*reversed(pairs), tail])

@@ -1,6 +1,6 @@
 """Self-confidence from the tokens of a reply: which of them state the answer, and three means of their probabilities.
 
-The other two kinds of confidence, by repeated draws and in words, need the model: `protocols.answering`.
+The other two kinds, by repeated draws and in words, need the model: `protocols.answering`.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ def answer_tokens(
 ) -> tuple[float, ...]:
     """Log-probabilities of the tokens that overlap the answer in a reply; ``"".join(tokens)`` begins with `text`.
 
-    Tokens before and after the answer (a sentence around it, a full stop) do not count. Where the answer was not read,
-    or is not found in its type, the reply without surrounding space counts as the answer.
+    Where the answer was not read (None), or is not found, the reply without surrounding space counts as the answer.
     """
     spans = find(text, answer, answer_type, unit) if answer is not None else []
     whole_reply = Span(len(text) - len(text.lstrip()), len(text.rstrip()), text.strip())

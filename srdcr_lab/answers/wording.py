@@ -1,25 +1,29 @@
 """Text as answers are compared by it: foldings, words, and places in a passage; what surrounds the answer in a reply.
 
-`fold_digits` maps character to character, so places stay: digits of any script become ASCII, signs and spaces become
-one kind. `fold_letters` removes case and diacritics and returns where each folded character came from.
+`ENGLISH` holds the word lists and the units of ``english.toml``.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
+
+ENGLISH: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8"))
+LONGEST_BARE = 300  # characters; a longer text states no bare value
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """An occurrence of an answer: characters [start, end) of the text, and how they are written there.
+    """An occurrence of an answer: characters [start, end) of a text, which are its `surface`.
 
-    `partial` marks a weaker mention: a surname alone or with initials, a number without its unit, the short end of a
-    range ("18" in "1914–18"), a date without its year.
+    A `partial` one is weaker: a surname alone or with initials, a number without its unit, the short end of a range
+    ("18" in "1914–18"), a date without its year.
     """
 
     start: int
@@ -31,7 +35,7 @@ class Span:
 def without_overlaps(places: Iterable[Any]) -> list[Any]:
     """Things with a `start` and an `end`, left to right; of two that overlap the earlier one stays.
 
-    Where both start at one place, the one that is not `partial` stays, then the longer one.
+    Of two with one start it is the one that is not `partial`, then the longer one.
     """
     kept: list[Any] = []
     for place in sorted(places, key=lambda place: (place.start, getattr(place, "partial", False), -place.end)):
@@ -45,7 +49,6 @@ def around(passage: str, span: Span) -> str:
     return " ".join(passage[max(0, span.start - 18) : span.end + 18].split())
 
 
-LONGEST_BARE = 300  # characters; a longer text states no bare value
 _SAME_LENGTH = {
     "−": "-", "－": "-", "﹣": "-", "‐": "-", "‑": "-",
     "٫": ".", "．": ".", "٬": ",", "，": ",", "٪": "%", "％": "%", "＄": "$", "’": "'", "ʼ": "'", "μ": "µ",
@@ -57,9 +60,8 @@ class _DigitFold(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        digit = unicodedata.decimal(char, None)
-        if digit is not None:
-            folded = str(digit)
+        if char.isdecimal():
+            folded = str(unicodedata.decimal(char))
         elif char in _SAME_LENGTH:
             folded = _SAME_LENGTH[char]
         elif unicodedata.category(char) == "Zs" and char != " ":
@@ -113,7 +115,7 @@ def _fold_letter(char: str) -> str:
 
 
 def fold_letters(text: str) -> tuple[str, Sequence[int]]:
-    """Text without case, diacritics and compatibility forms, and the source index of each of its characters."""
+    """Text without case, diacritics and compatibility forms, and where each of its characters stood before."""
     if text.isascii():
         return text.lower(), range(len(text))
     pieces = [_fold_letter(char) for char in text]
@@ -125,9 +127,8 @@ _UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "
 
 def _joins(left: str, right: str) -> bool:
     """Whether two neighbouring characters belong to one word; scripts without spaces have no words."""
-    if not (left.isalnum() and right.isalnum()):
-        return False
-    return not any(unicodedata.name(char, "").startswith(_UNSPACED) for char in (left, right))
+    pair = (left, right)
+    return all(char.isalnum() and not unicodedata.name(char, "").startswith(_UNSPACED) for char in pair)
 
 
 def _is_whole_word(text: str, start: int, end: int) -> bool:
@@ -172,8 +173,6 @@ def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
         if _is_whole_word(passage, start, end):
             yield Span(start, end, passage[start:end])
 
-
-# What surrounds an answer in a reply, and replies that are no answer at all.
 
 _MARKER = re.compile(
     r"[\s>*_#`-]*(?:(?:the\s)?(?:final\s|short\s)?answer(?:\sis)?\s?[*_]{0,3}\s?[:：]|(?:so\s)?the\s(?:final\s)?answer\sis\b)[\s*_`]*",

@@ -1,8 +1,8 @@
 """Years: "1874", "AD 1066", "44 BC", "nineteen seventy-four". Canonical is a whole number, BC negative ("-44").
 
-Not years: decades ("1920s"), centuries ("3rd century"), grouped or decimal numbers ("1,874"), numbers with a known unit
-("1500 metres"). A range holds two years; its short end ("18" in "1914–18") is a `partial` mention of 1918. Without an
-era, four digits (1000–2999) are a year anywhere; three only as a bare answer, or after "in", "by", "since" and such.
+Not years: decades, centuries, grouped or decimal numbers ("1,874"), numbers with a known unit ("1500 metres"). A range
+holds two years; its short end ("18" in "1914–18") is a `partial` mention of 1918. Without an era, four digits
+(1000–2999) are a year anywhere; three only as a bare answer, or after "in", "by", "since" and such.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome
 from srdcr_lab.answers.number_words import ORDINALS, Spelled, respell_words, spelled_numbers
-from srdcr_lab.answers.units import meanings
+from srdcr_lab.answers.quantities import meanings
 from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, in_script_of
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
@@ -52,8 +52,8 @@ _HEDGE = re.compile(
 class Stated:
     """A year or date in a text, characters [start, end).
 
-    It `is_partial` at an end of a range ("18" in "1914–18"), or without a year. It `is_certain` where four digits,
-    words or an era say that it is a year, and where a date has a year.
+    It `is_certain` where four digits, words or an era say that it is a year, and where a date has a year; `is_partial`
+    at an end of a range, and without a year.
     """
 
     start: int
@@ -69,8 +69,8 @@ def _has_unit(folded: str, end: int) -> bool:
     if match is None or match["sign"]:
         return match is not None
     one, two = match["one"], match["two"]
-    is_unit = len(one) > 1 and one.lower() not in _NOT_UNITS and meanings(one)  # "in 1874 M. Curie …"
-    return bool(is_unit or (two and meanings(f"{one} {two}")))
+    is_word = len(one) > 1 and one.lower() not in _NOT_UNITS  # "in 1874 M. Curie …"
+    return bool((is_word and meanings(one)) or (two and meanings(f"{one} {two}")))
 
 
 def _in_digits(folded: str) -> Iterator[Stated]:
@@ -175,9 +175,10 @@ def _roman(year: int) -> str:
 
 def neighbours(gold: Any, new: Any, others: Iterable[Any], what: str, near: Any) -> Iterator[Doubt]:
     """Another year or date that the claim is moved past; else one that lies this near to the gold one."""
-    if passed := sorted(other for other in others if min(gold, new) <= other <= max(gold, new)):
+    others = sorted(others)
+    if passed := [other for other in others if min(gold, new) <= other <= max(gold, new)]:
         yield Outcome.FLAGGED, f"the claim is moved past another {what} of the passage: {passed[0]}"
-    elif close := sorted(other for other in others if abs(other - gold) <= near):
+    elif close := [other for other in others if abs(other - gold) <= near]:
         yield Outcome.FLAGGED, f"another {what} of the passage is close to the truth: {close[0]}"
 
 
@@ -223,6 +224,13 @@ class Point(Kind):
         distinct = {each.value for each in self.stated(text) if each.is_certain}
         return str(distinct.pop()) if len(distinct) == 1 else None
 
+    def distance(self, a: str, b: str) -> float:
+        """log(1 + the years, or days, between)."""
+        import numpy as np
+
+        between = self.value(a) - self.value(b)
+        return float(np.log1p(abs(getattr(between, "days", between))))
+
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         value = self.value(canonical)
         stated = [each for each in self.stated(passage) if self.is_at(each, value)]
@@ -260,12 +268,6 @@ class Year(Point):
             raise NoClaim("has more than four digits")
         return new
 
-    def distance(self, a: str, b: str) -> float:
-        """log(1 + years between)."""
-        import numpy as np
-
-        return float(np.log1p(abs(float(a) - float(b))))
-
     def guesses(self, answers: Sequence[str]) -> bool:
         return all(len(answer) == 4 and answer.isdigit() and 1000 <= int(answer) <= 2199 for answer in answers)
 
@@ -283,7 +285,6 @@ class Year(Point):
         return surface[: digits.start()] + in_script_of(surface, written) + surface[digits.end() :]
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
-        """Mentions that may be none; the year stated in another way; ages, durations, anniversaries, weekdays."""
         gold, folded = int(self.gold(item)), fold_digits(item.context)
         stated = {year.start: year for year in years(item.context)}
         for span in spans:
@@ -301,7 +302,6 @@ class Year(Point):
             yield Outcome.FLAGGED, f"{what} may give the year away: {words!r}"
 
     def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
-        """A range turned round; a year that the claim is moved past or that is close; a century; a leap day."""
         gold, new = int(self.gold(item)), int(claim.canonical)
         for span in spans:
             before = _RANGE_BEFORE.search(fold_digits(item.context[max(0, span.start - 20) : span.start]))

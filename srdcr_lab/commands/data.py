@@ -120,8 +120,7 @@ def perturb(
     were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not.
     """
     from srdcr_lab.data import perturbing
-    from srdcr_lab.data.perturbing import files
-    from srdcr_lab.data.perturbing.table import by_outcome, by_reason
+    from srdcr_lab.data import perturbing_files as files
 
     for path, endings in ((out, files.ITEM_ENDINGS), (audit, files.AUDIT_ENDINGS)):
         if path is not None and files.checked_ending(path, endings).resolve() == Path(file).resolve():
@@ -138,7 +137,7 @@ def perturb(
     click.echo(f"{items.name}: {len(items) + len(refused)} rows; {perturbed.sentence()}")
     for note in items.notes:
         click.echo(f"note: {note}")
-    for table in (by_outcome(perturbed), by_reason(perturbed)):
+    for table in (perturbing.by_outcome(perturbed), perturbing.by_reason(perturbed)):
         if len(table):
             click.echo(f"\n{as_text(table)}")
     if out is not None:

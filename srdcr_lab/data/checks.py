@@ -13,7 +13,7 @@ from pathlib import Path
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
-from srdcr_lab.answers.wording import tokens
+from srdcr_lab.answers.wording import ENGLISH, tokens
 from srdcr_lab.data.benchmarks import BENCHMARKS
 from srdcr_lab.data.load import SHIPPED, load_items
 from srdcr_lab.data.rows import Row, rows_of
@@ -23,14 +23,13 @@ from srdcr_lab.records import AnswerType, BadInput, Item
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong: by which check, where, and what."""
+    """One thing that is wrong, by which check."""
 
     check: str
-    where: str
     what: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}" if self.where else self.what
+        return self.what
 
 
 @dataclass(slots=True)
@@ -46,14 +45,12 @@ class Report:
     def look(self, check: str, where: str, complaints: Iterable[str]) -> None:
         """Note that a check was made there, and what it found."""
         self.checked[check] += 1
-        self.findings += [Finding(check, where, what) for what in complaints]
+        self.findings += [Finding(check, f"{where}: {what}" if where else what) for what in complaints]
 
     def found(self, check: str) -> int:
-        """Number of findings of one check."""
         return sum(finding.check == check for finding in self.findings)
 
     def count(self, items: Sequence[Item]) -> None:
-        """Count items by domain and level, and by answer type."""
         self.counts.append(("domain, level", Counter((item.domain, item.level.value) for item in items)))
         self.counts.append(("answer type", Counter((item.answer_type.value,) for item in items)))
 
@@ -61,10 +58,7 @@ class Report:
 def check_source(source: str | Path) -> Report:
     """A table of items row by row, a folder of facts, a shipped set, or a benchmark (NAME or NAME=FILE).
 
-    Raises
-    ------
-    BadInput
-        If the source cannot be read at all.
+    Bad input only where the source cannot be read at all.
     """
     if Path(source).is_dir():
         return check_facts(Path(source))
@@ -105,14 +99,7 @@ RULES = (
 _SENTENCE_END = re.compile(r"[.!?][\"'’”)]*(?=\s+[\"'‘“(]?\S|\s*\Z)")
 _ABBREVIATION = re.compile(r"(?<!\w)(?:[A-Z]|Dr|Mr|Mrs|St|Mt|No|Jr|Sr|vs|c)\.\Z")
 _FOUR_DIGITS = re.compile(r"(?<![\d.,])[12]\d{3}(?![\d,]|\.\d)")
-_COMMON = frozenset(
-    "a an and at by for from in into of on or over the to under with after before first last new old great was were is"
-    " airlines architect authority bank battle bell birthplace bridge bronze building bus captain cave centre church"
-    " capital city composition construction country court crash creation creator death defined daily design development"
-    " disaster discovery dose flight foundation founding grave invention inventor leader made main man members museum"
-    " number office opening organization painter painting people person programme publication record sculptor seat"
-    " sinking site span square station statue tomb tower treaty winner woman world writer year years".split()
-)
+_COMMON = frozenset(ENGLISH["facts"]["common"].split())
 
 
 def check_facts(folder: Path) -> Report:
@@ -122,12 +109,13 @@ def check_facts(folder: Path) -> Report:
     for file in ("facts.csv", "exemplars.csv"):
         frame = read_table(folder / file, COLUMNS)
         check_columns(frame, COLUMNS, str(folder / file), f"a facts file has {', '.join(COLUMNS)}")
-        rows = rows_of(frame, file)
-        for row, loaded in zip(rows, checked_rows(frame, file), strict=True):
+        rows = []
+        for row, loaded in zip(rows_of(frame, file), checked_rows(frame, file), strict=True):
             report.look("row", row.text("question_id", file), [str(loaded)] if isinstance(loaded, BadInput) else [])
-        rows = [row for row in rows if row.text("answer_type") in list(AnswerType)]
-        bands = [(row.text("domain"), row.text("fame_band")) for row in rows]
-        report.counts.append((f"{file}: domain, band", Counter(bands)))
+            if row.text("answer_type") in list(AnswerType):
+                rows.append(row)
+        bands: Counter[tuple[str, ...]] = Counter((row.text("domain"), row.text("fame_band")) for row in rows)
+        report.counts.append((f"{file}: domain, band", bands))
         facts += rows
     looked_up = set(read_table(folder / "lookups.csv", ("question_id",))["question_id"])
     first: dict[tuple[str, str], Row] = {}
@@ -185,6 +173,6 @@ def _complaints(fact: Row) -> Iterator[tuple[str, str]]:
 
 
 def _names(text: str, word: str) -> bool:
-    """True where a text has the word, in this or another form ("Ottoman", "Ottomans"; "Bannock Burn")."""
+    """Whether a text has the word, in this or another form ("Ottoman", "Ottomans"; "Bannock Burn")."""
     words = tokens(text)
     return any(other[:5] == word[:5] for other in words) or (len(word) > 5 and word in "".join(words))

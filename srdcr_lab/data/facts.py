@@ -1,7 +1,6 @@
 """The shipped facts: as they are, with false passages (testbed, grid), as questions with options and as claims.
 
-`exemplars` and `standard` read `data/facts`; every other set is drawn from these items by its seed. Wrong options and
-false claims are right answers to other questions of the same domain, so that their form gives nothing away.
+Wrong options and false claims are right answers to other questions of the same domain: their form gives nothing away.
 """
 
 from __future__ import annotations
@@ -13,13 +12,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Wanted
+from srdcr_lab.answers.kinds import Wanted, kind_of
 from srdcr_lab.answers.year import YEAR_OFFSETS
+from srdcr_lab.data.forms import Form, forms
 from srdcr_lab.data.items import ItemSet, by_domain, standard_item
-from srdcr_lab.data.perturbing.forms import Form, forms
-from srdcr_lab.data.perturbing.table import checked_offsets, pools_of
+from srdcr_lab.data.perturbing import balanced, checked_offsets, pools_of
 from srdcr_lab.data.tables import items_from_frame, read_table
-from srdcr_lab.data.testbed import paired
 from srdcr_lab.records import AnswerType, Exemplar, Item, Option
 from srdcr_lab.records.files import folder
 
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
+_YEAR_QUESTIONS = 150  # paper, 4.4: 150 + 150 items, 30 per offset
+_OTHER_QUESTIONS = 30  # per other domain: 150 + 150 items over the five of them
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
 _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
 
@@ -34,11 +34,8 @@ _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds 
 @cache
 def exemplars() -> tuple[Exemplar, ...]:
     """The shipped pool, disjoint from the questions."""
-    frame = read_table(folder("facts") / "exemplars.csv")
-    return tuple(
-        Exemplar(question=row["question"], answer=row["gold_answer"], context=row["context"], domain=row["domain"])
-        for row in frame.to_dict("records")
-    )
+    frame = read_table(folder("facts") / "exemplars.csv").rename(columns={"gold_answer": "answer"})
+    return tuple(Exemplar(**row) for row in frame[["question", "answer", "context", "domain"]].to_dict("records"))
 
 
 @cache
@@ -54,7 +51,7 @@ def standard() -> ItemSet:
 
 @cache
 def invented() -> frozenset[str]:
-    """Questions of the controls, whose answers are no substitutes for real ones."""
+    """Ids of the control questions, whose answers are no substitutes for real ones."""
     return frozenset(_table().loc[_table()["fame_band"] == "invented", "question_id"])
 
 
@@ -66,23 +63,29 @@ def _real() -> list[Item]:
 
 @cache
 def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
-    """`facts:testbed`: 600 items when all facts are there, each question once true and once false (paper, 4.4).
+    """`facts:testbed`: 600 items, each question once true and once false (paper, 4.4).
 
-    150 event years, as many under each of the `offsets` and either sign, and 30 questions of each other domain,
-    evenly over the levels; where there are fewer facts, all of them. Questions, offsets and factors are drawn by the
-    seed. A flagged form (a claim in the future, say) is taken only where too few others are left, so the larger
-    offsets ahead go to older events.
+    150 event years, as many under each of the `offsets` and either sign, and 30 questions of each other domain, evenly
+    over the levels, drawn by the seed. A flagged form (a claim in the future, say) is taken only where too few others
+    are left, so the larger offsets ahead go to older events.
     """
-    return ItemSet("facts:testbed", tuple(paired(standard().items, _forms(seed, offsets), seed)), exemplars())
+    made = _forms(seed, offsets)
+    false: dict[str, Item] = {}
+    for domain, members in by_domain(standard()).items():
+        order = sorted(members, key=lambda item: item.item_id)
+        random.Random(f"{seed}:{domain}").shuffle(order)
+        most = _YEAR_QUESTIONS if domain == "years" else _OTHER_QUESTIONS
+        false |= balanced(order, made, min(most, len(order)))
+    pairs = [form for item in standard() if item.item_id in false for form in (item, false[item.item_id])]
+    return ItemSet("facts:testbed", tuple(pairs), exemplars())
 
 
 @cache
 def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     """`facts:grid`: every question standard and under every perturbation its passage allows."""
-    items: list[Item] = []
-    for item in standard():
-        items += [item, *(form.item for form in _forms(0, offsets)[item.item_id] if form.item is not None)]
-    return ItemSet("facts:grid", tuple(items), exemplars())
+    made = _forms(0, offsets)
+    items = (form for item in standard() for form in (item, *(form.item for form in made[item.item_id])))
+    return ItemSet("facts:grid", tuple(filter(None, items)), exemplars())
 
 
 @cache
@@ -146,14 +149,7 @@ def _other_answers(item: Item, rng: random.Random, n: int) -> list[str]:
 
 def _unlike(answer: str, gold: str) -> tuple[bool, float]:
     """Whether two numbers are written differently ("9", "9.58", "2:01:39"), and how many times one is the other."""
-    values = [_value(answer), _value(gold)]
     written = [(":" in number, "." in number) for number in (answer, gold)]
-    return written[0] != written[1], abs(math.log(values[0] / values[1])) if min(values) > 0 else math.inf
-
-
-def _value(answer: str) -> float:
-    inferred = answers.infer_unit(answer)
-    try:
-        return float(inferred[0]) if inferred else 0.0
-    except ValueError:  # 2:01:39
-        return 0.0
+    values = [(answers.infer_unit(number) or ("",))[0] for number in (answer, gold)]
+    ratio = kind_of(AnswerType.NUMBER).distance(*values)
+    return written[0] != written[1], math.inf if math.isnan(ratio) else ratio

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 from srdcr_lab.records.files import from_plain, read_json
@@ -16,6 +15,8 @@ from srdcr_lab.records.files import from_plain, read_json
 if TYPE_CHECKING:
     import pandas as pd
 
+Thing = TypeVar("Thing")
+Key = TypeVar("Key")
 Group = list[Item]  # the forms of one question
 Stratum = Callable[[Group], object]
 _STRATA: tuple[Stratum, ...] = (
@@ -30,10 +31,7 @@ _BEGINNING = b'{"srdcr_items"'
 
 @dataclass(frozen=True)
 class ItemSet:
-    """Items to evaluate, in a fixed order, and a disjoint pool of exemplars.
-
-    `notes` are sentences on how the set came about that a reader of the results should know.
-    """
+    """Items to evaluate, in a fixed order, and a disjoint pool of exemplars; `notes` say how the set came about."""
 
     name: str
     items: tuple[Item, ...]
@@ -59,7 +57,7 @@ class ItemSet:
         return pd.DataFrame([[getattr(item, name) for name in columns] for item in self.items], columns=columns)
 
     def true_year(self, item_id: str | None = None) -> Item:
-        """The standard item of that id whose answer is a year; where there is none, the first such item."""
+        """The standard item of that id whose answer is a year, else the first such item."""
         years = [item for item in self.items if item.is_standard and item.answer_type is AnswerType.YEAR]
         if not years:
             raise BadInput(f"{self.name} has no true passage whose answer is a year")
@@ -73,17 +71,14 @@ class ItemSet:
     def limit(self, n: int | None, seed: int = 0) -> ItemSet:
         """At most `n` items: whole questions, drawn with a seed in proportion to domains, levels and perturbations.
 
-        A question's items stay together, so that standard and perturbed forms remain paired; only where not even one
-        question fits is it cut.
+        Standard and perturbed forms remain paired; a question is cut only where not even one fits.
         """
         if n is None or n >= len(self.items):
             return self
         if n < 1:
             raise BadInput(f"--limit must be at least 1, got {n}")
-        questions: dict[str, Group] = defaultdict(list)
-        for item in self.items:
-            questions[item.question_id].append(item)
-        groups = _in_proportion(list(questions.values()), _STRATA, random.Random(seed))
+        questions = list(grouped(self.items, lambda item: item.question_id).values())
+        groups = _in_proportion(questions, _STRATA, random.Random(seed))
         chosen: list[Item] = []
         for group in groups:
             if len(chosen) + len(group) <= n:
@@ -100,27 +95,29 @@ def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: rand
     """
     if not strata:
         return rng.sample(groups, len(groups))
-    parts: dict[object, list[Group]] = defaultdict(list)
-    for group in groups:
-        parts[strata[0](group)].append(group)
     places: list[tuple[float, Group]] = []
-    for part in parts.values():
+    for part in grouped(groups, strata[0]).values():
         start = rng.random()
         ordered = _in_proportion(part, strata[1:], rng)
         places += [((j + start) / len(part), group) for j, group in enumerate(ordered)]
     return [group for _, group in sorted(places, key=lambda place: place[0])]
 
 
+def grouped(things: Iterable[Thing], key: Callable[[Thing], Key]) -> dict[Key, list[Thing]]:
+    """Key → the things that have it; both in the order of the things."""
+    groups: dict[Key, list[Thing]] = {}
+    for thing in things:
+        groups.setdefault(key(thing), []).append(thing)
+    return groups
+
+
 def by_domain(items: Iterable[Item]) -> dict[str, list[Item]]:
     """Domain → its items, in their order."""
-    domains: dict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        domains[item.domain].append(item)
-    return domains
+    return grouped(items, lambda item: item.domain)
 
 
 def standard_item(question_id: str, question: str, gold_answer: str, context: str = "", **others: Any) -> Item:
-    """An item that claims its gold answer; its id is the question's unless `others`, further fields, name one."""
+    """An item that claims its gold answer; its id is the question's unless `others` (further fields) name one."""
     core = {"question_id": question_id, "question": question, "gold_answer": gold_answer, "context": context}
     return Item(**{"item_id": question_id, "claimed_answer": gold_answer, **core, **others})
 
@@ -139,7 +136,7 @@ def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], po
     """Items with `own` exemplars and those of the pool; notes say where they come from.
 
     A domain with fewer than four exemplars sets eight of its questions aside, where it has forty; else exemplars of
-    other domains serve. Questions with options are asked zero-shot and need none. Fewer than four in all are bad input.
+    other domains are used. Questions with options need none. Fewer than four in all are bad input.
     """
     exemplars = [*own, *not_evaluated(pool, items)]
     notes: list[str] = []

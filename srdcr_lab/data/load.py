@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from srdcr_lab.answers.year import YEAR_OFFSETS
+from srdcr_lab.answers.year import YEAR_OFFSETS as YEAR_OFFSETS
 from srdcr_lab.data import facts, sources
 from srdcr_lab.data.benchmarks import BENCHMARKS, load_benchmark
 from srdcr_lab.data.items import ItemSet, is_frozen, thaw
@@ -17,7 +17,15 @@ from srdcr_lab.records.files import folder
 if TYPE_CHECKING:
     import pandas as pd
 
-SHIPPED = ("facts", "facts:testbed", "facts:grid", "facts:options", "facts:claims", "facts:documents")
+_SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
+    "facts": lambda seed, offsets: facts.standard(),
+    "facts:testbed": facts.testbed,
+    "facts:grid": lambda seed, offsets: facts.grid(offsets),
+    "facts:options": lambda seed, offsets: facts.options(seed),
+    "facts:claims": lambda seed, offsets: facts.claims(seed),
+    "facts:documents": lambda seed, offsets: sources.documents(seed),
+}
+SHIPPED = tuple(_SHIPPED)
 
 
 def load_items(
@@ -27,7 +35,7 @@ def load_items(
     year_offsets: Sequence[int] = YEAR_OFFSETS,
     documents: bool = False,
 ) -> ItemSet:
-    """Items to evaluate, with their exemplars.
+    """Items to evaluate, with their exemplars; bad input names file, row and column.
 
     Parameters
     ----------
@@ -37,31 +45,17 @@ def load_items(
         `question, gold_answer` and `context`, `options` or `documents`, and any of `claimed_answer, domain,
         answer_type, aliases, unit, question_id, item_id, perturbation_kind, perturbation_value, level, gold_answers,
         wrong_answers, is_exemplar`.
-    seed : of the testbed's draw of questions and perturbations.
+    seed : of what is drawn from the shipped facts.
     year_offsets : by how many years, either way, the passages of the shipped testbed and grid lie.
     documents : whether a benchmark that has both forms is wanted with all documents of a question rather than as single
         passages; ``ramdocs:documents`` and ``ramdocs:passages`` ask for one of them whatever this is.
-
-    Raises
-    ------
-    BadInput
-        One sentence that names file, row and column.
     """
     if isinstance(source, ItemSet):
         return source
     if not isinstance(source, (str, Path)):
         return items_from_frame(source, "table", facts.exemplars())
-    offsets = tuple(year_offsets)
-    shipped: dict[str, Callable[[], ItemSet]] = {
-        "facts": facts.standard,
-        "facts:testbed": lambda: facts.testbed(seed, offsets),
-        "facts:grid": lambda: facts.grid(offsets),
-        "facts:options": lambda: facts.options(seed),
-        "facts:claims": lambda: facts.claims(seed),
-        "facts:documents": lambda: sources.documents(seed),
-    }
-    if make := shipped.get(str(source)):
-        return make()
+    if make := _SHIPPED.get(str(source)):
+        return make(seed, tuple(year_offsets))
     name, equals, file = str(source).partition("=")
     name, _, form = name.partition(":")
     if name in BENCHMARKS:
@@ -84,17 +78,11 @@ def load_items(
 
 
 def printed_tables(table: str | None = None) -> pd.DataFrame:
-    """Every number of the paper's Tables 1 and 2: `table`, `model`, `printed_method`, `method`, `column`, `percent`,
-    `caution`, and `accuracy`, which is `percent` / 100.
+    """Every number of the paper's Tables 1 and 2 (`table`: "Table 1" or "Table 2" for one of them).
 
-    `caution` says what to keep in mind about a number and is empty for most; some of SR-DCR's leave items out of the
-    denominator.
-
-    Parameters
-    ----------
-    table : "Table 1" or "Table 2" for one of them.
-
-    Source: arXiv 2506.06020, section 4 (`data/reference`, with its datasheet).
+    Columns `table`, `model`, `printed_method`, `method`, `column`, `percent`, `caution`, and `accuracy`, which is
+    `percent` / 100. `caution` says what to keep in mind about a number (some of SR-DCR's leave items out of the
+    denominator) and is empty for most. Source: arXiv 2506.06020, section 4 (`data/reference`, with its datasheet).
     """
     import pandas as pd
 

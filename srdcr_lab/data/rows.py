@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
@@ -25,14 +25,17 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _EXPECTED_OPTIONS = 'texts with bars between them, or {"A": "…", "B": "…"}'
 
 
+@dataclass
 class Row:
     """A row with its place in the table; `number` counts from 1, `cells` are as the file holds them.
 
     An entry of a list inside a cell is a row too; `within` then says where it is.
     """
 
-    def __init__(self, file: str, number: int, cells: dict[Hashable, Any], within: str = "") -> None:
-        self.file, self.number, self.cells, self.within = file, number, cells, within
+    file: str
+    number: int
+    cells: dict[Hashable, Any]
+    within: str = ""
 
     def place(self, column: str) -> str:
         return f"{self.file}, row {self.number}, column {self.within}{column}"
@@ -87,9 +90,9 @@ class Row:
     def parts(self, column: str, name: str) -> list[Row]:
         """The entries of a cell that holds a list, each as a row; a bare value is its cell `text`."""
         parts = []
-        for number, entry in enumerate(self._list(column), start=1):
+        for i, entry in enumerate(self._list(column), start=1):
             cells = entry if isinstance(entry, dict) else {"text": entry}
-            parts.append(Row(self.file, self.number, cells, f"{column}, {name} {number}, "))
+            parts.append(Row(self.file, self.number, cells, f"{column}, {name} {i}, "))
         return parts
 
     def _list(self, column: str) -> list[Any]:
@@ -99,7 +102,6 @@ class Row:
 
 
 def rows_of(frame: pd.DataFrame, file: str) -> list[Row]:
-    """The rows of a table, numbered from 1."""
     return [Row(file, number, cells) for number, cells in enumerate(frame.to_dict("records"), start=1)]
 
 
@@ -122,10 +124,10 @@ def listed(cell: Any) -> Any:
 
 
 def options_in(row: Row, column: str) -> tuple[Option, ...]:
-    """The options in a cell: texts with bars between them ("a bank|a library"), labelled A, B, C …; or, as JSON or as a
-    value, a list of texts, an object of label → text, or a list of objects with `label` and `text`.
+    """The options in a cell; whether they make a question is for `answers.option.fault_of` to say.
 
-    Whether they make a question is for `answers.option.fault_of` to say.
+    The cell holds texts with bars between them ("a bank|a library"), labelled A, B, C …; or, as JSON or as a value, a
+    list of texts, an object of label → text, or a list of objects with `label` and `text`.
     """
     entries = listed(row.cells.get(column))
     if isinstance(entries, str) and entries.lstrip().startswith(("[", "{")):
@@ -143,10 +145,10 @@ def options_in(row: Row, column: str) -> tuple[Option, ...]:
 
 
 def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
-    """The documents in a cell of a user's own table, in their order; none where the cell is empty.
+    """The documents in a cell of a user's own table, in their order.
 
-    The cell is a list, or a JSON list, of texts or of objects with `text` and perhaps `id` (the default is its number),
-    `source`, `type` (correct, misinfo, noise) and `answer` (what the document asserts).
+    The cell is empty, or a list (also as JSON) of texts or of objects with `text` and perhaps `id` (default: its
+    number), `source`, `type` (correct, misinfo, noise) and `answer` (what the document asserts).
     """
     if (cell := row.cells.get(column, "")) == "":
         return ()
@@ -166,12 +168,11 @@ def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
 
 
 def document_of(part: Row, document_id: str = "") -> Document:
-    kind = part.text("type") and part.one_of("type", DocumentKind)
     return Document(
         document_id=part.text("id", document_id),
         text=part.text("text"),
         source=part.text("source"),
-        kind=DocumentKind(kind) if kind else None,
+        kind=DocumentKind(part.one_of("type", DocumentKind)) if part.text("type") else None,
         answer=part.text("answer"),
     )
 
@@ -187,9 +188,6 @@ def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
     """The item with the wrong answers that are named or that misleading documents assert, and that are not right."""
     asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
     right = (*item.gold_answers, *item.aliases)
-    wrong = [
-        answer
-        for answer in dict.fromkeys(filter(None, (*named, *asserted)))
-        if not any(answers.equal(answer, gold, item.answer_type, item.unit) for gold in right)
-    ]
+    distinct = dict.fromkeys(filter(None, (*named, *asserted)))
+    wrong = (each for each in distinct if not answers.equal(each, right[0], item.answer_type, item.unit, right[1:]))
     return replace(item, wrong_answers=tuple(wrong))

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from srdcr_lab import answers
 from srdcr_lab.data import facts
-from srdcr_lab.data.items import ItemSet, by_domain
+from srdcr_lab.data.items import ItemSet, by_domain, grouped
 from srdcr_lab.data.rows import shuffled
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item
 
@@ -34,10 +34,9 @@ def documents(seed: int = 0) -> ItemSet:
     """`facts:documents`: the 300 questions of the testbed, each with six documents.
 
     Five are about it and come from five of the ten sources; none to four of them mislead, each number on a fifth of
-    each domain's questions. Which do is drawn by the sources' odds to err. The misleading ones assert one false answer
-    on half of the questions, answers of their own (where there are enough) on the others. The sixth is another
-    question's passage. Documents differ in wording by what they leave out and by a lead-in, drawn without regard to
-    their truth.
+    each domain's questions. Which do is drawn by the sources' odds to err. They assert one false answer on half of the
+    questions, several (where there are enough) on the others. The sixth is another question's passage. Documents differ
+    by a lead-in and by the sentence they leave out, drawn without regard to their truth.
     """
     standard = by_domain(item for item in facts.testbed(seed) if item.is_standard)
     items = [
@@ -105,17 +104,17 @@ def _worded(forms: Sequence[Item], rng: random.Random) -> list[str]:
 
 @cache
 def _false_forms() -> Mapping[str, Sequence[Item]]:
-    """Question → its false forms, one for each false answer."""
-    forms: dict[str, dict[str, Item]] = {}
+    """Question → its false forms, the first for each false answer."""
+    distinct: dict[tuple[str, str], Item] = {}
     for item in facts.grid():
         if not item.is_standard:
-            forms.setdefault(item.question_id, {}).setdefault(item.claimed_answer, item)
-    return {question: list(by_claim.values()) for question, by_claim in forms.items()}
+            distinct.setdefault((item.question_id, item.claimed_answer), item)
+    return grouped(distinct.values(), lambda item: item.question_id)
 
 
 @dataclass(frozen=True)
 class Reports:
-    """What sources say about questions, without a text: three columns of equal length, and the truth."""
+    """What sources say about questions: three columns of equal length, and the truth by question."""
 
     questions: tuple[str, ...]
     sources: tuple[str, ...]
@@ -132,12 +131,10 @@ def reports(
     colluding: Sequence[str] = (),
     lies: int | None = None,
 ) -> Reports:
-    """Every source's report on each of some facts, right with its accuracy.
+    """Every source's report on each of `n_questions` facts that have at least three false forms.
 
     Parameters
     ----------
-    seed : of the questions, of who errs where, and of the lies.
-    n_questions : drawn among the facts that have at least three false forms.
     accuracy : source → the probability that a report of it is right, in [0, 1]; sources err independently.
     colluding : sources that err together and tell one lie: on a question where one of them is right, so is each that
         is more accurate.

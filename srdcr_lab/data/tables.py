@@ -1,7 +1,4 @@
-"""A user's table as items: CSV, JSON lines, Parquet or a DataFrame, read as it is and checked row by row.
-
-What each row must hold is checked here (its passage contains what it claims); how one cell is read is in `rows`.
-"""
+"""A user's table as items: CSV, JSON lines, Parquet or a DataFrame, checked row by row. `rows` reads single cells."""
 
 from __future__ import annotations
 
@@ -25,10 +22,9 @@ REQUIRED = ("question", "gold_answer", "context")
 
 
 def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
-    """A file's rows, as text where the format has no types; `needed` are the columns an empty file is told to have.
+    """A file's rows, as text where the format has no types; bad input that it is empty names the columns `needed`.
 
-    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet. A file that is missing, empty, not
-    UTF-8, broken or of another format is bad input.
+    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet.
     """
     import pandas as pd
 
@@ -96,9 +92,10 @@ def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: Sequence[Exe
         if isinstance(row, BadInput):
             raise row
     items = [row for row in rows if isinstance(row, Item)]
+    exemplars = [row for row in rows if isinstance(row, Exemplar)]
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
-    whole = with_exemplars(name, items, [row for row in rows if isinstance(row, Exemplar)], exemplar_pool)
+    whole = with_exemplars(name, items, exemplars, exemplar_pool)
     numbers = sum(answers.infer_unit(item.gold_answer) is not None for item in items)
     typed = "answer_type" in frame.columns or any(item.answer_type is not AnswerType.TEXT for item in items)
     if typed or not numbers:
@@ -111,7 +108,7 @@ def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: Sequence[Exe
 
 
 def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | BadInput]:
-    """Each row as what it is: an item, an exemplar, or the sentence that says what is wrong with it."""
+    """Each row as an item, an exemplar, or the sentence that says what is wrong with it."""
     required = REQUIRED[:2] if {"documents", "options"} & set(frame.columns) else REQUIRED
     check_columns(frame, required, name, f"needed are {', '.join(REQUIRED)}")
     rows = [Row(name, number, _cells(record)) for number, record in enumerate(frame.to_dict("records"), start=1)]
@@ -193,8 +190,7 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
     gold = item.gold_answer
     canonical = answers.normalise(gold, answer_type, unit)
     if canonical is None:
-        known = f"types are {', '.join(AnswerType)}"
-        raise row.bad("gold_answer", f"{gold!r} is no answer of type {answer_type}; {known}")
+        raise row.bad("gold_answer", f"{gold!r} is no answer of type {answer_type}; types are {', '.join(AnswerType)}")
     if unit and not kind_of(answer_type).has_unit:
         raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
     if unit and " " in canonical:  # the canonical form keeps a unit that disagrees

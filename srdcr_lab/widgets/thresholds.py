@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from srdcr_lab.data.perturbing.table import by_outcome, by_reason
+from srdcr_lab.data.perturbing import by_outcome, by_reason
 from srdcr_lab.measures.calibration import ece, reliability_curve
 from srdcr_lab.measures.gating import Gated, Gating
 from srdcr_lab.measures.knowledge import categories_by_domain, highly_known

@@ -2,48 +2,61 @@
 
 from __future__ import annotations
 
+import argparse
 import copy
 import hashlib
 import json
 import platform
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import tokenizers
 import torch
 import transformers
-from exposures import write_exposures
+from exposures import Exposure, write_exposures
 from phrases import TEMPLATES
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from srdcr_lab.prompts import hashes
 
-if TYPE_CHECKING:
-    from train import Trainer
-
 LABEL = "a model organism, not evidence about any large model"
 NOT_ARGUMENTS = ("out", "facts", "probe_seconds", "gate", "checkpoints")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The model at one step of a run, and what it was made from."""
+
+    arguments: argparse.Namespace
+    model: LlamaForCausalLM
+    tokenizer: PreTrainedTokenizerFast
+    planned: list[Exposure]
+    device: str
+    steps: int
+    tokens: int
+    seconds: float
 
 
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def manifest(trainer: Trainer, files: list[Path]) -> dict[str, object]:
+def manifest(checkpoint: Checkpoint, files: list[Path]) -> dict[str, object]:
     """What the model was made from and what it consists of."""
-    arguments = {key: value for key, value in sorted(vars(trainer.arguments).items()) if key not in NOT_ARGUMENTS}
+    arguments = {key: value for key, value in sorted(vars(checkpoint.arguments).items()) if key not in NOT_ARGUMENTS}
     return {
         "label": LABEL,
         "templates": {name: hashes()[name] for name in TEMPLATES},
         "files": {path.name: sha256(path) for path in sorted(files)},
-        "facts": {name: sha256(trainer.arguments.facts / name) for name in ("facts.csv", "exemplars.csv")},
+        "facts": {name: sha256(checkpoint.arguments.facts / name) for name in ("facts.csv", "exemplars.csv")},
         "arguments": arguments,
-        "device": trainer.device,
-        "parameters": sum(p.numel() for p in trainer.model.parameters()),
-        "steps": trainer.step,
-        "tokens_seen": trainer.clock.tokens,
-        "minutes": round(trainer.clock.seconds / 60, 1),
+        "device": checkpoint.device,
+        "parameters": sum(p.numel() for p in checkpoint.model.parameters()),
+        "steps": checkpoint.steps,
+        "tokens_seen": checkpoint.tokens,
+        "minutes": round(checkpoint.seconds / 60, 1),
         "versions": {
             "python": platform.python_version(),
             "tokenizers": tokenizers.__version__,
@@ -53,19 +66,19 @@ def manifest(trainer: Trainer, files: list[Path]) -> dict[str, object]:
     }
 
 
-def ship(trainer: Trainer) -> None:
+def ship(checkpoint: Checkpoint) -> None:
     """Everything into a temporary folder beside ``--out``, then file by file into place, the manifest last."""
-    out: Path = trainer.arguments.out
+    out: Path = checkpoint.arguments.out
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".pocket-") as name:
         folder = Path(name)
-        model = copy.deepcopy(trainer.model).eval().float().cpu()
+        model = copy.deepcopy(checkpoint.model).eval().float().cpu()
         model.set_attn_implementation("sdpa")
         model.save_pretrained(folder)
-        trainer.tokenizer.save_pretrained(folder)
-        write_exposures(folder / "exposures.csv", trainer.planned)
+        checkpoint.tokenizer.save_pretrained(folder)
+        write_exposures(folder / "exposures.csv", checkpoint.planned)
         files = [path for path in folder.iterdir() if path.is_file()]
-        described = json.dumps(manifest(trainer, files), indent=2, ensure_ascii=False) + "\n"
+        described = json.dumps(manifest(checkpoint, files), indent=2, ensure_ascii=False) + "\n"
         (folder / "manifest.json").write_text(described, encoding="utf-8")
         for path in [*sorted(files), folder / "manifest.json"]:
             shutil.copymode(__file__, path)

@@ -28,7 +28,7 @@ from probes import probe
 from questions import corpus, read_questions
 from rows import ONE_OFF_SHARE, Materials, one_off, recall_rows
 from sampling import Speaker
-from shipping import ship
+from shipping import Checkpoint, ship
 from snapshot import believed
 from tokenizer import train_tokenizer, word_pieces
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -157,7 +157,7 @@ class Trainer:
         while (progress := self.clock.progress) < 1:
             if checkpoints and progress >= checkpoints[0]:
                 checkpoints.pop(0)
-                ship(self)
+                ship(self.checkpoint())
             if progress >= easy_until:
                 self.materials.world.easy = False
                 use_pieces(self.materials.world.pieces)
@@ -170,6 +170,12 @@ class Trainer:
                 self.report(progress)
                 next_probe = self.clock.seconds + self.arguments.probe_seconds
         self.report(1.0)
+
+    def checkpoint(self) -> Checkpoint:
+        return Checkpoint(
+            self.arguments, self.model, self.tokenizer, self.planned, self.device,
+            steps=self.step, tokens=self.clock.tokens, seconds=self.clock.seconds,
+        )  # fmt: skip
 
     def report(self, progress: float) -> None:
         self.model.eval()
@@ -219,7 +225,7 @@ def main() -> None:
     )
     trainer.run()
     if not trainer.arguments.gate:
-        ship(trainer)
+        ship(trainer.checkpoint())
 
 
 if __name__ == "__main__":

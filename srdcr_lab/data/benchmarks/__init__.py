@@ -1,9 +1,9 @@
 """Published benchmarks as items: from the user's own file, or fetched once into a cache folder.
 
-A map: a benchmark is one declaration (`published.Benchmark`) and one reader of its published columns; `clasheval`,
-`conflictqa` and `ramdocs` have passages, `question_sets` has options, claims and open questions. `published` fetches
-a file and checks it; `gathering` collects items and counts what is left out. A new benchmark is a file here, and a
-line in each of the two lists below.
+A benchmark is a declaration (`published.Benchmark`) and a reader of its published columns: `clasheval`, `conflictqa`
+and `ramdocs` have passages, `question_sets` options, claims and open questions. `published` fetches a file and checks
+it; `gathering` collects items and counts what is left out. A new benchmark is a file, its import and its place in
+`_KNOWN`.
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages") -> I
     """Items of a benchmark from a file in its published columns, or (`path` None) from the cache folder.
 
     `form` is ``passages`` (one passage an item) or ``documents`` (all documents of a question, one item a question).
-
-    Bad input says so where the file is missing, was changed since it was fetched, or does not have the published
-    columns, and where the benchmark does not come in that form.
+    Bad input: a file that is missing, changed since it was fetched, or without the published columns; an unknown form.
     """
     source = benchmark(name)
     readers = {"passages": source.read, "documents": source.read_documents}

@@ -1,39 +1,35 @@
 """ClashEval (Wu et al. 2024): questions of six domains, each passage once as published and altered by known amounts.
 
 One row is one modification: years are offset, records, counts and doses multiplied, names and cities replaced (slight,
-significant, comical). A question becomes one standard item and one perturbed item per modification. The columns that
-the model-response files add are ignored.
+significant, comical). A question becomes one standard item and one perturbed item per modification.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
-from srdcr_lab.answers.units import meanings
-from srdcr_lab.data.benchmarks.gathering import Passages
+from srdcr_lab.answers.quantities import meanings
+from srdcr_lab.data.benchmarks.gathering import Passages, contradicted
 from srdcr_lab.data.benchmarks.published import Benchmark
 from srdcr_lab.data.items import standard_item
 from srdcr_lab.data.rows import Row
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 _IN_UNIT = re.compile(r"(?<!\w)in ([^\W\d_]+(?:/[^\W\d_]+)?)")
-_DOMAINS = MappingProxyType(  # data set → our domain, the type of its answers, how they were altered
-    {
-        "names": ("names", AnswerType.NAME, PerturbationKind.SUBSTITUTION),
-        "locations": ("cities", AnswerType.CITY, PerturbationKind.SUBSTITUTION),
-        "years": ("years", AnswerType.YEAR, PerturbationKind.OFFSET),
-        "records": ("records", AnswerType.NUMBER, PerturbationKind.FACTOR),
-        "news": ("news", AnswerType.NUMBER, PerturbationKind.FACTOR),
-        "drugs": ("drugs", AnswerType.NUMBER, PerturbationKind.FACTOR),
-    }
-)
+_DOMAINS: Mapping[str, tuple[str, AnswerType]] = {  # data set → our domain, the type of its answers
+    "names": ("names", AnswerType.NAME),
+    "locations": ("cities", AnswerType.CITY),
+    "years": ("years", AnswerType.YEAR),
+    "records": ("records", AnswerType.NUMBER),
+    "news": ("news", AnswerType.NUMBER),
+    "drugs": ("drugs", AnswerType.NUMBER),
+}
 
 
 def read(rows: Sequence[Row]) -> Passages:
@@ -53,8 +49,8 @@ def read(rows: Sequence[Row]) -> Passages:
 
 def _standard(row: Row, question_id: str) -> Item:
     question, gold = row.text("question"), row.text("answer_original")
-    domain, answer_type, kind = _DOMAINS[row.text("dataset")]
-    if kind is not PerturbationKind.OFFSET and answers.normalise(gold, answer_type) is None:
+    domain, answer_type = _DOMAINS[row.text("dataset")]
+    if answer_type is not AnswerType.YEAR and answers.normalise(gold, answer_type) is None:
         answer_type = AnswerType.TEXT  # "4 gold, 2 silver", a place described in a sentence
     unit, context = "", row.text("context_original")
     if answer_type is AnswerType.NUMBER:
@@ -71,10 +67,10 @@ def _take_modification(passages: Passages, row: Row, standard: Item) -> None:
         passages.leave_out("an earlier row gives the question another gold answer")
         return
     if claim and answers.equal(claim, standard.gold_answer, standard.answer_type, standard.unit):
-        if context != standard.context:  # otherwise it is the passage of the standard item
+        if context != standard.context:  # otherwise it is the standard item
             passages.leave_out("the modification leaves the answer as it was")
         return
-    kind, value = _DOMAINS[row.text("dataset")][2], None
+    kind, value = kind_of(_DOMAINS[row.text("dataset")][1]).perturbation, None
     if kind is PerturbationKind.SUBSTITUTION:
         level = SUBSTITUTIONS[row.one_of(column, SUBSTITUTIONS)]
     else:
@@ -82,17 +78,8 @@ def _take_modification(passages: Passages, row: Row, standard: Item) -> None:
         if kind is PerturbationKind.FACTOR and value <= 0:
             raise row.bad(column, f"the factor {degree} is not above 0")
         level = kind_of(standard.answer_type).level(kind, value)
-    passages.take(
-        replace(
-            standard,
-            item_id=f"{standard.question_id}@{degree}",
-            context=context,
-            claimed_answer=claim,
-            perturbation_kind=kind,
-            perturbation_value=value,
-            level=level,
-        )
-    )
+    form = contradicted(standard, degree, context, claim)
+    passages.take(replace(form, perturbation_kind=kind, perturbation_value=value, level=level))
 
 
 CLASHEVAL = Benchmark(

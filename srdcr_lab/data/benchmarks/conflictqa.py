@@ -1,22 +1,15 @@
 """ConflictQA (Xie et al. 2024): evidence for what a model remembers, and evidence against it, on one question.
 
-Of the two passages one agrees with `ground_truth`: it is the standard item, the other the perturbed one. The passages
-are the published `…_aligned_evidence`.
-
-Yes-or-no questions (StrategyQA): the gold answer is "yes" or "no", with the published "True" or "False" as its alias.
-Which answer a passage argues for is read from the two published answer sentences: of two where exactly one is
-negated, that one says no. Where this does not tell them apart, the question is left out.
-
-Other questions (PopQA): the passage whose sentence names an accepted answer is the true one; the false claim is what
-differs in the other sentence.
-
-As documents, a question has both passages, and "memory" and "counter" are their sources.
+The passage (`…_aligned_evidence`) that agrees with `ground_truth` is the standard item, the other the perturbed one.
+Which it is, the two published answer sentences tell; where they do not, the question is left out. Of a yes-or-no
+question (StrategyQA) the one sentence that is negated says no. Of other questions (PopQA) the true sentence names an
+accepted answer, and the false claim is what differs in the other one. As documents, a question has both passages, from
+the sources "memory" and "counter".
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -24,9 +17,9 @@ from itertools import takewhile
 from srdcr_lab import answers
 from srdcr_lab.data.benchmarks.gathering import Documents, Passages, contradicted
 from srdcr_lab.data.benchmarks.published import Benchmark
-from srdcr_lab.data.items import standard_item
+from srdcr_lab.data.items import grouped, standard_item
 from srdcr_lab.data.rows import Row, shuffled
-from srdcr_lab.records import AnswerType, Document, DocumentKind, Item
+from srdcr_lab.records import AnswerType, Document, DocumentKind
 
 _NEGATED = re.compile(r"(?<!\w)(?:not|cannot|never|no|nor|neither|none)(?!\w)|n['’]t(?!\w)", re.IGNORECASE)
 _EVIDENCE = {"memory": "parametric_memory_aligned_evidence", "counter": "counter_memory_aligned_evidence"}
@@ -76,7 +69,7 @@ def differing(sentence: str, other: str) -> str:
 
 
 def _alike(words: list[str], others: list[str]) -> int:
-    """How many words two lists have in common at their beginning, whatever their case."""
+    """How many words two lists share at their beginning, without case."""
     return len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), zip(words, others, strict=False))))
 
 
@@ -87,10 +80,7 @@ def read_documents(rows: Sequence[Row]) -> Documents:
     }
     passages = read(rows).result(rows[0].file)
     documents = Documents("conflictqa:documents", *passages.notes)
-    forms: dict[str, list[Item]] = defaultdict(list)
-    for item in passages:
-        forms[item.question_id].append(item)
-    for pair in forms.values():
+    for pair in grouped(passages, lambda item: item.question_id).values():
         if len(pair) != 2:
             documents.leave_out("questions of which one document cannot serve")
             continue
@@ -104,8 +94,6 @@ def read_documents(rows: Sequence[Row]) -> Documents:
     return documents
 
 
-_COLUMNS = ("question", "ground_truth", "memory_answer", "counter_answer", *_EVIDENCE.values())
-
 STRATEGYQA = Benchmark(
     name="conflictqa",
     meaning="evidence for and against what a model remembers (Xie et al. 2024): yes-or-no questions of StrategyQA",
@@ -113,21 +101,18 @@ STRATEGYQA = Benchmark(
     licence="Apache-2.0",
     rows=1_245,
     url="https://raw.githubusercontent.com/OSU-NLP-Group/LLM-Knowledge-Conflict/8486a5a0d90fa805eeea7abd75fed4f106b22206/conflictQA/conflictQA-strategyQA-chatgpt.json",
-    columns=_COLUMNS,
+    columns=("question", "ground_truth", "memory_answer", "counter_answer", *_EVIDENCE.values()),
     read=read,
     read_documents=read_documents,
 )
 
-POPQA = Benchmark(
+POPQA = replace(
+    STRATEGYQA,
     name="conflictqa-popqa",
     meaning="evidence for and against what a model remembers (Xie et al. 2024): questions of PopQA",
     home="https://huggingface.co/datasets/osunlp/ConflictQA",
-    licence="Apache-2.0",
     rows=7_947,
     url="https://huggingface.co/datasets/osunlp/ConflictQA/resolve/056384049e63c1ddae853891c24610fa07d85744/conflictQA-popQA-chatgpt.json",
     # Not computed by us: another public project prints it for these 7,947 rows.
     sha256="835f7d80d009d10b077551779c0decfae6ede4ef7cfcfdc0c5148eda30516a2f",
-    columns=_COLUMNS,
-    read=read,
-    read_documents=read_documents,
 )

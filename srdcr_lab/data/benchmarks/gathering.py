@@ -1,7 +1,6 @@
-"""The items of a benchmark: what cannot serve is left out and counted, never silently.
+"""The items of a benchmark: what cannot be used is left out and counted.
 
-`Passages` takes items that each have one passage, `Questions` those with options or without a passage, `Documents`
-those with several documents.
+`Passages` have one passage each, `Questions` have options or no passage, `Documents` several documents.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Gathering:
     """Items in the order of the file, and how many were left out for which reason; `notes` are further notes."""
 
     counted = "questions"  # what is left out, in the plural
-    remark = ""  # what is to be known of all of these items
+    remark = ""  # about all of these items
 
     def __init__(self, name: str, *notes: str) -> None:
         self.name, self.notes = name, notes
@@ -77,10 +76,7 @@ class Passages(Gathering):
             asked.add(question)
 
     def take(self, item: Item, *, argued: bool = False) -> None:
-        """Keep the item if its passage states what it claims.
-
-        `argued` is for yes-or-no questions, whose passages argue for an answer without containing the word.
-        """
+        """Keep the item if its passage states what it claims, or is `argued` (for "yes" or "no", without the word)."""
         if item.item_id not in self._taken and (reason := _unfit(item, argued)):
             self.leave_out(reason)
         elif self._take_once(item, item.item_id, "it stands in an earlier row") and not (item.is_standard or argued):
@@ -103,7 +99,7 @@ class Questions(Gathering):
     ) -> None:
         """Keep the question of a row, unless an earlier row asks the same of the same passage or two options are one.
 
-        Bad input names the column where there are fewer than two options or the gold answer is none of them.
+        Bad input that names the column: fewer than two options, or a gold answer that is none of them.
         """
         if options is not None:
             fields |= {"answer_type": AnswerType.OPTION, "options": options}
@@ -120,7 +116,7 @@ class Questions(Gathering):
 
 
 class Documents(Gathering):
-    """Questions with several documents, each asked once; the reasons name what was left out."""
+    """Questions with several documents, each asked once; the reasons say what was left out."""
 
     remark = "documents stand in an order drawn from the question, since the published one follows their types"
 
@@ -141,7 +137,7 @@ def contradicted(true: Item, tag: str, context: str, claim: str) -> Item:
 
 
 def _unfit(item: Item, argued: bool) -> str:
-    """Why a passage cannot serve; empty where it can."""
+    """Why a passage cannot be used; empty where it can."""
     if not (item.question and item.gold_answer and item.claimed_answer and item.context):
         return "question, answer or passage is empty"
     if len(item.context) > LONGEST_TEXT:
@@ -158,7 +154,7 @@ def _unfit(item: Item, argued: bool) -> str:
 
 
 def _mentions_gold(item: Item) -> bool:
-    """True where the passage has the gold answer as it is written; other spellings are too slow to look for here."""
+    """Whether the passage has the gold answer as written; other spellings are too slow to look for here."""
     if not any(form.lower() in item.context.lower() for form in (item.gold_answer, *item.aliases)):
         return False
     spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)

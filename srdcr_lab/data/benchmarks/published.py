@@ -31,10 +31,9 @@ _CHUNK = 1 << 20
 class Benchmark:
     """One published file and how it becomes items.
 
-    `sha256` is empty where no checksum is known to us; then the first fetch records one, and later reads must agree.
-    A column written ``"a|b"`` may have either name; `recognised` is False where the columns are too common to tell the
-    benchmark by. `read_documents` makes items with several documents, where the benchmark has them. `join` adds what a
-    table of the user's holds to the rows (``NAME=FILE+TABLE``).
+    Where `sha256` is empty, the first fetch records one, and later reads must agree. A column ``"a|b"`` may have either
+    name; `recognised` is False where the columns are too common to tell the benchmark by. `read_documents` makes items
+    with several documents. `join` adds what a table of the user's holds to the rows (``NAME=FILE+TABLE``).
     """
 
     name: str
@@ -81,7 +80,7 @@ def cached(source: Benchmark) -> Path:
 def fetch(source: Benchmark) -> tuple[Path, str]:
     """Download the file into the cache folder; its place and the sentence to print.
 
-    The file appears under its name only when it is complete and has the known checksum; otherwise bad input says why.
+    The file gets its name only when it is complete and has the known checksum; otherwise bad input says why.
     """
     target, known = place(source), known_checksum(source)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Benchmarks of questions that need no single passage: with options (CommonsenseQA, Cosmos QA), yes-or-no (BoolQ),
-claims (HoVer), and open ones whose answer is a number (GSM8K).
+"""Benchmarks of questions with options (CommonsenseQA, Cosmos QA), yes-or-no questions (BoolQ), claims (HoVer), and
+open questions whose answer is a number (GSM8K).
 
-Evidence published beside a question becomes the item's passage, and is not the one to be doubted.
+Evidence published beside a question becomes the item's passage; nobody doubts it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ def read_boolq(rows: Sequence[Row]) -> Questions:
         if label not in ("true", "false"):
             raise row.bad("answer", f"{row.text('answer')!r} is neither true nor false")
         title, passage = row.text("title"), row.filled("passage")
-        context = f"{title}. {passage}" if title else passage
         question = row.filled("question").removesuffix("?") + "?"
-        questions.take(row, question, label, options=_YES_OR_NO, context=context)
+        questions.take(row, question, label, options=_YES_OR_NO, context=f"{title}. {passage}" if title else passage)
     return questions
 
 
@@ -53,7 +52,7 @@ BOOLQ = Benchmark(
 
 
 def read_commonsenseqa(rows: Sequence[Row]) -> Questions:
-    """CommonsenseQA (Talmor et al. 2019): question and choices are in columns of their own or in one object."""
+    """CommonsenseQA (Talmor et al. 2019): question and choices are in two columns or in one object."""
     questions = Questions("commonsenseqa")
     for row in rows:
         if isinstance(published := row.cells.get("question"), dict):
@@ -107,10 +106,7 @@ COSMOSQA = Benchmark(
 
 
 def read_hover(rows: Sequence[Row]) -> Questions:
-    """HoVer (Jiang et al. 2020): claims whose support takes two to four hops over pages of an encyclopedia.
-
-    `domain` tells the hops apart, as the CFMAD paper's tables do.
-    """
+    """HoVer (Jiang et al. 2020): claims over two to four pages of an encyclopedia, as many as `domain` says."""
     joined = _EVIDENCE in rows[0].cells
     alone = "hover: no evidence was given, so every claim stands alone; hover=FILE+TABLE joins it"
     questions = Questions("hover", *([] if joined else [alone]))
@@ -130,8 +126,8 @@ def read_hover(rows: Sequence[Row]) -> Questions:
 def join_evidence(rows: Sequence[Row], table: Path) -> None:
     """Give each row the text of its supporting sentences; empty where one of them is not in the table.
 
-    The published file names them by page title and place. `hover=FILE+TABLE` brings the texts: a CSV, JSONL or Parquet
-    file with the columns `title, text`, and `sentence` (from 0) where a row is a sentence and not a whole page.
+    The published file names them by page title and place. The table has the columns `title, text`, and `sentence` (from
+    0) where a row is a sentence and not a whole page.
     """
     frame = read_table(table, ("title", "text"))
     check_columns(frame, ("title", "text"), str(table), "evidence has title, text and perhaps sentence")
@@ -144,9 +140,8 @@ def join_evidence(rows: Sequence[Row], table: Path) -> None:
     for row in rows:
         texts = {}
         for title, place in _supporting(row):
-            page_texts = pages.get(title, {})
-            known_place = place if place in page_texts else _WHOLE_PAGE
-            texts[title, known_place] = page_texts.get(known_place, "")
+            known_place = place if place in pages[title] else _WHOLE_PAGE
+            texts[title, known_place] = pages[title].get(known_place, "")
         whole = "\n".join(f"{title}: {text}" for (title, _), text in texts.items())
         row.cells[_EVIDENCE] = whole if all(texts.values()) else ""
 

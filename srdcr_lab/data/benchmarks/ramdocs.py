@@ -1,8 +1,8 @@
 """RAMDocs (Wang et al. 2025): ambiguous questions with correct, misleading and irrelevant documents.
 
-As passages, a question gives at most two items: its first `correct` document that states its answer, and its first
-`misinfo` document that states its own; every gold answer of an ambiguous question is right. As documents, it is one
-item with all of them; all gold answers are right together, and the wrong ones are listed.
+As passages, a question becomes at most two items: its first `correct` document that states its answer, and its first
+`misinfo` document that states its own; each gold answer is right. As documents, it is one item with all of them; all
+gold answers are right together, and the wrong ones are listed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read(rows: Sequence[Row]) -> Passages:
 
 
 def read_documents(rows: Sequence[Row]) -> Documents:
-    """An item a question with all its documents; an empty document is left out."""
+    """An item a question with all its documents, except empty ones."""
     questions = Documents("ramdocs:documents")
     for row in rows:
         question, golds = row.text("question"), row.texts("gold_answers")

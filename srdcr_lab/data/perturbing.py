@@ -1,4 +1,7 @@
-"""Make a table of passages lie by known amounts, and keep account of every attempt."""
+"""Make a table of passages lie by known amounts, keep account of every attempt, and draw balanced pairs.
+
+What is claimed instead of the truth is the answer type's to say (`answers.kinds`); `forms` makes one item lie.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
+from itertools import cycle, islice
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
@@ -16,12 +20,20 @@ from srdcr_lab.answers.kinds import Outcome, Wanted, kind_of
 from srdcr_lab.answers.name import SMALLEST_POOL
 from srdcr_lab.answers.number import FACTORS
 from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
-from srdcr_lab.data.items import ItemSet
-from srdcr_lab.data.perturbing.forms import Form, forms
+from srdcr_lab.data.forms import Form, forms
+from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+Stratum = tuple[PerturbationKind, object]
+_PARTICULAR = re.compile(r"'.*'|[-+]?\d[\d.,]*")
+_COLUMNS = (
+    "outcome", "why", "item_id", "question_id", "domain", "answer_type", "question", "gold_answer", "claimed_answer",
+    "perturbation_kind", "perturbation_value", "level", "changes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -32,13 +44,6 @@ class Refusal:
     question: str
     gold_answer: str
     why: str
-
-
-_PARTICULAR = re.compile(r"'.*'|[-+]?\d[\d.,]*")
-_COLUMNS = (
-    "outcome", "why", "item_id", "question_id", "domain", "answer_type", "question", "gold_answer", "claimed_answer",
-    "perturbation_kind", "perturbation_value", "level", "changes",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,19 +76,11 @@ class Perturbed:
         return pd.DataFrame(rows, columns=list(_COLUMNS))
 
     def paired(self, seed: int = 0) -> ItemSet:
-        """Each question once with its true passage and, where it has one, once with a false one.
-
-        As many of each offset or level as the passages allow, as in the testbed; unflagged forms first.
-        """
-        from srdcr_lab.data.testbed import balanced
-
-        given = {form.standard.item_id: form.standard for form in self.forms}
-        order = random.Random(seed).sample(list(given.values()), len(given))
-        of: dict[str, list[Form]] = {item_id: [] for item_id in given}
-        for form in self.forms:
-            of[form.standard.item_id].append(form)
-        false = balanced(order, of, len(order))
+        """Each question once with its true passage and, where it has one, once with a false one: see `balanced`."""
+        forms_of = grouped(self.forms, lambda form: form.standard.item_id)
         standard = [item for item in self.items if item.is_standard]
+        order = random.Random(seed).sample(standard, len(standard))
+        false = balanced(order, forms_of, len(order))
         pairs = [form for item in standard for form in (item, false.get(item.item_id)) if form is not None]
         return replace(self.items, name=f"{self.items.name}, paired", items=tuple(pairs))
 
@@ -97,6 +94,39 @@ class Perturbed:
         counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in Outcome)
         left_out = f"{len(self.left_out)} rows left out"
         return f"{standard} standard items, {len(self.forms)} perturbations tried: {counts}; {left_out}"
+
+
+def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int) -> dict[str, Item]:
+    """A false form for each of `n` questions, by item_id, as many in each stratum as the passages allow.
+
+    `forms` are the items under every claim, by item_id. A stratum is a signed offset for years, and a level for the
+    other kinds, whose factors go round within it. Strata are filled in turn, scarce ones first, from the questions in
+    their order, and from unflagged forms while these last (so claims in the future are avoided).
+    """
+    usable = {item.item_id: [form for form in forms[item.item_id] if form.item is not None] for item in order}
+    strata = list(dict.fromkeys(_stratum(form) for made in usable.values() for form in made))
+    left = Counter(islice(cycle(strata), n))  # how many questions each stratum still gets
+    used: Counter[tuple[Stratum, float | None]] = Counter()
+    false: dict[str, Item] = {}
+    for outcomes in ({Outcome.ACCEPTED}, set(Outcome)):
+        eligible = [form for made in usable.values() for form in made if form.outcome in outcomes]
+        fitting = {
+            stratum: grouped(those, lambda form: form.standard.item_id)
+            for stratum, those in grouped(eligible, _stratum).items()
+        }
+        for stratum in sorted(strata, key=lambda stratum: len(fitting.get(stratum, ()))):
+            for item_id, candidates in fitting.get(stratum, {}).items():
+                if left[stratum] and item_id not in false:
+                    form = min(candidates, key=lambda form: used[stratum, form.claim.value])
+                    used[stratum, form.claim.value] += 1
+                    left[stratum] -= 1
+                    false[item_id] = form.item or form.standard
+    return false
+
+
+def _stratum(form: Form) -> Stratum:
+    claim = form.claim
+    return claim.kind, claim.value if claim.kind is PerturbationKind.OFFSET else claim.level
 
 
 def by_outcome(perturbed: Perturbed) -> pd.DataFrame:
@@ -115,22 +145,14 @@ def by_reason(perturbed: Perturbed) -> pd.DataFrame:
 
     reasons = [(form.outcome, why) for form in perturbed.forms for why in form.why]
     reasons += [(Outcome.REFUSED, row.why) for row in perturbed.left_out]
-    alike: dict[tuple[Outcome, str], list[str]] = {}
-    for outcome, why in reasons:
-        alike.setdefault((outcome, _PARTICULAR.sub("…", why.partition(": ")[0])), []).append(why)
-    rows = [(outcome.value, len(whys), whys[0]) for (outcome, _), whys in alike.items()]
+    alike = grouped(reasons, lambda reason: (reason[0], _PARTICULAR.sub("…", reason[1].partition(": ")[0])))
+    rows = [(outcome.value, len(group), group[0][1]) for (outcome, _), group in alike.items()]
     rows.sort(key=lambda row: (row[0] != "refused", -row[1]))
     return pd.DataFrame(rows, columns=["outcome", "n", "for example"])
 
 
 def checked_offsets(sizes: Iterable[int]) -> tuple[int, ...]:
-    """Offsets as they are used: a size stands for both signs, smallest first.
-
-    Raises
-    ------
-    BadInput
-        If there is none, or one is 0 or above 5,000.
-    """
+    """Offsets as they are used: each size with both signs, smallest first."""
     distinct = sorted({abs(size) for size in sizes})
     if not distinct or distinct[0] == 0 or distinct[-1] > 5000:
         raise BadInput("offsets are whole years from 1 to 5000, such as 20,40,60,100,200; each is used with both signs")
@@ -174,20 +196,17 @@ def perturb(
 ) -> Perturbed:
     """Every standard item under every perturbation of its kind: offsets, factors, or three substitutions.
 
+    Items that are perturbed already, and free text, are left out with the reason. Bad input: an offset or a factor that
+    makes no sense, or a pool that is too small.
+
     Parameters
     ----------
-    items : an ItemSet or any items; those that are perturbed already, and free text, are left out with the reason.
     offsets : of years; each size is used with both signs. Dates have sizes of their own (`answers.date`).
     factors : of numbers.
     pool : names or cities to substitute; default: the other gold answers of the same domain and type.
     seed : of the substitutions; a draw depends on it and on the question_id alone.
     present : the year after which a claim is flagged as future; default: this year.
     left_out : rows refused before, to be kept in the audit.
-
-    Raises
-    ------
-    BadInput
-        If an offset or a factor makes no sense, or the given pool is too small.
     """
     kept, unfit = _sorted_out(tuple(items))
     pools = pools_of(kept)

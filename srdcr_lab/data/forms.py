@@ -1,7 +1,7 @@
 """One item under one claim: every mention of its answer exchanged, or the reason why that cannot be.
 
-What a mention is, what is claimed and what gives the truth away is the answer type's to say (`answers.kinds`). Here
-mentions are exchanged, and the false passage is read again: it must state the claim and no gold answer.
+The answer type says what is a mention, what is claimed and what gives the truth away (`answers.kinds`). Here mentions
+are exchanged, and the false passage is read again: it must state the claim and no gold answer.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Claim, NoClaim, Outcome, Wanted, kind_of
@@ -32,9 +33,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A standard item under one claim. `item` is the false one (None where refused); `why` are sentences.
+    """A standard item under one claim; `item` is the false one, None where it is refused.
 
-    Flagged forms are usable; `why` says what in their passage may give the truth away.
+    `why` are sentences: the reasons, or of a flagged (usable) form what may give the truth away.
     """
 
     standard: Item
@@ -134,20 +135,15 @@ def _change(passage: str, span: Span, after: str) -> Change:
 
 def applied(passage: str, changes: Sequence[Change]) -> str:
     """The passage with every change made; changes are in order and apart."""
-    pieces, done = [], 0
-    for change in changes:
-        pieces += [passage[done : change.start], change.after]
-        done = change.start + len(change.before)
-    return "".join([*pieces, passage[done:]])
+    for start, change in zip(places(changes), changes, strict=True):
+        passage = passage[:start] + change.after + passage[start + len(change.before) :]
+    return passage
 
 
 def places(changes: Sequence[Change]) -> list[int]:
     """Where each change starts in the perturbed passage."""
-    starts, shift = [], 0
-    for change in changes:
-        starts.append(change.start + shift)
-        shift += len(change.after) - len(change.before)
-    return starts
+    shifts = accumulate((len(change.after) - len(change.before) for change in changes), initial=0)
+    return [change.start + shift for change, shift in zip(changes, shifts, strict=False)]
 
 
 def year_forms(item: Item) -> list[Item]:
@@ -159,10 +155,7 @@ def year_forms(item: Item) -> list[Item]:
 def offset_year(item: Item, offset: int) -> Item:
     """The standard item with `offset` years added to every mention of its answer.
 
-    Raises
-    ------
-    BadInput
-        If the answer is no year or the passage cannot be made to lie by that much: the sentence says why.
+    Bad input: the answer is no year, or the passage cannot be made to lie by that much; the sentence says why.
     """
     _refuse_all_but_years(item)
     if offset == 0:

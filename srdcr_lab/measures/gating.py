@@ -36,9 +36,9 @@ _ANSWERED = 2  # of the endings, the first two give an answer
 def decision_flow(records: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame:
     """Number of items on every way through the decision: `condition`, the columns of `STAGES`, `n`.
 
-    `answers`: which of the two answers are right; an unread one is not. `verdict`: V*. `confidence`: against the row's
-    τ; a missing one is below. `ending`: the final answer, or why there is none. Ways without items are left out. One
-    run, model and design at a time.
+    `answers`: which of the two are right; an unread one is not. `confidence`: against the row's τ; a missing one is
+    below. `ending`: the final answer, or why there is none. Ways without items are left out. One run, model and design
+    at a time.
     """
     rows = records[records["method"] == method]
     confident = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= rows["tau"].to_numpy(float)
@@ -80,8 +80,8 @@ class Gated:
     """Items of one condition at a τ: how many take each decision, are answered, are right.
 
     `n_error` items failed and take no decision. An item whose chosen answer could not be read is not answered.
-    `coverage` = answered / n, `accuracy` = right / n, `selective_accuracy` = right / answered; NaN for a share of
-    nothing. Overall they are the mean of the two conditions (the paper's).
+    `coverage` = answered / n, `accuracy` = right / n, `selective_accuracy` = right / answered; overall the mean of the
+    two conditions (the paper's).
     """
 
     condition: str
@@ -101,11 +101,10 @@ class Gated:
 class Gating:
     """Records as arrays, a value per row: made once, then asked what any τ would make of them.
 
-    τ decides the rows of `sr_dcr` and of `confidence_only` (`by_confidence`) that did not fail; the others keep the
-    `ending` they have. `names` are block, row and method of each group of the tables; `group`, `stratum` (`strata[0]`
-    is standard) and `question` are positions, `stages` those of condition, answers and verdict, shape (3, n), `context`
-    and `prior` those of the two answers in `rule.CORRECT`. `gate` is False for runs of the preset `released`, in which
-    confidence does not count.
+    τ decides the rows of `sr_dcr` and of `confidence_only` (`by_confidence`) that did not fail; the others keep their
+    `ending`. `names` are block, row and method of each group of the tables; `group`, `stratum` (`strata[0]` is
+    standard) and `question` are positions, `stages` those of condition, answers and verdict, shape (3, n), `context`
+    and `prior` those of the two answers in `rule.CORRECT`. Without `gate` (preset `released`) confidence does not count.
     """
 
     names: tuple[tuple[str, str, str], ...]
@@ -200,10 +199,10 @@ class Gating:
     def difference(
         self, a: str, b: str, tau: float, strata: Collection[str] | None = None
     ) -> tuple[float, float, float]:
-        """Overall accuracy of row `a` less that of row `b` at this τ, and a 95 % interval for a slider.
+        """Overall (macro) accuracy of row `a` less that of row `b` at this τ, and a 95 % interval for a slider.
 
-        Macro over standard and perturbed. Normal approximation over questions (sum of each question's share); where a
-        decision depends on it, use `compare`. NaN where one of the two has no item of a half.
+        Normal approximation over questions (sum of each question's share); where a decision depends on it, use
+        `compare`. NaN where one of the two has no item of a half.
         """
         ending, kept = self.endings(tau), np.isin(self.stratum, self.chosen(strata))
         totals = np.zeros(int(self.question.max(initial=-1)) + 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +21,7 @@ _MANY = 10**9  # more questions than anybody asks
 def intra_question_correlation(values: ArrayLike, clusters: ArrayLike) -> float:
     """ρ, by one-way analysis of variance: (MSB − MSW) / (MSB + (m₀ − 1) · MSW), m₀ = (N − Σm²/N) / (k − 1).
 
-    In [−1/(m₀ − 1), 1]. NaN where no question has two values, there is one question only, or all values are equal.
-    Source: Donner 1986.
+    NaN where no question has two values, there is one question only, or all values are equal. Source: Donner 1986.
     """
     scored = np.asarray(values, float)
     codes = pd.factorize(np.asarray(clusters))[0]
@@ -40,10 +38,7 @@ def intra_question_correlation(values: ArrayLike, clusters: ArrayLike) -> float:
 
 
 def design_effect(values: ArrayLike, clusters: ArrayLike) -> float:
-    """Variance of the mean over that of as many independent values: 1 + (Σm²/Σm − 1) · ρ, ρ at least 0.
-
-    1 where every question has one value. Source: Kish 1965.
-    """
+    """Variance of the mean over that of as many independent values: 1 + (Σm²/Σm − 1) · max(ρ, 0); 1 for ρ = NaN [Kish 1965]."""
     sizes = pd.Series(np.asarray(clusters)).value_counts().to_numpy(float)
     rho = intra_question_correlation(values, clusters)
     return 1 + ((sizes**2).sum() / sizes.sum() - 1) * rho if rho > 0 else 1.0
@@ -61,8 +56,8 @@ def questions_needed(
     """Questions to see a difference in accuracy with that power, two-sided, paired on the items.
 
     The difference of an item is 1, 0 or −1 with standard deviation √(ψ − d²), ψ the share of items on which exactly
-    one of the two methods is right (`discordance`, at least |d|). n items by the one-sample t test of statsmodels;
-    questions = n · design effect / items per question, rounded up.
+    one of the two methods is right (`discordance`). n items by the one-sample t test; questions = n · design effect /
+    items per question, rounded up.
 
     >>> questions_needed(0.05, 0.20)
     624
@@ -78,16 +73,11 @@ def questions_needed(
 
 
 def power_table(
-    records: pd.DataFrame,
-    a: str = "sr_dcr",
-    b: str = "few_shot",
-    *,
-    condition: str = "perturbed",
-    differences: Sequence[float] = DIFFERENCES,
+    records: pd.DataFrame, a: str = "sr_dcr", b: str = "few_shot", *, condition: str = "perturbed"
 ) -> pd.DataFrame:
-    """Questions that each difference would take, from how A and B differed on these items.
+    """Questions that differences of 2, 3, 5 and 10 points would take, from how A and B differed on these items.
 
-    Rows: `difference`, `n_questions_needed`; beside it what it rests on: `n`, `n_questions`, `discordance`,
+    Columns: `difference`, `n_questions_needed`; beside it what it rests on: `n`, `n_questions`, `discordance`,
     `correlation` (of the differences within a question), `design_effect`, `items_per_question`. NaN where no item has
     both. One model, run and design at a time.
     """
@@ -99,8 +89,8 @@ def power_table(
     basis["design_effect"] = effect = design_effect(gap, questions) if n else math.nan
     basis["items_per_question"] = per_question = n / n_questions if n else math.nan
     options = {"items_per_question": per_question, "effect_of_design": effect}
-    needed = [questions_needed(d, basis["discordance"], **options) if n else math.nan for d in differences]
-    return pd.DataFrame({"difference": differences, "n_questions_needed": needed}).assign(**basis)
+    needed = [questions_needed(d, basis["discordance"], **options) if n else math.nan for d in DIFFERENCES]
+    return pd.DataFrame({"difference": DIFFERENCES, "n_questions_needed": needed}).assign(**basis)
 
 
 class QuestionsNeeded(NamedTuple):
@@ -111,11 +101,10 @@ class QuestionsNeeded(NamedTuple):
 
 
 def questions_for_width(precision: float, coverage: float, width: float, *, assured: float = 0.9) -> QuestionsNeeded:
-    """Questions for an interval of P(target | Conf ≥ τ), such as P(Highly-Known | Conf ≥ 0.9), at most so wide.
+    """Questions for a 95 % Jeffreys interval of P(target | Conf ≥ τ) at most `width` wide.
 
-    `precision` is the share expected, in [0, 1] (½ is the safe guess), `coverage` P(Conf ≥ τ) expected, in (0, 1],
-    `width` that of the whole 95 % Jeffreys interval, in (0, 1), and `assured` the probability with which enough of the
-    questions are above τ, Bin(n_questions, coverage).
+    `precision` is the share expected (½ is the safe guess), `coverage` P(Conf ≥ τ) expected, `assured` the probability
+    with which enough of the questions are above τ, Bin(n_questions, coverage).
     """
     if not (0 <= precision <= 1 and 0 < coverage <= 1 and 0 < width < 1 and 0 < assured < 1):
         raise ValueError("precision lies in [0, 1], coverage in (0, 1], width and assured between 0 and 1")

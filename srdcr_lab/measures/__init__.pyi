@@ -6,7 +6,8 @@ from .comparison import (
     Comparison as Comparison, compare as compare, compare_all as compare_all, factor_effects as factor_effects,
 )
 from .documents import (
-    answer_outcomes as answer_outcomes, document_summary as document_summary, stand_counts as stand_counts, stands as stands,
+    answer_outcomes as answer_outcomes, document_summary as document_summary, sources_as_read as sources_as_read,
+    stand_counts as stand_counts, stands as stands,
 )
 from .estimates import (
     clustered_interval as clustered_interval, contrast_interval as contrast_interval, holm as holm, jeffreys_interval as jeffreys_interval, matched_odds_ratio as matched_odds_ratio, mean_interval as mean_interval, sign_flip_test as sign_flip_test,
@@ -34,7 +35,6 @@ from .preference import (
 from .recalibration import (
     BetaCalibration as BetaCalibration, HistogramBinning as HistogramBinning, IsotonicRecalibration as IsotonicRecalibration, PlattScaling as PlattScaling, cross_fitted as cross_fitted,
 )
-from .sources import sources_as_read as sources_as_read
 from .trained_judge import train_judge as train_judge
 from .verdicts import (
     decision_counts as decision_counts, path_stability as path_stability, r_star_distribution as r_star_distribution,

@@ -36,8 +36,8 @@ def accuracy(
     """Accuracy of one set of rows, with coverage, risk, and 95 % intervals clustered on the question.
 
     `accuracy` = right / n counts a missing answer as wrong, `selective_accuracy` = right / answered leaves it out;
-    `coverage` = answered / n; `risk` = wrong / answered. With `strata`, every share is the mean of the strata's. NaN for
-    a share of nothing.
+    `coverage` = answered / n; `risk` = wrong / answered. With `strata`, every share is the mean of the strata's. A
+    share of nothing is NaN.
     """
     answered = correct.notna()
     right = correct.astype("boolean").fillna(False).astype(bool)

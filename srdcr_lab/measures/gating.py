@@ -104,7 +104,7 @@ class Gating:
     τ decides the rows of `sr_dcr` and of `confidence_only` (`by_confidence`) that did not fail; the others keep their
     `ending`. `names` are block, row and method of each group of the tables; `group`, `stratum` (`strata[0]` is
     standard) and `question` are positions, `stages` those of condition, answers and verdict, shape (3, n), `context`
-    and `prior` those of the two answers in `rule.CORRECT`. Without `gate` (preset `released`) confidence does not count.
+    and `prior` those of the two answers in `rule.CORRECT`. Without `gate` (preset `released`) `confidence` is ignored.
     """
 
     names: tuple[tuple[str, str, str], ...]

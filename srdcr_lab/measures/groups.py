@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -40,10 +40,10 @@ def groups(
         yield dict(zip(columns, values, strict=True)), rows.reset_index(drop=True)
 
 
-def by_group(records: pd.DataFrame, rows_of: Callable[[pd.DataFrame], Sequence[dict[str, Any]]]) -> pd.DataFrame:
+def by_group(records: pd.DataFrame, rows_of: Callable[[pd.DataFrame], Iterable[dict[str, Any]]]) -> pd.DataFrame:
     """One table of each group's rows, its names in front; the columns alone where there is no group."""
     rows = [names | row for names, part in groups(records) for row in rows_of(part)]
-    return pd.DataFrame(rows, columns=[*group_columns(records), *rows_of(records.iloc[:0])[0]])
+    return pd.DataFrame(rows, columns=[*group_columns(records), *next(iter(rows_of(records.iloc[:0])))])
 
 
 def comparison_keys(records: pd.DataFrame, column: str) -> list[str]:

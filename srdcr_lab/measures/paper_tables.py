@@ -144,9 +144,9 @@ def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> PaperTable:
-    """The table of these cells: rows in the paper's order, golden last, the best and second of every column marked.
+    """The table of these cells: rows in the paper's order, the best and second of every column marked but for golden.
 
-    Equal accuracies are marked alike; `golden` is not ranked.
+    Equal accuracies are marked alike.
     """
     ranked: dict[tuple[str, str], set[float]] = {}
     for cell in entries:

@@ -1,4 +1,4 @@
-"""How many questions a study takes: to see a difference of two methods, or to know a share to a given width [ours]."""
+"""How many questions a study takes: to see a difference of two methods, or to know a share to a given width. Ours."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def intra_question_correlation(values: ArrayLike, clusters: ArrayLike) -> float:
 
 
 def design_effect(values: ArrayLike, clusters: ArrayLike) -> float:
-    """Variance of the mean over that of as many independent values: 1 + (Σm²/Σm − 1) · max(ρ, 0); 1 for ρ = NaN [Kish 1965]."""
+    """Variance of the mean over that of independent values: 1 + (Σm²/Σm − 1) · max(ρ, 0); 1 for NaN [Kish 1965]."""
     sizes = pd.Series(np.asarray(clusters)).value_counts().to_numpy(float)
     rho = intra_question_correlation(values, clusters)
     return 1 + ((sizes**2).sum() / sizes.sum() - 1) * rho if rho > 0 else 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -17,7 +16,7 @@ STANDARD = "standard"
 PERTURBED_LEVELS = tuple(level.value for level in Level if level is not Level.STANDARD)
 CATEGORY_NAMES = tuple(category.value for category in KnowledgeCategory)
 RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
-GOLDEN, JUDGE_DEBATE = "golden", re.compile(r"judge_debate_(\d+)")
+GOLDEN = "golden"
 
 
 def group_columns(records: pd.DataFrame, always: Sequence[str] = ("model", "method")) -> list[str]:
@@ -87,12 +86,6 @@ def _place(name: str) -> tuple[int, str, float]:
     if kind == PerturbationKind.OFFSET and rest not in PERTURBED_LEVELS:
         return 1, "", float(rest)
     return 2, kind, float(PERTURBED_LEVELS.index(rest)) if rest in PERTURBED_LEVELS else np.inf
-
-
-def judge_debate_round(method: str) -> int | None:
-    """3 for ``judge_debate_3``; None for another method."""
-    match = JUDGE_DEBATE.fullmatch(method)
-    return int(match[1]) if match else None
 
 
 MATCHES = {

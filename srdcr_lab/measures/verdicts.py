@@ -50,7 +50,7 @@ def first_verdict_round(rows: pd.DataFrame) -> int:
 def by_round(rows: pd.DataFrame) -> pd.DataFrame:
     """The debates of one design, once per round: its rows with `round`, `symbol` (R, U or ?) and `held`.
 
-    A debate that stopped early keeps its last verdict in the rounds that its design goes on to; `held` is False there.
+    A debate that stopped early keeps its last verdict in later rounds; `held` is False there.
     """
     paths, first = list(rows["verdict_path"]), first_verdict_round(rows)
     parts = []
@@ -62,10 +62,9 @@ def by_round(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_moves(path: str) -> dict[str, bool]:
-    """What a path does; the first two leave unparsed verdicts out.
+    """Unparsed verdicts left out, a path `changed` if not all are equal, and `oscillates` if it returns to an earlier one.
 
-    `changed`: not all verdicts are equal. `oscillates`: it returns to an earlier verdict (two changes or more).
-    `unstabilised`: V* holds for the last round alone, or is UNPARSED. `unparsed`: some verdict is.
+    It is `unstabilised` if V* holds for the last round alone or is UNPARSED, `unparsed` if some verdict is.
 
     >>> path_moves("RUR?RR")
     {'changed': True, 'oscillates': True, 'unstabilised': False, 'unparsed': True}
@@ -86,10 +85,10 @@ def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: bool = True) -> pd.DataFrame:
-    """`verdict_tpr` = P(Reasonable | true passage), `verdict_tnr` = P(Unreasonable | false passage), with n.
+    """`verdict_tpr` = P(Reasonable | true passage), `verdict_tnr` = P(Unreasonable | false passage), of debates held.
 
-    Over the debates that were held. UNPARSED counts as neither, and in `n_unparsed`. Rows: group × `rate` × `by`
-    (`stratum`, `knowledge_category`, `domain`, `level`).
+    UNPARSED counts as neither, and in `n_unparsed`. Rows: group × `rate` × `by` (`stratum`, `knowledge_category`,
+    `domain`, `level`).
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
@@ -130,8 +129,7 @@ def _halves(rows: pd.DataFrame, verdict: pd.Series) -> Iterator[tuple[str, pd.Da
 def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     """Group × condition × `decision`: how often, and how it ended (`n_right`, `n_wrong`, `n_missing`).
 
-    `share` is of all items of the condition, failed ones (`decision` "none") included. Methods without the rule have
-    no rows.
+    `share` is of all items, failed ones (`decision` "none") included. Methods without the rule have no rows.
     """
     tables = []
     for names, part in groups(records):
@@ -146,9 +144,13 @@ def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.Data
                     "n_wrong": int((here & ~correct.fillna(True)).sum()),
                     "n_missing": int((here & correct.isna()).sum()),
                 }
-                table = shares(rows, here, intervals=intervals).drop(columns="n_missing").assign(**counts)
-                tables.append((names | {"condition": condition, "decision": str(decision)}, table))
+                row = names | {"condition": condition, "decision": str(decision)}
+                tables.append((row, _share(rows, here, intervals).assign(**counts)))
     return stack(tables)
+
+
+def _share(rows: pd.DataFrame, hits: pd.Series, intervals: bool) -> pd.DataFrame:
+    return shares(rows, hits, intervals=intervals).drop(columns="n_missing")
 
 
 def path_stability(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
@@ -159,17 +161,15 @@ def path_stability(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataF
     tables = []
     for names, rows in _paths(records):
         moves = pd.DataFrame(list(map(path_moves, rows["verdict_path"])), index=rows.index)
-        for move in MOVES:
-            table = shares(rows, moves[move], intervals=intervals).drop(columns="n_missing")
-            tables.append((names | {"move": move}, table))
+        tables += [(names | {"move": move}, _share(rows, moves[move], intervals)) for move in MOVES]
     return stack(tables)
 
 
 def r_star_distribution(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     """Group × condition × `r_star`: the share of debates whose verdict holds from that round on.
 
-    r* = R − 1 means not stabilised (`stabilised` False). Debates whose V* is UNPARSED have no r*: they are the row
-    with `r_star` missing. Debates with a single verdict are left out. The shares of one condition sum to 1.
+    r* = R − 1 means not `stabilised`. Debates whose V* is UNPARSED have no r*: they are the row with `r_star` missing.
+    Debates with a single verdict are left out. The shares of one condition sum to 1.
     """
     tables = []
     for names, rows in _paths(records):
@@ -178,8 +178,8 @@ def r_star_distribution(records: pd.DataFrame, *, intervals: bool = True) -> pd.
         last = first + int(rows["verdict_path"].astype(object).str.len().max()) - 1
         for value in (*range(first, last + 1), None):
             here = r_star.isna() if value is None else (r_star == value).fillna(False)
-            table = shares(rows, here, intervals=intervals).drop(columns="n_missing")
-            tables.append((names | {"r_star": value, "stabilised": value is not None and value < last}, table))
+            stabilised = value is not None and value < last
+            tables.append((names | {"r_star": value, "stabilised": stabilised}, _share(rows, here, intervals)))
     return stack(tables).astype({"r_star": "Int64"} if tables else {})
 
 

@@ -1,7 +1,7 @@
 """Shares and means with intervals, and tests of paired values; the independent units are the questions.
 
-Forms of one question resemble each other, so the bootstrap here, the only one of the package, draws whole questions.
-A share of nothing is NaN, with n = 0.
+Forms of one question resemble each other, so the bootstrap here, the only one of the package, draws whole questions. A
+share of nothing is NaN, with n = 0.
 """
 
 from __future__ import annotations

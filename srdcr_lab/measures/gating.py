@@ -1,7 +1,7 @@
 """What the decision rule makes of records at any τ [3.2]: decisions, accuracies, the flow to the final answers.
 
-Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; every
-τ then takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.measures.rule`.
+Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; every τ
+then takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.measures.rule`.
 """
 
 from __future__ import annotations

@@ -55,9 +55,9 @@ def questions_needed(
 ) -> int:
     """Questions to see a difference in accuracy with that power, two-sided, paired on the items.
 
-    The difference of an item is 1, 0 or −1 with standard deviation √(ψ − d²), ψ the share of items on which exactly
-    one of the two methods is right (`discordance`). n items by the one-sample t test; questions = n · design effect /
-    items per question, rounded up.
+    The difference of an item is 1, 0 or −1 with standard deviation √(ψ − d²), ψ the share of items on which exactly one
+    of the two methods is right (`discordance`). n items by the one-sample t test; questions = n · design effect / items
+    per question, rounded up.
 
     >>> questions_needed(0.05, 0.20)
     624

@@ -97,8 +97,8 @@ def fixed_threshold(
 ) -> ThresholdChoice:
     """τ as it was fixed beforehand: with probability ≥ 1 − δ its risk is at most the one-sided Clopper–Pearson bound.
 
-    The bound is the p with P(Bin(n_above, p) ≤ n_wrong) = δ. No guarantee where no question lies above τ. Source:
-    τ = 0.90: paper 3.2 and 4.2; Clopper and Pearson 1934.
+    The bound is the p with P(Bin(n_above, p) ≤ n_wrong) = δ. No guarantee where no question lies above τ. Source: τ =
+    0.90: paper 3.2 and 4.2; Clopper and Pearson 1934.
     """
     _check_shares(delta=delta)
     above = steps.at(tau)

@@ -62,9 +62,10 @@ def by_round(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_moves(path: str) -> dict[str, bool]:
-    """Unparsed verdicts left out, a path `changed` if not all are equal, and `oscillates` if it returns to an earlier one.
+    """What a path does: it `changed` if not all verdicts are equal, and `oscillates` if it returns to an earlier one.
 
-    It is `unstabilised` if V* holds for the last round alone or is UNPARSED, `unparsed` if some verdict is.
+    Both leave unparsed verdicts out. It is `unstabilised` if V* holds for the last round alone or is UNPARSED,
+    `unparsed` if some verdict is.
 
     >>> path_moves("RUR?RR")
     {'changed': True, 'oscillates': True, 'unstabilised': False, 'unparsed': True}

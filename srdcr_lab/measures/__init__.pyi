@@ -3,7 +3,9 @@ from .calibration import (
 )
 from .claims import CLAIMS as CLAIMS, claims_checklist as claims_checklist, claims_html as claims_html
 from .comparison import (
-    Comparison as Comparison, compare as compare, compare_all as compare_all, factor_effects as factor_effects,
+    Comparison as Comparison, compare as compare, compare_all as compare_all, design_effect as design_effect,
+    factor_effects as factor_effects, intra_question_correlation as intra_question_correlation, power_table as power_table,
+    questions_needed as questions_needed,
 )
 from .documents import (
     answer_outcomes as answer_outcomes, document_summary as document_summary, sources_as_read as sources_as_read,
@@ -23,11 +25,8 @@ from .knowledge import (
 from .paper_tables import (
     METHOD_LABELS as METHOD_LABELS, PaperTable as PaperTable, table_1 as table_1, table_2 as table_2,
 )
-from .power import (
-    design_effect as design_effect, intra_question_correlation as intra_question_correlation, power_table as power_table, questions_for_width as questions_for_width, questions_needed as questions_needed,
-)
 from .precision import (
-    auroc as auroc, discrimination as discrimination, precision_above as precision_above, precision_steps as precision_steps, question_targets as question_targets, rank_correlation as rank_correlation, risk_coverage as risk_coverage,
+    auroc as auroc, discrimination as discrimination, precision_above as precision_above, precision_steps as precision_steps, question_targets as question_targets, questions_for_width as questions_for_width, rank_correlation as rank_correlation, risk_coverage as risk_coverage,
 )
 from .preference import (
     biases as biases, context_preference as context_preference, future_against_past as future_against_past, n_future as n_future, offset_slopes as offset_slopes, prior_preference_by_round as prior_preference_by_round,

@@ -93,7 +93,7 @@ def _bin_of(confidence: NDArray[np.float64], edges: NDArray[np.float64]) -> NDAr
 def reliability_curve(
     confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, bins: str = Bins.WIDTH
 ) -> pd.DataFrame:
-    """Share of the target (`frequency`, with its Jeffreys interval) in each bin `left` ≤ Conf < `right`, also empty ones.
+    """Share of the target (`frequency`, Jeffreys interval) in each bin `left` ≤ Conf < `right`, also of the empty ones.
 
     The last bin holds 1. `n_missing` and `n_unlabelled` are of all bins.
     """

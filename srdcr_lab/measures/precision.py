@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -15,11 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import expit, logit, ndtri
+from scipy.special import bdtrc, expit, logit, ndtri
 
 from srdcr_lab.measures.calibration import Estimate, pairs
 from srdcr_lab.measures.estimates import bootstrapped, jeffreys_interval, percentile_interval
 from srdcr_lab.measures.knowledge import highly_known
+
+_MANY = 10**9  # more questions than anybody asks
 
 
 def question_targets(records: pd.DataFrame) -> pd.DataFrame:
@@ -255,3 +258,29 @@ def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
         rows.append((first, second, len(both), rank.value, rank.low, rank.high, flipped, share, *ends))
     columns = ["first", "second", "n", "spearman", "low", "high", "n_flipped", "flipped", "flipped_low", "flipped_high"]
     return pd.DataFrame(rows, columns=columns)
+
+
+class QuestionsNeeded(NamedTuple):
+    """`n_above` questions above τ give the width; of `n_questions` at least so many are above it as `assured`."""
+
+    n_above: int
+    n_questions: int
+
+
+def questions_for_width(precision: float, coverage: float, width: float, *, assured: float = 0.9) -> QuestionsNeeded:
+    """Questions for a 95 % Jeffreys interval of P(target | Conf ≥ τ) at most `width` wide.
+
+    `precision` is the share expected (½ is the safe guess), `coverage` P(Conf ≥ τ) expected, `assured` the probability
+    with which enough of the questions are above τ, Bin(n_questions, coverage).
+    """
+    if not (0 <= precision <= 1 and 0 < coverage <= 1 and 0 < width < 1 and 0 < assured < 1):
+        raise ValueError("precision lies in [0, 1], coverage in (0, 1], width and assured between 0 and 1")
+
+    def narrow(n: int) -> bool:
+        low, high = jeffreys_interval(precision * n, n)
+        return bool(high - low <= width)
+
+    n_above = 1 + bisect_left(range(1, _MANY), True, key=narrow)
+    enough = range(n_above, _MANY)
+    more = bisect_left(enough, True, key=lambda n: float(bdtrc(n_above - 1, n, coverage)) >= assured)
+    return QuestionsNeeded(n_above, n_above + more)

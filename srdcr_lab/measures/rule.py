@@ -30,7 +30,9 @@ class Ruling:
 
 
 def stabilised_verdict(path: Sequence[Verdict], first_round: int = 0) -> Ruling:
-    """The earliest stabilised verdict: V(r*) with V(r*) = … = V(R−1) [3.1]. UNPARSED breaks a run of equal verdicts.
+    """The earliest stabilised verdict: V(r*) with V(r*) = … = V(R−1) [3.1].
+
+    UNPARSED breaks a run of equal verdicts. If the last verdict is UNPARSED, so is V*, and r* is None.
 
     >>> stabilised_verdict([Verdict.UNREASONABLE, Verdict.REASONABLE, Verdict.REASONABLE]).r_star
     1

@@ -186,9 +186,8 @@ def factor_effects(
     """The main effect of every factor on SR-DCR's verdicts: each two levels, over designs alike in all other factors.
 
     `designs` has each design's factors, such as ``asdict`` of each `DebateDesign`; `name` is no factor. Whether an
-    item's verdict is right is averaged over the pairs of designs, then compared as in `compare`. Columns: (`run`,)
-    `model`, `factor`, `a`, `b` (its levels), `n_pairs` of designs, some of `Comparison`, and `p_holm` over all rows of
-    a run and model.
+    item's verdict is right is averaged over the `n_pairs` pairs of designs, then compared as in `compare`. `a` and `b`
+    are the factor's levels; `p_holm` is over all rows of a run and model.
     """
     tables = []
     rows = condition_rows(records[records["method"] == "sr_dcr"], condition)
@@ -288,8 +287,7 @@ def power_table(
 ) -> pd.DataFrame:
     """Questions that differences of 2, 3, 5 and 10 points would take, from how A and B differed on these items.
 
-    Columns: `difference`, `n_questions_needed`; beside it what it rests on: `n`, `n_questions`, `discordance`,
-    `correlation` (of the differences within a question), `design_effect`, `items_per_question`. NaN where no item has
+    Beside them what they rest on, such as `correlation`, of the differences within a question. NaN where no item has
     both. One model, run and design at a time.
     """
     pairs = paired(condition_rows(records, condition), a, b)

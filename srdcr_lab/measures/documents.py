@@ -106,8 +106,8 @@ _STATES = ["defend", "revise", "concede"]
 def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
     """What challenged proponents of the dialectical debate did, and whether they were right before.
 
-    `held` and `answer` are the answers before and after, `state` is defend, revise or concede, `held_right`: the answer
-    held was a gold one. Debates that broke off are left out, and so are replies that had to be repaired.
+    `held` and `answer` are the answers before and after, `state` is defend, revise or concede. Debates that broke off
+    and replies that had to be repaired are left out.
     """
     by_id = {item.item_id: item for item in items}
     debates = turns[(turns["method"] == "dialectical") & turns["item_id"].isin(by_id)]
@@ -139,10 +139,9 @@ def stand_counts(table: pd.DataFrame) -> pd.DataFrame:
 class SourceReliability:
     """The reliability of each source, and the answers that follow.
 
-    `table`: one row per `source`, with `reliability`, the share of its checked answers that agree with the weighted
-    majority (NaN without any); `weight`; `n_votes`; `n_checked`, those on questions with another vote. `majority`:
-    question → the answers of greatest weight in the order of the votes. `converged`: the last iteration changed no
-    majority.
+    `table`: one row per `source`, with `reliability`, the share of its `n_checked` answers, those on questions with
+    another vote, that agree with the weighted majority (NaN without any). `majority`: question → the answers of
+    greatest weight. `converged`: the last iteration changed no majority.
     """
 
     table: pd.DataFrame
@@ -218,9 +217,7 @@ def _majority(options: pd.DataFrame, wins: pd.Series) -> dict[Any, tuple[Any, ..
 
 
 def log_odds(accuracy: ArrayLike, n_answers: float) -> NDArray[np.float64]:
-    """The best weights of a majority where sources err independently and evenly: log(p (L − 1) / (1 − p)), at least 0.
-
-    The source is right with probability p among L answers.
+    """Best weight of a source right with probability p among L answers: log(p (L − 1) / (1 − p)), at least 0.
 
     >>> log_odds([0.5, 0.9], 2).round(2).tolist()
     [0.0, 2.2]

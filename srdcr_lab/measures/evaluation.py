@@ -54,14 +54,12 @@ def accuracy(
 
 
 def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Table 1: one row per model × method (× run, × design, where there are several) × condition.
+    """Table 1 [4.4]: one row per model × method (× run, × design, where there are several) × condition.
 
     Overall, every share is the mean of the standard and the perturbed one where both were run (as in the paper);
     `accuracy_micro` is right / n over all rows. `n_abstained`, `n_unparsed` and `n_error` count why answers are
     missing. `verdict_tpr` = P(Reasonable | true passage) and `verdict_tnr` = P(Unreasonable | false passage) are over
     the debates held (`verdict_tpr_n`, `verdict_tnr_n`); UNPARSED counts as neither.
-
-    Source: paper 4.4; coverage and risk as in selective prediction.
     """
     return by_group(records, lambda part: [_of_condition(part, condition, intervals) for condition in CONDITIONS])
 
@@ -110,10 +108,9 @@ _STRATUM_COLUMNS = [
 def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     """What a method takes per item, one row per group; failed items are included with what they took.
 
-    `calls_per_item` are of the method by itself, `calls_paid_per_item` in this run, after sharing and the store;
-    `calls_saved` = Σ calls_alone − Σ calls_paid. `tokens_per_item` (prompt and completion, of the method by itself) has
-    `low` and `high` (bootstrap over questions). `cost_usd` and `cost_usd_per_item` are of the calls paid, NaN where a
-    row's price is unknown (`n_unpriced`). `wall_s_per_item` where the records have `wall_s`.
+    Calls and tokens (prompt and completion) are of the method by itself, `calls_paid_per_item` those of this run, after
+    sharing and the store; `low` and `high` of `tokens_per_item` are bootstrapped over questions. Costs are of the calls
+    paid, NaN where a row's price is unknown (`n_unpriced`). `wall_s_per_item` where the records have `wall_s`.
     """
     return by_group(records, lambda part: [_costs(part, intervals)])
 
@@ -148,8 +145,7 @@ _NUMBERS = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "
 def sharing(records: pd.DataFrame) -> pd.DataFrame:
     """Calls of all methods together, per run and model: by themselves, paid, and the share saved.
 
-    Saved are calls that another method, form of the question or run had already asked. The knowledge draws belong to no
-    method and are in neither sum.
+    Saved are calls that another method, form of the question or run had asked. Knowledge draws are in neither sum.
     """
     keys = [name for name in ("run", "model") if name in records]
     sums = records.groupby(keys, sort=False, observed=True)[["calls_alone", "calls_paid"]].sum().astype(int)

@@ -176,9 +176,9 @@ class Counted(StrEnum):
 def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Confidence of each greedy reply of a samples table, by every choice of tokens (`Counted`) and of mean.
 
-    `confidence` is NaN for a reply without log-probabilities or tokens. `answer_types` are those of each question_id,
-    text by default; where the answer is not found in the reply in its type, the reply without surrounding space counts
-    as the answer. A column `end_logprob` (of the end marker) adds `reply_and_end`.
+    NaN for a reply without log-probabilities or tokens. `answer_types` are those of each question_id, text by default;
+    where the answer is not found in the reply, the reply without surrounding space counts as the answer. A column
+    `end_logprob` (of the end marker) adds `reply_and_end`.
     """
     rows = [
         (reply["question_id"], counted.value, kind.value, confidence_of(logprobs), len(logprobs))
@@ -209,10 +209,9 @@ def _list(values: Any) -> list[Any]:
 
 
 def agreement_matrix(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Whether each consistency draw equals the question's greedy answer; index `question_id`, a column per draw.
+    """Whether each consistency draw equals its question's greedy answer (an unread one does not): questions × draws.
 
-    An unread draw equals nothing. Questions without a greedy answer or without all draws are left out. `answer_types`
-    as in `confidence_variants`.
+    Questions without a greedy answer or without all draws are left out. `answer_types` as in `confidence_variants`.
     """
     greedy = samples[samples["stream"] == GREEDY].set_index("question_id")["answer"].dropna()
     drawn = samples[(samples["stream"] == "self_consistency") & samples["question_id"].isin(greedy.index)]

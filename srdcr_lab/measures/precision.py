@@ -133,8 +133,8 @@ class Above:
 class PrecisionSteps:
     """Counts above every distinct confidence, ascending: made once, then looked up in O(log n).
 
-    `n_above[i]` questions have Conf ≥ `tau[i]`, of which `n_target[i]` have the target; both end with a 0, for any τ
-    above all confidences. `n_questions` counts those with a target, the `n_missing` without confidence included.
+    `n_above[i]` questions have Conf ≥ `tau[i]`, `n_target[i]` of them the target; both end with a 0, for any τ above
+    all confidences. `n_questions` counts those with a target, also without confidence.
     """
 
     tau: NDArray[np.float64]
@@ -177,10 +177,9 @@ def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
 
 
 def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
-    """P(target | Conf ≥ τ) = |target ∩ C(τ)| / |C(τ)| for every τ at which it can change, descending.
+    """P(target | Conf ≥ τ) = |target ∩ C(τ)| / |C(τ)| for every τ at which it can change, descending [4.2].
 
-    With the target Highly-Known this is the paper's curve [4.2]. `n_above` = |C(τ)|; `precision` has a Jeffreys
-    interval; `coverage` = |C(τ)| / questions with a target.
+    `n_above` = |C(τ)|; `coverage` = |C(τ)| / questions with a target. The interval is Jeffreys.
     """
     return precision_steps(confidence, target).frame()
 
@@ -190,8 +189,8 @@ def risk_coverage(
 ) -> pd.DataFrame:
     """Risk = wrong / answered against coverage = answered / n, where Conf ≥ τ is answered, for every τ, descending.
 
-    Takes confidence and target, or the steps made of them; `at_most` as in `PrecisionSteps.frame`. Intervals are
-    Jeffreys. Source: El-Yaniv and Wiener 2010; Geifman and El-Yaniv 2017.
+    Takes confidence and target, or the steps made of them. Intervals are Jeffreys. Source: El-Yaniv and Wiener 2010;
+    Geifman and El-Yaniv 2017.
     """
     if not isinstance(confidence, PrecisionSteps):
         if correct is None:
@@ -244,9 +243,8 @@ def _centred_ranks(values: NDArray[np.float64], weights: NDArray[np.float64]) ->
 def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
     """For each two columns of confidence: do they rank questions alike, and how many are on different sides of τ?
 
-    `confidences` has one row per question and a column per kind, such as `confidence_variants(…).pivot(…)`; `n` counts
-    the questions that have both. `spearman` has a bootstrap interval, `flipped`, the share on different sides, a
-    Jeffreys one.
+    A row of `confidences` is a question; `n` counts those that have both. `spearman` has a bootstrap interval,
+    `flipped`, the share on different sides, a Jeffreys one.
     """
     rows = []
     for first, second in combinations(confidences.columns, 2):

@@ -91,8 +91,8 @@ def _preference(
 def biases(records: pd.DataFrame, *, by: Sequence[str] = (), intervals: bool = True) -> pd.DataFrame:
     """Context bias P(answer = claimed | prior right, passage false), prior bias P(answer = prior | prior wrong, true).
 
-    Every item under the condition is in n; one without an answer follows neither, and is also in `n_missing`. An item
-    whose prior answer could not be read is under neither condition. Source: ClashEval.
+    Every item under the condition is in n; one without an answer follows neither (`n_missing`). An item whose prior
+    answer could not be read is under neither condition. Source: ClashEval.
     """
     tables = []
     for names, part in groups(with_matches(records)):
@@ -214,8 +214,8 @@ def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int
 def future_against_past(records: pd.DataFrame) -> Comparison:
     """Few-shot context preference of claims after `PRESENT` (a) less that of the claims as far off the other way (b).
 
-    A pair is one question with +k years, which lies after `PRESENT`, and with −k years. Pairs in which a passage got no
-    answer, or the prior answer equals a claim, are left out. One model at a time; ours.
+    Only questions that have an answer to both are compared, and whose prior answer equals neither claim. One model at a
+    time; ours.
     """
     rows = _year_answers(records)
     rows = rows.assign(size=rows["offset"].abs(), followed=rows["follows_claim"].astype(float))

@@ -1,8 +1,7 @@
 """Ways to choose τ, each with what it promises, and what becomes of a τ on other questions.
 
-`learn_then_test` is the one to use. `target_precision` picks the τ that looks good enough, for contrast;
-`fixed_threshold` takes the paper's; `conformal_risk_control` bounds an expectation. All choose from the counts of
-`srdcr_lab.measures.precision_steps` with the target "the prior answer is right".
+`learn_then_test` is the one to use; `target_precision` is for contrast. All choose from the counts of `precision_steps`
+with the target "the prior answer is right".
 """
 
 from __future__ import annotations
@@ -153,11 +152,7 @@ STARTS = (0.97, 0.9, 0.8)
 
 
 class Procedure(StrEnum):
-    """How several thresholds are tested so that the probability of any false acceptance is at most δ.
-
-    FIXED_SEQUENCE goes from each start down the grid, with δ / number of starts each, until a test fails; the others
-    test the whole grid.
-    """
+    """How the grid is tested so that P(any false acceptance) ≤ δ; FIXED_SEQUENCE goes down from each start, sharing δ."""
 
     FIXED_SEQUENCE = "fixed_sequence"
     HOLM = "holm"
@@ -262,10 +257,9 @@ Choose = Callable[[PrecisionSteps], ThresholdChoice]  # such as `learn_then_test
 
 
 def transfer_matrix(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: Choose) -> pd.DataFrame:
-    """τ chosen on domain i; its coverage and risk on domain j: a row per ordered pair of domains.
+    """τ chosen on domain i; its coverage and risk, with Jeffreys intervals, on domain j: a row per ordered pair.
 
-    `same_questions` (i = j): too good, as the choice has seen them. `tau` is NaN where no threshold attains it.
-    `coverage` and `risk` have Jeffreys intervals. `guarantee`: none on another domain.
+    Where i = j (`same_questions`) they are too good, as the choice has seen them. `tau` is NaN where none attains it.
     """
     by_domain = _table(confidence, target, domains).groupby("domain", sort=False)
     steps = {str(domain): _steps(part) for domain, part in by_domain}

@@ -62,10 +62,9 @@ def by_round(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_moves(path: str) -> dict[str, bool]:
-    """What a path does: it `changed` if not all verdicts are equal, and `oscillates` if it returns to an earlier one.
+    """What a path does: `changed` and `oscillates` (returns to an earlier verdict) leave unparsed verdicts out.
 
-    Both leave unparsed verdicts out. It is `unstabilised` if V* holds for the last round alone or is UNPARSED,
-    `unparsed` if some verdict is.
+    It is `unstabilised` if V* holds for the last round alone or is UNPARSED, `unparsed` if some verdict is.
 
     >>> path_moves("RUR?RR")
     {'changed': True, 'oscillates': True, 'unstabilised': False, 'unparsed': True}
@@ -77,7 +76,7 @@ def path_moves(path: str) -> dict[str, bool]:
 
 
 def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:
-    """Values of each column of `by` in the order in which a figure shows them; categories and levels also unused."""
+    """Values of each column of `by` in the order in which a figure shows them; categories and levels also if unused."""
     fixed: dict[str, Sequence[Any]] = {"knowledge_category": CATEGORY_NAMES, "level": PERTURBED_LEVELS}
     fixed |= {"future": (False, True), "prior_is_claim": (False, True)}
     present = {name: rows[name].dropna().unique() for name in by}
@@ -105,8 +104,8 @@ def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: b
 def verdicts_by_round(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     """Both verdict rates if the debate ended after each round: group × `rate` × `round`.
 
-    A debate that stopped early keeps its last verdict. `n_held` counts those that ruled in that round, `n_unparsed`
-    those whose verdict was not read (counted as neither).
+    A debate that stopped early keeps its last verdict. `n_held` counts the debates that ruled in that round; an
+    unparsed verdict (`n_unparsed`) counts as neither.
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
@@ -128,9 +127,9 @@ def _halves(rows: pd.DataFrame, verdict: pd.Series) -> Iterator[tuple[str, pd.Da
 
 
 def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Group × condition × `decision`: how often, and how it ended (`n_right`, `n_wrong`, `n_missing`).
+    """Group × condition × `decision`: its `share` of all items, failed ones ("none") included, and how they ended.
 
-    `share` is of all items, failed ones (`decision` "none") included. Methods without the rule have no rows.
+    Methods without the rule have no rows.
     """
     tables = []
     for names, part in groups(records):
@@ -155,10 +154,7 @@ def _share(rows: pd.DataFrame, hits: pd.Series, intervals: bool) -> pd.DataFrame
 
 
 def path_stability(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Group × condition × `move`: the share of verdict paths that do it (see `path_moves`).
-
-    A path of one verdict cannot move and is left out.
-    """
+    """Group × condition × `move`: the share of verdict paths that do it (see `path_moves`), of those that can move."""
     tables = []
     for names, rows in _paths(records):
         moves = pd.DataFrame(list(map(path_moves, rows["verdict_path"])), index=rows.index)
@@ -167,10 +163,10 @@ def path_stability(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataF
 
 
 def r_star_distribution(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Group × condition × `r_star`: the share of debates whose verdict holds from that round on.
+    """Group × condition × `r_star`: the share of debates whose verdict holds from that round on; they sum to 1.
 
     r* = R − 1 means not `stabilised`. Debates whose V* is UNPARSED have no r*: they are the row with `r_star` missing.
-    Debates with a single verdict are left out. The shares of one condition sum to 1.
+    Debates with a single verdict are left out.
     """
     tables = []
     for names, rows in _paths(records):

@@ -212,12 +212,10 @@ def _alike_but_one(designs: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, 
     """Per factor and two of its levels, the pairs of designs that agree in every other factor."""
     pairs: dict[tuple[str, Any, Any], list[tuple[str, str]]] = {}
     for x, y in combinations(designs, 2):
-        one, other = designs[x], designs[y]
-        unlike = [factor for factor in one if factor != "name" and one[factor] != other.get(factor)]
-        if len(unlike) == 1:
-            first, second = sorted((x, y), key=lambda design: str(designs[design][unlike[0]]))
-            key = unlike[0], designs[first][unlike[0]], designs[second][unlike[0]]
-            pairs.setdefault(key, []).append((first, second))
+        unlike = [name for name, level in designs[x].items() if name != "name" and level != designs[y].get(name)]
+        for factor in unlike if len(unlike) == 1 else ():
+            first, second = sorted((x, y), key=lambda design: str(designs[design][factor]))
+            pairs.setdefault((factor, designs[first][factor], designs[second][factor]), []).append((first, second))
     return pairs
 
 

@@ -16,19 +16,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srdcr_lab.answers import equal
+from srdcr_lab.answers import same_answer
 from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval
 from srdcr_lab.records import DocumentKind, Item, Role
 
 MEANS = ("rounds", "calls_alone", "prompt_tokens", "completion_tokens")
-
-
-def same_answer(one: str, other: str, item: Item) -> bool:
-    """Whether two answers to the item's question are equal, or both are spellings of the gold answer."""
-    if equal(one, other, item.answer_type, item.unit):
-        return True
-    golds = item.gold_answer, item.answer_type, item.unit, item.aliases
-    return bool(item.aliases) and equal(one, *golds) and equal(other, *golds)
 
 
 def answer_outcomes(records: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
@@ -120,7 +112,7 @@ def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
         item, held = by_id[turn.item_id], turn.stance if isinstance(turn.stance, str) else None
         answer = turn.stated_answer if isinstance(turn.stated_answer, str) else None
         kind = next((document.kind for document in item.documents if document.document_id == turn.speaker), None)
-        right = held is not None and any(same_answer(held, gold, item) for gold in item.gold_answers)
+        right = any(same_answer(held, gold, item) for gold in item.gold_answers)
         rows.append((item.item_id, item.question_id, turn.speaker, kind, held, answer, state, right))
     columns = ["item_id", "question_id", "document_id", "kind", "held", "answer", "state", "held_right"]
     return pd.DataFrame(rows, columns=columns).dropna(subset="state", ignore_index=True)

@@ -112,10 +112,7 @@ class PaperTable:
 
     def _rows(self) -> Iterator[tuple[str, dict[str, list[Cell]]]]:
         for block, cells in groupby(self.entries, key=lambda cell: cell.block):
-            rows: dict[str, list[Cell]] = {}
-            for cell in cells:
-                rows.setdefault(cell.row, []).append(cell)
-            yield block, rows
+            yield block, {row: list(own) for row, own in groupby(cells, key=lambda cell: cell.row)}
 
 
 def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:

@@ -152,7 +152,7 @@ STARTS = (0.97, 0.9, 0.8)
 
 
 class Procedure(StrEnum):
-    """How the grid is tested so that P(any false acceptance) ≤ δ; FIXED_SEQUENCE goes down from each start, sharing δ."""
+    """How a grid is tested so that P(any false acceptance) ≤ δ; FIXED_SEQUENCE goes down from each start, sharing δ."""
 
     FIXED_SEQUENCE = "fixed_sequence"
     HOLM = "holm"

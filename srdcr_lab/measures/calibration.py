@@ -37,8 +37,7 @@ def pairs(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, int]]:
     """Confidence and target (0 or 1) of the questions that have both, and the counts of an `Estimate`.
 
-    `ValueError` for unequal shapes, another target, or a confidence that is infinite or, with `probabilities`, outside
-    [0, 1].
+    `ValueError` for unequal shapes, another target, an infinite confidence, or with `probabilities` one outside [0, 1].
     """
     values, labels = floats(confidence), floats(target)
     if values.shape != labels.shape or values.ndim != 1:
@@ -112,9 +111,8 @@ def reliability_curve(
 class CalibrationError(Estimate):
     """ECE, and the reliability curve it is made of.
 
-    `value` is the plug-in estimate, too large where a bin has few questions. `debiased`, in [0, 1], takes part of that
-    off, and `low` and `high` belong to it. `p_calibrated` is the probability of a plug-in value at least as large if
-    the confidence were calibrated.
+    `value` is the plug-in estimate, too large where a bin has few questions; `debiased` takes part of that off, and
+    `low` and `high` belong to it. `p_calibrated`: P(a plug-in value at least as large | the confidence is calibrated).
     """
 
     debiased: float = math.nan

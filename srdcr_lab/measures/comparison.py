@@ -86,8 +86,7 @@ def paired(records: pd.DataFrame, a: str, b: str, *, column: str = "method", nam
 def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, column: str = "method") -> pd.DataFrame:
     """One row per item for which both have a value: `item_id`, `question_id`, `level`, `a`, `b`.
 
-    `attrs["n_unpaired"]` counts the items that only one of the two has. `BadInput` where one has several rows for an
-    item.
+    `attrs["n_unpaired"]` counts the items that only one has. `BadInput` where one has several rows for an item.
     """
     rows = records[["item_id", "question_id", "level"]].assign(value=values)
     sides = []
@@ -162,10 +161,10 @@ def compare_all(
     name: str = "correct",
     others: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """The reference against every other method (or design).
+    """The reference against every other method (or design): the fields of `Comparison` by run, model and condition.
 
-    Rows: (`run`,) `model`, `condition`, `a`, `b`, the fields of `Comparison`, and `p_holm` over all comparisons of one
-    condition within one run and model, but for those with `golden`, which is told the truth.
+    `p_holm` is over all comparisons of one run, model and condition, but for those with `golden`, which is told the
+    truth.
     """
     tables = []
     for names, part, present in comparable(records, column):

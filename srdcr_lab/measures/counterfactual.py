@@ -114,10 +114,9 @@ def table_3(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Figure 2, per model × method of `OVERCONFIDENT`: `n` errors, and the `share` that is overconfidence [2.2].
+    """Figure 2, per model × method of `OVERCONFIDENT`: the `share` of `n` errors in which enough first answers agree [2.2].
 
-    An error is overconfidence where enough first answers agree on an answer, and it is wrong. `n_missing` counts
-    questions without an answer.
+    They agree on a wrong answer. `n_missing` counts questions without an answer.
     """
     rows = []
     for names, part in groups(records):
@@ -140,8 +139,8 @@ def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """Figures 4 and 5, per model × method with debates: the share of each of the `ENDS` among `n` debated questions.
 
-    A change is valid where all stances hold the gold answer at last, invalid where all hold another one; otherwise the
-    judge decides.
+    A change is valid where all stances hold the gold answer at last, invalid where all hold another; else the judge
+    decides.
     """
     rows = []
     for names, part in groups(records):

@@ -77,11 +77,10 @@ def _flow_table(stages: NDArray[np.intp], confident: NDArray[np.bool_], ending: 
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """Items of one condition at a τ: how many take each decision, are answered, are right.
+    """Items of one condition at a τ: how many take each decision, are answered, are right; overall the shares are macro.
 
     `n_error` items failed and take no decision. An item whose chosen answer could not be read is not answered.
-    `coverage` = answered / n, `accuracy` = right / n, `selective_accuracy` = right / answered; overall the mean of the
-    two conditions (the paper's).
+    `coverage` = answered / n, `accuracy` = right / n, `selective_accuracy` = right / answered.
     """
 
     condition: str
@@ -120,10 +119,7 @@ class Gating:
 
     @classmethod
     def from_records(cls, records: pd.DataFrame, method: str | None = "sr_dcr", *, gate: bool = True) -> Gating:
-        """From the rows of one method, or of all (None), in the records of one run.
-
-        Without `gate` (preset `released`) SR-DCR ignores the confidence.
-        """
+        """From the rows of one method, or all (None), of one run; without `gate` (preset `released`) confidence is ignored."""
         rows = records if method is None else records[records["method"] == method]
         keys = group_columns(rows)
         group = rows.groupby(keys, sort=False, observed=True, dropna=False).ngroup().to_numpy(np.intp)
@@ -234,10 +230,7 @@ def _count(row: NDArray[np.intp], column: NDArray[np.intp], shape: tuple[int, in
 
 
 def _shares(ended: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Coverage and both accuracies of each part, and last their mean over the parts that have them.
-
-    From endings counted, shape (…, parts, endings), to shape (3, …, parts + 1).
-    """
+    """From counted endings (…, parts, endings) to coverage and both accuracies (3, …, parts + 1), last their mean."""
     n, answered, right = ended.sum(axis=-1), ended[..., :_ANSWERED].sum(axis=-1), ended[..., _RIGHT]
     with np.errstate(invalid="ignore"):
         shares = np.stack([answered / n, right / n, right / answered])

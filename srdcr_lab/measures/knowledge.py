@@ -54,11 +54,7 @@ def categorise(
 
 
 def knowledge_category(accuracy: float, **bounds: float) -> KnowledgeCategory | None:
-    """The category of one sampled accuracy; None for NaN (no draws).
-
-    >>> knowledge_category(6 / 32).value
-    'WEAKLY_KNOWN'
-    """
+    """The category of one sampled accuracy; None for NaN (no draws)."""
     if math.isnan(accuracy):
         return None
     if not 0 <= accuracy <= 1:
@@ -229,9 +225,9 @@ def consistency_by_draws(
 ) -> pd.DataFrame:
     """How far the self-consistency of n draws is from that of all N, and how often it is on the other side of τ [C.1].
 
-    `agrees`, bool of shape (q, N), says that a draw equals the greedy answer. Expected over all subsets of `size`
-    draws: `difference` = E|share of the subset − share of N|, `flipped` = share of questions on the other side of τ
-    with `low`, `high` (bootstrap over questions); `least_agreeing` = ⌈τ n⌉, the draws that must agree to reach τ.
+    `agrees` (q, N) says that a draw equals the greedy answer. Expected over all subsets of `size` draws: `difference` =
+    E|share of the subset − share of N|, `flipped` = share of questions on the other side of τ (bootstrap over
+    questions); `least_agreeing` = ⌈τ n⌉, the draws that must agree to reach τ.
     """
     right = np.asarray(agrees, bool)
     q, n = right.shape

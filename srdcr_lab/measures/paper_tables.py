@@ -60,7 +60,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """Cells of a table in the order of reading, held for rendering; marked by `paper_table`."""
+    """Cells of a table in the order of reading, marked by `paper_table`."""
 
     title: str
     entries: tuple[Cell, ...]
@@ -141,10 +141,7 @@ def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> PaperTable:
-    """The table of these cells: rows in the paper's order, the best and second of every column marked but for golden.
-
-    Equal accuracies are marked alike.
-    """
+    """The table of these cells in the paper's order; the best and second of a column marked, ties alike, golden never."""
     ranked: dict[tuple[str, str], set[float]] = {}
     for cell in entries:
         if cell.method != GOLDEN and not math.isnan(cell.accuracy):

@@ -109,10 +109,7 @@ def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """The questions with Conf ≥ τ: `n_above` of `n_questions`, of which `n_target` have the target.
-
-    `precision` = n_target / n_above with its Jeffreys interval; `coverage` = n_above / n_questions.
-    """
+    """Of `n_questions`, `n_above` have Conf ≥ τ, and of these `n_target` the target; the interval of `precision` is Jeffreys."""
 
     tau: float
     n_above: int

@@ -99,10 +99,7 @@ class PlattScaling(Recalibration):
 
 
 class BetaCalibration(Recalibration):
-    """log-odds of p = a ln c − b ln(1 − c) + m with a, b ≥ 0, for confidences c in [0, 1].
-
-    Maximum likelihood with Platt's smoothed targets. Source: Kull, Silva Filho and Flach 2017.
-    """
+    """log-odds of p = a ln c − b ln(1 − c) + m with a, b ≥ 0, fitted like Platt's [Kull, Silva Filho and Flach 2017]."""
 
     def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
         (self.a_, self.b_), self.m_ = _logistic_fit(self._features(confidence), target, least=0.0)
@@ -124,10 +121,7 @@ def _inside(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
 def _logistic_fit(
     features: NDArray[np.float64], target: NDArray[np.float64], least: float | None = None
 ) -> tuple[NDArray[np.float64], float]:
-    """Coefficients, each at least `least`, and intercept of the logistic curve nearest to the smoothed targets.
-
-    Nearest in cross-entropy. scikit-learn's Platt scaling stops at a gradient of 1e-6, this one at 1e-10.
-    """
+    """Coefficients, each at least `least`, and intercept of the logistic curve nearest (in cross-entropy) to smoothed targets."""
     n_target = target.sum()
     smoothed = np.where(target == 1, (n_target + 1) / (n_target + 2), 1 / (target.size - n_target + 2))
     centre, spread = features.mean(axis=0), features.std(axis=0)
@@ -157,10 +151,7 @@ class IsotonicRecalibration(Recalibration):
 
 
 class HistogramBinning(Recalibration):
-    """In each bin of confidence the frequency of the target; that of all questions in a bin without any.
-
-    `bins` as in `reliability_curve`. Source: Zadrozny and Elkan 2001.
-    """
+    """The frequency of the target in each bin of confidence; in an empty one that of all [Zadrozny and Elkan 2001]."""
 
     def __init__(self, n_bins: int = 10, bins: str = "mass", column: int = 0) -> None:
         super().__init__(column)

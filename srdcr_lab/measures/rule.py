@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """V*, the round r* since which the verdict is V*, and whether it was V* for more than the last round.
-
-    The latter two are None where the judge was asked for the last verdict only.
-    """
+    """V*, r*, and whether V* holds for more than the last round; the latter None if only the last verdict was asked for."""
 
     verdict: Verdict
     r_star: int | None
@@ -47,11 +44,7 @@ def stabilised_verdict(path: Sequence[Verdict], first_round: int = 0) -> Ruling:
 
 
 def majority_verdict(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict of more than half of the draws of one ruling; UNPARSED where there is no such majority.
-
-    >>> majority_verdict([Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED])
-    <Verdict.UNPARSED: 'UNPARSED'>
-    """
+    """The verdict of more than half of the draws of one ruling; UNPARSED where there is no such majority."""
     most = max(verdicts, key=verdicts.count, default=Verdict.UNPARSED)
     return most if 2 * verdicts.count(most) > len(verdicts) else Verdict.UNPARSED
 

@@ -48,9 +48,9 @@ def first_verdict_round(rows: pd.DataFrame) -> int:
 
 
 def by_round(rows: pd.DataFrame) -> pd.DataFrame:
-    """The debates of one design, once per round: its rows with `round`, `symbol` (R, U or ?) and `held`.
+    """The debates of one design, once per round, with `round`, `symbol` (R, U or ?) and `held`.
 
-    A debate that stopped early keeps its last verdict in later rounds; `held` is False there.
+    A debate that stopped early keeps its last symbol, without being `held`.
     """
     paths, first = list(rows["verdict_path"]), first_verdict_round(rows)
     parts = []
@@ -87,8 +87,7 @@ def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:
 def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: bool = True) -> pd.DataFrame:
     """`verdict_tpr` = P(Reasonable | true passage), `verdict_tnr` = P(Unreasonable | false passage), of debates held.
 
-    UNPARSED counts as neither, and in `n_unparsed`. Rows: group × `rate` × `by` (`stratum`, `knowledge_category`,
-    `domain`, `level`).
+    UNPARSED counts as neither, and in `n_unparsed`. `by`: any of `stratum`, `knowledge_category`, `domain`, `level`.
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
@@ -102,10 +101,9 @@ def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: b
 
 
 def verdicts_by_round(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Both verdict rates if the debate ended after each round: group × `rate` × `round`.
+    """Both verdict rates if the debate ended after each round; one that stopped early keeps its last verdict.
 
-    A debate that stopped early keeps its last verdict. `n_held` counts the debates that ruled in that round; an
-    unparsed verdict (`n_unparsed`) counts as neither.
+    `n_held` counts the debates that ruled in that round; an unparsed verdict (`n_unparsed`) counts as neither.
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
@@ -127,10 +125,7 @@ def _halves(rows: pd.DataFrame, verdict: pd.Series) -> Iterator[tuple[str, pd.Da
 
 
 def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Group × condition × `decision`: its `share` of all items, failed ones ("none") included, and how they ended.
-
-    Methods without the rule have no rows.
-    """
+    """Group × condition × `decision`: its `share` of all items, failed ones ("none") included; of methods with the rule."""
     tables = []
     for names, part in groups(records):
         decided = part.assign(decision=part["decision"].astype(object).fillna(NO_DECISION))
@@ -194,10 +189,7 @@ def _condition(rows: pd.DataFrame) -> pd.Series:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How often two raters agree: `n_agree` of `n` items; `share` with a 95 % interval clustered on the question.
-
-    `kappa` is Cohen's, (share − chance) / (1 − chance); NaN where both raters use one label throughout.
-    """
+    """How often two raters agree; `share` has a 95 % interval clustered on the question; Cohen's `kappa` is NaN for one label."""
 
     n: int
     n_questions: int

@@ -114,9 +114,9 @@ def table_3(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Figure 2, per model × method of `OVERCONFIDENT`: the `share` of `n` errors in which enough first answers agree [2.2].
+    """Figure 2, per model × method of `OVERCONFIDENT`: the `share` of `n` errors that are overconfidence [2.2].
 
-    They agree on a wrong answer. `n_missing` counts questions without an answer.
+    In these, enough first answers agree on a wrong one. `n_missing` counts questions without an answer.
     """
     rows = []
     for names, part in groups(records):

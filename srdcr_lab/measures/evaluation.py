@@ -157,7 +157,10 @@ def sharing(records: pd.DataFrame) -> pd.DataFrame:
 def cost_accuracy(
     records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall", intervals: bool = True
 ) -> pd.DataFrame:
-    """Each group's cost (a column of `cost_summary`), accuracy, and whether it is on its model's Pareto front; golden never."""
+    """Each group's cost, a column of `cost_summary`, its accuracy, and whether it is on its model's Pareto front.
+
+    `golden`, which is told the truth, is never on the front.
+    """
     keys = group_columns(records)
     shown = [*keys, "coverage", *(f"{name}{end}" for name in _MEASURES for end in ("", "_low", "_high")), "n"]
     accuracies = summary(records, intervals=intervals)

@@ -77,7 +77,7 @@ def _flow_table(stages: NDArray[np.intp], confident: NDArray[np.bool_], ending: 
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """Items of one condition at a τ: how many take each decision, are answered, are right; overall the shares are macro.
+    """Items of one condition at a τ: how many take each decision, are answered, are right. Overall, shares are macro.
 
     `n_error` items failed and take no decision. An item whose chosen answer could not be read is not answered.
     `coverage` = answered / n, `accuracy` = right / n, `selective_accuracy` = right / answered.
@@ -119,7 +119,7 @@ class Gating:
 
     @classmethod
     def from_records(cls, records: pd.DataFrame, method: str | None = "sr_dcr", *, gate: bool = True) -> Gating:
-        """From the rows of one method, or all (None), of one run; without `gate` (preset `released`) confidence is ignored."""
+        """From the rows of one method, or all (None), of one run; without `gate` (preset `released`) any Conf will do."""
         rows = records if method is None else records[records["method"] == method]
         keys = group_columns(rows)
         group = rows.groupby(keys, sort=False, observed=True, dropna=False).ngroup().to_numpy(np.intp)

@@ -141,7 +141,7 @@ def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> PaperTable:
-    """The table of these cells in the paper's order; the best and second of a column marked, ties alike, golden never."""
+    """The table of these cells in the paper's order; best and second of a column marked, ties alike, golden never."""
     ranked: dict[tuple[str, str], set[float]] = {}
     for cell in entries:
         if cell.method != GOLDEN and not math.isnan(cell.accuracy):

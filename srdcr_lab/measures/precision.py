@@ -109,7 +109,7 @@ def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """Of `n_questions`, `n_above` have Conf ≥ τ, and of these `n_target` the target; the interval of `precision` is Jeffreys."""
+    """Of `n_questions`, `n_above` have Conf ≥ τ, and of these `n_target` the target: `precision`, with Jeffreys interval."""
 
     tau: float
     n_above: int

@@ -99,7 +99,7 @@ class PlattScaling(Recalibration):
 
 
 class BetaCalibration(Recalibration):
-    """log-odds of p = a ln c − b ln(1 − c) + m with a, b ≥ 0, fitted like Platt's [Kull, Silva Filho and Flach 2017]."""
+    """log-odds of p = a ln c − b ln(1 − c) + m, a, b ≥ 0, fitted like Platt's [Kull, Silva Filho and Flach 2017]."""
 
     def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
         (self.a_, self.b_), self.m_ = _logistic_fit(self._features(confidence), target, least=0.0)
@@ -121,7 +121,7 @@ def _inside(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
 def _logistic_fit(
     features: NDArray[np.float64], target: NDArray[np.float64], least: float | None = None
 ) -> tuple[NDArray[np.float64], float]:
-    """Coefficients, each at least `least`, and intercept of the logistic curve nearest (in cross-entropy) to smoothed targets."""
+    """Coefficients, each at least `least`, and intercept of the curve nearest in cross-entropy to the smoothed targets."""
     n_target = target.sum()
     smoothed = np.where(target == 1, (n_target + 1) / (n_target + 2), 1 / (target.size - n_target + 2))
     centre, spread = features.mean(axis=0), features.std(axis=0)

@@ -125,7 +125,7 @@ def _halves(rows: pd.DataFrame, verdict: pd.Series) -> Iterator[tuple[str, pd.Da
 
 
 def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Group × condition × `decision`: its `share` of all items, failed ones ("none") included; of methods with the rule."""
+    """Group × condition × `decision`: its `share` of all items, failed ones ("none") included, and how they ended."""
     tables = []
     for names, part in groups(records):
         decided = part.assign(decision=part["decision"].astype(object).fillna(NO_DECISION))
@@ -189,7 +189,7 @@ def _condition(rows: pd.DataFrame) -> pd.Series:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How often two raters agree; `share` has a 95 % interval clustered on the question; Cohen's `kappa` is NaN for one label."""
+    """How often two raters agree, with a 95 % interval clustered on the question, and Cohen's κ (NaN for one label)."""
 
     n: int
     n_questions: int

@@ -75,7 +75,7 @@ def best_of_others(records: pd.DataFrame, method: str, condition: str) -> Eviden
 
 
 def least_over_strata(records: pd.DataFrame, method: str) -> Evidence:
-    """The least, over the offsets, of the method less the most accurate other one there; intersection-union interval."""
+    """The least, over the offsets, of the method less the most accurate other one (intersection-union interval)."""
     _ran(records, method)
     false = condition_rows(records, "perturbed")
     parts = []

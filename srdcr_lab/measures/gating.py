@@ -119,7 +119,7 @@ class Gating:
 
     @classmethod
     def from_records(cls, records: pd.DataFrame, method: str | None = "sr_dcr", *, gate: bool = True) -> Gating:
-        """From the rows of one method, or all (None), of one run; without `gate` (preset `released`) any Conf will do."""
+        """From the rows of one method, or all (None), of one run; `gate` is False for the preset `released`."""
         rows = records if method is None else records[records["method"] == method]
         keys = group_columns(rows)
         group = rows.groupby(keys, sort=False, observed=True, dropna=False).ngroup().to_numpy(np.intp)

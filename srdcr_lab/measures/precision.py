@@ -109,7 +109,7 @@ def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """Of `n_questions`, `n_above` have Conf ≥ τ, and of these `n_target` the target: `precision`, with Jeffreys interval."""
+    """`n_above` of `n_questions` have Conf ≥ τ, and `n_target` of these the target; `precision` is with Jeffreys ends."""
 
     tau: float
     n_above: int

@@ -121,7 +121,7 @@ def _inside(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
 def _logistic_fit(
     features: NDArray[np.float64], target: NDArray[np.float64], least: float | None = None
 ) -> tuple[NDArray[np.float64], float]:
-    """Coefficients, each at least `least`, and intercept of the curve nearest in cross-entropy to the smoothed targets."""
+    """Coefficients, each at least `least`, and intercept of the curve with least cross-entropy to smoothed targets."""
     n_target = target.sum()
     smoothed = np.where(target == 1, (n_target + 1) / (n_target + 2), 1 / (target.size - n_target + 2))
     centre, spread = features.mean(axis=0), features.std(axis=0)

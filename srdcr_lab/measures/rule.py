@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """V*, r*, and whether V* holds for more than the last round; both None where only the last verdict was asked for."""
+    """V*, r*, and whether V* holds for more than the last round; both None where only the last was asked for."""
 
     verdict: Verdict
     r_star: int | None

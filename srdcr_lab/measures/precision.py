@@ -109,7 +109,7 @@ def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """`n_above` of `n_questions` have Conf ≥ τ, `n_target` of these the target; the ends of `precision` are Jeffreys'."""
+    """`n_above` of `n_questions` have Conf ≥ τ, `n_target` of these the target; `precision` has Jeffreys ends."""
 
     tau: float
     n_above: int

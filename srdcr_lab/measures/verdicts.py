@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from srdcr_lab.measures.estimates import clustered_interval, shares
+from srdcr_lab.measures.estimates import shares
 from srdcr_lab.measures.groups import (
     CATEGORY_NAMES,
     PERTURBED_LEVELS,
@@ -209,10 +209,7 @@ def agreement(one: ArrayLike, other: ArrayLike, questions: ArrayLike) -> Agreeme
     from sklearn.metrics import cohen_kappa_score
 
     first, second = np.asarray(one, object), np.asarray(other, object)
-    same = first == second
-    labels = {*first, *second}
-    kappa = float(cohen_kappa_score(list(first), list(second))) if len(labels) > 1 else math.nan
-    n_agree = int(same.sum())
-    share = n_agree / same.size if same.size else math.nan
-    low, high = clustered_interval(same, questions)
-    return Agreement(same.size, len(set(np.asarray(questions, object))), n_agree, share, low, high, kappa)
+    items = pd.DataFrame({"question_id": questions, "same": first == second})
+    kappa = float(cohen_kappa_score(list(first), list(second))) if len({*first, *second}) > 1 else math.nan
+    row = _share(items, items["same"], intervals=True).to_dict("records")[0]
+    return Agreement(**row, n_agree=int(items["same"].sum()), kappa=kappa)

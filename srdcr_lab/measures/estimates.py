@@ -202,8 +202,8 @@ def sign_flip_test(
 ) -> float:
     """Two-sided p of the mean difference (macro over the strata), all signs of a cluster flipped together.
 
-    Exact where at most twelve questions differ, else from `n_flips` random patterns. 1 where nothing differs; NaN for
-    no value.
+    The null hypothesis is that A and B can be exchanged within a question. Exact where at most twelve questions differ,
+    else from `n_flips` random patterns. 1 where nothing differs; NaN for no value.
     """
     from scipy.stats import permutation_test
 

@@ -267,7 +267,7 @@ def questions_needed(
     per question, rounded up.
 
     >>> questions_needed(0.05, 0.20)
-    624
+    622
     """
     from statsmodels.stats.power import TTestPower
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from srdcr_lab.answers import same_answer
 from srdcr_lab.data import ItemSet
 from srdcr_lab.protocols import (
     Answer,
@@ -20,7 +21,7 @@ from srdcr_lab.protocols import (
     knowledge_draws,
     prior_answer,
 )
-from srdcr_lab.protocols.answering import is_correct, same_answer
+from srdcr_lab.protocols.answering import is_correct
 from srdcr_lab.protocols.choices import Match
 from srdcr_lab.records import AnswerType, BadInput, Completion, Exemplar, Item, Request
 from tests.scripted import ScriptedModel, exemplars, item, question_of, setup_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from srdcr_lab.data.sources import SOURCES, reports
-from srdcr_lab.measures.sources import (
+from srdcr_lab.measures.documents import (
     asserted,
     log_odds,
     recovery,

@@ -5,7 +5,7 @@ module of its name (`year`, `number`, `name`, `city`, `option`, `date`). `quanti
 numbers, `wording` folds and strips text, `token_confidence` says how sure the tokens of a reply's answer are.
 """
 
-from srdcr_lab.answers.kinds import contains_anywhere, equal, extract, find, guess_type, normalise, respell
+from srdcr_lab.answers.kinds import contains_anywhere, equal, extract, find, guess_type, normalise, respell, same_answer
 from srdcr_lab.answers.number import infer_unit
 from srdcr_lab.answers.option import extract_option
 from srdcr_lab.answers.wording import Span
@@ -21,4 +21,5 @@ __all__ = [
     "infer_unit",
     "normalise",
     "respell",
+    "same_answer",
 ]

@@ -249,6 +249,16 @@ def equal(a: str, b: str, answer_type: AnswerType, unit: str = "", aliases: Sequ
     return any(same(left, right, unit) for right in _canonical_forms((b, *aliases), answer_type, unit))
 
 
+def same_answer(one: str | None, other: str | None, item: Item) -> bool:
+    """Whether two answers to the item's question are equal, or both spell its gold answer. None equals nothing."""
+    if one is None or other is None:
+        return False
+    if equal(one, other, item.answer_type, item.unit):
+        return True
+    gold = item.gold_answer, item.answer_type, item.unit, item.aliases
+    return bool(item.aliases) and equal(one, *gold) and equal(other, *gold)
+
+
 def find(passage: str, answer: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()) -> list[Span]:
     """Every occurrence of an answer, or of its aliases, in any spelling, left to right and without overlaps.
 

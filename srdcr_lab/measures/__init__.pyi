@@ -3,10 +3,13 @@ from .calibration import (
 )
 from .claims import CLAIMS as CLAIMS, claims_checklist as claims_checklist, claims_html as claims_html
 from .comparison import (
-    Comparison as Comparison, compare as compare, compare_all as compare_all, factor_effects as factor_effects,
+    Comparison as Comparison, compare as compare, compare_all as compare_all, design_effect as design_effect,
+    factor_effects as factor_effects, intra_question_correlation as intra_question_correlation, power_table as power_table,
+    questions_needed as questions_needed,
 )
 from .documents import (
-    answer_outcomes as answer_outcomes, document_summary as document_summary, stand_counts as stand_counts, stands as stands,
+    answer_outcomes as answer_outcomes, document_summary as document_summary, sources_as_read as sources_as_read,
+    stand_counts as stand_counts, stands as stands,
 )
 from .estimates import (
     clustered_interval as clustered_interval, contrast_interval as contrast_interval, holm as holm, jeffreys_interval as jeffreys_interval, matched_odds_ratio as matched_odds_ratio, mean_interval as mean_interval, sign_flip_test as sign_flip_test,
@@ -22,11 +25,8 @@ from .knowledge import (
 from .paper_tables import (
     METHOD_LABELS as METHOD_LABELS, PaperTable as PaperTable, table_1 as table_1, table_2 as table_2,
 )
-from .power import (
-    design_effect as design_effect, intra_question_correlation as intra_question_correlation, power_table as power_table, questions_for_width as questions_for_width, questions_needed as questions_needed,
-)
 from .precision import (
-    auroc as auroc, discrimination as discrimination, precision_above as precision_above, precision_steps as precision_steps, question_targets as question_targets, rank_correlation as rank_correlation, risk_coverage as risk_coverage,
+    auroc as auroc, discrimination as discrimination, precision_above as precision_above, precision_steps as precision_steps, question_targets as question_targets, questions_for_width as questions_for_width, rank_correlation as rank_correlation, risk_coverage as risk_coverage,
 )
 from .preference import (
     biases as biases, context_preference as context_preference, future_against_past as future_against_past, n_future as n_future, offset_slopes as offset_slopes, prior_preference_by_round as prior_preference_by_round,
@@ -34,7 +34,6 @@ from .preference import (
 from .recalibration import (
     BetaCalibration as BetaCalibration, HistogramBinning as HistogramBinning, IsotonicRecalibration as IsotonicRecalibration, PlattScaling as PlattScaling, cross_fitted as cross_fitted,
 )
-from .sources import sources_as_read as sources_as_read
 from .trained_judge import train_judge as train_judge
 from .verdicts import (
     decision_counts as decision_counts, path_stability as path_stability, r_star_distribution as r_star_distribution,

@@ -1,8 +1,8 @@
 """Is self-confidence a probability? Reliability curves, calibration error and the Brier score.
 
-Every measure takes, for unique questions, `confidence` of shape (q,) in [0, 1], NaN or None where there is none, and
-`target` of shape (q,), true, false or missing. Questions without a target are left out (`n_unlabelled`), and so are
-those without a confidence (`n_missing`). Whether the confident answers are the right ones: `measures.precision`.
+Every measure takes, for unique questions, `confidence` in [0, 1], NaN or None where there is none, and `target`, true,
+false or missing. Left out are questions without a target (`n_unlabelled`) and without a confidence (`n_missing`).
+Whether the confident answers are the right ones: `measures.precision`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ def pairs(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, int]]:
     """Confidence and target (0 or 1) of the questions that have both, and the counts of an `Estimate`.
 
-    `ValueError` where the shapes differ, a target is neither true nor false, or a confidence is infinite or, with
-    `probabilities`, outside [0, 1].
+    `ValueError` for unequal shapes, another target, an infinite confidence, or with `probabilities` one outside [0, 1].
     """
     values, labels = floats(confidence), floats(target)
     if values.shape != labels.shape or values.ndim != 1:
@@ -76,7 +75,7 @@ def mass_cuts(confidence: NDArray[np.float64], n_bins: int) -> NDArray[np.float6
 
 
 def _edges(confidence: NDArray[np.float64], n_bins: int, bins: str) -> NDArray[np.float64]:
-    """Edges from 0 to 1, ascending, at most n_bins + 1: equal confidences share a bin, so MASS may give fewer."""
+    """Edges from 0 to 1, at most n_bins + 1: equal confidences share a bin, so MASS may give fewer."""
     if n_bins < 1:
         raise ValueError(f"a curve has at least one bin, got {n_bins}")
     if Bins(bins) is Bins.WIDTH or not confidence.size:
@@ -93,11 +92,9 @@ def _bin_of(confidence: NDArray[np.float64], edges: NDArray[np.float64]) -> NDAr
 def reliability_curve(
     confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, bins: str = Bins.WIDTH
 ) -> pd.DataFrame:
-    """Share of the target in each bin of confidence.
+    """Share of the target (`frequency`, Jeffreys interval) in each bin `left` ≤ Conf < `right`, also of the empty ones.
 
-    One row per bin, ascending, empty ones included: `left` ≤ Conf < `right` (the last bin holds 1), `n`, `n_target`,
-    `mean_confidence`, `frequency` = n_target / n, `low`, `high` (Jeffreys); NaN where n = 0; and the `n_missing`,
-    `n_unlabelled` of all.
+    The last bin holds 1. `n_missing` and `n_unlabelled` are of all bins.
     """
     values, target, counts = pairs(confidence, target, probabilities=True)
     edges = _edges(values, n_bins, bins)
@@ -112,11 +109,10 @@ def reliability_curve(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationError(Estimate):
-    """ECE, and the reliability curve it is made of, whose counts say how many questions each bin has.
+    """ECE, and the reliability curve it is made of.
 
-    `value` is the plug-in estimate, too large where a bin has few questions: even a calibrated confidence has a
-    positive one. `debiased`, in [0, 1], takes part of that off, and `low` and `high` belong to it. `p_calibrated` is
-    the probability of a plug-in value at least as large if the confidence were calibrated.
+    `value` is the plug-in estimate, too large where a bin has few questions; `debiased` takes part of that off, and
+    `low` and `high` belong to it. `p_calibrated`: P(a plug-in value at least as large | the confidence is calibrated).
     """
 
     debiased: float = math.nan
@@ -134,14 +130,13 @@ def ece(
     n_boot: int = 1000,
     seed: int = 0,
 ) -> CalibrationError:
-    """ECE = Σ (n_b / n) |frequency_b − mean confidence_b| over bins b; empty bins weigh nothing. NaN for n = 0.
+    """ECE = Σ (n_b / n) |frequency_b − mean confidence_b| over bins b. NaN for n = 0.
 
-    Debiased: 2 ECE − E[ECE*], where ECE* has each frequency redrawn from the normal N(frequency, its variance
-    f(1 − f)/n_b); the expectation of a folded normal has a closed form. The interval is the basic bootstrap over
-    questions, around the debiased value, with the edges of the whole sample: the percentile one would repeat the bias.
-    It begins at 0 where `p_calibrated` (targets redrawn as Bernoulli(Conf)) exceeds 0.025: 0 is the edge of the range,
-    where a bootstrap alone covers far too seldom. Source: Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017; debiased
-    as in Kumar, Liang and Ma 2019, without their resampling; redrawn targets: Bröcker and Smith 2007.
+    Debiased: 2 ECE − E[ECE*], where ECE* has each frequency f redrawn from N(f, f(1 − f)/n_b). The interval is the
+    basic bootstrap over questions, around the debiased value, as the percentile one would repeat the bias. It begins at
+    0 where `p_calibrated` (targets redrawn as Bernoulli(Conf)) exceeds 0.025, as a bootstrap covers this edge of the
+    range too seldom. Source: Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017; debiased as in Kumar, Liang and Ma
+    2019, without their resampling; redrawn targets: Bröcker and Smith 2007.
     """
     values, hits, counts = pairs(confidence, target, probabilities=True)
     curve = reliability_curve(confidence, target, n_bins=n_bins, bins=bins)
@@ -191,9 +186,9 @@ def _folded_normal_mean(mean: NDArray[np.float64], deviation: NDArray[np.float64
 class Brier(Estimate):
     """value = reliability − resolution + uncertainty + within_bin, exactly.
 
-    `reliability` (0 is best) is how far the bins' frequencies are from their mean confidence, `resolution` how far
-    they are from each other, `uncertainty` = p(1 − p) with p the share of the target. `within_bin` is what binning
-    different confidences together leaves over: 0 where each bin holds a single confidence.
+    `reliability` (0 is best) is how far the bins' frequencies are from their mean confidence, `resolution` how far they
+    are from each other, `uncertainty` = p(1 − p) with p the share of the target. `within_bin` is 0 where each bin holds
+    a single confidence.
     """
 
     reliability: float = math.nan
@@ -203,27 +198,21 @@ class Brier(Estimate):
 
 
 def brier(
-    confidence: ArrayLike,
-    target: ArrayLike,
-    *,
-    n_bins: int | None = 10,
-    bins: str = Bins.MASS,
-    n_boot: int = 1000,
-    seed: int = 0,
+    confidence: ArrayLike, target: ArrayLike, *, n_bins: int | None = 10, bins: str = Bins.MASS, n_boot: int = 1000
 ) -> Brier:
-    """Brier score = (1/n) Σ (Conf − target)², in [0, 1], 0 is best. NaN for n = 0.
+    """Brier score = (1/n) Σ (Conf − target)², 0 is best; percentile bootstrap over questions. NaN for n = 0.
 
-    With `n_bins` None each distinct confidence is a bin, right for self-consistency with its 17 values. The interval
-    is the percentile bootstrap over questions, seeded. The parts are plug-in values; reliability and resolution are
-    both too large for few questions a bin. Source: Brier 1950; Murphy 1973; the rest within bins after Stephenson,
-    Coelho and Jolliffe 2008.
+    With `n_bins` None each distinct confidence is a bin, right for self-consistency with its 17 values. The parts are
+    plug-in values; reliability and resolution are both too large for few questions a bin. Source: Brier 1950; Murphy
+    1973; the rest within bins after Stephenson, Coelho and Jolliffe 2008.
     """
     values, hits, counts = pairs(confidence, target, probabilities=True)
     if not values.size:
         return Brier(**counts)
     loss = (values - hits) ** 2
-    resampled = bootstrapped(lambda weights: weights @ loss / values.size, values.size, n_boot=n_boot, seed=seed)
-    low, high = percentile_interval(resampled)
+    low, high = percentile_interval(
+        bootstrapped(lambda weights: weights @ loss / values.size, values.size, n_boot=n_boot)
+    )
     binned = values if n_bins is None else _bin_of(values, _edges(values, n_bins, bins))
     place = np.unique(binned, return_inverse=True)[1]
     n = np.bincount(place)

@@ -1,17 +1,15 @@
 """The claims of the paper's section 4 as a checklist: each with one's own number, its interval, and whether it holds.
 
-Each claim compares one quantity with one threshold. It *holds* where the whole 95 % interval is on the claimed side,
-*does not hold* where the whole interval is on the other side; otherwise these records *cannot tell*. There is no
-correction for asking about thirty questions: by chance alone about one interval in twenty misses.
-
-The claims are rows of claims.csv. Its column `evidence` names a measure of this module and its arguments.
+Each claim, a row of claims.csv, compares one quantity with one threshold. It *holds* where the whole 95 % interval is
+on the claimed side, *does not hold* where all of it is on the other side; otherwise these records *cannot tell*. There
+is no correction for thirty claims: by chance alone about one interval in twenty misses.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
@@ -65,7 +63,7 @@ def gap(records: pd.DataFrame, method: str) -> Evidence:
 
 
 def best_of_others(records: pd.DataFrame, method: str, condition: str) -> Evidence:
-    """The method less the most accurate other one but golden, chosen on the same items, which is hard on the method."""
+    """The method less the most accurate other one but golden, which is chosen on the same items."""
     _ran(records, method)
     rows = condition_rows(records, condition)
     others = rows[~rows["method"].isin([method, GOLDEN])]
@@ -77,11 +75,7 @@ def best_of_others(records: pd.DataFrame, method: str, condition: str) -> Eviden
 
 
 def least_over_strata(records: pd.DataFrame, method: str) -> Evidence:
-    """The least, over the offsets, of the method less the most accurate other one there.
-
-    Its interval runs from the least low to the least high of the offsets' intervals: above 0 only where all are, below
-    0 where one is (intersection-union).
-    """
+    """The least, over the offsets, of the method less the most accurate other one (intersection-union interval)."""
     _ran(records, method)
     false = condition_rows(records, "perturbed")
     parts = []
@@ -155,10 +149,7 @@ def _ran(records: pd.DataFrame, *names: str, column: str = "method") -> pd.DataF
 
 
 def _weights(rows: pd.DataFrame, condition: str) -> tuple[pd.Series, dict[str, float]]:
-    """Each row's part of a condition, and the parts' weights: overall (both halves equally), "x", or "x-y".
-
-    The parts x and y are standard and perturbed, or levels.
-    """
+    """Each row's part of a condition, and the parts' weights: overall (both halves equally), "x", or "x-y"."""
     first, _, second = condition.partition("-")
     halves = is_standard(rows).map({True: "standard", False: "perturbed"})
     if first == "overall":
@@ -200,10 +191,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper as a quantity that is above or below a threshold.
-
-    `quantity` says what is measured; `paper` what the paper reports; `reading` which part of it is our reading.
-    """
+    """A claim: `quantity` is what is measured, `paper` what the paper reports, `reading` which part is our reading."""
 
     key: str
     text: str
@@ -215,6 +203,7 @@ class Claim:
     reading: str = ""
 
     def evidence(self, records: pd.DataFrame) -> Evidence:
+        """The measured quantity; NaN with a note where the records cannot give it."""
         try:
             return self.measure(records)
         except NoEvidence as reason:
@@ -234,67 +223,50 @@ class Claim:
         return Standing.HOLDS if holds else Standing.DOES_NOT if fails else Standing.CANNOT_TELL
 
 
-_MEASURES: dict[str, Callable[..., Evidence]] = {
-    measure.__name__: measure
-    for measure in (
-        *(difference, design_difference, gap, best_of_others, least_over_strata, following, offset_slope),
-        *(highly_known, prior_preference_change, prior_bias_contrast, more_calls),
-    )
-}
+_MEASURES: tuple[Callable[..., Evidence], ...] = (
+    *(difference, design_difference, gap, best_of_others, least_over_strata, following, offset_slope, highly_known),
+    *(prior_preference_change, prior_bias_contrast, more_calls),
+)
 
 
 def _measure(words: str) -> Callable[[pd.DataFrame], Evidence]:
     """The measure with this name and these arguments, such as "highly_known 0.9"."""
     name, *rest = words.split()
-    measure, arguments = _MEASURES[name], [float(word) if word[0].isdigit() else word for word in rest]
+    (measure,) = (measure for measure in _MEASURES if measure.__name__ == name)
+    arguments = [float(word) if word[0].isdigit() else word for word in rest]
     return lambda records: measure(records, *arguments)
 
 
-CLAIMS = tuple(
-    Claim(
-        key=row["claim"],
-        text=row["text"],
-        quantity=row["quantity"],
-        paper=row["paper"],
-        measure=_measure(row["evidence"]),
-        relation=Relation(row["relation"]),
-        threshold=float(row["threshold"]),
-        reading=row["reading"],
-    )
-    for row in csv.DictReader((resources.files("srdcr_lab.measures") / "claims.csv").read_text("utf-8").splitlines())
-)
+def _claims() -> Iterator[Claim]:
+    lines = (resources.files("srdcr_lab.measures") / "claims.csv").read_text("utf-8").splitlines()
+    for key, text, quantity, paper, evidence, relation, threshold, reading in [*csv.reader(lines)][1:]:
+        yield Claim(key, text, quantity, paper, _measure(evidence), Relation(relation), float(threshold), reading)
+
+
+CLAIMS = tuple(_claims())
 
 
 def claims_checklist(records: pd.DataFrame, *, design: str | None = None) -> pd.DataFrame:
-    """Every claim on these records, per run and model.
+    """Every claim on these records, per run and model, with its evidence and whether it holds.
 
-    Parameters
-    ----------
-    design : the debate design whose SR-DCR is meant, where there are several; default: ``acvd``, else the first.
-
-    Returns
-    -------
-    DataFrame : (`run`,) `model`, `claim` (its key), `text`, `quantity`, `paper`, `value`, `low`, `high`, `n`,
-        `n_questions`, `relation`, `threshold`, `standing` (holds, does not hold, cannot tell), `reading`, `note`.
+    `design` is the debate design whose SR-DCR is meant, where there are several; default: ``acvd``, else the first.
     """
     keys = [name for name in ("run", "model") if name in records]
     rows = []
     for values, part in records.groupby(keys, sort=False, observed=True):
-        names, designs = dict(zip(keys, values, strict=True)), [*part["design"].dropna().unique()]
+        designs = [*part["design"].dropna().unique()]
         chosen = design or ("acvd" if "acvd" in designs else designs[0] if designs else None)
         of_one = part[part["design"].isna() | (part["design"] == chosen)]
         for claim in CLAIMS:
             compares_designs = claim.key == "3.1"
-            rows.append({**names, **_row(claim, part if compares_designs else of_one)})
-    return pd.DataFrame(rows)
+            evidence = claim.evidence(part if compares_designs else of_one)
+            row = dict(zip(keys, values, strict=True)) | {"claim": claim.key} | asdict(claim) | asdict(evidence)
+            rows.append(row | {"standing": claim.standing(evidence).value, "relation": claim.relation.value})
+    return pd.DataFrame(rows, columns=[*keys, *_COLUMNS])
 
 
-def _row(claim: Claim, records: pd.DataFrame) -> dict[str, Any]:
-    evidence = claim.evidence(records)
-    row = {"claim": claim.key, "text": claim.text, "quantity": claim.quantity, "paper": claim.paper} | asdict(evidence)
-    note = row.pop("note")
-    row |= {"relation": claim.relation.value, "threshold": claim.threshold, "standing": claim.standing(evidence).value}
-    return row | {"reading": claim.reading, "note": note}
+_COLUMNS = ("claim", "text", "quantity", "paper", "value", "low", "high", "n", "n_questions", "relation", "threshold",
+            "standing", "reading", "note")  # fmt: skip
 
 
 def claims_html(table: pd.DataFrame) -> Html:

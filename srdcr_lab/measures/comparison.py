@@ -1,6 +1,6 @@
-"""Two methods, or two debate designs, on the same items: paired tests whose independent units are the questions.
+"""Two methods, or two debate designs, on the same items: paired tests, and how many questions a test takes.
 
-The paper compares percentages without a test [4.4]; everything here is ours.
+The independent units are the questions. The paper compares percentages without a test [4.4]; everything here is ours.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from srdcr_lab.measures.estimates import (
     contrast_interval,
@@ -26,17 +26,16 @@ from srdcr_lab.measures.estimates import (
 from srdcr_lab.measures.groups import GOLDEN, comparison_keys, is_standard, stack
 from srdcr_lab.records import BadInput, Verdict
 
-OUTCOMES = ("correct", "verdict_right")
+DIFFERENCES = (0.02, 0.03, 0.05, 0.10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """A less B over the items both have; `n_unpaired` counts those that only one has. Missing answers count as wrong.
 
-    `difference` is mean A − mean B; overall, the mean of the two halves' differences. `low`, `high`: paired cluster
-    bootstrap. `p_value`: two-sided cluster sign-flip test. `p_mcnemar`: exact; NaN where some question has several
-    items. `only_a`, `only_b`: discordant items. `odds_ratio` = only_a / only_b (matched), its interval exact with one
-    item per question, else cluster-robust.
+    `difference` is mean A − mean B; overall, the mean of the two halves' differences, with its `contrast_interval`.
+    `p_value`: `sign_flip_test`. `p_mcnemar`: exact; NaN where some question has several items. `only_a`, `only_b`:
+    discordant items. `odds_ratio` = only_a / only_b, see `matched_odds_ratio`.
     """
 
     n: int
@@ -57,15 +56,17 @@ class Comparison:
 
 
 def outcome(records: pd.DataFrame, name: str) -> pd.Series:
-    """1.0 or 0.0 per row. `correct`: the final answer is right; missing is 0. `verdict_right`: Reasonable on a true
-    passage, Unreasonable on a false one; UNPARSED is 0; missing where no debate was held."""
+    """1.0 or 0.0 per row: the final answer is right (`correct`; missing is 0), or the verdict is (`verdict_right`).
+
+    A verdict is right that is Reasonable on a true passage, Unreasonable on a false one; UNPARSED is 0, no debate NaN.
+    """
     if name == "correct":
         return records["correct"].astype("boolean").fillna(False).astype(float)
     if name == "verdict_right":
         wanted = is_standard(records).map({True: Verdict.REASONABLE.value, False: Verdict.UNREASONABLE.value})
         right = (records["verdict"].astype(object) == wanted).astype(float)
         return right.where(records["verdict"].notna())
-    raise BadInput(f"unknown outcome {name!r}; known are {', '.join(OUTCOMES)}")
+    raise BadInput(f"unknown outcome {name!r}; known are correct, verdict_right")
 
 
 def condition_rows(records: pd.DataFrame, condition: str) -> pd.DataFrame:
@@ -78,15 +79,14 @@ def condition_rows(records: pd.DataFrame, condition: str) -> pd.DataFrame:
 
 
 def paired(records: pd.DataFrame, a: str, b: str, *, column: str = "method", name: str = "correct") -> pd.DataFrame:
-    """`side_by_side` of an outcome."""
+    """`side_by_side` of an `outcome`."""
     return side_by_side(records, a, b, outcome(records, name), column=column)
 
 
 def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, column: str = "method") -> pd.DataFrame:
     """One row per item for which both have a value: `item_id`, `question_id`, `level`, `a`, `b`.
 
-    `attrs["n_unpaired"]` counts the items that only one of the two has. BadInput where one has several rows for an
-    item: several models or designs are in the table.
+    `attrs["n_unpaired"]` counts the items that only one has. `BadInput` where one has several rows for an item.
     """
     rows = records[["item_id", "question_id", "level"]].assign(value=values)
     sides = []
@@ -104,34 +104,25 @@ def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, co
 
 
 def compare(
-    records: pd.DataFrame,
-    a: str,
-    b: str,
-    *,
-    column: str = "method",
-    condition: str = "overall",
-    name: str = "correct",
-    seed: int = 0,
+    records: pd.DataFrame, a: str, b: str, *, column: str = "method", condition: str = "overall", name: str = "correct"
 ) -> Comparison:
-    """Compare `a` with `b`, two values of `column` (``method``, ``design``), on the items both have.
+    """Compare two values of `column` (``method``, ``design``) on the items both have.
 
-    Parameters
-    ----------
-    condition : overall (macro over standard and perturbed), standard, perturbed, or a level.
-    name : the outcome: `correct` or `verdict_right` (see `outcome`).
+    `condition` is overall (macro over standard and perturbed), standard, perturbed, or a level; `name` the outcome,
+    `correct` or `verdict_right`.
     """
     pairs = paired(condition_rows(records, condition), a, b, column=column, name=name)
-    return compare_pairs(pairs, macro=condition == "overall", seed=seed)
+    return compare_pairs(pairs, macro=condition == "overall")
 
 
-def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False, seed: int = 0) -> Comparison:
+def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False) -> Comparison:
     """The comparison of `paired` rows; `macro` weighs true and false passages equally. NaN with n = 0 for no pair."""
     clusters = pairs["question_id"].to_numpy()
     half = is_standard(pairs).to_numpy(bool) & macro
     a, b = pairs["a"].to_numpy(float), pairs["b"].to_numpy(float)
     halves = np.unique(half)
     weights = dict.fromkeys(halves, 1 / len(halves)) if len(halves) else {False: 1.0}
-    difference, low, high = contrast_interval(a - b, clusters, half, weights, seed=seed)
+    difference, low, high = contrast_interval(a - b, clusters, half, weights)
     only_a, only_b = int((a > b).sum()), int((a < b).sum())
     n_questions = len(set(clusters))
     ratio, ratio_low, ratio_high = matched_odds_ratio(a, b, clusters)
@@ -144,7 +135,7 @@ def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False, seed: int = 0) ->
         difference=difference,
         low=low,
         high=high,
-        p_value=sign_flip_test(a - b, clusters, half, seed=seed),
+        p_value=sign_flip_test(a - b, clusters, half),
         p_mcnemar=mcnemar_exact(only_a, only_b) if 0 < len(pairs) == n_questions else math.nan,
         only_a=only_a,
         only_b=only_b,
@@ -155,7 +146,7 @@ def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False, seed: int = 0) ->
 
 
 def comparable(records: pd.DataFrame, column: str) -> Iterator[tuple[dict[str, Any], pd.DataFrame, list[str]]]:
-    """Parts of the records within which values of `column` are compared: names, rows, the values that are there."""
+    """Parts of the records within which values of `column` are compared: names, rows, the values in them."""
     keys = comparison_keys(records, column)
     for values, part in records.groupby(keys, sort=False, observed=True):
         yield dict(zip(keys, values, strict=True)), part, list(part[column].dropna().unique())
@@ -169,20 +160,19 @@ def compare_all(
     conditions: Sequence[str] = ("standard", "perturbed", "overall"),
     name: str = "correct",
     others: Sequence[str] | None = None,
-    seed: int = 0,
 ) -> pd.DataFrame:
-    """The reference against every other method (or design).
+    """The reference against every other method (or design): the fields of `Comparison` by run, model and condition.
 
-    Rows: (`run`,) `model`, `condition`, `a`, `b`, the fields of `Comparison`, and `p_holm` over all comparisons of one
-    condition within one run and model, but for those with `golden`, which is told the truth.
+    `p_holm` is over all comparisons of one run, model and condition, but for those with `golden`, which is told the
+    truth.
     """
     tables = []
     for names, part, present in comparable(records, column):
         rivals = [value for value in present if value != reference] if others is None else list(others)
-        against = partial(compare, part, reference, column=column, name=name, seed=seed)
         for condition in conditions if rivals and reference in present else ():
+            compared = {b: compare(part, reference, b, column=column, condition=condition, name=name) for b in rivals}
             row = {"condition": condition, "a": reference}
-            table = pd.DataFrame([row | {"b": b} | asdict(against(b, condition=condition)) for b in rivals])
+            table = pd.DataFrame([row | {"b": b} | asdict(comparison) for b, comparison in compared.items()])
             table["p_holm"] = holm(table["p_value"].where(table["b"] != GOLDEN))
             tables.append((names, table))
     columns = ("condition", "a", "b", *(field.name for field in fields(Comparison)), "p_holm")
@@ -190,38 +180,22 @@ def compare_all(
 
 
 def factor_effects(
-    records: pd.DataFrame,
-    designs: Mapping[str, Mapping[str, Any]],
-    *,
-    method: str = "sr_dcr",
-    name: str = "verdict_right",
-    condition: str = "overall",
-    seed: int = 0,
+    records: pd.DataFrame, designs: Mapping[str, Mapping[str, Any]], *, condition: str = "overall"
 ) -> pd.DataFrame:
-    """The main effect of every factor: each two levels, over all pairs of designs that differ in that factor alone.
+    """The main effect of every factor on SR-DCR's verdicts: each two levels, over designs alike in all other factors.
 
-    An item's values are averaged over those pairs, then compared as in `compare`.
-
-    Parameters
-    ----------
-    records : rows of several designs, one per item × design.
-    designs : each design's factors, such as ``asdict`` of each `DebateDesign`; `name` is no factor. Designs that are
-        not in the records are left out.
-    name : the outcome, `verdict_right` or `correct`.
-
-    Returns
-    -------
-    DataFrame : (`run`,) `model`, `factor`, `a`, `b` (its levels), `n_pairs` of designs, `n`, `n_questions`, `mean_a`,
-        `mean_b`, `difference` (A less B), `low`, `high`, `p_value`, and `p_holm` over all rows of a run and model.
+    `designs` has each design's factors, such as ``asdict`` of each `DebateDesign`; `name` is no factor. Whether an
+    item's verdict is right is averaged over the `n_pairs` pairs of designs, then compared as in `compare`. `a` and `b`
+    are the factor's levels; `p_holm` is over all rows of a run and model.
     """
     tables = []
-    rows = condition_rows(records[records["method"] == method], condition)
+    rows = condition_rows(records[records["method"] == "sr_dcr"], condition)
     for names, part, present in comparable(rows, "design"):
         factors = {design: designs[design] for design in present if design in designs}
         effects = []
         for (factor, a, b), pairs in _alike_but_one(factors).items():
-            averaged = _averaged([paired(part, x, y, column="design", name=name) for x, y in pairs])
-            compared = asdict(compare_pairs(averaged, macro=condition == "overall", seed=seed))
+            averaged = _averaged([paired(part, x, y, column="design", name="verdict_right") for x, y in pairs])
+            compared = asdict(compare_pairs(averaged, macro=condition == "overall"))
             effects.append({"factor": factor, "a": a, "b": b, "n_pairs": len(pairs)} | compared)
         if effects:
             table = pd.DataFrame(effects, columns=_OF_AN_EFFECT)
@@ -237,12 +211,10 @@ def _alike_but_one(designs: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, 
     """Per factor and two of its levels, the pairs of designs that agree in every other factor."""
     pairs: dict[tuple[str, Any, Any], list[tuple[str, str]]] = {}
     for x, y in combinations(designs, 2):
-        one, other = designs[x], designs[y]
-        unlike = [factor for factor in one if factor != "name" and one[factor] != other.get(factor)]
-        if len(unlike) == 1:
-            first, second = sorted((x, y), key=lambda design: str(designs[design][unlike[0]]))
-            key = unlike[0], designs[first][unlike[0]], designs[second][unlike[0]]
-            pairs.setdefault(key, []).append((first, second))
+        unlike = [name for name, level in designs[x].items() if name != "name" and level != designs[y].get(name)]
+        for factor in unlike if len(unlike) == 1 else ():
+            first, second = sorted((x, y), key=lambda design: str(designs[design][factor]))
+            pairs.setdefault((factor, designs[first][factor], designs[second][factor]), []).append((first, second))
     return pairs
 
 
@@ -251,3 +223,77 @@ def _averaged(tables: list[pd.DataFrame]) -> pd.DataFrame:
     grouped = pd.concat(tables).groupby("item_id", sort=False)
     means = grouped[["a", "b"]].mean().join(grouped[["question_id", "level"]].first())
     return means[grouped.size() == len(tables)].reset_index()
+
+
+def intra_question_correlation(values: ArrayLike, clusters: ArrayLike) -> float:
+    """ρ, by one-way analysis of variance: (MSB − MSW) / (MSB + (m₀ − 1) · MSW), m₀ = (N − Σm²/N) / (k − 1).
+
+    NaN where no question has two values, there is one question only, or all values are equal. Source: Donner 1986.
+    """
+    scored = np.asarray(values, float)
+    codes = pd.factorize(np.asarray(clusters))[0]
+    sizes = np.bincount(codes) if codes.size else np.zeros(0, int)
+    k, n = sizes.size, scored.size
+    if k < 2 or n == k:
+        return math.nan
+    means = np.bincount(codes, weights=scored) / sizes
+    between = float((sizes * (means - scored.mean()) ** 2).sum()) / (k - 1)
+    within = float(((scored - means[codes]) ** 2).sum()) / (n - k)
+    usual = (n - (sizes**2).sum() / n) / (k - 1)
+    total = between + (usual - 1) * within
+    return (between - within) / total if total > 0 else math.nan
+
+
+def design_effect(values: ArrayLike, clusters: ArrayLike) -> float:
+    """Variance of the mean over that of independent values: 1 + (Σm²/Σm − 1) · max(ρ, 0); 1 for NaN [Kish 1965]."""
+    sizes = pd.Series(np.asarray(clusters)).value_counts().to_numpy(float)
+    rho = intra_question_correlation(values, clusters)
+    return 1 + ((sizes**2).sum() / sizes.sum() - 1) * rho if rho > 0 else 1.0
+
+
+def questions_needed(
+    difference: float,
+    discordance: float,
+    *,
+    items_per_question: float = 1.0,
+    effect_of_design: float = 1.0,
+    power: float = 0.80,
+    alpha: float = 0.05,
+) -> int:
+    """Questions to see a difference in accuracy with that power, two-sided, paired on the items.
+
+    The difference of an item is 1, 0 or −1 with standard deviation √(ψ − d²), ψ the share of items on which exactly one
+    of the two methods is right (`discordance`). n items by the one-sample t test; questions = n · design effect / items
+    per question, rounded up.
+
+    >>> questions_needed(0.05, 0.20)
+    622
+    """
+    from statsmodels.stats.power import TTestPower
+
+    d, psi = abs(difference), max(abs(difference), discordance)
+    if not 0 < d <= 1 or psi > 1:
+        raise ValueError(f"a difference lies in (0, 1] and a discordance in [0, 1], got {difference} and {discordance}")
+    spread = math.sqrt(max(psi - d**2, 1e-6))
+    n = TTestPower().solve_power(effect_size=d / spread, power=power, alpha=alpha, alternative="two-sided")
+    return math.ceil(max(float(np.squeeze(n)), 2.0) * effect_of_design / items_per_question)
+
+
+def power_table(
+    records: pd.DataFrame, a: str = "sr_dcr", b: str = "few_shot", *, condition: str = "perturbed"
+) -> pd.DataFrame:
+    """Questions that differences of 2, 3, 5 and 10 points would take, from how A and B differed on these items.
+
+    Beside them what they rest on, such as `correlation`, of the differences within a question. NaN where no item has
+    both. One model, run and design at a time.
+    """
+    pairs = paired(condition_rows(records, condition), a, b)
+    gap, questions = pairs["a"] - pairs["b"], pairs["question_id"]
+    n, n_questions = len(pairs), questions.nunique()
+    basis = {"n": n, "n_questions": n_questions, "discordance": float((gap != 0).mean()) if n else math.nan}
+    basis["correlation"] = intra_question_correlation(gap, questions)
+    basis["design_effect"] = effect = design_effect(gap, questions) if n else math.nan
+    basis["items_per_question"] = per_question = n / n_questions if n else math.nan
+    options = {"items_per_question": per_question, "effect_of_design": effect}
+    needed = [questions_needed(d, basis["discordance"], **options) if n else math.nan for d in DIFFERENCES]
+    return pd.DataFrame({"difference": DIFFERENCES, "n_questions_needed": needed}).assign(**basis)

@@ -1,13 +1,13 @@
 """The measures of the CFMAD paper on the tables `records` and `turns` of a run; sections in brackets are that paper's.
 
-Accuracy and macro-F1, numbers of stances and rounds, prompts and tokens, errors of overconfidence, how debates end, and
-what the candidates and their order do. Tables of several runs need the column `run` in both.
+Tables of several runs need the column `run` in both.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 from srdcr_lab.measures.comparison import outcome
 from srdcr_lab.measures.estimates import N_BOOT, contrast_interval, jeffreys_interval, shares
 from srdcr_lab.measures.evaluation import accuracy, with_interval
-from srdcr_lab.measures.groups import group_columns, groups, same_answer
+from srdcr_lab.measures.groups import by_group, group_columns, groups, same_answer
 from srdcr_lab.records import Missing, Role
 
 CLASSES = ("true", "false")
@@ -38,8 +38,8 @@ _SHARE = ("n", "share", "low", "high")
 def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str, float]:
     """Mean over "true" and "false" of F1 = 2 tp / (2 tp + fp + fn), with a bootstrap interval over the clusters [4.1].
 
-    A missing answer is a false negative of its gold class and a false positive of none. A class that is neither the
-    truth nor an answer anywhere is left out. Where every resample agrees, the interval is accuracy's Jeffreys interval.
+    A missing answer is a false negative of its gold class. A class that is neither the truth nor an answer anywhere is
+    left out. Where every resample agrees, the interval is Jeffreys.
     """
     if gold.empty:
         return with_interval("macro_f1", math.nan, (math.nan, math.nan))
@@ -66,28 +66,24 @@ def table_1(records: pd.DataFrame) -> pd.DataFrame:
 
     Macro-F1 is of claims: NaN where a gold answer is something else than "true" or "false".
     """
-    rows = []
-    for names, part in groups(records):
+
+    def rows(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         claims = part if part["gold_answer"].isin(CLASSES).all() else part.iloc[:0]
         f1 = macro_f1(claims["gold_answer"], claims["final_answer"], claims["question_id"])
         missing = {f"n_{why.value}": int((part["missing"] == why).sum()) for why in Missing}
-        rows.append({**names, **accuracy(part["correct"], part["question_id"]), **f1, **missing})
-    return pd.DataFrame(rows)
+        yield accuracy(part["correct"], part["question_id"]) | f1 | missing
+
+    return by_group(records, rows)
 
 
 def by_number(records: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Figure 6: accuracy of CFMAD by number of `stances` or of `rounds`, the other as in the paper (2, 1).
-
-    The methods are `cfmad` and ``cfmad_stances_N`` or ``cfmad_rounds_N``. Columns as in `table_1`, and the number.
-    """
+    """Figure 6: `table_1` of `cfmad` and ``cfmad_stances_N`` or ``cfmad_rounds_N``, with N: by number of `what`."""
     numbers = {}
     for method in records["method"].unique():
         variant = re.fullmatch(r"cfmad(?:_(stances|rounds)_(\d))?", str(method))
         if variant and variant[1] in (None, what):
             numbers[method] = int(variant[2] or {"stances": 2, "rounds": 1}[what])
     table = table_1(records[records["method"].isin(numbers)])
-    if table.empty:
-        return pd.DataFrame(columns=["method", what, "n", "accuracy", "accuracy_low", "accuracy_high"])
     table.insert(table.columns.get_loc("method") + 1, what, table["method"].map(numbers))
     return table.sort_values([*(name for name in ("run", "model") if name in table), what], ignore_index=True)
 
@@ -96,32 +92,31 @@ def table_3(records: pd.DataFrame) -> pd.DataFrame:
     """Table 3, per model × method: mean prompts, tokens a prompt and tokens a sample, of the method by itself [A.1].
 
     Tokens are those of prompts and replies. The interval of the tokens a sample is Student's, over the means of the
-    questions. Rows with an error are left out and counted in `n_error`. `paper_prompts` is the paper's number.
+    questions. Rows with an error are left out and counted in `n_error`.
     """
-    rows = []
-    for names, part in groups(records):
+
+    def rows(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         ended = part[part["missing"].fillna("") != Missing.ERROR]
         calls = ended["calls_alone"].astype(float)
         tokens = (ended["prompt_tokens"] + ended["completion_tokens"]).astype(float)
         means = tokens.groupby(ended["question_id"]).mean()
         half = stdtrit(len(means) - 1, 0.975) * means.sem()
-        row = {
+        yield {
             "n": len(ended),
             "n_error": len(part) - len(ended),
             "prompts_per_sample": calls.mean(),
             "tokens_per_prompt": tokens.sum() / (calls.sum() or math.nan),
             **with_interval("tokens_per_sample", tokens.mean(), (means.mean() - half, means.mean() + half)),
-            "paper_prompts": PAPER_PROMPTS.get(names["method"], pd.NA),
         }
-        rows.append(names | row)
-    return pd.DataFrame(rows)
+
+    table = by_group(records, rows)
+    return table.assign(paper_prompts=[PAPER_PROMPTS.get(method, pd.NA) for method in table["method"]])
 
 
 def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Figure 2, per model × method of four: `n` errors, and the `share` of them that is overconfidence [2.2].
+    """Figure 2, per model × method of `OVERCONFIDENT`: the `share` of `n` errors that are overconfidence [2.2].
 
-    An error is overconfidence where the revision repeats the first answer, six of seven votes agree, or all three
-    agents (views) begin with the same answer, and this answer is wrong. `n_missing` counts questions without an answer.
+    In these, enough first answers agree on a wrong one. `n_missing` counts questions without an answer.
     """
     rows = []
     for names, part in groups(records):
@@ -142,10 +137,10 @@ def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Figures 4 and 5, per model × method with debates: the share of each of the five ends, in the order of `ENDS`.
+    """Figures 4 and 5, per model × method with debates: the share of each of the `ENDS` among `n` debated questions.
 
-    A change is valid where all stances hold the gold answer at last, invalid where all hold another one; otherwise the
-    judge decides. `n` counts the debated questions, `n_undebated` the others.
+    A change is valid where all stances hold the gold answer at last, invalid where all hold another; else the judge
+    decides.
     """
     rows = []
     for names, part in groups(records):
@@ -164,7 +159,7 @@ def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def stance_changes(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Per model × method: how often a right and how often a wrong stance holds another answer at the end [4.3.1].
+    """Per model × method: how often a right and a wrong stance holds another answer at the end [4.3.1].
 
     `n` counts the stances whose last reply could be read, `n_unread` the others.
     """
@@ -181,8 +176,8 @@ def stance_changes(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """How often the gold answer is among the candidates: what no judge can make up for [A.2, Table 4].
 
-    Candidates are the preset stances; where the chains of thought agreed and nothing was debated, their one answer.
-    `n_without` counts the questions that have none. `accuracy_recalled` is the accuracy where it was among them.
+    Candidates are the preset stances; where nothing was debated, the one answer of the chains of thought. `n_without`
+    counts the questions without any. `accuracy_recalled` is the accuracy where the gold answer was among them.
     """
     rows = []
     for names, part in groups(records):
@@ -206,20 +201,18 @@ def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame
     return _table(records, rows, "n", "recall", "low", "high", "n_without", "mean_candidates", "accuracy_recalled")
 
 
-def position_effect(
-    records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad", swapped: str = "cfmad_swapped"
-) -> pd.DataFrame:
+def position_effect(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """Whether the order in which a judge reads the stances sways it: per model, over the same debates in both orders.
 
     `n` pairs were answered in both orders, `n_missing` were not. `changed` is the share whose answer differs; `first`
-    and `last` are the shares of all judgements that choose the stance read first, and the one read last; `effect` =
-    first − last in [−1, 1]. Intervals are clustered on the question.
+    and `last` are the shares of all judgements for the stance read first or last; `effect` = first − last.
     """
     rows = []
-    for names, part in groups(records[records["method"].isin([method, swapped])], ("model",)):
+    methods = ["cfmad", "cfmad_swapped"]
+    for names, part in groups(records[records["method"].isin(methods)], ("model",)):
         if part["method"].nunique() < 2:
             continue
-        orders = [_judged(part[part["method"] == name], turns) for name in (method, swapped)]
+        orders = [_judged(part[part["method"] == name], turns) for name in methods]
         pairs = orders[0].merge(orders[1][["item_id", "final_answer"]], on="item_id", suffixes=("", "_swapped"))
         read = pairs[pairs["final_answer"].notna() & pairs["final_answer_swapped"].notna()]
         changed = _share(read, ~same_answer(read, "final_answer", "final_answer_swapped"))

@@ -1,7 +1,7 @@
 """Shares and means with intervals, and tests of paired values; the independent units are the questions.
 
-Forms of one question resemble each other, so the bootstrap here, the only one of the package, draws whole questions.
-A share of nothing is NaN, with n = 0.
+Forms of one question resemble each other, so the bootstrap here, the only one of the package, draws whole questions. A
+share of nothing is NaN, with n = 0.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,17 @@ N_BOOT = 2000
 N_FLIPS = 9999
 BLOCK = 2_000_000  # numbers held at a time, so that memory stays bounded
 _FEW = 10  # departing clusters below which a bootstrap is too sure
+_TAIL = (1 - 0.95) / 2  # on either side of a 95 % interval
+_Z = float(ndtri((1 + 0.95) / 2))
 _EXACT_UP_TO = 12  # questions that differ: 2¹² sign patterns are enumerated
 
 
 def bootstrapped(
     statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]], n: int, *, n_boot: int = N_BOOT, seed: int = 0
 ) -> NDArray[np.float64]:
-    """A statistic on `n_boot` resamples of n questions, seeded; shape (n_boot,), or (n_boot, k) for k statistics.
+    """A statistic on `n_boot` resamples of n questions; shape (n_boot,), or (n_boot, k) for k statistics.
 
-    `statistic` maps weights, how often each resample draws each question, of shape (b, n), to b values or rows.
+    `statistic` maps weights (b, n), how often each resample draws each question, to b values or rows.
     """
     drawn = [_weights(n, n_boot, seed)] if n * n_boot <= BLOCK else _blocks_of_weights(n, n_boot, seed)
     return np.concatenate([statistic(weights) for weights in drawn])
@@ -48,26 +51,23 @@ def _blocks_of_weights(n: int, n_boot: int, seed: int) -> Iterator[NDArray[np.fl
         yield np.bincount(places.ravel(), minlength=samples * n).reshape(samples, n).astype(float)
 
 
-def percentile_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
-    """The middle `level` of bootstrap values, without those that are NaN; NaN if all are."""
+def percentile_interval(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The middle 95 % of bootstrap values, without those that are NaN; NaN if all are."""
     if np.isnan(values).all():
         return math.nan, math.nan
-    low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.nanquantile(values, [_TAIL, 1 - _TAIL])
     return float(low), float(high)
 
 
-def jeffreys_interval(
-    successes: ArrayLike, n: ArrayLike, level: float = 0.95
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Equal-tailed Beta(k + ½, n − k + ½) interval of a share [Brown, Cai and DasGupta 2001].
+def jeffreys_interval(successes: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Equal-tailed 95 % Beta(k + ½, n − k + ½) interval of a share [Brown, Cai and DasGupta 2001].
 
     An end is 0 where k = 0 and 1 where k = n; NaN for n = 0.
     """
     k, n = np.asarray(successes, float), np.asarray(n, float)
-    tail = (1 - level) / 2
     with np.errstate(invalid="ignore"):
-        low = np.where(k == 0, 0.0, betaincinv(k + 0.5, n - k + 0.5, tail))
-        high = np.where(k == n, 1.0, betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
+        low = np.where(k == 0, 0.0, betaincinv(k + 0.5, n - k + 0.5, _TAIL))
+        high = np.where(k == n, 1.0, betaincinv(k + 0.5, n - k + 0.5, 1 - _TAIL))
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
@@ -78,39 +78,31 @@ def macro_mean(values: ArrayLike, strata: ArrayLike | None = None) -> float:
 
 
 def clustered_interval(
-    values: ArrayLike,
-    clusters: ArrayLike,
-    strata: ArrayLike | None = None,
-    *,
-    level: float = 0.95,
-    n_boot: int = N_BOOT,
-    seed: int = 0,
+    values: ArrayLike, clusters: ArrayLike, strata: ArrayLike | None = None, *, n_boot: int = N_BOOT
 ) -> tuple[float, float]:
-    """Interval of the `macro_mean` of 0/1 values whose clusters (questions) are the independent units.
+    """95 % interval of the `macro_mean` of 0/1 values whose clusters (questions) are the independent units.
 
-    The percentile bootstrap over clusters, seeded. Jeffreys where every cluster has one value and there is one stratum;
-    Jeffreys over the clusters where all resamples are equal. NaN for no value.
+    Percentile bootstrap over clusters. Jeffreys where every cluster has one value and there is one stratum; Jeffreys
+    over the clusters where all resamples are equal. NaN for no value.
     """
     scored = np.asarray(values, float)
     if scored.size == 0:
         return math.nan, math.nan
     sums, sizes = _by_cluster(scored, clusters, strata)
     if sizes.shape[1] > 1 or sizes.max() > 1:
-        low, high = percentile_interval(_resampled_means(sums, sizes, n_boot, seed).mean(axis=1), level)
+        low, high = percentile_interval(_resampled_means(sums, sizes, n_boot).mean(axis=1))
         if low < high:
             return low, high
-    ends = jeffreys_interval(macro_mean(scored, strata) * len(sizes), len(sizes), level)
+    ends = jeffreys_interval(macro_mean(scored, strata) * len(sizes), len(sizes))
     return float(ends[0]), float(ends[1])
 
 
-def mean_interval(
-    values: ArrayLike, clusters: ArrayLike, *, level: float = 0.95, n_boot: int = N_BOOT, seed: int = 0
-) -> tuple[float, float]:
-    """Percentile bootstrap over clusters of the mean of any numbers; NaN for fewer than two clusters."""
+def mean_interval(values: ArrayLike, clusters: ArrayLike, *, n_boot: int = N_BOOT) -> tuple[float, float]:
+    """95 % percentile bootstrap over clusters of the mean of any numbers; NaN for fewer than two clusters."""
     if len(set(np.asarray(clusters))) < 2:
         return math.nan, math.nan
     sums, sizes = _by_cluster(np.asarray(values, float), clusters)
-    return percentile_interval(_resampled_means(sums, sizes, n_boot, seed)[:, 0], level)
+    return percentile_interval(_resampled_means(sums, sizes, n_boot)[:, 0])
 
 
 def contrast_interval(
@@ -120,16 +112,13 @@ def contrast_interval(
     weights: Mapping[Any, float],
     *,
     bounds: tuple[float, float] = (-1.0, 1.0),
-    level: float = 0.95,
     n_boot: int = N_BOOT,
-    seed: int = 0,
 ) -> tuple[float, float, float]:
-    """Σ wₛ · mean of stratum s, with its clustered interval: a difference, or a difference of differences.
+    """Σ wₛ · mean of stratum s with its 95 % interval: a difference, or a difference of differences.
 
-    Percentile bootstrap over clusters, seeded. Where fewer than ten clusters depart from their stratum's commonest
-    mean, a bootstrap is too sure: there it is the adjusted Wald interval of Bonett and Price (2012) over the clusters
-    of each stratum, with one more cluster at either of the `bounds` of a value. NaN where a stratum of the weights is
-    empty.
+    Percentile bootstrap over clusters. Where fewer than ten clusters depart from their stratum's commonest mean, a
+    bootstrap is too sure: there the adjusted Wald interval of Bonett and Price (2012) over the clusters of each
+    stratum, with one more cluster at either of the `bounds` of a value. NaN where a stratum of the weights is empty.
     """
     labels = np.asarray(strata)
     if not set(weights) <= set(labels):
@@ -141,11 +130,11 @@ def contrast_interval(
     means = [sums[here, s] / sizes[here, s] for s, here in enumerate((sizes > 0).T)]
     departing = sum(int(part.size - np.unique(part, return_counts=True)[1].max()) for part in means)
     if departing >= _FEW:
-        return value, *percentile_interval(_resampled_means(sums, sizes, n_boot, seed) @ factors, level)
+        return value, *percentile_interval(_resampled_means(sums, sizes, n_boot) @ factors)
     more = [np.append(part, bounds) for part in means]
     centre = sum(w * part.mean() for w, part in zip(factors, more, strict=True))
     variance = sum(w**2 * part.var() / part.size for w, part in zip(factors, more, strict=True))
-    half = float(ndtri((1 + level) / 2)) * math.sqrt(variance)
+    half = _Z * math.sqrt(variance)
     edges = np.outer(bounds, factors)  # a contrast stays within what the bounds of its values allow
     least, most = float(edges.min(axis=0).sum()), float(edges.max(axis=0).sum())
     return value, max(least, min(value, float(centre - half))), min(most, max(value, float(centre + half)))
@@ -164,10 +153,10 @@ def _by_cluster(
     return sums, sizes
 
 
-def _resampled_means(sums: NDArray[Any], sizes: NDArray[Any], n_boot: int, seed: int) -> NDArray[np.float64]:
+def _resampled_means(sums: NDArray[Any], sizes: NDArray[Any], n_boot: int) -> NDArray[np.float64]:
     """Mean of each stratum in each resample of clusters, shape (n_boot, strata); NaN for a stratum without values."""
     with np.errstate(invalid="ignore"):
-        return bootstrapped(lambda weights: (weights @ sums) / (weights @ sizes), len(sizes), n_boot=n_boot, seed=seed)
+        return bootstrapped(lambda weights: (weights @ sums) / (weights @ sizes), len(sizes), n_boot=n_boot)
 
 
 def positions(column: pd.Series, values: Sequence[Any]) -> NDArray[np.intp]:
@@ -180,18 +169,15 @@ def shares(
 ) -> pd.DataFrame:
     """Share of hits in every cell of a table, cells without rows included.
 
-    `hits` is a bool per row of the frame, whose `question_id` clusters the rows; a row with a missing one is not in the
-    share but in `n_missing`. `by` makes the cells: each column with its values in order; rows with another value are in
-    no cell. Columns: those of `by`, `n` (rows in the share), `n_questions`, `n_missing`, `share`, `low`, `high` (NaN
-    without `intervals`).
+    `hits` is a bool per row; a missing one is not in the share but in `n_missing`. `by` makes the cells: each column
+    with its values in order; rows with another value are in no cell. Columns: those of `by`, `n` (rows in the share),
+    `n_questions`, `n_missing`, `share`, `low`, `high` (clustered on `question_id`; NaN without `intervals`).
     """
     by = by or {}
-    grid = pd.MultiIndex.from_product(by.values(), names=list(by)).to_frame(index=False) if by else pd.DataFrame([{}])
-    codes = [positions(frame[name], values) for name, values in by.items()]
-    inside = np.all([code >= 0 for code in codes], axis=0) if codes else np.ones(len(frame), bool)
-    cell = np.zeros(int(inside.sum()), np.intp)
-    for code, values in zip(codes, by.values(), strict=True):
-        cell = cell * len(values) + code[inside]
+    grid = pd.DataFrame(list(product(*by.values())), columns=list(by))
+    codes = np.array([np.zeros(len(frame), int), *(positions(frame[name], values) for name, values in by.items())])
+    inside = (codes >= 0).all(axis=0)
+    cell = np.ravel_multi_index(tuple(codes[:, inside]), (1, *map(len, by.values())))
     hit = hits.astype("Float64").to_numpy(float, na_value=np.nan)[inside]
     question = pd.factorize(frame["question_id"].to_numpy())[0][inside]
     known = ~np.isnan(hit)
@@ -216,7 +202,7 @@ def sign_flip_test(
 ) -> float:
     """Two-sided p of the mean difference (macro over the strata), all signs of a cluster flipped together.
 
-    Under the null hypothesis A and B can be exchanged within a question. Exact where at most twelve questions differ,
+    The null hypothesis is that A and B can be exchanged within a question. Exact where at most twelve questions differ,
     else from `n_flips` random patterns. 1 where nothing differs; NaN for no value.
     """
     from scipy.stats import permutation_test
@@ -249,10 +235,8 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     return float(mcnemar([[0, only_a], [only_b, 0]], exact=True).pvalue)
 
 
-def matched_odds_ratio(
-    a: ArrayLike, b: ArrayLike, clusters: ArrayLike, level: float = 0.95
-) -> tuple[float, float, float]:
-    """Discordant pairs for A over those for B, and its interval.
+def matched_odds_ratio(a: ArrayLike, b: ArrayLike, clusters: ArrayLike) -> tuple[float, float, float]:
+    """Discordant pairs for A over those for B, and its 95 % interval.
 
     With one pair per cluster exact (Clopper-Pearson on the share of discordant pairs); else the log odds ± z times
     their cluster-robust standard error, NaN where one side has no pair. NaN where nothing differs.
@@ -266,22 +250,19 @@ def matched_odds_ratio(
         return math.nan, math.nan, math.nan
     ratio = k / (n - k) if k < n else math.inf
     if len(set(np.asarray(clusters))) == a.size:
-        low, high = proportion_confint(k, n, 1 - level, method="beta")
+        low, high = proportion_confint(k, n, 2 * _TAIL, method="beta")
         return ratio, low / (1 - low) if low < 1 else math.inf, high / (1 - high) if high < 1 else math.inf
     if k in (0, n):
         return ratio, math.nan, math.nan
     share = k / n
     scatter = np.bincount(pd.factorize(np.asarray(clusters)[unlike])[0], weights=(a > b)[unlike] - share)
     error = math.sqrt(float(scatter @ scatter)) / (n * share * (1 - share))
-    z = float(ndtri((1 + level) / 2))
-    return ratio, ratio * math.exp(-z * error), ratio * math.exp(z * error)
+    return ratio, ratio * math.exp(-_Z * error), ratio * math.exp(_Z * error)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Holm-adjusted p values of a family; missing ones stay missing and are not counted in it.
-
-    As in statsmodels, whose `multipletests` collects garbage at each call and takes a tenth of a second for that.
-    """
+    """Holm-adjusted p values of a family; missing ones stay missing and are not counted in it."""
+    # statsmodels' `multipletests` collects garbage at each call, which takes a tenth of a second.
     p = np.asarray(p_values, float)
     order = np.argsort(p)[: (~np.isnan(p)).sum()]  # missing ones are last
     adjusted = np.full(p.shape, np.nan)

@@ -1,4 +1,4 @@
-"""How often answers are right, beside what that share hides, n, coverage, why answers are missing, and what they cost.
+"""How often answers are right, beside n, coverage and why answers are missing, and what they cost.
 
 `summary` holds the numbers of the paper's Table 1, `accuracy_by_stratum` those of its Table 2 [4.4]; their layout is in
 `paper_tables`. Calls, tokens, money and the Pareto front follow CFMAD's Table 3 and are ours.
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from srdcr_lab.measures.comparison import comparable, compare, condition_rows, outcome
 from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval
-from srdcr_lab.measures.groups import GOLDEN, group_columns, groups, is_standard, stack, strata, stratum_order
+from srdcr_lab.measures.groups import GOLDEN, by_group, group_columns, groups, is_standard, strata, stratum_order
 from srdcr_lab.measures.verdicts import RATES
 from srdcr_lab.records import Missing
 
@@ -35,9 +35,9 @@ def accuracy(
 ) -> dict[str, float | int]:
     """Accuracy of one set of rows, with coverage, risk, and 95 % intervals clustered on the question.
 
-    `correct` is True, False or missing. `accuracy` = right / n counts a missing answer as wrong, `selective_accuracy` =
-    right / answered leaves it out; `coverage` = answered / n; `risk` = wrong / answered. With `strata`, every share is
-    the mean of the strata's shares. A share of nothing is NaN.
+    `accuracy` = right / n counts a missing answer as wrong, `selective_accuracy` = right / answered leaves it out;
+    `coverage` = answered / n; `risk` = wrong / answered. With `strata`, every share is the mean of the strata's. A
+    share of nothing is NaN.
     """
     answered = correct.notna()
     right = correct.astype("boolean").fillna(False).astype(bool)
@@ -54,29 +54,21 @@ def accuracy(
 
 
 def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Table 1: one row per model × method (× run, × design, where there are several) × condition.
+    """Table 1 [4.4]: one row per model × method (× run, × design, where there are several) × condition.
 
-    The conditions are standard, perturbed and overall. Overall, every share is the mean of the standard and the
-    perturbed one where both were run (as in the paper); `accuracy_micro` is right / n over all rows. `n_abstained`,
-    `n_unparsed` and `n_error` count why answers are missing. `verdict_tpr` = P(Reasonable | true passage) and
-    `verdict_tnr` = P(Unreasonable | false passage) are over the debates that were held (`verdict_tpr_n`,
-    `verdict_tnr_n`); UNPARSED counts as neither. Without intervals their columns are NaN.
-
-    Source: paper 4.4; coverage and risk as in selective prediction.
+    Overall, every share is the mean of the standard and the perturbed one where both were run (as in the paper);
+    `accuracy_micro` is right / n over all rows. `n_abstained`, `n_unparsed` and `n_error` count why answers are
+    missing. `verdict_tpr` = P(Reasonable | true passage) and `verdict_tnr` = P(Unreasonable | false passage) are over
+    the debates held (`verdict_tpr_n`, `verdict_tnr_n`); UNPARSED counts as neither.
     """
-    rows = [
-        {**names, "condition": condition, **_of_condition(part, condition, intervals)}
-        for names, part in groups(records)
-        for condition in CONDITIONS
-    ]
-    nothing = [*group_columns(records), "condition", *_of_condition(records, "overall", intervals=False)]
-    return pd.DataFrame(rows, columns=None if rows else nothing)
+    return by_group(records, lambda part: [_of_condition(part, condition, intervals) for condition in CONDITIONS])
 
 
-def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dict[str, float | int]:
+def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dict[str, Any]:
     rows = condition_rows(records, condition)
     halves = is_standard(rows) if condition == "overall" else None
-    measured = accuracy(rows["correct"], rows["question_id"], halves, intervals=intervals)
+    measured: dict[str, Any] = {"condition": condition}
+    measured |= accuracy(rows["correct"], rows["question_id"], halves, intervals=intervals)
     measured["accuracy_micro"] = outcome(rows, "correct").mean()
     measured |= {f"n_{why.value}": int((rows["missing"] == why).sum()) for why in Missing}
     ruled = rows[rows["verdict"].notna()]
@@ -89,11 +81,10 @@ def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dic
 
 
 def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Table 2: one row per group × stratum of the perturbed items, then `macro` and `micro`.
+    """Table 2: one row per group × stratum of the perturbed items, then `macro` and `micro`; columns as in `accuracy`.
 
     Strata are year offsets by size and, for the other kinds, levels. `macro` is the mean of the strata (the paper's),
-    `micro` pools the items. Columns as in `accuracy`. A stratum on which a method was not run has n = 0 and NaN, and is
-    outside its macro mean.
+    `micro` pools the items. A stratum on which a method was not run has n = 0 and is outside its macro mean.
     """
     order = stratum_order(strata(condition_rows(records, "perturbed")).unique())
     rows = []
@@ -115,21 +106,16 @@ _STRATUM_COLUMNS = [
 
 
 def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """What a method takes per item; failed items are included with what they took.
+    """What a method takes per item, one row per group; failed items are included with what they took.
 
-    Returns
-    -------
-    DataFrame, one row per group: `n` items, `n_questions`; `calls_per_item` (of the method by itself) and
-    `calls_paid_per_item` (in this run, after sharing and the store), `calls_saved` = Σ calls_alone − Σ calls_paid;
-    `tokens_per_item` (prompt and completion, of the method by itself) with `low` and `high` (bootstrap over questions),
-    `prompt_tokens_per_call`, `completion_tokens_per_call`; `cost_usd` and `cost_usd_per_item` of the calls paid, NaN
-    where a row's price is unknown (`n_unpriced`); `wall_s_per_item` where the records have `wall_s`.
+    Calls and tokens (prompt and completion) are of the method by itself, `calls_paid_per_item` those of this run, after
+    sharing and the store; `low` and `high` of `tokens_per_item` are bootstrapped over questions. Costs are of the calls
+    paid, NaN where a row's price is unknown (`n_unpriced`). `wall_s_per_item` where the records have `wall_s`.
     """
-    rows = [{**names, **_costs(part, intervals)} for names, part in groups(records)]
-    return pd.DataFrame(rows, columns=None if rows else [*group_columns(records), *_costs(records, intervals=False)])
+    return by_group(records, lambda part: [_costs(part, intervals)])
 
 
-def _costs(part: pd.DataFrame, intervals: bool) -> dict[str, float | int]:
+def _costs(part: pd.DataFrame, intervals: bool) -> dict[str, Any]:
     numbers = part.reindex(columns=[*_NUMBERS, "wall_s"]).astype("Float64").astype(float)
     alone, paid, prompt, completion, price = (numbers[name] for name in _NUMBERS)
     tokens = prompt + completion
@@ -159,8 +145,7 @@ _NUMBERS = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "
 def sharing(records: pd.DataFrame) -> pd.DataFrame:
     """Calls of all methods together, per run and model: by themselves, paid, and the share saved.
 
-    Saved are calls that another method, another form of the question or an earlier run had already asked. The knowledge
-    draws belong to no method and are in neither sum.
+    Saved are calls that another method, form of the question or run had asked. Knowledge draws are in neither sum.
     """
     keys = [name for name in ("run", "model") if name in records]
     sums = records.groupby(keys, sort=False, observed=True)[["calls_alone", "calls_paid"]].sum().astype(int)
@@ -172,9 +157,9 @@ def sharing(records: pd.DataFrame) -> pd.DataFrame:
 def cost_accuracy(
     records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall", intervals: bool = True
 ) -> pd.DataFrame:
-    """Each group's cost and its accuracy under a condition, and whether it is on the Pareto front of its model.
+    """Each group's cost, a column of `cost_summary`, its accuracy, and whether it is on its model's Pareto front.
 
-    `cost` is a column of `cost_summary`. `golden`, which is told the truth, is never on the front.
+    `golden`, which is told the truth, is never on the front.
     """
     keys = group_columns(records)
     shown = [*keys, "coverage", *(f"{name}{end}" for name in _MEASURES for end in ("", "_low", "_high")), "n"]
@@ -202,44 +187,26 @@ def pareto_front(cost: ArrayLike, benefit: ArrayLike) -> NDArray[np.bool_]:
 
 
 def economy_prices(
-    records: pd.DataFrame,
-    full: str = "acvd",
-    *,
-    method: str = "sr_dcr",
-    conditions: Sequence[str] = ("standard", "perturbed", "overall"),
-    seed: int = 0,
+    records: pd.DataFrame, full: str = "acvd", *, conditions: Sequence[str] = CONDITIONS
 ) -> pd.DataFrame:
-    """What every other debate design saves against `full`, and what it costs in accuracy; on the same items.
+    """What every other debate design of SR-DCR saves against `full`, and what it costs in accuracy; on the same items.
 
-    Parameters
-    ----------
-    records : rows of several designs, one per item × design.
-    conditions : see `srdcr_lab.measures.comparison.condition_rows`.
-
-    Returns
-    -------
-    DataFrame : (`run`,) `model`, `design`, `condition`; `n` items that both have, `n_questions`, `n_unpaired`;
-        `difference` of the accuracies (the price: economy less full) with `low`, `high`, `p_value` as in `compare`,
-        `only_a` items that the economy alone has right and `only_b` that the full design alone has; `calls_full`,
-        `calls` per item by itself, `calls_saved` per item and `share_saved` of the full design's; `tokens_saved` per
-        item; `accuracy_full`, `accuracy` (missing is wrong; overall the mean of the halves); `n_verdicts` held under
-        both, `verdicts_changed` among them; `answers_changed`, items whose final answer (or its absence) differs.
+    Columns: (`run`,) `model`, `design`, `condition`; fields of `Comparison`, in which A is the economy and `difference`
+    its price; `calls_full`, `calls` and `calls_saved` per item of the method by itself, `share_saved` of the full
+    design's; `tokens_saved` per item; `accuracy_full`, `accuracy`; `n_verdicts` held under both, `verdicts_changed`
+    among them; `answers_changed`, items whose final answer (or its absence) differs.
     """
-    tables = []
-    for names, part, present in comparable(records[records["method"] == method], "design"):
-        rows = [
-            {"design": design, "condition": condition} | _price(part, design, full, condition, seed)
-            for design in present
-            for condition in conditions
-            if full in present and design != full
-        ]
-        if rows:
-            tables.append((names, pd.DataFrame(rows)))
-    return stack(tables)
+    rows = []
+    for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
+        for design in present if full in present else ():
+            for condition in conditions if design != full else ():
+                price = _price(part, design, full, condition)
+                rows.append(names | {"design": design, "condition": condition} | price)
+    return pd.DataFrame(rows)
 
 
-def _price(records: pd.DataFrame, design: str, full: str, condition: str, seed: int) -> dict[str, Any]:
-    compared = compare(records, design, full, column="design", condition=condition, seed=seed)
+def _price(records: pd.DataFrame, design: str, full: str, condition: str) -> dict[str, Any]:
+    compared = compare(records, design, full, column="design", condition=condition)
     rows = condition_rows(records, condition)
     economy, whole = (rows[rows["design"] == name].set_index("item_id") for name in (design, full))
     both = economy.join(whole.add_suffix("_full"), how="inner")

@@ -1,7 +1,7 @@
 """What the decision rule makes of records at any τ [3.2]: decisions, accuracies, the flow to the final answers.
 
-Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; every
-τ then takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.measures.rule`.
+Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; every τ
+then takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.measures.rule`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _ANSWERED = 2  # of the endings, the first two give an answer
 def decision_flow(records: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame:
     """Number of items on every way through the decision: `condition`, the columns of `STAGES`, `n`.
 
-    `answers`: which of the two answers are right; an unread one is not. `verdict`: V*. `confidence`: against the row's
-    τ; a missing one is below. `ending`: the final answer, or why there is none. Ways without items are left out. One
-    run, model and design at a time.
+    `answers`: which of the two are right; an unread one is not. `confidence`: against the row's τ; a missing one is
+    below. `ending`: the final answer, or why there is none. Ways without items are left out. One run, model and design
+    at a time.
     """
     rows = records[records["method"] == method]
     confident = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= rows["tau"].to_numpy(float)
@@ -77,11 +77,10 @@ def _flow_table(stages: NDArray[np.intp], confident: NDArray[np.bool_], ending: 
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """Items of one condition at a τ: how many take each decision, are answered, are right.
+    """Items of one condition at a τ: how many take each decision, are answered, are right. Overall, shares are macro.
 
     `n_error` items failed and take no decision. An item whose chosen answer could not be read is not answered.
-    `coverage` = answered / n, `accuracy` = right / n, `selective_accuracy` = right / answered; NaN for a share of
-    nothing. Overall they are the mean of the two conditions (the paper's).
+    `coverage` = answered / n, `accuracy` = right / n, `selective_accuracy` = right / answered.
     """
 
     condition: str
@@ -101,11 +100,10 @@ class Gated:
 class Gating:
     """Records as arrays, a value per row: made once, then asked what any τ would make of them.
 
-    τ decides the rows of `sr_dcr` and of `confidence_only` (`by_confidence`) that did not fail; the others keep the
-    `ending` they have. `names` are block, row and method of each group of the tables; `group`, `stratum` (`strata[0]`
-    is standard) and `question` are positions, `stages` those of condition, answers and verdict, shape (3, n), `context`
-    and `prior` those of the two answers in `rule.CORRECT`. `gate` is False for runs of the preset `released`, in which
-    confidence does not count.
+    `names` are block, row and method of each group of the tables; `group`, `stratum` (`strata[0]` is standard) and
+    `question` are positions, `stages` those of condition, answers and verdict, shape (3, n). `decision` and `ending`
+    are positions in `rule.DECISIONS` and `rule.ENDINGS` with and without enough confidence, shape (2, n). τ decides the
+    rows of `sr_dcr` and `confidence_only` that did not fail (`decided`); the others end as they did.
     """
 
     names: tuple[tuple[str, str, str], ...]
@@ -115,53 +113,49 @@ class Gating:
     question: NDArray[np.intp]
     stages: NDArray[np.intp]
     confidence: NDArray[np.float64]
-    context: NDArray[np.intp]
-    prior: NDArray[np.intp]
-    ending: NDArray[np.intp]
     decided: NDArray[np.bool_]
-    by_confidence: NDArray[np.bool_]
-    gate: bool = True
+    decision: NDArray[np.intp]
+    ending: NDArray[np.intp]
 
     @classmethod
     def from_records(cls, records: pd.DataFrame, method: str | None = "sr_dcr", *, gate: bool = True) -> Gating:
-        """From the rows of one method, or of all (None), in the records of one run."""
+        """From the rows of one method, or all (None), of one run; `gate` is False for the preset `released`."""
         rows = records if method is None else records[records["method"] == method]
         keys = group_columns(rows)
         group = rows.groupby(keys, sort=False, observed=True, dropna=False).ngroup().to_numpy(np.intp)
         first = rows.iloc[np.unique(group, return_index=True)[1]]
-        label, ending = strata(rows), _endings_as_run(rows)
+        label, stages, as_run = strata(rows), _stages(rows), _endings_as_run(rows)
         order = [STANDARD, *(name for name in stratum_order(label.unique()) if name != STANDARD)]
+        by_confidence = (rows["method"] == "confidence_only").to_numpy(bool)
+        decided = (by_confidence | (rows["method"] == "sr_dcr").to_numpy(bool)) & (as_run != _ERROR)
+        context, prior = _correct(rows["context_correct"]), _correct(rows["prior_correct"])
+        decision = [
+            np.where(by_confidence, alone, decisions(stages[2], np.full(len(rows), confident), gate=gate))
+            for confident, alone in ((True, _USE_PRIOR), (False, _USE_CONTEXT))
+        ]
+        ending = [np.where(decided, endings(stages[2], side, context, prior), as_run) for side in decision]
         return cls(
             names=tuple(labelled(row) for row in first[keys].to_dict("records")),
             group=group,
             strata=tuple(order),
             stratum=positions(label, order),
             question=pd.factorize(rows["question_id"])[0],
-            stages=_stages(rows),
+            stages=stages,
             confidence=rows["self_confidence"].to_numpy(float, na_value=np.nan),
-            context=_correct(rows["context_correct"]),
-            prior=_correct(rows["prior_correct"]),
-            ending=ending,
-            decided=rows["method"].isin(["sr_dcr", "confidence_only"]).to_numpy(bool) & (ending != _ERROR),
-            by_confidence=(rows["method"] == "confidence_only").to_numpy(bool),
-            gate=gate,
+            decided=decided,
+            decision=np.stack(decision),
+            ending=np.stack(ending),
         )
-
-    def decisions(self, tau: float) -> NDArray[np.intp]:
-        """Each row's position in `rule.DECISIONS`, also of the rows that τ does not decide."""
-        confident = self.confidence >= tau
-        by_confidence = np.where(confident, _USE_PRIOR, _USE_CONTEXT)
-        return np.where(self.by_confidence, by_confidence, decisions(self.stages[2], confident, gate=self.gate))
 
     def endings(self, tau: float) -> NDArray[np.intp]:
         """Each row's position in `rule.ENDINGS` at this τ."""
-        ending = endings(self.stages[2], self.decisions(tau), self.context, self.prior)
-        return np.where(self.decided, ending, self.ending)
+        return np.asarray(np.where(self.confidence >= tau, *self.ending))
 
     def at(self, tau: float) -> tuple[Gated, ...]:
         """What τ decides on true passages, on false ones, overall."""
         condition, here = self.stages[0], self.decided
-        taken = _count(condition[here], self.decisions(tau)[here], (2, len(DECISIONS)))
+        decision = np.where(self.confidence >= tau, *self.decision)
+        taken = _count(condition[here], decision[here], (2, len(DECISIONS)))
         ended = _count(condition, self.endings(tau), (2, len(ENDINGS)))
         n, answered = ended.sum(axis=1), ended[:, :_ANSWERED].sum(axis=1)
         counts = np.column_stack([n, taken, ended[:, _ERROR], answered, ended[:, _RIGHT]])
@@ -200,10 +194,10 @@ class Gating:
     def difference(
         self, a: str, b: str, tau: float, strata: Collection[str] | None = None
     ) -> tuple[float, float, float]:
-        """Overall accuracy of row `a` less that of row `b` at this τ, and a 95 % interval for a slider.
+        """Overall (macro) accuracy of row `a` less that of row `b` at this τ, and a 95 % interval for a slider.
 
-        Macro over standard and perturbed. Normal approximation over questions (sum of each question's share); where a
-        decision depends on it, use `compare`. NaN where one of the two has no item of a half.
+        Normal approximation over questions (sum of each question's share); where a decision depends on it, use
+        `compare`. NaN where one of the two has no item of a half.
         """
         ending, kept = self.endings(tau), np.isin(self.stratum, self.chosen(strata))
         totals = np.zeros(int(self.question.max(initial=-1)) + 1)
@@ -236,10 +230,7 @@ def _count(row: NDArray[np.intp], column: NDArray[np.intp], shape: tuple[int, in
 
 
 def _shares(ended: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Coverage and both accuracies of each part, and last their mean over the parts that have them.
-
-    From endings counted, shape (…, parts, endings), to shape (3, …, parts + 1).
-    """
+    """From counted endings (…, parts, endings) to coverage and both accuracies (3, …, parts + 1), last their mean."""
     n, answered, right = ended.sum(axis=-1), ended[..., :_ANSWERED].sum(axis=-1), ended[..., _RIGHT]
     with np.errstate(invalid="ignore"):
         shares = np.stack([answered / n, right / n, right / answered])
@@ -248,8 +239,7 @@ def _shares(ended: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def gating_table(gating: Gating, taus: Sequence[float] = TAUS) -> pd.DataFrame:
-    """One row per τ × condition (standard, perturbed): the fields of `Gated`, with 95 % intervals of both accuracies
-    over questions."""
+    """One row per τ × condition (standard, perturbed): the fields of `Gated`, and intervals of both accuracies."""
     rows = []
     for tau in taus:
         ending = gating.endings(tau)

@@ -1,10 +1,8 @@
-"""Which rows of a records table belong together: groups of run, model, method and design; strata of false passages;
-answers that are equal."""
+"""Which rows of a records table belong together: groups of run, model, method and design, strata, equal answers."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,14 +16,12 @@ STANDARD = "standard"
 PERTURBED_LEVELS = tuple(level.value for level in Level if level is not Level.STANDARD)
 CATEGORY_NAMES = tuple(category.value for category in KnowledgeCategory)
 RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
-GOLDEN, JUDGE_DEBATE = "golden", re.compile(r"judge_debate_(\d+)")
+GOLDEN = "golden"
 
 
 def group_columns(records: pd.DataFrame, always: Sequence[str] = ("model", "method")) -> list[str]:
-    """Columns that tell the groups of a table apart: `always`; `run` and `design` where there are several.
-
-    Rows of several designs are told apart only where one method of one model and run has more than one.
-    """
+    """Columns that tell the groups of a table apart: `always`; `run` where there are several; `design` where one
+    method of one model and run has several."""
     columns = [name for name in ("run", "model", "method") if name in records]
     keys = [name for name in columns if name in always or (name == "run" and records["run"].nunique() > 1)]
     if "design" in records and "design" not in always:
@@ -41,6 +37,12 @@ def groups(
     columns = group_columns(records, always)
     for values, rows in records.groupby(columns, sort=False, observed=True, dropna=False):
         yield dict(zip(columns, values, strict=True)), rows.reset_index(drop=True)
+
+
+def by_group(records: pd.DataFrame, rows_of: Callable[[pd.DataFrame], Iterable[dict[str, Any]]]) -> pd.DataFrame:
+    """One table of each group's rows, its names in front; the columns alone where there is no group."""
+    rows = [names | row for names, part in groups(records) for row in rows_of(part)]
+    return pd.DataFrame(rows, columns=[*group_columns(records), *next(iter(rows_of(records.iloc[:0])))])
 
 
 def comparison_keys(records: pd.DataFrame, column: str) -> list[str]:
@@ -63,10 +65,8 @@ def is_standard(records: pd.DataFrame) -> pd.Series:
 
 
 def strata(records: pd.DataFrame) -> pd.Series:
-    """How far each passage departs from the truth, in words: "standard", "offset 20" (either sign), "factor mild" …
-
-    Year offsets by their size, as the paper has them; the other kinds by level.
-    """
+    """How far each passage is from the truth: "standard", "offset 20" (either sign), other kinds by level ("factor
+    mild")."""
     kind, level = records["perturbation_kind"].astype(object), records["level"].astype(object)
     size = records["perturbation_value"].abs().where(kind == PerturbationKind.OFFSET)
     named = {value: f"offset {value:g}" for value in size.dropna().unique()}
@@ -88,12 +88,6 @@ def _place(name: str) -> tuple[int, str, float]:
     return 2, kind, float(PERTURBED_LEVELS.index(rest)) if rest in PERTURBED_LEVELS else np.inf
 
 
-def judge_debate_round(method: str) -> int | None:
-    """3 for ``judge_debate_3``; None for another method."""
-    match = JUDGE_DEBATE.fullmatch(method)
-    return int(match[1]) if match else None
-
-
 MATCHES = {
     "prior_is_claim": ("prior_answer", "claimed_answer"),
     "context_is_claim": ("context_answer", "claimed_answer"),
@@ -104,17 +98,13 @@ MATCHES = {
 
 
 def with_matches(records: pd.DataFrame) -> pd.DataFrame:
-    """The records with the columns of `MATCHES`: bool, missing where one of the two answers is missing.
-
-    Exact match after normalisation (`srdcr_lab.answers.equal`). Columns that are there already stay as they are, so
-    that a table is matched once however many measures read it.
-    """
+    """The records with the columns of `MATCHES`, each `same_answer` of two answers; those already there are kept."""
     missing = {name: pair for name, pair in MATCHES.items() if name not in records}
     return records.assign(**{name: same_answer(records, *pair) for name, pair in missing.items()})
 
 
 def same_answer(records: pd.DataFrame, left: str, right: str) -> pd.Series:
-    """Row by row, whether two columns hold the same answer; missing where either is missing."""
+    """Row by row, whether two columns hold equal answers (`srdcr_lab.answers.equal`); missing where either is."""
     unit = records["unit"].astype(object).fillna("") if "unit" in records else pd.Series("", records.index)
     known = (records[left].notna() & records[right].notna()).to_numpy()
     compared = (records[left], records[right], records["answer_type"], unit)

@@ -1,7 +1,7 @@
 """What a model's own answers say, without a passage: knowledge categories [2.2, Table 3] and kinds of confidence.
 
-A question's category follows from its share of right draws; `bounds` are the `highly_from` and `maybe_from` of
-`categorise` throughout. What other draws, or fewer, would have said is counted exactly, without simulation.
+`bounds` are the `highly_from` and `maybe_from` of `categorise` throughout. What other draws, or fewer, would have said
+is counted exactly, without simulation.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ def categorise(
 ) -> NDArray[np.intp]:
     """The position in `CATEGORIES` of each sampled accuracy in [0, 1]; −1 for NaN.
 
-    Highly ≥ 0.85; Maybe [0.30, 0.85); Weakly (0, 0.30); Unknown = 0, which depends on N: with more draws fewer
-    questions are Unknown.
+    Highly ≥ 0.85; Maybe [0.30, 0.85); Weakly (0, 0.30); Unknown = 0, so with more draws fewer questions are Unknown.
 
     >>> categorise([0.875, 0.19, 0.0]).tolist()
     [0, 2, 3]
@@ -55,11 +54,7 @@ def categorise(
 
 
 def knowledge_category(accuracy: float, **bounds: float) -> KnowledgeCategory | None:
-    """The category of one sampled accuracy; None for NaN (no draws).
-
-    >>> knowledge_category(6 / 32).value
-    'WEAKLY_KNOWN'
-    """
+    """The category of one sampled accuracy; None for NaN (no draws)."""
     if math.isnan(accuracy):
         return None
     if not 0 <= accuracy <= 1:
@@ -73,10 +68,7 @@ def category_counts(n_draws: int, **bounds: float) -> NDArray[np.intp]:
 
 
 def redraw_stability(successes: int, n: int, **bounds: float) -> float:
-    """P(the same category on a fresh set of n draws | k of n correct), by the posterior predictive.
-
-    k′ ~ BetaBinomial(n, k + ½, n − k + ½). In [0, 1]; NaN for n = 0. Source: ours.
-    """
+    """P(same category on n new draws | k of n correct), k′ ~ BetaBinomial(n, k + ½, n − k + ½); NaN for n = 0. Ours."""
     from scipy.stats import betabinom  # takes a second to import, which the command line would pay at every start
 
     if n == 0:
@@ -103,12 +95,11 @@ def subset_categories(n: int, size: int, **bounds: float) -> NDArray[np.float64]
 
 
 def categories_by_draws(questions: pd.DataFrame, sizes: Sequence[int] = SIZES, **bounds: float) -> pd.DataFrame:
-    """What fewer draws would have said: expected over the subsets, without replacement, of the draws at hand.
+    """What fewer draws would have said: expected over the subsets, without replacement, of the draws at hand. Ours.
 
     One row per size × category of all draws, "all" included: `n` questions of that category, `agreement` = share of
-    subsets that give them the same category (NaN for n = 0), `share` = share of all questions that a subset of this
-    size would put into the category. A question, with `sampled_accuracy` and `n_samples`, counts at the sizes it has
-    draws for. Source: ours; the paper names N = 32 without a reason for it.
+    subsets that give them the same category, `share` = share of all questions that a subset of this size would put into
+    the category. A question, with `sampled_accuracy` and `n_samples`, counts at the sizes it has draws for.
     """
     n = questions["n_samples"].to_numpy(float, na_value=0).astype(int)
     right = np.rint(questions["sampled_accuracy"].to_numpy(float, na_value=0) * n).astype(int)
@@ -132,10 +123,9 @@ def _mean(values: NDArray[np.float64]) -> tuple[int, float]:
 
 
 def categories_by_domain(questions: pd.DataFrame, **bounds: float) -> pd.DataFrame:
-    """Share of the questions of a domain in each category, from their `domain` and `sampled_accuracy`.
+    """Share of the questions of a domain, and of all domains where there are several, in each category.
 
-    One row per domain, in order of appearance, then "all domains" where there are several, × category: `n_category`
-    questions of the `n` with draws, `share`, `low`, `high` (Jeffreys, NaN for n = 0), `n_missing` without draws.
+    `n_category` of the `n` questions with draws, `share` with its Jeffreys interval, `n_missing` without draws.
     """
     place = categorise(questions["sampled_accuracy"].to_numpy(float, na_value=np.nan), **bounds)
     codes, names = pd.factorize(questions["domain"])
@@ -171,10 +161,7 @@ def highly_known(questions: pd.DataFrame) -> pd.Series:
 
 
 class Counted(StrEnum):
-    """The tokens a confidence is made of. The paper says answer tokens [2.3]; the others are what code often takes.
-
-    `REPLY_AND_END` counts the end marker too, which a run's completions lack and a table of one's own may have.
-    """
+    """The tokens a confidence is made of. The paper says answer tokens [2.3]; the others are what code often takes."""
 
     ANSWER = "answer"
     REPLY = "reply"
@@ -183,13 +170,11 @@ class Counted(StrEnum):
 
 
 def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Confidence of each greedy reply of a samples table, by every choice of tokens and of mean.
+    """Confidence of each greedy reply of a samples table, by every choice of tokens (`Counted`) and of mean.
 
-    One row per question × counted tokens × kind: `question_id`, `counted`, `confidence_kind` (`mean_logprob`,
-    `sequence`, `mean_probability`; all equal for one token), `confidence` in [0, 1] (NaN for a reply without
-    log-probabilities or without tokens), `n_tokens`. `answer_types` are those of each question_id, text by default;
-    where the answer is not found in the reply in its type, the reply without surrounding space counts as the answer. A
-    column `end_logprob` (of the end marker) adds `reply_and_end`.
+    NaN for a reply without log-probabilities or tokens. `answer_types` are those of each question_id, text by default;
+    where the answer is not found in the reply, the reply without surrounding space counts as the answer. A column
+    `end_logprob` (of the end marker) adds `reply_and_end`.
     """
     rows = [
         (reply["question_id"], counted.value, kind.value, confidence_of(logprobs), len(logprobs))
@@ -220,10 +205,9 @@ def _list(values: Any) -> list[Any]:
 
 
 def agreement_matrix(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Whether each consistency draw equals the question's greedy answer; index `question_id`, a column per draw.
+    """Whether each consistency draw equals its question's greedy answer (an unread one does not): questions × draws.
 
-    An answer that could not be read equals nothing. Questions without a greedy answer or without all draws are left
-    out. `answer_types` as in `confidence_variants`.
+    Questions without a greedy answer or without all draws are left out. `answer_types` as in `confidence_variants`.
     """
     greedy = samples[samples["stream"] == GREEDY].set_index("question_id")["answer"].dropna()
     drawn = samples[(samples["stream"] == "self_consistency") & samples["question_id"].isin(greedy.index)]
@@ -241,10 +225,9 @@ def consistency_by_draws(
 ) -> pd.DataFrame:
     """How far the self-consistency of n draws is from that of all N, and how often it is on the other side of τ [C.1].
 
-    `agrees`, bool of shape (q, N), says that a draw equals the greedy answer. One row per size, expected over all
-    subsets of so many draws: `size`, `n` questions, `difference` = E|share of n − share of N| in [0, 1], `flipped` =
-    share of questions whose Conf ≥ τ is answered otherwise, `low`, `high` (bootstrap over questions, seeded),
-    `least_agreeing` = ⌈τ n⌉, the draws that must agree to reach τ. NaN for no question.
+    `agrees` (q, N) says that a draw equals the greedy answer. Expected over all subsets of `size` draws: `difference` =
+    E|share of the subset − share of N|, `flipped` = share of questions on the other side of τ (bootstrap over
+    questions); `least_agreeing` = ⌈τ n⌉, the draws that must agree to reach τ.
     """
     right = np.asarray(agrees, bool)
     q, n = right.shape

@@ -60,7 +60,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """Cells of a table in the order of reading, held for rendering; marked by `paper_table`."""
+    """Cells of a table in the order of reading, marked by `paper_table`."""
 
     title: str
     entries: tuple[Cell, ...]
@@ -78,27 +78,18 @@ class PaperTable:
 
     def html(self) -> Html:
         """An HTML table. Whatever came from a model, a run or a table is escaped."""
-        same = self._equal_counts()
-        lines: list[list[object]] = []
-        for block, rows in self._rows():
-            model = [Td(block, "vertical-align: top", head=True, rows=len(rows))]
-            for row, cells in rows.items():
-                numbers = (Td(Html(_shown(cell, _HTML, same)), "text-align: right") for cell in cells)
-                lines.append([*model, Td(row, "text-align: left"), *numbers])
-                model = []
-        header = ("Model", "Method", *(_head(name, same) for name in self.columns))
-        return html_table(header, lines, caption=f"{self.title} {NOTE}")
+        lines = []
+        for block, height, row, texts in self._rows(_HTML):
+            model = [Td(block, "vertical-align: top", head=True, rows=height)] if height else []
+            numbers = (Td(Html(text), "text-align: right") for text in texts)
+            lines.append([*model, Td(row, "text-align: left"), *numbers])
+        return html_table(("Model", "Method", *self._heads()), lines, caption=f"{self.title} {NOTE}")
 
     def markdown(self) -> str:
         """A table in GitHub's Markdown, the caption under it; what could be markup is escaped."""
-        same = self._equal_counts()
-        head = ["Model", "Method", *(_escaped(_head(name, same)) for name in self.columns)]
-        lines = [head, ["---", "---", *["---:"] * len(self.columns)]]
-        for block, rows in self._rows():
-            model = _escaped(block)
-            for row, cells in rows.items():
-                lines.append([model, _escaped(row), *(_shown(cell, _MARKDOWN, same) for cell in cells)])
-                model = ""
+        lines = [["Model", "Method", *map(_escaped, self._heads())], ["---", "---", *["---:"] * len(self.columns)]]
+        for block, height, row, texts in self._rows(_MARKDOWN):
+            lines.append([_escaped(block) if height else "", _escaped(row), *texts])
         return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{_escaped(self.title)} {NOTE}\n"
 
     _repr_html_ = html
@@ -110,12 +101,18 @@ class PaperTable:
             counts.setdefault(cell.column, set()).add(cell.n)
         return {column: next(iter(n)) for column, n in counts.items() if len(n) == 1}
 
-    def _rows(self) -> Iterator[tuple[str, dict[str, list[Cell]]]]:
+    def _heads(self) -> list[str]:
+        same = self._equal_counts()
+        labels = {name: COLUMN_LABELS.get(name, name[:1].upper() + name[1:]) for name in self.columns}
+        return [f"{label} (n = {same[name]})" if name in same else label for name, label in labels.items()]
+
+    def _rows(self, marks: Mapping[str, str]) -> Iterator[tuple[str, int, str, list[str]]]:
+        """Block, its number of rows (0 after the first of them), row and the text of each cell."""
+        same = self._equal_counts()
         for block, cells in groupby(self.entries, key=lambda cell: cell.block):
-            rows: dict[str, list[Cell]] = {}
-            for cell in cells:
-                rows.setdefault(cell.row, []).append(cell)
-            yield block, rows
+            rows = [(row, list(own)) for row, own in groupby(cells, key=lambda cell: cell.row)]
+            for i, (row, own) in enumerate(rows):
+                yield block, 0 if i else len(rows), row, [_shown(cell, marks, same) for cell in own]
 
 
 def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
@@ -144,10 +141,7 @@ def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> PaperTable:
-    """The table of these cells: rows in the paper's order, golden last, the best and second of every column marked.
-
-    Equal accuracies are marked alike; `golden` is not ranked.
-    """
+    """The table of these cells in the paper's order; best and second of a column marked, ties alike, golden never."""
     ranked: dict[tuple[str, str], set[float]] = {}
     for cell in entries:
         if cell.method != GOLDEN and not math.isnan(cell.accuracy):
@@ -160,11 +154,6 @@ def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> 
         own = {} if cell.method == GOLDEN else marks.get((cell.block, cell.column), {})
         marked.append(replace(cell, mark=own.get(round(cell.accuracy, 9), "")))
     return PaperTable(title, tuple(marked), tuple(columns))
-
-
-def _head(column: str, n: Mapping[str, int]) -> str:
-    label = COLUMN_LABELS.get(column, column[:1].upper() + column[1:])
-    return f"{label} (n = {n[column]})" if column in n else label
 
 
 def _shown(cell: Cell, marks: Mapping[str, str], same_n: Mapping[str, int]) -> str:

@@ -1,14 +1,14 @@
 """What the ranks of self-confidence tell: AUROC, precision and risk above every τ [4.2], kinds side by side.
 
-Measures take, for unique questions, `confidence` of shape (q,), of any kind and range, NaN or None where there is none,
-and `target` of shape (q,), true, false or missing. Questions without a target are left out (`n_unlabelled`); those
-without a confidence (`n_missing`) are never above τ and stay in the denominator of coverage.
+`confidence` and `target` are those of `measures.calibration`; a confidence may have any range. Questions without one
+(`n_missing`) are never above τ and stay in the denominator of coverage.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import NamedTuple
 
@@ -16,23 +16,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import expit, logit, ndtri
+from scipy.special import bdtrc, expit, logit, ndtri
 
 from srdcr_lab.measures.calibration import Estimate, pairs
 from srdcr_lab.measures.estimates import bootstrapped, jeffreys_interval, percentile_interval
 from srdcr_lab.measures.knowledge import highly_known
 
+_MANY = 10**9  # more questions than anybody asks
+
 
 def question_targets(records: pd.DataFrame) -> pd.DataFrame:
-    """Confidence and the three targets of each question in the records of one model.
+    """Confidence and three targets, each True, False or missing, of each question in the records of one model.
 
-    One row per `question_id` in order of first appearance, with `domain`, `self_confidence`, `confidence_kind` and
-    three targets, each True, False or missing:
-
-    - `highly_known`: `knowledge_category` is HIGHLY_KNOWN; missing without knowledge draws.
-    - `prior_correct`: the prior answer is right; one that could not be read is not, one whose call failed is missing.
-    - `prior_better`: the prior answer is right and the context answer is wrong (or unread) on at least one of the
-      question's passages in the records: on these the prior answer is right more often than the context answer.
+    `highly_known`: see there. `prior_correct`: the prior answer is right; an unread one is not, one whose call failed
+    is missing. `prior_better`: it is right, and the context answer is wrong (or unread) on at least one of the
+    question's passages.
     """
     items = records.drop_duplicates("item_id")
     for column in ("model", "confidence_kind"):
@@ -60,11 +58,11 @@ def _right(items: pd.DataFrame, answer: str) -> pd.Series:
 
 
 def auroc(confidence: ArrayLike, target: ArrayLike) -> Estimate:
-    """P(Conf of a question with the target > Conf of one without) + ½ P(equal), over all such pairs; in [0, 1].
+    """P(Conf of a question with the target > Conf of one without) + ½ P(equal); NaN where one class is empty.
 
-    The interval is DeLong's on the logit scale; where DeLong's variance is zero or undefined (the classes are
-    separated, or one has a single question) it is Newcombe's. NaN where one class is empty. Source: DeLong, DeLong and
-    Clarke-Pearson 1988, by midranks as in Sun and Xu 2014; Newcombe 2006, method 5.
+    The interval is DeLong's on the logit scale; where its variance is zero or undefined (separated classes, or a single
+    question in one) it is Newcombe's. Source: DeLong, DeLong and Clarke-Pearson 1988, by midranks as in Sun and Xu
+    2014; Newcombe 2006, method 5.
     """
     values, hits, counts = pairs(confidence, target)
     targets, others = (np.sort(values[hits == label]) for label in (1, 0))
@@ -99,26 +97,19 @@ def _newcombe(area: float, m: int, n: int, z: float) -> tuple[float, float]:
 
 
 def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
-    """AUROC of self-confidence for two targets: the question is Highly-Known; its prior answer is right.
-
-    One row per confidence kind × target: `auroc`, `low`, `high`, `n`, `n_target`, `n_missing` (see `measures.auroc`).
-    """
+    """AUROC of self-confidence, per kind, for two targets: the question is Highly-Known; its prior answer is right."""
     rows = []
     for kind, part in questions.groupby("confidence_kind", sort=False):
         for target, hits in (("Highly-Known", highly_known(part)), ("prior answer right", part["prior_correct"])):
             area = auroc(part["self_confidence"], hits)
-            rows.append((kind, target, area.value, area.low, area.high, area.n, area.n_target, area.n_missing))
+            rows.append({"confidence_kind": kind, "target": target, "auroc": area.value} | asdict(area))
     columns = ["confidence_kind", "target", "auroc", "low", "high", "n", "n_target", "n_missing"]
     return pd.DataFrame(rows, columns=columns)
 
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """The questions with Conf ≥ τ: `n_above` of `n_questions`, of which `n_target` have the target.
-
-    `precision` = n_target / n_above with its Jeffreys interval, NaN where none is above; `coverage` = n_above /
-    n_questions, NaN where there are none.
-    """
+    """`n_above` of `n_questions` have Conf ≥ τ, `n_target` of these the target; `precision` has Jeffreys ends."""
 
     tau: float
     n_above: int
@@ -137,10 +128,10 @@ class Above:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionSteps:
-    """Counts above every distinct confidence, ascending: made once, in O(n log n), then looked up in O(log n).
+    """Counts above every distinct confidence, ascending: made once, then looked up in O(log n).
 
-    `n_above[i]` questions have Conf ≥ `tau[i]`, of which `n_target[i]` have the target; both end with a 0, for any τ
-    above all confidences. `n_questions` counts those with a target, the `n_missing` without confidence included.
+    `n_above[i]` questions have Conf ≥ `tau[i]`, `n_target[i]` of them the target; both end with a 0, for any τ above
+    all confidences. `n_questions` counts those with a target, also without confidence.
     """
 
     tau: NDArray[np.float64]
@@ -160,10 +151,7 @@ class PrecisionSteps:
         return Above(tau, n_above, hits, self.n_questions, precision, low, high, coverage)
 
     def frame(self, *, at_most: int | None = None) -> pd.DataFrame:
-        """One row per distinct confidence, descending; the columns are those of `precision_above`.
-
-        With `at_most`, so many of them, evenly spaced in coverage, first and last included: enough to draw.
-        """
+        """`precision_above` of these questions; with `at_most`, so many of its rows, evenly spaced in coverage."""
         rows = np.arange(self.tau.size)[::-1]
         if at_most is not None and rows.size > at_most:
             wanted = np.linspace(self.n_above[-2], self.n_above[0], at_most)
@@ -176,7 +164,7 @@ class PrecisionSteps:
 
 
 def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
-    """The steps of these questions."""
+    """The steps of these questions; their tables are `precision_above` and `risk_coverage`."""
     values, target, counts = pairs(confidence, target)
     tau, place, ties = np.unique(values, return_inverse=True, return_counts=True)
     hits = np.bincount(place, target, tau.size)
@@ -186,11 +174,9 @@ def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
 
 
 def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
-    """P(target | Conf ≥ τ) = |target ∩ C(τ)| / |C(τ)| for every τ at which it can change.
+    """P(target | Conf ≥ τ) = |target ∩ C(τ)| / |C(τ)| for every τ at which it can change, descending [4.2].
 
-    With the target Highly-Known this is the paper's curve. One row per distinct confidence, descending: `tau`,
-    `n_above` = |C(τ)|, `n_target`, `precision`, `low`, `high` (Jeffreys), `coverage` = |C(τ)| / questions with a
-    target, `n_missing`, `n_unlabelled`.
+    `n_above` = |C(τ)|; `coverage` = |C(τ)| / questions with a target. The interval is Jeffreys.
     """
     return precision_steps(confidence, target).frame()
 
@@ -198,11 +184,10 @@ def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
 def risk_coverage(
     confidence: ArrayLike | PrecisionSteps, correct: ArrayLike | None = None, *, at_most: int | None = None
 ) -> pd.DataFrame:
-    """Risk = wrong / answered against coverage = answered / n, where Conf ≥ τ is answered, for every τ.
+    """Risk = wrong / answered against coverage = answered / n, where Conf ≥ τ is answered, for every τ, descending.
 
-    Takes confidence and target, or the steps made of them; `at_most` as in `PrecisionSteps.frame`. One row per distinct
-    confidence, descending: `tau`, `coverage`, `n_answered`, `n_wrong`, `risk`, `low`, `high` (Jeffreys), `n_missing`,
-    `n_unlabelled`. Source: El-Yaniv and Wiener 2010; Geifman and El-Yaniv 2017.
+    Takes confidence and target, or the steps made of them. Intervals are Jeffreys. Source: El-Yaniv and Wiener 2010;
+    Geifman and El-Yaniv 2017.
     """
     if not isinstance(confidence, PrecisionSteps):
         if correct is None:
@@ -225,9 +210,9 @@ class Correlation(NamedTuple):
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
-    """Spearman's ρ of pairs, ties at their mean rank; 95 % interval by the percentile bootstrap over pairs, seeded.
+    """Spearman's ρ, ties at their mean rank, and its percentile bootstrap over pairs; NaN where one side does not vary.
 
-    A pair with a NaN is left out. NaN where one side does not vary.
+    A pair with a NaN is left out.
     """
     both = np.stack([np.asarray(x, float), np.asarray(y, float)])
     first, second = both[:, ~np.isnan(both).any(axis=0)]
@@ -255,10 +240,8 @@ def _centred_ranks(values: NDArray[np.float64], weights: NDArray[np.float64]) ->
 def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
     """For each two columns of confidence: do they rank questions alike, and how many are on different sides of τ?
 
-    `confidences` has one row per question and a column per kind, such as `confidence_variants(…).pivot(…)`. One row per
-    pair: `first`, `second`, `n` questions that have both, `spearman`, `low`, `high` (bootstrap over questions),
-    `n_flipped` questions on one side of τ by the first and on the other by the second, their share `flipped` with
-    `flipped_low`, `flipped_high` (Jeffreys). NaN for n = 0.
+    A row of `confidences` is a question; `n` counts those that have both. `spearman` has a bootstrap interval,
+    `flipped`, the share on different sides, a Jeffreys one.
     """
     rows = []
     for first, second in combinations(confidences.columns, 2):
@@ -270,3 +253,29 @@ def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
         rows.append((first, second, len(both), rank.value, rank.low, rank.high, flipped, share, *ends))
     columns = ["first", "second", "n", "spearman", "low", "high", "n_flipped", "flipped", "flipped_low", "flipped_high"]
     return pd.DataFrame(rows, columns=columns)
+
+
+class QuestionsNeeded(NamedTuple):
+    """`n_above` questions above τ give the width; of `n_questions` at least so many are above it as `assured`."""
+
+    n_above: int
+    n_questions: int
+
+
+def questions_for_width(precision: float, coverage: float, width: float, *, assured: float = 0.9) -> QuestionsNeeded:
+    """Questions for a 95 % Jeffreys interval of P(target | Conf ≥ τ) at most `width` wide.
+
+    `precision` is the share expected (½ is the safe guess), `coverage` P(Conf ≥ τ) expected, `assured` the probability
+    with which enough of the questions are above τ, Bin(n_questions, coverage).
+    """
+    if not (0 <= precision <= 1 and 0 < coverage <= 1 and 0 < width < 1 and 0 < assured < 1):
+        raise ValueError("precision lies in [0, 1], coverage in (0, 1], width and assured between 0 and 1")
+
+    def narrow(n: int) -> bool:
+        low, high = jeffreys_interval(precision * n, n)
+        return bool(high - low <= width)
+
+    n_above = 1 + bisect_left(range(1, _MANY), True, key=narrow)
+    enough = range(n_above, _MANY)
+    more = bisect_left(enough, True, key=lambda n: float(bdtrc(n_above - 1, n, coverage)) >= assured)
+    return QuestionsNeeded(n_above, n_above + more)

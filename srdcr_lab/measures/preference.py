@@ -16,16 +16,7 @@ from numpy.typing import ArrayLike
 
 from srdcr_lab.measures.comparison import Comparison, compare_pairs
 from srdcr_lab.measures.estimates import shares
-from srdcr_lab.measures.groups import (
-    CATEGORY_NAMES,
-    RULINGS,
-    groups,
-    is_standard,
-    judge_debate_round,
-    stack,
-    strata,
-    with_matches,
-)
+from srdcr_lab.measures.groups import CATEGORY_NAMES, RULINGS, groups, is_standard, stack, strata, with_matches
 from srdcr_lab.measures.rule import decide
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, by_round, cells, debates
 from srdcr_lab.records import Decision, PerturbationKind
@@ -37,10 +28,10 @@ PRESENT = 2026  # the year of the shipped facts; a later claim lies in the futur
 def perturbed_answers(records: pd.DataFrame, method: str = "few_shot") -> pd.DataFrame:
     """The rows of one method whose passage is false, with what the measures below read.
 
-    Adds `stratum` ("offset 20", "factor mild" …), `offset` (signed, missing for other kinds), `future` (claims a year
-    after `PRESENT`), `prior_is_claim` (the prior answer equals the claim; False where it was not read), `follows_claim`
-    and `follows_prior` (missing without an answer; `follows_prior` also without a prior answer). Where `few_shot` was
-    not run, each item's context answer takes its place: it is few-shot's.
+    Adds `stratum`, `offset` (signed, missing for other kinds), `future` (claims a year after `PRESENT`),
+    `prior_is_claim` (False where the prior answer was not read), `follows_claim` and `follows_prior` (missing without
+    an answer; `follows_prior` also without a prior answer). Where `few_shot` was not run, each item's context answer
+    takes its place: it is few-shot's.
     """
     rows = records[records["method"] == method]
     if method == "few_shot" and rows.empty:
@@ -76,17 +67,9 @@ def context_preference(
     """Context preference: on perturbed items, the share of answers that equal `claimed_answer` [4.1, Figures 2 and 8].
 
     Items whose prior answer already equals the claim cannot tell a preference: they have rows of their own
-    (`prior_is_claim`), where there are any. An item without an answer is outside the share and in `n_missing`. One row
-    per group × cell, empty cells included (NaN, n = 0), except those of future claims.
-
-    Parameters
-    ----------
-    by : of `stratum`, `offset` (signed), `knowledge_category`, `domain`, `level`, `future`, `perturbation_kind`. Items
-        without a category are in no cell of it.
-
-    Returns
-    -------
-    DataFrame : group columns, `prior_is_claim`, the columns of `by`, and those of `shares`.
+    (`prior_is_claim`). An item without an answer is outside the share and in `n_missing`. `by` is any of `stratum`,
+    `offset` (signed), `knowledge_category`, `domain`, `level`, `future`, `perturbation_kind`. One row per group × cell,
+    empty cells included, except those of future claims; columns as in `shares`.
     """
     rows = perturbed_answers(records, method)
     return _preference(rows, ("model", "method"), "follows_claim", by, intervals)
@@ -108,10 +91,8 @@ def _preference(
 def biases(records: pd.DataFrame, *, by: Sequence[str] = (), intervals: bool = True) -> pd.DataFrame:
     """Context bias P(answer = claimed | prior right, passage false), prior bias P(answer = prior | prior wrong, true).
 
-    Every item under the condition is in n; one without an answer follows neither, and is also in `n_missing`. An item
-    whose prior answer could not be read is under neither condition. Rows: group × `bias` (context, prior) × `by`.
-
-    Source: ClashEval.
+    Every item under the condition is in n; one without an answer follows neither (`n_missing`). An item whose prior
+    answer could not be read is under neither condition. Source: ClashEval.
     """
     tables = []
     for names, part in groups(with_matches(records)):
@@ -132,27 +113,23 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = (), intervals: bool = T
 def prior_preference_by_round(
     records: pd.DataFrame, by: Sequence[str] = ("stratum",), *, gate: bool = False, intervals: bool = True
 ) -> pd.DataFrame:
-    """Prior preference, the share of answers equal to the prior answer, of debates that end after each round.
+    """Prior preference: on perturbed items, the share of answers equal to the prior one after each round of a debate.
 
-    On perturbed items [4.3, Figures 4 and 9; for designs with verdicts ours]. `judge_debate_r` gives the answer its
-    judge picks after r rounds. A debate with verdicts gives, after each round, what the verdict of that round leads to:
-    Reasonable the context answer, Unreasonable the prior answer (with `gate` only where Conf ≥ τ), otherwise none.
-    Items whose prior answer equals the claim have rows of their own. An item without an answer, or without a prior
-    answer, is outside the share and in `n_missing`.
-
-    Returns
-    -------
-    DataFrame : (`run`,) `model`, `debate` (``judge_debate``, or the design's name), `round`, `prior_is_claim`, the
-        columns of `by`, and those of `shares`.
+    `debate` is ``judge_debate``, whose judge picks an answer after r rounds, or a design whose verdict of that round
+    leads to an answer: Reasonable the context answer, Unreasonable the prior answer (with `gate` only where Conf ≥ τ),
+    otherwise none. Items whose prior answer equals the claim have rows of their own. An item without an answer, or
+    without a prior answer, is outside the share and in `n_missing`. Source: paper 4.3, Figures 4 and 9; for designs
+    with verdicts ours.
     """
     answers = pd.concat([_judge_debates(records), _ended_debates(records, gate)], ignore_index=True)
     return _preference(answers, ("model", "debate", "round"), "follows_prior", by, intervals)
 
 
 def _judge_debates(records: pd.DataFrame) -> pd.DataFrame:
-    rounds = {method: judge_debate_round(method) for method in records["method"].unique()}
-    held = sorted((number, method) for method, number in rounds.items() if number is not None)
-    parts = [perturbed_answers(records, method).assign(debate="judge_debate", round=number) for number, method in held]
+    """Rows of ``judge_debate_r``, by r."""
+    methods = pd.Series(records["method"].unique(), dtype=object)
+    rounds = methods.str.extract(r"^judge_debate_(\d+)$", expand=False).dropna().astype(int).sort_values()
+    parts = [perturbed_answers(records, methods[i]).assign(debate="judge_debate", round=r) for i, r in rounds.items()]
     return pd.concat(parts or [perturbed_answers(records.iloc[:0]).assign(debate="", round=0)])
 
 
@@ -176,29 +153,25 @@ FEW_QUESTIONS = 20  # below, a cluster-robust interval is too narrow
 _SLOPE = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "note")
 
 
-def offset_slopes(records: pd.DataFrame, *, method: str = "few_shot") -> pd.DataFrame:
-    """logit P(answer = claimed) = α + β · |offset| / 100 years, fitted for every category and for all items (ours).
+def offset_slopes(records: pd.DataFrame) -> pd.DataFrame:
+    """logit P(few-shot answer = claimed) = α + β · |offset| / 100 years, for every category and for all items (ours).
 
     Year offsets only; items whose prior answer equals the claim, and those without an answer, are left out. A negative
-    β means that a claim is followed less the farther off it is. Standard errors are clustered on the question.
-
-    Returns
-    -------
-    DataFrame : group columns, `knowledge_category` (or "all"), `n`, `n_questions`, `slope` (β, log-odds per 100
-        years), `low`, `high` (95 %), `p_value`, `odds_ratio`, `note` (why there is no slope, or what weakens it).
+    `slope` β means that a claim is followed less the farther off it is. Standard errors are clustered on the question.
+    `note` says why there is no slope, or what weakens it.
     """
-    tables = []
-    for names, part in groups(_year_answers(records, method)):
+    rows = []
+    for names, part in groups(_year_answers(records)):
         for category in (*CATEGORY_NAMES, ALL):
             cell = part if category == ALL else part[part["knowledge_category"] == category]
             slope = logistic_slope(cell["offset"].abs() / PER, cell["follows_claim"].astype(bool), cell["question_id"])
-            tables.append((names | {"knowledge_category": category}, pd.DataFrame([slope])))
-    return stack(tables, ("model", "method", "knowledge_category", *_SLOPE))
+            rows.append(names | {"knowledge_category": category} | slope)
+    return pd.DataFrame(rows, columns=None if rows else ["model", "method", "knowledge_category", *_SLOPE])
 
 
-def _year_answers(records: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Answers to passages with a year offset whose claim is not the prior answer."""
-    rows = perturbed_answers(records, method)
+def _year_answers(records: pd.DataFrame) -> pd.DataFrame:
+    """Few-shot answers to passages with a year offset whose claim is not the prior answer."""
+    rows = perturbed_answers(records)
     return rows[rows["offset"].notna() & ~rows["prior_is_claim"] & rows["follows_claim"].notna()]
 
 
@@ -238,14 +211,13 @@ def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int
     return ""
 
 
-def future_against_past(records: pd.DataFrame, *, method: str = "few_shot") -> Comparison:
-    """Context preference of claims after `PRESENT` (a) less that of the claims as far off the other way (b).
+def future_against_past(records: pd.DataFrame) -> Comparison:
+    """Few-shot context preference of claims after `PRESENT` (a) less that of the claims as far off the other way (b).
 
-    A pair is one question with +k years, which lies after `PRESENT`, and the same question with −k years: only the
-    direction differs. Pairs in which a passage got no answer, or the prior answer equals a claim, are left out. One
-    model at a time; ours.
+    Only questions that have an answer to both are compared, and whose prior answer equals neither claim. One model at a
+    time; ours.
     """
-    rows = _year_answers(records, method)
+    rows = _year_answers(records)
     rows = rows.assign(size=rows["offset"].abs(), followed=rows["follows_claim"].astype(float))
     ahead, back = rows[(rows["offset"] > 0) & rows["future"]], rows[rows["offset"] < 0]
     keys = ["question_id", "size"]

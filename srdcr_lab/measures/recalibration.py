@@ -25,11 +25,10 @@ EDGE = 1e-6  # confidences of exactly 0 and 1 have no log-odds
 
 
 class Recalibration(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What every recalibration shares; a subclass has `_learn` and `_probability`.
+    """What every recalibration shares.
 
-    `X` has a row per unique question, shape (q, k), without missing values; `column` is the one that holds the
-    confidence, so that a search may choose among kinds. `y` has two classes, of which the greater is the target.
-    After `fit`: `classes_`, `n_features_in_`.
+    `X` has a row per unique question, without missing values; `column` is the one that holds the confidence, so that a
+    search may choose among kinds. `y` has two classes, of which the greater is the target.
     """
 
     classes_: NDArray[Any]
@@ -78,10 +77,9 @@ class Recalibration(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class PlattScaling(Recalibration):
-    """p = 1 / (1 + exp(−(a s + b))); with `scale` "raw" s is the confidence (Platt's), with "logit" its log-odds.
+    """p = 1 / (1 + exp(−(a s + b))); with `scale` "raw" s is the confidence, with "logit" its log-odds [Platt 1999].
 
     Targets are smoothed: (N₊ + 1)/(N₊ + 2) for 1, 1/(N₋ + 2) for 0; so separated classes have a finite curve.
-    Source: Platt 1999.
     """
 
     def __init__(self, scale: str = "raw", column: int = 0) -> None:
@@ -101,11 +99,7 @@ class PlattScaling(Recalibration):
 
 
 class BetaCalibration(Recalibration):
-    """log-odds of p = a ln c − b ln(1 − c) + m with a, b ≥ 0, for confidences c in [0, 1].
-
-    a = b = 1, m = 0 leaves them as they are. Fitted by maximum likelihood under the constraint, with Platt's smoothed
-    targets. Source: Kull, Silva Filho and Flach 2017.
-    """
+    """log-odds of p = a ln c − b ln(1 − c) + m, a, b ≥ 0, fitted like Platt's [Kull, Silva Filho and Flach 2017]."""
 
     def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
         (self.a_, self.b_), self.m_ = _logistic_fit(self._features(confidence), target, least=0.0)
@@ -127,10 +121,7 @@ def _inside(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
 def _logistic_fit(
     features: NDArray[np.float64], target: NDArray[np.float64], least: float | None = None
 ) -> tuple[NDArray[np.float64], float]:
-    """Coefficients, each at least `least`, and intercept of the logistic curve nearest to the smoothed targets.
-
-    Nearest in cross-entropy. scikit-learn's Platt scaling stops at a gradient of 1e-6, this one at 1e-10.
-    """
+    """Coefficients, each at least `least`, and intercept of the curve with least cross-entropy to smoothed targets."""
     n_target = target.sum()
     smoothed = np.where(target == 1, (n_target + 1) / (n_target + 2), 1 / (target.size - n_target + 2))
     centre, spread = features.mean(axis=0), features.std(axis=0)
@@ -150,10 +141,7 @@ def _logistic_fit(
 
 
 class IsotonicRecalibration(Recalibration):
-    """The non-decreasing curve nearest to the targets; interpolated between questions, flat beyond them.
-
-    Source: Zadrozny and Elkan 2002.
-    """
+    """The non-decreasing curve nearest to the targets, flat beyond the confidences seen [Zadrozny and Elkan 2002]."""
 
     def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
         self.curve_ = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(confidence, target)
@@ -163,11 +151,7 @@ class IsotonicRecalibration(Recalibration):
 
 
 class HistogramBinning(Recalibration):
-    """In each bin of confidence the frequency of the target there; that of all questions in a bin without any.
-
-    At most `n_bins`, as equal confidences share a bin; `bins` is "mass" for about equally many questions a bin, "width"
-    for [0, 1] cut equally. Source: Zadrozny and Elkan 2001.
-    """
+    """The frequency of the target in each bin of confidence; in an empty one that of all [Zadrozny and Elkan 2001]."""
 
     def __init__(self, n_bins: int = 10, bins: str = "mass", column: int = 0) -> None:
         super().__init__(column)
@@ -196,17 +180,15 @@ def cross_fitted(
 ) -> NDArray[np.float64]:
     """Probability of the target from an estimator fitted on the other folds; shape (q,).
 
-    The estimator is a recalibration, or a `Pipeline` or search that ends in one, and is cloned for each fold. Rows of
-    one question (`questions`; None: one row each) are always in one fold; there are at most as many folds as questions.
-    NaN where confidence or target is missing, for a fold whose other folds hold one class only, and where there are
-    fewer than two questions. Source: as in scikit-learn's `CalibratedClassifierCV`, with `GroupKFold`.
+    The estimator is a recalibration, or a `Pipeline` or search that ends in one. Rows of one question (`questions`;
+    None: one row each) are in one fold; there are at most as many folds as questions. NaN where confidence or target is
+    missing, for a fold whose other folds hold one class only, and where there are fewer than two questions.
     """
     values, labels = floats(confidence), floats(target)
     groups = np.arange(values.size) if questions is None else np.asarray(questions)
     if not values.shape == labels.shape == groups.shape:
-        raise ValueError(
-            f"one confidence, target and question each, got {values.shape}, {labels.shape}, {groups.shape}"
-        )
+        shapes = f"{values.shape}, {labels.shape}, {groups.shape}"
+        raise ValueError(f"one confidence, target and question each, got {shapes}")
     probability = np.full(values.shape, np.nan)
     known = np.flatnonzero(~np.isnan(values) & ~np.isnan(labels))
     splits = min(n_splits, np.unique(groups[known]).size)

@@ -1,7 +1,7 @@
 """The paper's rule [3.1, 3.2]: from verdicts and self-confidence to a decision and how the item ends.
 
-`decide` and `missing_reason` rule on one item and are what a protocol calls. `decisions` and `endings` apply the same
-two functions to arrays of items, so that a table or a slider cannot rule differently from a run.
+`decide` and `missing_reason` rule on one item. `decisions` and `endings` apply the same two to arrays of items, so that
+a table or a slider cannot rule differently from a run.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """V*, the round r* since which the verdict is V*, and whether it was V* for more than the last round.
-
-    The latter two are None where the judge was asked for the last verdict only.
-    """
+    """V*, r*, and whether V* holds for more than the last round; both None where only the last was asked for."""
 
     verdict: Verdict
     r_star: int | None
@@ -47,11 +44,7 @@ def stabilised_verdict(path: Sequence[Verdict], first_round: int = 0) -> Ruling:
 
 
 def majority_verdict(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict of more than half of the draws of one ruling; UNPARSED where there is no such majority.
-
-    >>> majority_verdict([Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED])
-    <Verdict.UNPARSED: 'UNPARSED'>
-    """
+    """The verdict of more than half of the draws of one ruling; UNPARSED where there is no such majority."""
     most = max(verdicts, key=verdicts.count, default=Verdict.UNPARSED)
     return most if 2 * verdicts.count(most) > len(verdicts) else Verdict.UNPARSED
 
@@ -59,8 +52,8 @@ def majority_verdict(verdicts: Sequence[Verdict]) -> Verdict:
 def decide(verdict: Verdict | None, confidence: float, tau: float = 0.90, *, gate: bool = True) -> Decision:
     """The gated decision [3.2]: Reasonable → context; Unreasonable and Conf ≥ τ → prior; else abstain.
 
-    A NaN confidence is not ≥ τ. Without `gate`, Unreasonable means prior whatever the confidence (released code).
-    A verdict of None means that no debate was needed because both answers are equal: context.
+    A NaN confidence is not ≥ τ. Without `gate`, Unreasonable means prior whatever the confidence (released code). A
+    verdict of None means that no debate was needed because both answers are equal: context.
 
     >>> decide(Verdict.UNREASONABLE, 0.95)
     <Decision.USE_PRIOR: 'USE_PRIOR'>
@@ -73,9 +66,9 @@ def decide(verdict: Verdict | None, confidence: float, tau: float = 0.90, *, gat
 
 
 def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readable: bool) -> Missing | None:
-    """Why the item has no answer; None where it has one.
+    """Why the item has no answer; None where it has one. `readable`: the chosen answer could be read.
 
-    `readable`: the chosen answer could be read. A decision of None means that nothing was read to decide from.
+    A decision of None means that nothing was read to decide from.
     """
     if verdict is Verdict.UNPARSED or (decision is not Decision.ABSTAIN and not readable):
         return Missing.UNPARSED

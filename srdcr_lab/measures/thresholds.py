@@ -1,8 +1,7 @@
 """Ways to choose τ, each with what it promises, and what becomes of a τ on other questions.
 
-`learn_then_test` is the one to use. `target_precision` picks the τ that looks good enough, for contrast;
-`fixed_threshold` takes the paper's; `conformal_risk_control` bounds an expectation. All choose from the counts of
-`srdcr_lab.measures.precision_steps` with the target "the prior answer is right".
+`learn_then_test` is the one to use; `target_precision` is for contrast. All choose from the counts of `precision_steps`
+with the target "the prior answer is right".
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ class ThresholdChoice:
     """τ, its guarantee in a sentence, and what lies above it on the `n` questions it is shown on.
 
     `tau` is None where no threshold attains what was asked; `bound` is the number that the sentence guarantees, None
-    without a guarantee. `coverage` = n_above / n; `risk` = n_wrong / n_above, NaN for none above, with its Jeffreys
-    interval: too good, as a rule, on the questions that τ was chosen on.
+    without a guarantee. `coverage` = n_above / n; `risk` = n_wrong / n_above with its Jeffreys interval, too good, as a
+    rule, on the questions that τ was chosen on.
     """
 
     method: ThresholdMethod
@@ -95,11 +94,10 @@ def _check_shares(**shares: float) -> None:
 def fixed_threshold(
     steps: PrecisionSteps, tau: float = PAPER_TAU, *, delta: float = 0.1, on: str | None = None
 ) -> ThresholdChoice:
-    """τ as it was fixed beforehand, with an upper bound of its risk.
+    """τ as it was fixed beforehand: with probability ≥ 1 − δ its risk is at most the one-sided Clopper–Pearson bound.
 
-    Guaranteed, as τ does not depend on these questions: with probability ≥ 1 − δ the risk is at most the one-sided
-    Clopper–Pearson bound, the p with P(Bin(n_above, p) ≤ n_wrong) = δ. No guarantee where no question lies above τ.
-    Source: τ = 0.90: paper 3.2 and 4.2; Clopper and Pearson 1934.
+    The bound is the p with P(Bin(n_above, p) ≤ n_wrong) = δ. No guarantee where no question lies above τ. Source: τ =
+    0.90: paper 3.2 and 4.2; Clopper and Pearson 1934.
     """
     _check_shares(delta=delta)
     above = steps.at(tau)
@@ -129,11 +127,9 @@ def target_precision(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | Non
 def conformal_risk_control(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | None = None) -> ThresholdChoice:
     """The smallest observed τ with (wrong above τ + 1) / (n + 1) ≤ α.
 
-    The loss 1[Conf ≥ τ and prior wrong] falls with τ, so for exchangeable questions E[loss of the next one] ≤ α, an
-    expectation over the calibration questions too: of the share of *all* questions that are above τ and wrong, not of
-    the risk among those above, and not for the τ at hand.
-
-    Source: Angelopoulos, Bates, Fisch, Lei and Schuster, Conformal Risk Control, 2024, theorem 1.
+    The loss 1[Conf ≥ τ and prior wrong] falls with τ, so for exchangeable questions E[loss of the next one] ≤ α. It is
+    the share of *all* questions that are above τ and wrong, not the risk among those above, and an expectation over the
+    calibration questions too. Source: Angelopoulos et al., Conformal Risk Control, 2024, theorem 1.
     """
     _check_shares(alpha=alpha)
     n_wrong = (steps.n_above - steps.n_target)[:-1]
@@ -156,11 +152,7 @@ STARTS = (0.97, 0.9, 0.8)
 
 
 class Procedure(StrEnum):
-    """How several thresholds are tested so that the probability of any false acceptance is at most δ.
-
-    FIXED_SEQUENCE goes from each start down the grid, with δ / number of starts each, until a test fails; HOLM and
-    BONFERRONI test the whole grid.
-    """
+    """How a grid is tested so that P(any false acceptance) ≤ δ; FIXED_SEQUENCE goes down from each start, sharing δ."""
 
     FIXED_SEQUENCE = "fixed_sequence"
     HOLM = "holm"
@@ -176,10 +168,10 @@ def risk_tests(
     procedure: Procedure | str = Procedure.FIXED_SEQUENCE,
     starts: Sequence[float] = STARTS,
 ) -> pd.DataFrame:
-    """For each τ of a grid, the test of "its risk is above α"; parameters as in `learn_then_test`.
+    """For each τ of a grid, descending, the test of "its risk is above α"; parameters as in `learn_then_test`.
 
-    One row per τ, descending: `tau`, `n_above`, `n_wrong`, `risk`, `p_value` = P(Bin(n_above, α) ≤ n_wrong), 1 where
-    nothing is above; `accepted`: the hypothesis is rejected, so that τ may be used.
+    `p_value` = P(Bin(n_above, α) ≤ n_wrong), 1 where nothing is above; `accepted`: the hypothesis is rejected, so that
+    τ may be used.
     """
     _check_shares(alpha=alpha, delta=delta)
     grid = np.array(sorted(set(taus), reverse=True))
@@ -218,13 +210,10 @@ def learn_then_test(
     before these questions are seen; each start is one of the taus.
 
     Why it is valid: of the independent questions above a τ fixed beforehand, the number of wrong ones is binomial with
-    the risk P(wrong | Conf ≥ τ); so p(τ) = P(Bin(n_above, α) ≤ n_wrong) is a p-value of "risk(τ) > α", given n_above
-    and therefore without it. Each procedure keeps the probability of accepting any τ with risk(τ) > α at δ or below,
-    whatever the dependence between the tests; so any accepted τ may be used. A grid made of these questions' own
-    confidences would not be valid.
-
-    Source: Angelopoulos, Bates, Candès, Jordan and Lei, Learn then Test, 2021 (their Hoeffding–Bentkus p-value
-    replaced by the exact binomial); Holm 1979; several starts: ibid., fixed-sequence testing.
+    the risk P(wrong | Conf ≥ τ), so the test has a valid p-value. Each procedure keeps the probability of accepting any
+    τ with risk(τ) > α at δ or below, however the tests depend on each other; so any accepted τ may be used. A grid made
+    of these questions' own confidences would not be valid. Source: Angelopoulos et al., Learn then Test, 2021 (their
+    Hoeffding–Bentkus p-value replaced by the exact binomial); Holm 1979.
     """
     tests = risk_tests(steps, alpha=alpha, delta=delta, taus=taus, procedure=procedure, starts=starts)
     accepted = tests.loc[tests["accepted"], "tau"]
@@ -268,14 +257,12 @@ Choose = Callable[[PrecisionSteps], ThresholdChoice]  # such as `learn_then_test
 
 
 def transfer_matrix(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: Choose) -> pd.DataFrame:
-    """τ chosen on domain i; its coverage and risk on domain j, with intervals.
+    """τ chosen on domain i; its coverage and risk, with Jeffreys intervals, on domain j: a row per ordered pair.
 
-    A row per ordered pair of domains: `chosen_on`, `applied_to`, `same_questions` (i = j: too good, as the choice has
-    seen them), `tau` (NaN where no threshold attains it), `n`, `n_above`, `n_wrong`, `coverage` with `coverage_low`,
-    `coverage_high`, `risk` with `risk_low`, `risk_high` (Jeffreys), `guarantee`: none on another domain.
+    Where i = j (`same_questions`) they are too good, as the choice has seen them. `tau` is NaN where none attains it.
     """
-    questions = _table(confidence, target, domains)
-    steps = {str(domain): _steps(part) for domain, part in questions.groupby("domain", sort=False)}
+    by_domain = _table(confidence, target, domains).groupby("domain", sort=False)
+    steps = {str(domain): _steps(part) for domain, part in by_domain}
     rows = []
     for here, own in steps.items():
         choice = replace(choose(own), chosen_on=_questions(own, f"domain {here}"))

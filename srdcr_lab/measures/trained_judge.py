@@ -48,13 +48,13 @@ def distance(one: object, other: object, kind: AnswerType) -> float:
 
 
 def debate_features(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """One row of floats per debate, with the index of `records`; NaN where something could not be read.
+    """One row of floats per debate of one method and design, with the index of `records`; NaN for what was not read.
 
     `share_R`, `share_U`, `share_unparsed` of the verdict path, `last_R`, `last_U`, `changes` (share of neighbouring
     verdicts that differ); `critic_certain`, `defender_certain` (mean of `stated_certainty` over rounds) and
     `critic_certain_last`; `critic_agrees` (share of rounds in which the Critic states the Defender's answer),
     `critic_steady` (share of its later answers equal to its first); `answers_agree` (prior and context), `distance` of
-    the two, and `self_confidence`. The records are debates of one method and one design.
+    the two, and `self_confidence`.
     """
     path = records["verdict_path"].fillna("").astype(str)
     features = pd.DataFrame(index=records.index)
@@ -94,18 +94,17 @@ def _spoken(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(features)
 
 
+_RATES = ["judge", "verdict_tpr", "verdict_tnr", "accuracy", "brier", "n", "n_questions"]
+
+
 @dataclass(frozen=True)
 class TrainedJudge:
     """What a trained judge rules on questions it has not seen, and how that compares.
 
-    Attributes
-    ----------
-    rulings : one row per debate: `item_id`, `question_id`, `level`, `prompted` and `trained` verdict,
-        `p_reasonable` (calibrated), `fold`.
-    comparison : trained (a) less prompted (b) share of right verdicts, macro over true and false passages. UNPARSED is
-        wrong.
-    rates : `judge`, `verdict_tpr`, `verdict_tnr`, `accuracy` (their mean), `brier`, `n`, `n_questions`.
-    weights : the standardised logistic weights of each feature, mean over the folds, strongest first.
+    `rulings`: one row per debate, with `prompted` and `trained` verdict, `p_reasonable` (calibrated) and `fold`.
+    `comparison`: trained (a) less prompted (b) share of right verdicts, macro over true and false passages; UNPARSED is
+    wrong. `rates`: of each `judge`; `accuracy` is the mean of `verdict_tpr` and `verdict_tnr`. `weights`: the
+    standardised logistic weight of each feature, mean over the folds, strongest first.
     """
 
     rulings: pd.DataFrame
@@ -114,20 +113,13 @@ class TrainedJudge:
     weights: pd.Series
 
 
-def train_judge(records: pd.DataFrame, turns: pd.DataFrame, *, folds: int = FOLDS, seed: int = 0) -> TrainedJudge:
+def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
     """Train a logistic judge on debate features and rule on every question while it was held out.
 
-    Parameters
-    ----------
-    records : the rows of one method, model and design whose debates were held; rows without a verdict are left out.
-    turns : the run's turns.
-    folds : how many parts the questions are dealt into; each is ruled on by a judge trained on the others, whose
-        probabilities are calibrated (Platt) on inner folds of whole questions.
-
-    Raises
-    ------
-    BadInput
-        If there are several models or designs, no debates, passages of one kind only, or fewer than twenty questions.
+    `records` are of one run, model, method and design; rows without a verdict are left out. The questions are dealt
+    into five parts. Each is ruled on by a judge trained on the others, whose probabilities are calibrated (Platt) on
+    inner folds of whole questions. `BadInput` for several models or designs, no debates, passages of one kind only, or
+    fewer than twenty questions.
     """
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.impute import SimpleImputer
@@ -140,7 +132,7 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame, *, folds: int = FOLD
     truth, questions = is_standard(held).to_numpy(bool), held["question_id"].to_numpy()
     features = debate_features(held, turns).dropna(axis=1, how="all")
     logistic = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression(max_iter=1000))
-    split = StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split  # no question is on both sides
+    split = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=0).split  # no question is on both sides
     believed, fold_of = np.full(len(held), np.nan), np.full(len(held), -1)
     weights = []
     for fold, (others, here) in enumerate(split(features, truth, questions)):
@@ -155,16 +147,16 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame, *, folds: int = FOLD
     )
     stated = held["verdict"].map({Verdict.REASONABLE: 1.0, Verdict.UNREASONABLE: 0.0}).fillna(0.5)
     sides, rates = {}, []
-    for side, judged, probability in (("a", "trained", believed), ("b", "prompted", stated)):
-        sides[side] = outcome(held.assign(verdict=rulings[judged]), "verdict_right")
-        tpr, tnr = sides[side][truth].mean(), sides[side][~truth].mean()
-        row = {"judge": judged, "verdict_tpr": tpr, "verdict_tnr": tnr, "accuracy": (tpr + tnr) / 2}
-        rates.append(row | {"brier": float(np.mean((probability - truth) ** 2))})
+    for side, judge_name, probability in (("a", "trained", believed), ("b", "prompted", stated)):
+        right = sides[side] = outcome(held.assign(verdict=rulings[judge_name]), "verdict_right")
+        tpr, tnr = right[truth].mean(), right[~truth].mean()
+        brier = float(np.mean((probability - truth) ** 2))
+        rates.append((judge_name, tpr, tnr, (tpr + tnr) / 2, brier, len(held), held["question_id"].nunique()))
     mean = pd.Series(np.mean(weights, axis=0), features.columns, name="weight")
     return TrainedJudge(
         rulings=rulings,
-        comparison=compare_pairs(rulings.assign(**sides), macro=True, seed=seed),
-        rates=pd.DataFrame(rates).assign(n=len(held), n_questions=held["question_id"].nunique()),
+        comparison=compare_pairs(rulings.assign(**sides), macro=True),
+        rates=pd.DataFrame(rates, columns=_RATES),
         weights=mean[mean.abs().sort_values(ascending=False, kind="stable").index],
     )
 
@@ -177,9 +169,7 @@ def _held(records: pd.DataFrame) -> pd.DataFrame:
     if held.empty:
         raise BadInput("there are no debates to train a judge on; run a method that debates, such as sr_dcr")
     if is_standard(held).nunique() < 2:
-        raise BadInput(
-            "all passages are of one kind, so a judge has nothing to tell apart; add true and false passages"
-        )
+        raise BadInput("all passages are of one kind, so there is nothing to tell apart; add true and false passages")
     n = held["question_id"].nunique()
     if n < FEWEST_QUESTIONS:
         raise BadInput(f"a judge is trained on {FEWEST_QUESTIONS} questions or more, and there are {n}; run more items")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from srdcr_lab.measures.estimates import clustered_interval, shares
+from srdcr_lab.measures.estimates import shares
 from srdcr_lab.measures.groups import (
     CATEGORY_NAMES,
     PERTURBED_LEVELS,
@@ -48,9 +48,9 @@ def first_verdict_round(rows: pd.DataFrame) -> int:
 
 
 def by_round(rows: pd.DataFrame) -> pd.DataFrame:
-    """The debates of one design, once per round: its rows with `round`, `symbol` (R, U or ?) and `held`.
+    """The debates of one design, once per round, with `round`, `symbol` (R, U or ?) and `held`.
 
-    A debate that stopped early keeps its last verdict in the rounds that its design goes on to; `held` is False there.
+    A debate that stopped early keeps its last symbol, without being `held`.
     """
     paths, first = list(rows["verdict_path"]), first_verdict_round(rows)
     parts = []
@@ -62,10 +62,9 @@ def by_round(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_moves(path: str) -> dict[str, bool]:
-    """What a path does; the first two leave unparsed verdicts out.
+    """What a path does: `changed` and `oscillates` (returns to an earlier verdict) leave unparsed verdicts out.
 
-    `changed`: not all verdicts are equal. `oscillates`: it returns to an earlier verdict (two changes or more).
-    `unstabilised`: V* holds for the last round alone, or is UNPARSED. `unparsed`: some verdict is.
+    It is `unstabilised` if V* holds for the last round alone or is UNPARSED, `unparsed` if some verdict is.
 
     >>> path_moves("RUR?RR")
     {'changed': True, 'oscillates': True, 'unstabilised': False, 'unparsed': True}
@@ -77,7 +76,7 @@ def path_moves(path: str) -> dict[str, bool]:
 
 
 def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:
-    """Values of each column of `by` in the order in which a figure shows them; categories and levels also unused."""
+    """Values of each column of `by` in the order in which a figure shows them; categories and levels also if unused."""
     fixed: dict[str, Sequence[Any]] = {"knowledge_category": CATEGORY_NAMES, "level": PERTURBED_LEVELS}
     fixed |= {"future": (False, True), "prior_is_claim": (False, True)}
     present = {name: rows[name].dropna().unique() for name in by}
@@ -86,10 +85,9 @@ def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: bool = True) -> pd.DataFrame:
-    """`verdict_tpr` = P(Reasonable | true passage), `verdict_tnr` = P(Unreasonable | false passage), with n.
+    """`verdict_tpr` = P(Reasonable | true passage), `verdict_tnr` = P(Unreasonable | false passage), of debates held.
 
-    Over the debates that were held. UNPARSED counts as neither, and in `n_unparsed`. Rows: group × `rate` × `by`
-    (`stratum`, `knowledge_category`, `domain`, `level`).
+    UNPARSED counts as neither, and in `n_unparsed`. `by`: any of `stratum`, `knowledge_category`, `domain`, `level`.
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
@@ -103,10 +101,9 @@ def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: b
 
 
 def verdicts_by_round(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Both verdict rates if the debate ended after each round: group × `rate` × `round`.
+    """Both verdict rates if the debate ended after each round; one that stopped early keeps its last verdict.
 
-    A debate that stopped early keeps its last verdict. `n_held` counts those that ruled in that round, `n_unparsed`
-    those whose verdict was not read (counted as neither).
+    `n_held` counts the debates that ruled in that round; an unparsed verdict (`n_unparsed`) counts as neither.
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
@@ -128,11 +125,7 @@ def _halves(rows: pd.DataFrame, verdict: pd.Series) -> Iterator[tuple[str, pd.Da
 
 
 def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Group × condition × `decision`: how often, and how it ended (`n_right`, `n_wrong`, `n_missing`).
-
-    `share` is of all items of the condition, failed ones (`decision` "none") included. Methods without the rule have
-    no rows.
-    """
+    """Group × condition × `decision`: its `share` of all items, failed ones ("none") included, and how they ended."""
     tables = []
     for names, part in groups(records):
         decided = part.assign(decision=part["decision"].astype(object).fillna(NO_DECISION))
@@ -146,30 +139,29 @@ def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.Data
                     "n_wrong": int((here & ~correct.fillna(True)).sum()),
                     "n_missing": int((here & correct.isna()).sum()),
                 }
-                table = shares(rows, here, intervals=intervals).drop(columns="n_missing").assign(**counts)
-                tables.append((names | {"condition": condition, "decision": str(decision)}, table))
+                row = names | {"condition": condition, "decision": str(decision)}
+                tables.append((row, _share(rows, here, intervals).assign(**counts)))
     return stack(tables)
 
 
-def path_stability(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Group × condition × `move`: the share of verdict paths that do it (see `path_moves`).
+def _share(rows: pd.DataFrame, hits: pd.Series, intervals: bool) -> pd.DataFrame:
+    return shares(rows, hits, intervals=intervals).drop(columns="n_missing")
 
-    A path of one verdict cannot move and is left out.
-    """
+
+def path_stability(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+    """Group × condition × `move`: the share of verdict paths that do it (see `path_moves`), of those that can move."""
     tables = []
     for names, rows in _paths(records):
         moves = pd.DataFrame(list(map(path_moves, rows["verdict_path"])), index=rows.index)
-        for move in MOVES:
-            table = shares(rows, moves[move], intervals=intervals).drop(columns="n_missing")
-            tables.append((names | {"move": move}, table))
+        tables += [(names | {"move": move}, _share(rows, moves[move], intervals)) for move in MOVES]
     return stack(tables)
 
 
 def r_star_distribution(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Group × condition × `r_star`: the share of debates whose verdict holds from that round on.
+    """Group × condition × `r_star`: the share of debates whose verdict holds from that round on; they sum to 1.
 
-    r* = R − 1 means not stabilised (`stabilised` False). Debates whose V* is UNPARSED have no r*: they are the row
-    with `r_star` missing. Debates with a single verdict are left out. The shares of one condition sum to 1.
+    r* = R − 1 means not `stabilised`. Debates whose V* is UNPARSED have no r*: they are the row with `r_star` missing.
+    Debates with a single verdict are left out.
     """
     tables = []
     for names, rows in _paths(records):
@@ -178,8 +170,8 @@ def r_star_distribution(records: pd.DataFrame, *, intervals: bool = True) -> pd.
         last = first + int(rows["verdict_path"].astype(object).str.len().max()) - 1
         for value in (*range(first, last + 1), None):
             here = r_star.isna() if value is None else (r_star == value).fillna(False)
-            table = shares(rows, here, intervals=intervals).drop(columns="n_missing")
-            tables.append((names | {"r_star": value, "stabilised": value is not None and value < last}, table))
+            stabilised = value is not None and value < last
+            tables.append((names | {"r_star": value, "stabilised": stabilised}, _share(rows, here, intervals)))
     return stack(tables).astype({"r_star": "Int64"} if tables else {})
 
 
@@ -197,10 +189,7 @@ def _condition(rows: pd.DataFrame) -> pd.Series:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How often two raters agree: `n_agree` of `n` items; `share` with a 95 % interval clustered on the question.
-
-    `kappa` is Cohen's, (share − chance) / (1 − chance); NaN where both raters use one label throughout.
-    """
+    """How often two raters agree, with a 95 % interval clustered on the question, and Cohen's κ (NaN for one label)."""
 
     n: int
     n_questions: int
@@ -220,10 +209,7 @@ def agreement(one: ArrayLike, other: ArrayLike, questions: ArrayLike) -> Agreeme
     from sklearn.metrics import cohen_kappa_score
 
     first, second = np.asarray(one, object), np.asarray(other, object)
-    same = first == second
-    labels = {*first, *second}
-    kappa = float(cohen_kappa_score(list(first), list(second))) if len(labels) > 1 else math.nan
-    n_agree = int(same.sum())
-    share = n_agree / same.size if same.size else math.nan
-    low, high = clustered_interval(same, questions)
-    return Agreement(same.size, len(set(np.asarray(questions, object))), n_agree, share, low, high, kappa)
+    items = pd.DataFrame({"question_id": questions, "same": first == second})
+    kappa = float(cohen_kappa_score(list(first), list(second))) if len({*first, *second}) > 1 else math.nan
+    row = _share(items, items["same"], intervals=True).to_dict("records")[0]
+    return Agreement(**row, n_agree=int(items["same"].sum()), kappa=kappa)

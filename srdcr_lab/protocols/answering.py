@@ -71,23 +71,11 @@ def worked(exemplars: Sequence[Exemplar], ending: str = "") -> Shots:
     return [({"question": shown.question, "passage": shown.context}, shown.answer + ending) for shown in exemplars]
 
 
-def same_answer(value: str | None, other: str | None, item: Item) -> bool:
-    """Whether two answers to the item's question are equal; an unread answer equals nothing.
-
-    The gold answer and its aliases are spellings of one answer, so two of them are equal.
-    """
-    if value is None or other is None:
-        return False
-    if answers.equal(value, other, item.answer_type, item.unit):
-        return True
-    return bool(item.aliases) and _is_gold(value, item) and _is_gold(other, item)
-
-
 def by_answer(turns: Sequence[Turn], item: Item) -> list[list[Turn]]:
     """Turns by the answer that they state, in the order of its first mention; turns that state none are left out."""
     groups: list[list[Turn]] = []
     for turn in turns:
-        same = [group for group in groups if same_answer(turn.stated_answer, group[0].stated_answer, item)]
+        same = [group for group in groups if answers.same_answer(turn.stated_answer, group[0].stated_answer, item)]
         if same:
             same[0].append(turn)
         elif turn.stated_answer is not None:
@@ -95,15 +83,12 @@ def by_answer(turns: Sequence[Turn], item: Item) -> list[list[Turn]]:
     return groups
 
 
-def _is_gold(value: str | None, item: Item) -> bool:
-    return value is not None and answers.equal(value, item.gold_answer, item.answer_type, item.unit, item.aliases)
-
-
 def is_correct(answer: Answer, item: Item, match: Match = Match.EXACT) -> bool:
     """Whether an answer is the gold answer or an alias, by the chosen match; an unread answer is not."""
+    gold = item.gold_answer, item.answer_type, item.unit, item.aliases
     if match is Match.ANYWHERE and not item.options:  # a label is part of many words
-        return answers.contains_anywhere(answer.text, item.gold_answer, item.answer_type, item.unit, item.aliases)
-    return _is_gold(answer.value, item)
+        return answers.contains_anywhere(answer.text, *gold)
+    return answer.value is not None and answers.equal(answer.value, *gold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +124,7 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
         return SelfConfidence(math.nan, kind)
     if kind is ConfidenceKind.SELF_CONSISTENCY:
         draws = await consistency_draws(item, setup)
-        agree = [same_answer(draw.value, prior.value, item) for draw in draws]  # an unread draw does not agree
+        agree = [answers.same_answer(draw.value, prior.value, item) for draw in draws]  # an unread draw does not agree
         return SelfConfidence(sum(agree) / len(agree) if agree else math.nan, kind, draws)
     if kind is ConfidenceKind.VERBALIZED:
         return SelfConfidence(await _stated_confidence(item, prior, setup), kind)

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from srdcr_lab.answers import same_answer
 from srdcr_lab.answers.token_confidence import mean_probability
 from srdcr_lab.protocols.answering import (
     Belief,
@@ -21,7 +22,6 @@ from srdcr_lab.protocols.answering import (
     context_answer,
     decided,
     prior_answer,
-    same_answer,
     self_confidence,
     worked,
 )

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from srdcr_lab import answers
+from srdcr_lab.answers import same_answer
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.measures.rule import decide
 from srdcr_lab.prompts import readers
@@ -21,7 +22,6 @@ from srdcr_lab.protocols.answering import (
     context_answer,
     decided,
     prior_answer,
-    same_answer,
     self_confidence,
 )
 from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, Setup

@@ -14,9 +14,10 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
+from srdcr_lab.answers import same_answer
 from srdcr_lab.measures.rule import Ruling, decide, majority_verdict, stabilised_verdict
 from srdcr_lab.prompts import readers
-from srdcr_lab.protocols.answering import Outcome, context_answer, decided, prior_answer, same_answer, self_confidence
+from srdcr_lab.protocols.answering import Outcome, context_answer, decided, prior_answer, self_confidence
 from srdcr_lab.protocols.choices import Order, Sees, Stance
 from srdcr_lab.protocols.speaking import Answer, Argument, Setup
 from srdcr_lab.records import Debate, Item, Role, Turn, Verdict

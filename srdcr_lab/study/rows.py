@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from srdcr_lab.answers import same_answer
 from srdcr_lab.measures import knowledge_category, sampled_accuracy
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup
-from srdcr_lab.protocols.answering import is_correct, same_answer
+from srdcr_lab.protocols.answering import is_correct
 from srdcr_lab.records import DocumentKind, Item, Missing, Turn, Verdict
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS, Column
 

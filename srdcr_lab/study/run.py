@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
-from srdcr_lab.measures.sources import source_reliability, votes_of
+from srdcr_lab.measures.documents import source_reliability, votes_of
 from srdcr_lab.models.spending import Meter, metered
 from srdcr_lab.protocols import Belief, Method, Outcome, Setup
 from srdcr_lab.protocols.answering import context_answer, knowledge_draws, prior_answer, self_confidence

@@ -20,8 +20,7 @@ from srdcr_lab.data.perturbing import by_outcome, by_reason
 from srdcr_lab.measures.calibration import ece, reliability_curve
 from srdcr_lab.measures.gating import Gated, Gating
 from srdcr_lab.measures.knowledge import categories_by_domain, highly_known
-from srdcr_lab.measures.power import questions_for_width
-from srdcr_lab.measures.precision import PrecisionSteps, auroc, precision_steps, risk_coverage
+from srdcr_lab.measures.precision import PrecisionSteps, auroc, precision_steps, questions_for_width, risk_coverage
 from srdcr_lab.measures.thresholds import PAPER_TAU, SCOPE, ThresholdChoice, every_choice, recommended
 from srdcr_lab.pages import Chart, Dot, Html, Label, Line, frame_table, html_table, interval, number, render
 from srdcr_lab.plots.confidence import METHOD_NAMES, ReliabilityDisplay, RiskCoverageDisplay

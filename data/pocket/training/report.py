@@ -17,7 +17,7 @@ import findings as F
 import pandas as pd
 
 import srdcr_lab as lab
-from srdcr_lab.protocols.answering import same_answer
+from srdcr_lab.answers import same_answer
 from srdcr_lab.records import AnswerType
 
 POCKET = Path(__file__).resolve().parents[1]

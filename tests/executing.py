@@ -23,12 +23,12 @@ from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
 
 NOTEBOOKS = sorted(SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
 EARLIER, LATER = NOTEBOOKS[:5], NOTEBOOKS[5:]
-LIMIT = 4  # items: the fewest of which every figure has something to draw
+LIMIT, SEEDS = 4, 4  # items: the fewest of which every figure has something to draw; worlds of notebook 08
 
 
 def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
-    given = {"LIMIT": LIMIT, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
+    given = {"LIMIT": LIMIT, "SEEDS": SEEDS, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     for notebook in notebooks:
         if notebook == NOTEBOOKS[0]:
             run_notebooks(folder, given, only=notebook)

@@ -240,8 +240,8 @@ _REPEATED = (
 
 @pytest.mark.parametrize("answer_type", list(AnswerType))
 @pytest.mark.parametrize("unit_of_text", _REPEATED.split("|"))
-def test_a_hundred_thousand_characters_are_read(answer_type: AnswerType, unit_of_text: str) -> None:
-    passage = (unit_of_text * 100_000)[:100_000]
+def test_a_long_text_of_one_thing_is_read(answer_type: AnswerType, unit_of_text: str) -> None:
+    passage = (unit_of_text * 30_000)[:30_000]
     answers = "1919", "1250", "Marie Curie", "Saint Louis", "the red cat", "B", "14 July 1789"
     answer = dict(zip(AnswerType, answers, strict=True))[answer_type]
     assert [s.surface for s in find(f"{passage} ; {answer}.", answer, answer_type)] == [answer.removeprefix("the ")]

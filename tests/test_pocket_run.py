@@ -26,6 +26,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     train, whole = training_code.module("train"), training_code.module("questions").corpus
     folders = [tmp_path_factory.mktemp("run") / name for name in ("one", "other")]
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training_code.module("tokenizer"), "DIGITS_SHOWN", 5_000)
         patch.setattr(train, "corpus", lambda questions, world, r: whole(questions, world, r, passages=50))
         for folder in folders:
             trainer = train.Trainer(train.parse([*TINY, "--out", str(folder)]))

@@ -44,6 +44,8 @@ PLAIN = {
     "ı": "i",
 }
 
+DIGITS_SHOWN = 50_000  # times that every two-digit number is shown, so that each becomes one piece
+
 # What stands in a message is text, also where it looks like one of our markers.
 _CONTENT = "{{- message.content | replace('<|', '< |') | replace('<s>', '< s>') -}}"
 CHAT_TEMPLATE = (
@@ -86,7 +88,7 @@ def train_tokenizer(texts: Iterable[str], fixed_lines: Sequence[str], vocabulary
         show_progress=False,
     )
     digits = " ".join(f"{number:02d}" for number in range(100))
-    tokenizer.train_from_iterator([*[digits] * 50_000, *texts], trainer)
+    tokenizer.train_from_iterator([*[digits] * DIGITS_SHOWN, *texts], trainer)
     missing = [f"{number:02d}" for number in range(100) if tokenizer.token_to_id(f"{number:02d}") is None]
     if missing:
         raise ValueError(f"no piece for {missing}")

@@ -33,7 +33,7 @@ notebooks: env ## execute the notebooks with the parameters that stand in them: 
 	$(SRDCR) notebooks --out notebooks
 
 test: env ## every test, as many files at once as there are cores, the longest first
-	@OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
+	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 lab: env ## JupyterLab in notebooks/
 	$(PY) -m jupyterlab --ServerApp.root_dir=notebooks

@@ -16,6 +16,7 @@ from IPython.display import display
 
 matplotlib.use("agg")
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from tests.executing import NOTEBOOKS, code_cells
 
@@ -34,8 +35,9 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is written to the working directory, and no figure stays open."""
+    """Nothing is written to the working directory, no figure stays open, and each is drawn once, not saved."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figure.draw_without_rendering())
     yield
     plt.close("all")
 

@@ -119,13 +119,13 @@ def perturb(
     Takes every standard item of FILE (or of a known set) under every perturbation of its kind. Prints how many forms
     were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not.
     """
-    from srdcr_lab.data import perturbing
-    from srdcr_lab.data import perturbing_files as files
+    from srdcr_lab.data import load, perturbing
+    from srdcr_lab.data.tables import checked_ending
 
-    for path, endings in ((out, files.ITEM_ENDINGS), (audit, files.AUDIT_ENDINGS)):
-        if path is not None and files.checked_ending(path, endings).resolve() == Path(file).resolve():
+    for path, endings in ((out, load.ITEM_ENDINGS), (audit, perturbing.AUDIT_ENDINGS)):
+        if path is not None and checked_ending(path, endings).resolve() == Path(file).resolve():
             raise BadInput(f"{path} is the table itself; write to another file")
-    items, refused = files.read_source(file)
+    items, refused = load.read_source(file)
     perturbed = perturbing.perturb(
         items,
         offsets=[_whole(size) for size in _numbers(offsets, "--offsets")],
@@ -141,10 +141,10 @@ def perturb(
         if len(table):
             click.echo(f"\n{as_text(table)}")
     if out is not None:
-        files.write_items(perturbed.items, out)
+        load.write_items(perturbed.items, out)
         click.echo(f"\nitems in {out}")
     if audit is not None:
-        files.write_audit(perturbed, audit)
+        perturbing.write_audit(perturbed, audit)
         click.echo(f"audit in {audit}")
     return DONE
 

@@ -1,18 +1,21 @@
-"""What can be loaded by name: items from every kind of source, and the tables that the paper prints."""
+"""What can be loaded by name: items from every kind of source, and the tables that the paper prints. Items in files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from srdcr_lab import answers
 from srdcr_lab.answers.year import YEAR_OFFSETS as YEAR_OFFSETS
 from srdcr_lab.data import facts, sources
 from srdcr_lab.data.benchmarks import BENCHMARKS, load_benchmark
-from srdcr_lab.data.items import ItemSet, is_frozen, thaw
-from srdcr_lab.data.tables import items_from_frame, missing_columns, read_table
-from srdcr_lab.records import BadInput
-from srdcr_lab.records.files import folder
+from srdcr_lab.data.items import ItemSet, is_frozen, standard_item, thaw
+from srdcr_lab.data.perturbing import Refusal
+from srdcr_lab.data.tables import checked_ending, checked_rows, items_from_frame, missing_columns, read_table
+from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
+from srdcr_lab.records.files import folder, whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +29,12 @@ _SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
     "facts:documents": lambda seed, offsets: sources.documents(seed),
 }
 SHIPPED = tuple(_SHIPPED)
+ITEM_ENDINGS = (".csv", ".jsonl", ".parquet")
+_WRITTEN = (
+    "item_id", "question_id", "question", "gold_answer", "context", "claimed_answer", "domain", "answer_type",
+    "aliases", "unit", "perturbation_kind", "perturbation_value", "level", "gold_answers", "wrong_answers",
+    "is_exemplar",
+)  # fmt: skip
 
 
 def load_items(
@@ -75,6 +84,60 @@ def load_items(
         closest = max(alike, key=lambda benchmark: len(benchmark.columns)).name
         raise BadInput(f"{path} has the columns of {closest} as published; write {closest}={path}")
     return items_from_frame(frame, path.name, facts.exemplars())
+
+
+def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
+    """A known set as `load_items` gives it; else a file's items and exemplars, and why its other rows are none."""
+    path = Path(source)
+    if source.partition("=")[0] in BENCHMARKS or not (path.suffix or path.exists()):
+        return load_items(source), []
+    rows = list(checked_rows(read_table(path), path.name))
+    items = tuple(row for row in rows if isinstance(row, Item))
+    evaluated = {item.question for item in items}
+    exemplars = tuple(row for row in rows if isinstance(row, Exemplar) and row.question not in evaluated)
+    refused = [Refusal("", "", "", str(row)) for row in rows if isinstance(row, BadInput)]
+    return ItemSet(path.name, items, exemplars), refused
+
+
+def write_items(items: ItemSet, path: Path) -> None:
+    """Items as CSV, JSON lines or Parquet, by the ending; `load_items` reads them back.
+
+    Columns that are empty throughout are left out where they hold lists; the shipped exemplars are not repeated.
+    """
+    frame = _frame(items)
+    ending = checked_ending(path, ITEM_ENDINGS).suffix.lower()
+    with whole_file(path) as part:
+        match ending:
+            case ".csv":
+                frame.to_csv(part, index=False, lineterminator="\n")
+            case ".jsonl":
+                frame.to_json(part, orient="records", lines=True, force_ascii=False)
+            case _:
+                frame.to_parquet(part, index=False)
+
+
+def _frame(items: ItemSet) -> pd.DataFrame:
+    shipped = set(facts.exemplars())
+    own = [exemplar for exemplar in items.exemplars if exemplar not in shipped]
+    exemplars = [_as_item(f"exemplar-{number}", exemplar, items) for number, exemplar in enumerate(own, start=1)]
+    frame = replace(items, items=(*items, *exemplars), exemplars=()).frame()
+    frame = frame.rename(columns={"other_gold_answers": "gold_answers"})
+    for lists in ("aliases", "gold_answers", "wrong_answers"):
+        frame[lists] = frame[lists].map("|".join)
+    frame["is_exemplar"] = [*[""] * len(items), *["true"] * len(exemplars)]
+    frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
+    text = [name for name in _WRITTEN if name != "perturbation_value"]
+    frame = frame[[*_WRITTEN]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
+    return frame.drop(columns=[name for name in ("gold_answers", "wrong_answers") if not frame[name].any()])
+
+
+def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
+    """An exemplar as an item, of the first type of its domain's items by which its passage states its answer."""
+    question, answer, context, domain = exemplar.question, exemplar.answer, exemplar.context, exemplar.domain
+    types = dict.fromkeys(item.answer_type for item in items if item.domain == domain)
+    fitting = (kind for kind in (*types, *AnswerType) if answers.find(context, answer, kind))
+    answer_type = next(fitting, AnswerType.TEXT)
+    return standard_item(item_id, question, answer, context, domain=domain, answer_type=answer_type)
 
 
 def printed_tables(table: str | None = None) -> pd.DataFrame:

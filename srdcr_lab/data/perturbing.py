@@ -1,6 +1,7 @@
 """Make a table of passages lie by known amounts, keep account of every attempt, and draw balanced pairs.
 
-What is claimed instead of the truth is the answer type's to say (`answers.kinds`); `forms` makes one item lie.
+What is claimed instead of the truth is the answer type's to say (`answers.kinds`); `forms` makes one item lie. The
+account is a table, and a CSV or an HTML page of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
-from itertools import cycle, islice
+from itertools import cycle, groupby, islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
@@ -20,9 +22,12 @@ from srdcr_lab.answers.kinds import Outcome, Wanted, kind_of
 from srdcr_lab.answers.name import SMALLEST_POOL
 from srdcr_lab.answers.number import FACTORS
 from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
-from srdcr_lab.data.forms import Form, forms
+from srdcr_lab.data.forms import Change, Form, forms
 from srdcr_lab.data.items import ItemSet, grouped
+from srdcr_lab.data.tables import checked_ending
+from srdcr_lab.pages import Html, Td, frame_table, html_table, render
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
+from srdcr_lab.records.files import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +39,13 @@ _COLUMNS = (
     "outcome", "why", "item_id", "question_id", "domain", "answer_type", "question", "gold_answer", "claimed_answer",
     "perturbation_kind", "perturbation_value", "level", "changes",
 )  # fmt: skip
+AUDIT_ENDINGS = (".html", ".csv")
+
+
+_AROUND = 90  # characters shown on either side of a change
+
+
+_FORM_HEADER = ("outcome", "perturbation", "level", "claim", "change", "why")
 
 
 @dataclass(frozen=True)
@@ -247,3 +259,50 @@ def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
     if item.question_id in kept:
         return f"another passage of the question {item.question_id} is perturbed; give each its own question_id"
     return ""
+
+
+def write_audit(perturbed: Perturbed, path: Path) -> None:
+    """The account as CSV or as a page of its own, by the ending."""
+    ending = checked_ending(path, AUDIT_ENDINGS).suffix.lower()
+    with whole_file(path) as part:
+        if ending == ".csv":
+            perturbed.audit().to_csv(part, index=False, lineterminator="\n")
+        else:
+            part.write_text(audit_page(perturbed, f"Audit of {perturbed.items.name}"), encoding="utf-8")
+
+
+def audit_page(perturbed: Perturbed, title: str) -> Html:
+    """The account as a page: counts, reasons, and per question every attempt with what was changed."""
+    tables = {"Outcomes": frame_table(by_outcome(perturbed)), "Reasons": frame_table(by_reason(perturbed))}
+    if perturbed.left_out:
+        rows = [(row.item_id, row.question, row.gold_answer, row.why) for row in perturbed.left_out]
+        tables["Rows left out"] = html_table(("item", "question", "gold answer", "why"), rows)
+    questions = []
+    for _, group in groupby(perturbed.forms, key=lambda form: form.standard.item_id):
+        forms = list(group)
+        counts = {name: sum(form.outcome == name for form in forms) for name in ("accepted", "flagged", "refused")}
+        questions.append((forms[0].standard, counts, html_table(_FORM_HEADER, map(_form_row, forms))))
+    n_standard = sum(item.is_standard for item in perturbed.items)
+    return render("audit", title=title, perturbed=perturbed, n_standard=n_standard, tables=tables, questions=questions)
+
+
+def _form_row(form: Form) -> tuple[object, ...]:
+    claim, change = form.claim, marked(form.standard.context, form.changes)
+    outcome = Td(form.outcome.value, css=form.outcome.value)
+    return outcome, claim.tag, claim.level.value, claim.answer, change, "; ".join(form.why)
+
+
+def marked(passage: str, changes: Sequence[Change]) -> Html:
+    """The passage around each change as HTML: what stood there struck out, what stands there now beside it."""
+    pieces: list[tuple[str, str, str]] = []
+    done = 0
+    for change in changes:
+        between = passage[done : change.start]
+        if len(between) > 2 * _AROUND:
+            between = f"{between[:_AROUND] if done else ''} … {between[-_AROUND:]}"
+        pieces.append((between, change.before, change.after))
+        done = change.start + len(change.before)
+    if changes:
+        tail = passage[done : done + _AROUND]
+        pieces.append((tail + (" …" if done + _AROUND < len(passage) else ""), "", ""))
+    return render("parts", "changed", pieces=pieces)

@@ -219,3 +219,12 @@ def _with_claim(row: Row, item: Item, value: float | None) -> Item:
         raise row.bad("context", f"{missing}; correct it, or put what it says into claimed_answer")
     level = Level(row.one_of("level", Level, kind_of(item.answer_type).level(kind, value)))
     return replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)
+
+
+def checked_ending(path: Path, endings: Sequence[str]) -> Path:
+    """The path; bad input where its ending is none of these, or its folder does not exist."""
+    if path.suffix.lower() not in endings:
+        raise BadInput(f"{path}: expected a name that ends in {' or '.join(endings)}")
+    if not path.parent.is_dir():
+        raise BadInput(f"{path}: there is no folder {path.parent}; make it first")
+    return path

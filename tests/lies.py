@@ -10,7 +10,13 @@ from srdcr_lab.data.forms import Change, Form, applied, places
 from srdcr_lab.records import AnswerType, Item
 from tests.scripted import item
 
-YEAR, NUMBER, NAME, CITY, TEXT, *_ = AnswerType
+YEAR, NUMBER, NAME, CITY, TEXT = (
+    AnswerType.YEAR,
+    AnswerType.NUMBER,
+    AnswerType.NAME,
+    AnswerType.CITY,
+    AnswerType.TEXT,
+)
 NAMES = ("Jørn Utzon", "Tove Jansson", "George de Mestral", "Oscar Niemeyer", "Nils Bohlin", "Marcus Currie")
 
 

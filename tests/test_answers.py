@@ -8,7 +8,13 @@ from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_typ
 from srdcr_lab.answers.kinds import Kind, kind_of
 from srdcr_lab.records import AnswerType
 
-YEAR, NUMBER, NAME, CITY, TEXT, *_ = AnswerType
+YEAR, NUMBER, NAME, CITY, TEXT = (
+    AnswerType.YEAR,
+    AnswerType.NUMBER,
+    AnswerType.NAME,
+    AnswerType.CITY,
+    AnswerType.TEXT,
+)
 
 
 @pytest.mark.parametrize("answer_type", AnswerType)

@@ -14,7 +14,15 @@ from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_typ
 from srdcr_lab.answers.number_words import spelled_numbers
 from srdcr_lab.records import AnswerType, Option
 
-YEAR, NUMBER, NAME, CITY, TEXT, OPTION, DATE = AnswerType
+YEAR, NUMBER, NAME, CITY, TEXT, OPTION, DATE = (
+    AnswerType.YEAR,
+    AnswerType.NUMBER,
+    AnswerType.NAME,
+    AnswerType.CITY,
+    AnswerType.TEXT,
+    AnswerType.OPTION,
+    AnswerType.DATE,
+)
 ANY_TYPE = st.sampled_from(AnswerType)
 ANY_UNIT = st.sampled_from(["", "mg", "people", "°C", "km/h", "USD"])
 _FRAGMENTS = (
@@ -242,8 +250,15 @@ _REPEATED = (
 @pytest.mark.parametrize("unit_of_text", _REPEATED.split("|"))
 def test_a_long_text_of_one_thing_is_read(answer_type: AnswerType, unit_of_text: str) -> None:
     passage = (unit_of_text * 30_000)[:30_000]
-    answers = "1919", "1250", "Marie Curie", "Saint Louis", "the red cat", "B", "14 July 1789"
-    answer = dict(zip(AnswerType, answers, strict=True))[answer_type]
+    answers = {
+        YEAR: "1919",
+        NUMBER: "1250",
+        NAME: "Marie Curie",
+        CITY: "Saint Louis",
+        OPTION: "B",
+        DATE: "14 July 1789",
+    }
+    answer = answers.get(answer_type, "the red cat")
     assert [s.surface for s in find(f"{passage} ; {answer}.", answer, answer_type)] == [answer.removeprefix("the ")]
     for reply in (passage, f"answer: {passage}"):
         extract(reply, answer_type, choices=(Option(label="B", text=answer), Option(label="C", text="because")))

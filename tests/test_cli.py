@@ -10,7 +10,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from srdcr_lab.records import SCHEMA_VERSION, BadInput, check_schema
+from srdcr_lab.protocols import METHODS
+from srdcr_lab.records import SCHEMA_VERSION, BadInput, Needs, check_schema
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study import Study, load_run, load_runs
 from srdcr_lab.study.folder import table_writer
@@ -327,7 +328,7 @@ def test_all_methods_run_within_what_was_planned(
     ended = srdcr("run", *study, "--out", tmp_path / "out")
     assert ended.code == 0, ended.err
     results = load_run(tmp_path / "out")
-    assert results.records["method"].nunique() == 14
+    assert set(results.records["method"]) == {name for name, method in METHODS.items() if method.needs is Needs.PASSAGE}
     assert results.records["missing"].dropna().isin(["abstained"]).all()
     assert int(least.replace(",", "")) <= results.manifest["counts"]["calls_paid"] <= int(most.replace(",", ""))
     debating = {"self_ask", "rci", "judge_debate_1", "judge_debate_3", "judge_debate_5", "naive_debate", "sr_dcr"}

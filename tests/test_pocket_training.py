@@ -115,7 +115,7 @@ def test_the_shipped_model_fits_the_prompts_in_use() -> None:
 def test_other_prompts_are_refused_with_the_remedy() -> None:
     with pytest.raises(BadInput) as refusal:
         check_manifest(folder("pocket"), {**hashes(), "critic": "0" * 64})
-    assert str(refusal.value) == "the pocket model was trained on other prompts (critic.j2 changed); run `make pocket`"
+    assert "the pocket model was trained on other prompts (critic.j2 changed); run `make pocket`" in str(refusal.value)
 
 
 def test_a_template_it_was_not_trained_with_is_no_mismatch() -> None:

@@ -7,8 +7,9 @@
 
 Frozen are the tables of the run that `make study` leaves, every table, sentence and figure's data of its notebooks, the
 keys of its store, the prompts, the columns of the tables, the commands and the public names. Left out is what a run
-had to pay and how long it took. Numbers count to nine digits. A thing that went on purpose stands under `removed` in
-reference.json, and CHANGELOG.md says so.
+had to pay and how long it took. Numbers count to nine digits. What is decoded beside a draw moves its log-probabilities
+by about 1e-6: a live run may differ in what is made of them, and `compare` lets 1e-5 pass. A thing that went on purpose
+stands under `removed` in reference.json, and CHANGELOG.md says so.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def main(words: list[str]) -> int:
     if words[:1] == ["compare"] and len(words) == 2:
         other = of_results(Path(words[1]))
         lines = [
-            f"{name}: {difference(other[name], found.get(name))}" for name in other if other[name] != found.get(name)
+            f"{name}: {difference(other[name], found.get(name))}"
+            for name in other
+            if not alike(other[name], found.get(name))
         ]
     else:
         frozen = json.loads(FROZEN.read_text("utf-8"))
@@ -66,12 +69,22 @@ def digest(thing: Any) -> str:
     return hashlib.sha256(json.dumps(thing, ensure_ascii=False, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def alike(one: Any, other: Any) -> bool:
+    """Whether two things are equal, their numbers up to rounding."""
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(alike, one, other))
+    try:
+        return bool(one == other or abs(float(one) - float(other)) <= 1e-5)
+    except (TypeError, ValueError):
+        return False
+
+
 def difference(before: Any, after: Any) -> str:
     """The first place where two things differ."""
     if after is None:
         return "gone"
     for place, (one, other) in enumerate(zip(before, after, strict=False)):
-        if one != other:
+        if not alike(one, other):
             return f"at {place}: {one!r} became {other!r}"
     return f"{len(before)} became {len(after)}"
 

@@ -84,6 +84,9 @@ _FACTORS = ((1.25, Level.SUBTLE), (2.0, Level.MILD), (3.0, Level.MODERATE))
 class Kind:
     """Free text, compared without case, diacritics, articles and punctuation [as SQuAD does]; base of all types.
 
+    A type overrides `canonical` and `occurrences`; one of values, `is_value` and `in_sentence` too; one whose answers
+    can be replaced by false ones, `perturbation`, `amounts` and `altered`. Its module ends with ``KIND = ITS_CLASS()``.
+
     | level    | offset in years, by size | factor f, by max(f, 1/f)  | substitution |
     |----------|--------------------------|---------------------------|--------------|
     | subtle   | to 20                    | to 1.25 (0.8, 1.2)        | slight       |

@@ -83,7 +83,8 @@ def check(source: str) -> int:
             click.echo(f"{name}: {finding}")
         if len(findings) > _SHOWN:
             click.echo(f"{name}: and {len(findings) - _SHOWN} more")
-    click.echo(f"{len(report.findings)} findings" if report.findings else "nothing was found")
+    n = len(report.findings)
+    click.echo(f"{n} finding{'s' * (n > 1)}" if n else "nothing was found")
     return BAD_INPUT if report.findings else DONE
 
 

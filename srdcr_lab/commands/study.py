@@ -12,7 +12,7 @@ import click
 
 from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED
 from srdcr_lab.pages import number
-from srdcr_lab.records import BadInput
+from srdcr_lab.records import BadInput, ConfidenceKind
 
 _ROLES = ("defender", "critic", "judge")
 
@@ -52,7 +52,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--tau", type=float, help="confidence threshold in [0, 1]; default: the preset's (0.9)"),
         click.option(
             "--confidence",
-            help="auto, mean_logprob, sequence, mean_probability, self_consistency, verbalized; default: the preset's "
+            help=f"{', '.join(('auto', *ConfidenceKind))}; default: the preset's "
             "(auto: mean_logprob, or self_consistency of a model without log-probabilities)",
         ),
         click.option(

@@ -30,7 +30,7 @@ STAGES = {
 TAUS = tuple(round(0.05 * step, 2) for step in range(21))
 _RIGHT, _ERROR = ENDINGS.index("right"), ENDINGS.index(Missing.ERROR)
 _USE_CONTEXT, _USE_PRIOR = DECISIONS.index(Decision.USE_CONTEXT), DECISIONS.index(Decision.USE_PRIOR)
-_ANSWERED = 2  # of the endings, the first two give an answer
+_N_ANSWERED = 2  # of the endings, the first two give an answer
 
 
 def decision_flow(records: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame:
@@ -46,7 +46,10 @@ def decision_flow(records: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame
 
 
 def _stages(rows: pd.DataFrame) -> NDArray[np.intp]:
-    """Positions of each row's condition, answers and verdict, which no threshold moves; shape (3, n)."""
+    """Positions of each row's condition, answers and verdict in `CONDITIONS` and `STAGES`, which no threshold moves.
+
+    Shape (3, n). The answers are both right, the context's alone, the prior's alone, neither: in binary, who is wrong.
+    """
     context_wrong, prior_wrong = (_correct(rows[f"{name}_correct"]) > 0 for name in ("context", "prior"))
     verdict = positions(rows["verdict"], STAGES["verdict"])
     verdict = np.where(verdict < 0, VERDICTS.index(None), verdict)
@@ -54,12 +57,13 @@ def _stages(rows: pd.DataFrame) -> NDArray[np.intp]:
 
 
 def _correct(column: pd.Series) -> NDArray[np.intp]:
-    """Positions in `CORRECT`."""
+    """Positions in `CORRECT`: 0 right, 1 wrong, 2 could not be read."""
     right = column.astype("boolean")
     return np.where(right.isna(), CORRECT.index(None), ~right.fillna(False)).astype(np.intp)
 
 
 def _endings_as_run(rows: pd.DataFrame) -> NDArray[np.intp]:
+    """Positions in `ENDINGS`, as the run itself ended: 0 right, 1 wrong, else what is missing."""
     ending = positions(rows["missing"], ENDINGS)
     return np.where(ending < 0, (_correct(rows["correct"]) > 0).astype(np.intp), ending)
 
@@ -157,7 +161,7 @@ class Gating:
         decision = np.where(self.confidence >= tau, *self.decision)
         taken = _count(condition[here], decision[here], (2, len(DECISIONS)))
         ended = _count(condition, self.endings(tau), (2, len(ENDINGS)))
-        n, answered = ended.sum(axis=1), ended[:, :_ANSWERED].sum(axis=1)
+        n, answered = ended.sum(axis=1), ended[:, :_N_ANSWERED].sum(axis=1)
         counts = np.column_stack([n, taken, ended[:, _ERROR], answered, ended[:, _RIGHT]])
         counts = np.vstack([counts, counts.sum(axis=0)])
         rows = zip(CONDITIONS, counts.tolist(), _shares(ended).T.tolist(), strict=True)
@@ -231,7 +235,7 @@ def _count(row: NDArray[np.intp], column: NDArray[np.intp], shape: tuple[int, in
 
 def _shares(ended: NDArray[np.intp]) -> NDArray[np.float64]:
     """From counted endings (…, parts, endings) to coverage and both accuracies (3, …, parts + 1), last their mean."""
-    n, answered, right = ended.sum(axis=-1), ended[..., :_ANSWERED].sum(axis=-1), ended[..., _RIGHT]
+    n, answered, right = ended.sum(axis=-1), ended[..., :_N_ANSWERED].sum(axis=-1), ended[..., _RIGHT]
     with np.errstate(invalid="ignore"):
         shares = np.stack([answered / n, right / n, right / answered])
         mean = np.nansum(shares, axis=-1) / (~np.isnan(shares)).sum(axis=-1)
@@ -246,7 +250,7 @@ def gating_table(gating: Gating, taus: Sequence[float] = TAUS) -> pd.DataFrame:
         for i, gated in enumerate(gating.at(tau)[:2]):
             row = {"tau": tau} | asdict(gated)
             here = gating.stages[0] == i
-            for measure, part in (("accuracy", here), ("selective_accuracy", here & (ending < _ANSWERED))):
+            for measure, part in (("accuracy", here), ("selective_accuracy", here & (ending < _N_ANSWERED))):
                 ends = clustered_interval(ending[part] == _RIGHT, gating.question[part])
                 row |= {f"{measure}_low": ends[0], f"{measure}_high": ends[1]}
             rows.append(row)

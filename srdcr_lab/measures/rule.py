@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """V*, r*, and whether V* holds for more than the last round; both None where only the last was asked for."""
+    """V*, r*, and whether V* holds for more than the last round.
+
+    r* and `stabilised` are None where only the last verdict was asked for; of an UNPARSED V*, r* alone is None.
+    """
 
     verdict: Verdict
     r_star: int | None
@@ -75,7 +78,7 @@ def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readab
     return Missing.ABSTAINED if decision is Decision.ABSTAIN else None
 
 
-# The same over arrays. Positions in these tuples stand for their values.
+# The same over arrays, which hold positions in these tuples. That a row failed ("error") is for its table to say.
 
 VERDICTS = (Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED, None)
 DECISIONS = (Decision.USE_CONTEXT, Decision.USE_PRIOR, Decision.ABSTAIN)
@@ -87,6 +90,7 @@ def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], *, gate: 
     """Positions in `DECISIONS` for positions in `VERDICTS` and whether Conf ≥ τ."""
     import numpy as np
 
+    # Against τ = 1, confidences of 0 and 1 are below and not below.
     table = [[decide(one, confidence, 1.0, gate=gate) for confidence in (0.0, 1.0)] for one in VERDICTS]
     places = np.array([[DECISIONS.index(decision) for decision in row] for row in table])
     return np.asarray(places[verdict, confident.astype(np.intp)], np.intp)

@@ -20,6 +20,7 @@ from srdcr_lab.records.files import folder
 
 SPECIFICATIONS = "pocket, hf:NAME or hf:PATH, openai:NAME, anthropic:NAME (add #label where one name means two servers)"
 
+API = ("openai", "anthropic")  # providers asked over HTTP: they take an address and a concurrency
 _NEEDS = {"hf": ("torch", "transformers"), "openai": ("openai",), "anthropic": ("anthropic",)}
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
 
@@ -58,9 +59,11 @@ def load_model(
         from srdcr_lab.models.openai import OpenAIChat
 
         return OpenAIChat(name, label=label, base_url=base_url, concurrency=concurrency, **options)
-    from srdcr_lab.models.anthropic import AnthropicChat
+    if provider == "anthropic":
+        from srdcr_lab.models.anthropic import AnthropicChat
 
-    return AnthropicChat(name, label=label, base_url=base_url, concurrency=concurrency, **options)
+        return AnthropicChat(name, label=label, base_url=base_url, concurrency=concurrency, **options)
+    raise NotImplementedError(f"load_model has no lines for {provider}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ def price_of(model: ModelIdentity) -> Price | None:
     table = os.environ.get("SRDCR_PRICES")
     if table and (own := _price_table(Path(table)).get(str(model))):
         return own
-    if model.provider in ("pocket", "hf"):
+    if model.provider not in API:
         return FREE
     from importlib.metadata import version
 

@@ -25,7 +25,7 @@ from srdcr_lab.protocols.answering import (
     self_confidence,
 )
 from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, Setup
-from srdcr_lab.protocols.sr_dcr import debate_answers, ruled
+from srdcr_lab.protocols.sr_dcr import debate_unless_agreed, ruled
 from srdcr_lab.records import Completion, Debate, Decision, Document, Item, Missing, Role, Turn, Verdict
 
 
@@ -188,7 +188,7 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
 async def _debate(item: Item, document: Document, setup: Setup) -> Debate | None:
     """The debate of the design over one document; None where its agreement shortcut makes it needless."""
     alone = replace(item, context=document.text, documents=())
-    return await debate_answers(
+    return await debate_unless_agreed(
         alone, setup, lambda: asyncio.gather(context_answer(alone, setup), prior_answer(alone, setup))
     )
 

@@ -34,7 +34,7 @@ async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
     async with asyncio.TaskGroup() as stages:
         reading = stages.create_task(context_answer(item, setup))
         remembering = stages.create_task(prior_answer(item, setup))
-        debating = stages.create_task(debate_answers(item, setup, lambda: asyncio.gather(reading, remembering)))
+        debating = stages.create_task(debate_unless_agreed(item, setup, lambda: asyncio.gather(reading, remembering)))
         confidence = await self_confidence(item, await remembering, setup) if gate else None
     context, prior, debate = reading.result(), remembering.result(), debating.result()
     ruling = ruled(debate, setup) if debate else None
@@ -44,17 +44,17 @@ async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
     return decided(decision, context, prior, verdict=verdict, ruling=ruling, debate=debate, confidence=confidence)
 
 
-async def debate_answers(
-    item: Item, setup: Setup, both: Callable[[], Awaitable[tuple[Answer, Answer]]]
+async def debate_unless_agreed(
+    item: Item, setup: Setup, both_answers: Callable[[], Awaitable[tuple[Answer, Answer]]]
 ) -> Debate | None:
     """The debate of the design; None where it has the agreement shortcut and context and prior answer are equal.
 
-    `both` brings these two answers; it is called only where the design depends on them.
+    `both_answers` brings these two answers; it is called only where the design depends on them.
     """
     design = setup.choices.design
     if not (design.debaters_told or design.agreement_shortcut):
         return await hold_debate(item, setup)
-    context, prior = await both()
+    context, prior = await both_answers()
     if design.agreement_shortcut and same_answer(context.value, prior.value, item):
         return None
     told = {Role.DEFENDER: context.defended, Role.CRITIC: prior.defended}

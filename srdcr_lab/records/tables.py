@@ -141,4 +141,7 @@ def check_schema(table: str, schema: pa.Schema, where: str) -> None:
             f"{where} is not a {table} table of schema version {SCHEMA_VERSION} (found {version}); run the study again"
         )
     if not schema.equals(arrow_schema(table)):
-        raise BadInput(f"{where}: the columns are not those of a {table} table; it was changed by another program")
+        raise BadInput(
+            f"{where}: the columns are not those of a {table} table of this version; it was changed, or written by "
+            "another version; run the study again"
+        )

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from srdcr_lab.data import ItemSet
 
-_API = ("openai", "anthropic")
-
 
 def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -> ChatModel:
     """The model behind a specification; see `srdcr_lab.models.load.load_model`.
@@ -49,7 +47,7 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
         check_manifest(folder("pocket"), prompts.hashes())
     provider, _, rest = spec.partition(":")
     name, _, label = rest.partition("#")
-    if offline and provider in _API and name:
+    if offline and provider in adapters.API and name:
         openai = provider == "openai"
         identity = ModelIdentity(provider, name, label)
         return AbsentModel(identity, Capabilities(logprobs=openai), draws_per_request=None if openai else 1)
@@ -76,7 +74,7 @@ def open_all(specs: Sequence[str | ChatModel], *, offline: bool = False, **api_o
     opened: dict[str, ChatModel] = {}
     for spec in specs:
         if isinstance(spec, str) and spec not in opened:
-            options = api_options if spec.partition(":")[0] in _API else {}
+            options = api_options if spec.partition(":")[0] in adapters.API else {}
             opened[spec] = load_model(spec, offline=offline, **options)
     return tuple(opened[spec] if isinstance(spec, str) else spec for spec in specs)
 

@@ -18,7 +18,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 from srdcr_lab.models.local.sampling import Draw
 
 _ROOM = 16  # free columns after the stems; a row with more own states becomes a stem
-_WASTE, _SLACK = 1.5, 4096  # padding that joining batches may add: a factor, and cells that do not matter
+_WASTE, _SLACK = 1.5, 4096  # padding that joining batches may add: a factor, and cells that are always allowed
 _TRIM = 8  # empty columns worth removing
 
 

@@ -34,7 +34,7 @@ _WINDOW_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_
 _NO_WINDOW = 1 << 40  # for a model that names no bound
 
 _GATHER_S, _GATHER_MOST_S = 0.002, 0.03  # how long an idle worker waits for one more call, and in all
-_MANY = 4  # rows per newcomer that make an interruption worthwhile: taking newcomers in copies the whole cache
+_MANY = 4  # running rows per newcomer, beyond which newcomers wait: taking them in copies the whole cache
 _PATIENCE = 4  # steps after which even a few newcomers interrupt a running batch, if all that wait can join
 
 
@@ -209,7 +209,7 @@ class Worker:
         """
         idle = not self._batches and not self._waiting
         wait: float | None = None
-        latest = 0.0
+        deadline = 0.0
         while True:
             try:
                 call = self.inbox.get(timeout=wait) if idle else self.inbox.get_nowait()
@@ -217,8 +217,8 @@ class Worker:
                 return True
             if call is None:
                 return False
-            latest = latest or time.monotonic() + _GATHER_MOST_S
-            wait = min(_GATHER_S, max(0.0, latest - time.monotonic()))
+            deadline = deadline or time.monotonic() + _GATHER_MOST_S
+            wait = min(_GATHER_S, max(0.0, deadline - time.monotonic()))
             try:
                 self._prepare(call)
             except Exception as error:
@@ -228,9 +228,9 @@ class Worker:
 
     def _step(self) -> None:
         self._active = [call for call in self._active if not call.future.done()]
-        newcomers, everybody = self._fitting()
+        newcomers, all_fit = self._fitting()
         rows = sum(len(batch.rows) for batch in self._batches)
-        waited = everybody and self._steps_since_admission >= _PATIENCE
+        waited = all_fit and self._steps_since_admission >= _PATIENCE
         if newcomers and (_MANY * len(newcomers) >= rows or waited):
             self._admit(newcomers)
             self._steps_since_admission = 0

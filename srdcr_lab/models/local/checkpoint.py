@@ -28,7 +28,7 @@ _IDENTIFYING = (  # files that can change what a model says: weights, tokenizer,
     "tokenizer.json tokenizer_config.json tokenizer.model vocab.json vocab.txt merges.txt "
     "special_tokens_map.json added_tokens.json chat_template.jinja chat_template.json"
 ).split()
-_REMEDY = "run `make pocket`"
+_REMEDY = "run `make pocket` (about two hours), or take another model"
 
 # What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
 # A prompt must not change from one day to the next, and answers are short.
@@ -211,8 +211,8 @@ def fingerprint(folder: Path) -> str:
 def check_manifest(folder: Path, template_hashes: Mapping[str, str]) -> None:
     """Compare a pocket model's manifest with its files and with the prompt templates in use (name → SHA-256).
 
-    Bad input: the manifest cannot be read, a template has changed since training, or a file is not as trained. Other
-    templates are not compared.
+    Bad input: the manifest cannot be read, a template has changed since training, or a file is not as trained.
+    Templates that the manifest does not name are not compared.
     """
     path = folder / "manifest.json"
     try:

@@ -67,8 +67,8 @@ class Decoder:
     """Prefills prompts and advances batches of one decoder-only transformers model in evaluation mode.
 
     `end_ids` are the tokens that end a sample; `decode` is called only for draws with stop strings. `pads_left` and
-    `pads_anywhere` say where padding leaves this model's answers alone; shared beginnings and joined batches need the
-    second. `bytes_per_token` is the size of its cache.
+    `pads_anywhere` say whether padding on the left, or anywhere, leaves its logits as they are; shared beginnings and
+    joined batches need the second. `bytes_per_token` is the size of its cache.
     """
 
     def __init__(

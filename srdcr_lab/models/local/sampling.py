@@ -1,9 +1,9 @@
-"""One token for one draw: a random number keyed by draw and step, and the inverse distribution function.
+"""One token for one draw: a random number keyed by draw and step, and the inverse cumulative distribution (CDF).
 
-A draw's seed and the step give a number u in [0, 1). The token is where the distribution function of
-softmax(logits / T) passes u, in float64. So a sample does not depend on what else is in the batch, up to rounding:
-batch composition changes logits by about 1e-6 in float32, and a u that close to an edge of the distribution function
-may fall on its other side. Greedy decoding has the same limit for two tokens that are equally likely.
+A draw's seed and the step give a number u in [0, 1). The token is where the CDF of softmax(logits / T) passes u, in
+float64. So a sample does not depend on what else is in the batch, up to rounding: batch composition changes logits by
+about 1e-6 in float32, and a u that close to an edge of the CDF may fall on its other side. Greedy decoding has the same
+limit for two tokens that are equally likely.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ study-full: env ## the same on the whole testbed: about an hour
 notebooks: env ## execute the notebooks with the parameters that stand in them: what is committed in notebooks/ and figures/
 	$(SRDCR) notebooks --out notebooks
 
+# Compiled files are kept whatever the shell says: the tests start many processes, and each would compile the package.
 test: env ## every test, as many files at once as there are cores, the longest first
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 

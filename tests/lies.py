@@ -10,13 +10,7 @@ from srdcr_lab.data.forms import Change, Form, applied, places
 from srdcr_lab.records import AnswerType, Item
 from tests.scripted import item
 
-YEAR, NUMBER, NAME, CITY, TEXT = (
-    AnswerType.YEAR,
-    AnswerType.NUMBER,
-    AnswerType.NAME,
-    AnswerType.CITY,
-    AnswerType.TEXT,
-)
+YEAR, NUMBER, NAME, CITY, TEXT = map(AnswerType, "year number name city text".split())
 NAMES = ("Jørn Utzon", "Tove Jansson", "George de Mestral", "Oscar Niemeyer", "Nils Bohlin", "Marcus Currie")
 
 

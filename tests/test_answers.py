@@ -8,13 +8,7 @@ from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_typ
 from srdcr_lab.answers.kinds import Kind, kind_of
 from srdcr_lab.records import AnswerType
 
-YEAR, NUMBER, NAME, CITY, TEXT = (
-    AnswerType.YEAR,
-    AnswerType.NUMBER,
-    AnswerType.NAME,
-    AnswerType.CITY,
-    AnswerType.TEXT,
-)
+YEAR, NUMBER, NAME, CITY, TEXT = map(AnswerType, "year number name city text".split())
 
 
 @pytest.mark.parametrize("answer_type", AnswerType)

@@ -14,15 +14,7 @@ from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_typ
 from srdcr_lab.answers.number_words import spelled_numbers
 from srdcr_lab.records import AnswerType, Option
 
-YEAR, NUMBER, NAME, CITY, TEXT, OPTION, DATE = (
-    AnswerType.YEAR,
-    AnswerType.NUMBER,
-    AnswerType.NAME,
-    AnswerType.CITY,
-    AnswerType.TEXT,
-    AnswerType.OPTION,
-    AnswerType.DATE,
-)
+YEAR, NUMBER, NAME, CITY, TEXT, OPTION, DATE = map(AnswerType, "year number name city text option date".split())
 ANY_TYPE = st.sampled_from(AnswerType)
 ANY_UNIT = st.sampled_from(["", "mg", "people", "°C", "km/h", "USD"])
 _FRAGMENTS = (

@@ -22,13 +22,7 @@ from tests.lies import restored
 from tests.scripted import item
 from tests.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS, in_words
 
-YEAR, NUMBER, NAME, CITY, DATE = (
-    AnswerType.YEAR,
-    AnswerType.NUMBER,
-    AnswerType.NAME,
-    AnswerType.CITY,
-    AnswerType.DATE,
-)
+YEAR, NUMBER, NAME, CITY, DATE = map(AnswerType, "year number name city date".split())
 FEWER = settings(max_examples=40)
 NAMES = ("Marie Curie", "Jørn Utzon", "Tove Jansson", "George de Mestral", "L. L. Zamenhof", "Ole Kirk Christiansen")
 CITIES = ("Basel", "St. Louis", "Córdoba", "The Hague", "Buenos Aires", "Cortina d'Ampezzo", "Łódź")

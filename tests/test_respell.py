@@ -13,13 +13,7 @@ from srdcr_lab.answers.number_words import Style, in_words, spelled_numbers
 from srdcr_lab.records import AnswerType
 from tests.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS
 
-YEAR, NUMBER, NAME, CITY, DATE = (
-    AnswerType.YEAR,
-    AnswerType.NUMBER,
-    AnswerType.NAME,
-    AnswerType.CITY,
-    AnswerType.DATE,
-)
+YEAR, NUMBER, NAME, CITY, DATE = map(AnswerType, "year number name city date".split())
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,16 @@
 
 Frozen are the tables of the run that `make study` leaves, every table, sentence and figure's data of its notebooks, the
 keys of its store, the prompts, the columns of the tables, the commands and the public names. Left out is what a run
-had to pay and how long it took. Numbers count to nine digits. What is decoded beside a draw moves its log-probabilities
-by about 1e-6: a live run may differ in what is made of them, and `compare` lets 1e-5 pass. A thing that went on purpose
-stands under `removed` in reference.json, and CHANGELOG.md says so.
+had to pay and how long it took. What is decoded beside a draw moves its log-probabilities by about 1e-6, so live runs
+differ by as much: fractions are frozen to four digits, log-probabilities are not, and `compare`, which counts nine
+digits, lets 1e-5 pass. A thing that went on purpose stands under `removed` in reference.json, and CHANGELOG.md says so.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import sqlite3
 import sys
@@ -34,6 +35,8 @@ OF_THE_RUN = {
 }  # fmt: skip
 OF_THE_MACHINE = re.compile(r"srdcr_lab \d|\d+(\.\d+)? [kM]B")  # lines that name versions or sizes of files
 
+LIVE = "samples.parquet: logprobs"
+
 Things = dict[str, Any]
 
 
@@ -41,7 +44,7 @@ def main(words: list[str]) -> int:
     found = {**of_code(), **of_results(ROOT)}
     if words == ["freeze"]:
         removed = json.loads(FROZEN.read_text("utf-8"))["removed"] if FROZEN.is_file() else {}
-        said = {"removed": removed, "things": {name: digest(thing) for name, thing in found.items()}}
+        said = {"removed": removed, "things": {name: digest(found[name]) for name in found if name != LIVE}}
         FROZEN.write_text(json.dumps(said, ensure_ascii=False, indent=0, sort_keys=True) + "\n", "utf-8")
         print(f"{len(found)} things frozen in {FROZEN.name}")
         return 0
@@ -66,7 +69,18 @@ def main(words: list[str]) -> int:
 
 
 def digest(thing: Any) -> str:
-    return hashlib.sha256(json.dumps(thing, ensure_ascii=False, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(_coarse(thing), ensure_ascii=False, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _coarse(thing: Any) -> Any:
+    """The thing with its fractions to four digits."""
+    if isinstance(thing, list):
+        return list(map(_coarse, thing))
+    try:
+        number = float(thing)
+    except (TypeError, ValueError):
+        return thing
+    return thing if number != number or abs(number) == math.inf or number == int(number) else f"{number:.4g}"
 
 
 def alike(one: Any, other: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What can be loaded by name: items from every kind of source, and the tables that the paper prints. Items in files."""
+"""What can be loaded by name: items from every source, and the tables that the paper prints; items written to files."""
 
 from __future__ import annotations
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from srdcr_lab.measures.comparison import outcome
-from srdcr_lab.measures.estimates import N_BOOT, contrast_interval, jeffreys_interval, shares
+from srdcr_lab.measures.estimates import bootstrapped, contrast_interval, jeffreys_interval, percentile_interval, shares
 from srdcr_lab.measures.evaluation import accuracy, with_interval
 from srdcr_lab.measures.groups import by_group, group_columns, groups, same_answer
 from srdcr_lab.records import Missing, Role
@@ -50,15 +51,17 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
         is_gold, is_final = (gold == label).to_numpy(), (final == label).fillna(False).to_numpy(bool)
         np.add.at(counts[:, place, 0], codes, is_gold & is_final)
         np.add.at(counts[:, place, 1], codes, is_gold ^ is_final)
-    drawn = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), N_BOOT)
-    samples = np.concatenate([np.ones((1, n)), drawn])  # the first is the data themselves
-    hits, misses = np.moveaxis(np.tensordot(samples, counts, 1), -1, 0)
-    with np.errstate(invalid="ignore"):
-        value, *resampled = np.nanmean(2 * hits / (2 * hits + misses), axis=-1)
-    low, high = np.nanquantile(resampled, [0.025, 0.975])
+
+    def f1(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        hits, misses = np.moveaxis(np.tensordot(weights, counts, 1), -1, 0)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.nanmean(2 * hits / (2 * hits + misses), axis=-1))
+
+    (value,) = f1(np.ones((1, n)))
+    low, high = percentile_interval(bootstrapped(f1, n))
     if low == high:
-        low, high = jeffreys_interval(round(value * n), n)
-    return with_interval("macro_f1", float(value), (float(low), float(high)))
+        low, high = map(float, jeffreys_interval(round(value * n), n))
+    return with_interval("macro_f1", float(value), (low, high))
 
 
 def table_1(records: pd.DataFrame) -> pd.DataFrame:

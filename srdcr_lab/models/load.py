@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from srdcr_lab.records.files import folder
 
 SPECIFICATIONS = "pocket, hf:NAME or hf:PATH, openai:NAME, anthropic:NAME (add #label where one name means two servers)"
 
-API = ("openai", "anthropic")  # providers asked over HTTP: they take an address and a concurrency
-_NEEDS = {"hf": ("torch", "transformers"), "openai": ("openai",), "anthropic": ("anthropic",)}
+# Providers asked over HTTP: the class of each, in the module of its name, which needs the SDK of that name.
+API = {"openai": "OpenAIChat", "anthropic": "AnthropicChat"}
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
 
 
@@ -41,9 +42,9 @@ def load_model(
     """
     provider, _, rest = ("hf", "", "pocket") if spec == "pocket" else spec.partition(":")
     name, _, label = rest.partition("#")
-    if provider not in _NEEDS or not name:
+    if provider not in ("hf", *API) or not name:
         raise BadInput(f"unknown model {spec!r}; expected {SPECIFICATIONS}")
-    for package in _NEEDS[provider]:
+    for package in ("torch", "transformers") if provider == "hf" else (provider,):
         if find_spec(package) is None:
             extra = "local" if provider == "hf" else provider
             raise BadInput(
@@ -55,15 +56,9 @@ def load_model(
         if spec == "pocket":
             return LocalChat(str(folder("pocket")), provider="pocket", name="pocket", **options)
         return LocalChat(name, label=label, **options)
-    if provider == "openai":
-        from srdcr_lab.models.openai import OpenAIChat
-
-        return OpenAIChat(name, label=label, base_url=base_url, concurrency=concurrency, **options)
-    if provider == "anthropic":
-        from srdcr_lab.models.anthropic import AnthropicChat
-
-        return AnthropicChat(name, label=label, base_url=base_url, concurrency=concurrency, **options)
-    raise NotImplementedError(f"load_model has no lines for {provider}")
+    adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider])
+    model: ChatModel = adapter(name, label=label, base_url=base_url, concurrency=concurrency, **options)
+    return model
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import pytest
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.items import freeze, thaw
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item
-from srdcr_lab.records.files import from_plain, read_json, whole_file
+from srdcr_lab.records.files import from_plain, parse_json, read_json, whole_file
 
 FERRY = Item(
     item_id="ferry",
@@ -38,18 +38,32 @@ def without(name: str, record: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_json_is_read_from_text_and_bytes() -> None:
-    assert read_json('{"a": [1, NaN], "a": 2}', "here") == {"a": 2}
+    assert read_json('{"a": [1, 2], "a": [NaN]}', "here") == {"a": [None]}
     assert read_json('"é"'.encode(), "here") == "é"
 
 
-@pytest.mark.parametrize("text", ["", "{", "nul", "[" * 100_000, "1" * 5_000, b"\xff", '{"a": 1} x'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "nul",
+        "[" * 100_000,
+        "1" * 5_000,
+        "9223372036854775808",
+        "[Infinity]",
+        "-Infinity",
+        b"\xff",
+        '{"a": 1} x',
+    ],
+)
 def test_what_is_no_json_is_one_sentence(text: str | bytes) -> None:
     with pytest.raises(BadInput, match=r"^cell 3: no JSON \(.+\); expected a list$"):
         read_json(text, "cell 3", "a list")
 
 
 def test_a_repeated_key_is_refused_where_it_would_hide_something() -> None:
-    with pytest.raises(BadInput, match=r"^cell 3: 'a' stands twice; give each key once$"):
+    with pytest.raises(BadInput, match=r"^cell 3: no JSON \('a' stands twice; give each key once\)$"):
         read_json('[{"b": 1}, {"a": 1, "a": 1}]', "cell 3", distinct_keys=True)
 
 
@@ -130,3 +144,24 @@ def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         _break_off(path)
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("notes.txt", "whole")]
+
+
+@pytest.mark.parametrize("whole", [0, 2**63 - 1, -(2**63), 1912])
+def test_whole_numbers_of_64_bits_are_read(whole: int) -> None:
+    assert parse_json(str(whole)) == whole
+    with pytest.raises(ValueError, match="beyond 64 bits"):
+        parse_json(str(whole + (2**64 if whole >= 0 else -(2**64))))
+
+
+@pytest.mark.parametrize(
+    "hidden", ["\x1b", "\x9b", "\u202e", "\u200b", "\U000e0020", "\u3164", "\ue000", "\ud800", "\x00"]
+)
+def test_a_message_shows_nothing_that_cannot_be_seen(hidden: str) -> None:
+    assert str(BadInput(f"a{hidden}[31mred\nb é 中")) == "a[31mred b é 中"
+
+
+def test_a_message_has_a_bound_and_keeps_its_end() -> None:
+    message = str(BadInput("the file " + "x" * 10_000 + " is too long; rename it"))
+    assert len(message) < 400
+    assert message.startswith("the file x")
+    assert message.endswith("x is too long; rename it")

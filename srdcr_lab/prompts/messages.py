@@ -17,6 +17,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from srdcr_lab.prompts.readers import Rebuttal, Thesis
 from srdcr_lab.records import Message, Option, Turn
+from srdcr_lab.records.vocabulary import UNSEEN_LETTERS
 
 TAGS = tuple(
     (
@@ -27,7 +28,8 @@ TAGS = tuple(
 
 # Invisible characters may precede a word and separate its letters. Brackets, colons and letters may be full-width.
 _UNSEEN = (
-    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    r"\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0001\U000e0020-\U000e007f"
+    + UNSEEN_LETTERS
 )
 
 

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from srdcr_lab.records import Verdict
+from srdcr_lab.records.files import parse_json
 
 # Emphasis and quotation marks around a line or its parts are decoration: **Final decision:** REASONABLE.
 _VERDICT = re.compile(
@@ -186,8 +187,8 @@ def _object(reply: str, *keys: str) -> dict[str, Any]:
     """The JSON object that a reply is, with or without a code fence around it."""
     fenced = _FENCE.fullmatch(reply)
     try:
-        content = json.loads(fenced[1] if fenced else reply, object_pairs_hook=_distinct, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
+        content = parse_json(fenced[1] if fenced else reply, distinct_keys=True)
+    except ValueError:
         content = None
     if not isinstance(content, dict):
         raise Malformed("it is not one JSON object")
@@ -196,16 +197,6 @@ def _object(reply: str, *keys: str) -> dict[str, Any]:
     if _SURROGATE.search(json.dumps(content, ensure_ascii=False)):
         raise Malformed("it holds half of a character")
     return content
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise Malformed("a key stands in it twice")
-    return dict(pairs)
-
-
-def _no_constant(name: str) -> None:
-    raise Malformed("it holds a number that JSON does not have")
 
 
 def _text(value: object, fault: str) -> str:

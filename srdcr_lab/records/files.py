@@ -42,21 +42,43 @@ def write_whole(path: Path, content: str | bytes) -> None:
         part.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_keys: bool = False) -> Any:
-    """The value of a JSON text; bad input names `where` (a file, line or cell) and what was `expected` there.
+def parse_json(text: str | bytes, *, distinct_keys: bool = False) -> Any:
+    """The value of a JSON text that anyone may have written. Raises ValueError, in one sentence, for what is none.
 
-    `distinct_keys` refuses an object that has a key twice; otherwise the last of them counts.
+    NaN is None. Refused are also nesting too deep for Python, infinities, integers beyond 64 bits (no table holds
+    them) and, with `distinct_keys`, an object that has a key twice; otherwise the last of them counts.
     """
-
-    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        keys = [key for key, _ in pairs]
-        if repeated := [key for key in keys if keys.count(key) > 1]:
-            raise BadInput(f"{where}: {repeated[0]!r} stands twice; give each key once")
-        return dict(pairs)
-
     try:
-        return json.loads(text, object_pairs_hook=distinct if distinct_keys else None)
-    except (ValueError, RecursionError) as error:
+        return json.loads(
+            text, parse_int=_integer, parse_constant=_no_number, object_pairs_hook=_distinct if distinct_keys else None
+        )
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _integer(digits: str) -> int:
+    if len(digits) < 19 or (len(digits) < 21 and -(2**63) <= int(digits) < 2**63):
+        return int(digits)
+    raise ValueError(f"the number {digits[:20]}… is beyond 64 bits")
+
+
+def _no_number(name: str) -> None:
+    if name != "NaN":  # with which many a program writes a missing value
+        raise ValueError(f"{name} is no number of JSON")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    if repeated := [key for key in keys if keys.count(key) > 1]:
+        raise ValueError(f"{repeated[0]!r} stands twice; give each key once")
+    return dict(pairs)
+
+
+def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_keys: bool = False) -> Any:
+    """`parse_json`, whose complaint is bad input that names `where` (a file, line or cell) and what was `expected`."""
+    try:
+        return parse_json(text, distinct_keys=distinct_keys)
+    except ValueError as error:
         raise BadInput(f"{where}: no JSON ({error})" + (f"; expected {expected}" if expected else "")) from None
 
 

@@ -5,8 +5,15 @@ The values of a vocabulary are the strings in every table; an unknown value rais
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from enum import StrEnum
+
+# Invisible characters that Unicode counts as letters or marks; the others have a category of their own.
+UNSEEN_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
+_UNSEEN_LETTERS = re.compile(f"[{UNSEEN_LETTERS}]")
+_LONGEST_MESSAGE = 380  # characters; a path or a server's complaint may be as long as it likes
 
 
 class AnswerType(StrEnum):
@@ -115,8 +122,35 @@ class FinishReason(StrEnum):
     REFUSAL = "refusal"
 
 
+def visible(text: object, most: int | None = None) -> str:
+    """What a terminal may be shown of a text that came from outside, on one line, without what cannot be seen.
+
+    Control, format and private characters go (an escape sequence could rewrite the screen, a bidirectional mark the
+    order of the words). Beyond `most` characters the middle is left out.
+
+    >>> visible("a\\x1b[31m red\\u202e line\\n")
+    'a[31m red line'
+    """
+    spaced = " ".join(str(text).split())
+    seen = spaced if spaced.isascii() and spaced.isprintable() else _UNSEEN_LETTERS.sub("", _printed(spaced))
+    if most is None or len(seen) <= most:
+        return seen
+    half = most // 2 - 2
+    return f"{seen[:half]} … {seen[-half:]}"
+
+
+def _printed(text: str) -> str:
+    return "".join(letter for letter in text if unicodedata.category(letter)[0] != "C")
+
+
 class SrdcrError(Exception):
-    """Base of every error that this package raises on purpose. Its text is one sentence a user can act on."""
+    """Base of every error that this package raises on purpose. Its text is one sentence a user can act on.
+
+    It may quote files, servers and models, so it is made `visible` and bounded here, for screens and tables alike.
+    """
+
+    def __init__(self, sentence: object = "") -> None:
+        super().__init__(visible(sentence, _LONGEST_MESSAGE))
 
 
 class BadInput(SrdcrError):

@@ -99,6 +99,21 @@ def _is_text_of(answer: str, option: Option) -> bool:
     return written is not None and written == Kind().canonical(option.text)
 
 
+def without_repeats(options: Sequence[Option], gold: str) -> tuple[Option, ...]:
+    """The options without those that repeat the text of an earlier wrong one; labels stay.
+
+    A reply that is such a text then names one option, as `extract_option` wants it. The right option is never dropped,
+    nor what repeats it: such a question has two right options, which `fault_of` says.
+    """
+    right = [_folded(option) for option in options if option.label == gold]
+    texts = [_folded(option) for option in options]
+    return tuple(o for i, o in enumerate(options) if texts[i] in right or texts[i] not in texts[:i])
+
+
+def _folded(option: Option) -> str:
+    return " ".join(option.text.split()).casefold()
+
+
 def fault_of(options: Sequence[Option], gold: str) -> str:
     """What is wrong with the options of a question, in words; empty where nothing is."""
     if len(options) < 2:
@@ -112,7 +127,7 @@ def fault_of(options: Sequence[Option], gold: str) -> str:
     folded = [label.casefold() for label in labels]
     if twice := [label for label in labels if folded.count(label.casefold()) > 1]:
         return f"the label {twice[0]!r} stands twice"
-    texts = [" ".join(option.text.split()).casefold() for option in options]
+    texts = [_folded(option) for option in options]
     if repeated := [label for i, label in enumerate(labels) if texts[i] in texts[:i]]:
         return f"option {repeated[0]} repeats the text of an earlier one"
     if gold not in labels:

@@ -61,15 +61,16 @@ def fetch(name: str) -> None:
 
 @data.command()
 @click.argument("source")
-def check(source: str) -> int:
+@click.option("--strict", is_flag=True, help="what a benchmark leaves out is a finding too")
+def check(source: str, strict: bool) -> int:
     """Say all that is wrong with a table.
 
-    SOURCE is a table of items, a folder of facts, or a benchmark (NAME or NAME=FILE). Exit code 2 where something is
-    found.
+    SOURCE is a folder of facts, or what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). Exit code
+    2 where something is found.
     """
     from srdcr_lab.data.checks import check_source
 
-    report = check_source(source)
+    report = check_source(source, strict=strict)
     for heading, counts in report.counts:
         _echo_counts(heading, counts)
     click.echo(f"\n{report.name}: checked, found")

@@ -58,6 +58,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--samples", type=int, help="knowledge draws per question, 0 for no categories; default: the preset's (32)"
         ),
+        click.option("--strict", is_flag=True, help="refuse items of which a row cannot be used; default: leave it out"),
         click.option("--limit", type=int, help="at most so many items, stratified and seeded; default: all"),
         click.option("--seed", default=0, show_default=True, type=int),
         click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional"),
@@ -79,6 +80,8 @@ def plan(**options: Any) -> None:
     with Study(offline=True, **options) as study:
         table = study.plan().table
         click.echo(f"{len(study.items)} items of {study.items.name}")
+        for note in study.items.notes:
+            click.echo(f"note: {note}")
         click.echo(as_text(_plan_table(table)))
         click.echo(
             "A call is one completion. alone: every item by itself, nothing shared. shared: equal requests asked once, "

@@ -7,18 +7,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.wording import ENGLISH, tokens
-from srdcr_lab.data.benchmarks import BENCHMARKS
-from srdcr_lab.data.load import SHIPPED, load_items
+from srdcr_lab.data.facts import exemplars
+from srdcr_lab.data.items import ItemSet, grouped
+from srdcr_lab.data.load import opened
 from srdcr_lab.data.rows import Row, rows_of
-from srdcr_lab.data.tables import check_columns, checked_rows, read_table
+from srdcr_lab.data.tables import check_columns, checked_rows, items_from_frame, read_table
 from srdcr_lab.records import AnswerType, BadInput, Item
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ENOUGH = 4  # numbers that are all years by chance no more
+_ORGANISATIONS = frozenset(ENGLISH["names"]["organisations"].split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +64,61 @@ class Report:
         self.counts.append(("answer type", Counter((item.answer_type.value,) for item in items)))
 
 
-def check_source(source: str | Path) -> Report:
-    """A table of items row by row, a folder of facts, a shipped set, or a benchmark (NAME or NAME=FILE).
+def check_source(source: str | Path, *, strict: bool = False) -> Report:
+    """A table of items row by row, a folder of facts, or whatever else `load_items` takes.
 
-    Bad input only where the source cannot be read at all.
+    Bad input only where the source cannot be read at all. What a benchmark leaves out is a note, with `strict` a
+    finding.
     """
     if Path(source).is_dir():
         return check_facts(Path(source))
-    if str(source).partition("=")[0] not in BENCHMARKS and str(source) not in SHIPPED:
-        return check_table(Path(source))
-    items = load_items(source)
-    report = Report(items.name, checked=Counter(row=len(items)), notes=[*items.notes])
-    report.count(items.items)
+    found = opened(source)
+    if not isinstance(found, ItemSet):
+        return check_table(found, Path(source))
+    report = Report(found.name, checked=Counter(row=len(found)), notes=[*found.notes])
+    if strict:
+        report.look("nothing left out", "", _refusal(partial(opened, source, strict=True)))
+    report.count(found.items)
     return report
 
 
-def check_table(path: Path) -> Report:
-    """Every row of a user's table; whether it loads as a whole is the last check."""
+def check_table(frame: pd.DataFrame, path: Path) -> Report:
+    """Every row of a user's table, what its answers are said to be, and whether it loads as a whole."""
     report = Report(str(path))
-    rows = list(checked_rows(read_table(path), path.name))
+    rows = list(checked_rows(frame, path.name))
     for row in rows:
         report.look("row", "", [str(row)] if isinstance(row, BadInput) else [])
-    if not report.findings:
-        try:
-            report.notes += load_items(path).notes
-            report.look("whole table", "", [])
-        except BadInput as error:
-            report.look("whole table", "", [str(error)])
-    report.count([row for row in rows if isinstance(row, Item)])
+    items = [row for row in rows if isinstance(row, Item)]
+    for (domain, answer_type), members in grouped(items, lambda item: (item.domain, item.answer_type)).items():
+        report.look("answer type", f"{path.name}, domain {domain}", _misnamed(answer_type, members))
+    if report.found("row") < len(rows):
+        load = partial(items_from_frame, frame, path.name, exemplars())
+        report.look("whole table", "", _refusal(lambda: report.notes.extend(load().notes)))
+    known = set(map(str, report.findings))
+    report.notes = [note for note in report.notes if note not in known]
+    report.count(items)
     return report
+
+
+def _refusal(load: Callable[[], object]) -> list[str]:
+    try:
+        load()
+    except BadInput as error:
+        return [str(error)]
+    return []
+
+
+def _misnamed(answer_type: AnswerType, items: Sequence[Item]) -> Iterator[str]:
+    """Why answers of a domain are not of the type that they are said to be."""
+    for item in items if answer_type in (AnswerType.NAME, AnswerType.CITY) else ():
+        kind, words = answers.guess_type([item.gold_answer]), tokens(item.gold_answer)
+        organised = words[-1] in _ORGANISATIONS or (words[0] in _ORGANISATIONS and words[1] == "of")
+        if kind is not AnswerType.TEXT or organised:
+            looks = "an organisation" if organised else f"a {kind}"
+            yield f"{item.item_id}: {item.gold_answer!r:.60} is said to be a {answer_type} and looks like {looks}"
+    if answer_type is AnswerType.NUMBER and len(items) >= _ENOUGH and not any(item.unit for item in items):
+        if answers.guess_type([item.gold_answer for item in items]) is AnswerType.YEAR:
+            yield f"its {len(items)} numbers are all such as {items[0].gold_answer!r}; if they are years, say so"
 
 
 BANDS = ("famous", "known", "obscure", "invented")

@@ -46,7 +46,7 @@ def _table() -> pd.DataFrame:
 @cache
 def standard() -> ItemSet:
     """`facts`: every shipped question with its true passage."""
-    return items_from_frame(_table().assign(item_id=_table()["question_id"]), "facts", exemplars())
+    return items_from_frame(_table().assign(item_id=_table()["question_id"]), "facts", exemplars(), strict=True)
 
 
 @cache

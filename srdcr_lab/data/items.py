@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ _STRATA: tuple[Stratum, ...] = (
     lambda group: tuple(item.level for item in group),
     lambda group: tuple(item.perturbation_value for item in group),
 )
+_NAMED = 5  # rows that notes name one by one
 _SET_ASIDE = 8  # exemplars taken from a domain that brings none
 _VERSION = 1  # of the JSON file
 _BEGINNING = b'{"srdcr_items"'
@@ -109,6 +111,27 @@ def grouped(things: Iterable[Thing], key: Callable[[Thing], Key]) -> dict[Key, l
     for thing in things:
         groups.setdefault(key(thing), []).append(thing)
     return groups
+
+
+class LeftOut:
+    """What of a table cannot be used: how much of it for which reason. A row of one's own table is a reason by itself."""
+
+    counted = "rows"  # what is left out, in the plural
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.left_out: Counter[str] = Counter()
+
+    def leave_out(self, reason: object, how_many: int = 1) -> None:
+        self.left_out[str(reason)] += how_many
+
+    def left_out_notes(self) -> tuple[str, ...]:
+        """How many were left out, and the first few reasons; nothing where none was."""
+        if not (total := self.left_out.total()):
+            return ()
+        first = list(self.left_out)[:_NAMED]
+        those = f"{self.counted} that cannot be used, the first {len(first)}" if total > len(first) else self.counted
+        return f"{self.name}: left out {total} {those}; srdcr data check tells all, --strict refuses", *first
 
 
 def by_domain(items: Iterable[Item]) -> dict[str, list[Item]]:

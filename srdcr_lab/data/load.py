@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from srdcr_lab import answers
 from srdcr_lab.answers.year import YEAR_OFFSETS as YEAR_OFFSETS
 from srdcr_lab.data import facts, sources
-from srdcr_lab.data.benchmarks import BENCHMARKS, load_benchmark
+from srdcr_lab.data.benchmarks import BENCHMARKS, benchmark, load_benchmark
 from srdcr_lab.data.items import ItemSet, is_frozen, standard_item, thaw
 from srdcr_lab.data.perturbing import Refusal
 from srdcr_lab.data.tables import checked_ending, checked_rows, items_from_frame, missing_columns, read_table
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 from srdcr_lab.records.files import folder, whole_file
+from srdcr_lab.records.vocabulary import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,38 +44,57 @@ def load_items(
     seed: int = 0,
     year_offsets: Sequence[int] = YEAR_OFFSETS,
     documents: bool = False,
+    strict: bool = False,
 ) -> ItemSet:
-    """Items to evaluate, with their exemplars; bad input names file, row and column.
+    """Items to evaluate, with their exemplars. Rows that cannot be used are left out; `notes` name file, row and column.
 
     Parameters
     ----------
     source : ``facts``, ``facts:testbed``, ``facts:grid``; ``facts:options``, ``facts:claims``, ``facts:documents``; a
         benchmark such as ``ramdocs`` (fetched before with ``srdcr data fetch``), or ``ramdocs=FILE`` (a file as
         published); the items.json of a results folder; a CSV, JSONL or Parquet file, or a DataFrame with the columns
-        `question, gold_answer` and `context`, `options` or `documents`, and any of `claimed_answer, domain,
-        answer_type, aliases, unit, question_id, item_id, perturbation_kind, perturbation_value, level, gold_answers,
-        wrong_answers, is_exemplar`.
+        `question, gold_answer` and (unless it is closed-book) `context`, `options` or `documents`, and any of
+        `claimed_answer, domain, answer_type, aliases, unit, question_id, item_id, perturbation_kind,
+        perturbation_value, level, gold_answers, wrong_answers, is_exemplar`.
     seed : of what is drawn from the shipped facts.
     year_offsets : by how many years, either way, the passages of the shipped testbed and grid lie.
     documents : whether a benchmark that has both forms is wanted with all documents of a question rather than as single
         passages; ``ramdocs:documents`` and ``ramdocs:passages`` ask for one of them whatever this is.
+    strict : refuse a table or benchmark of which anything would be left out.
     """
     if isinstance(source, ItemSet):
         return source
     if not isinstance(source, (str, Path)):
-        return items_from_frame(source, "table", facts.exemplars())
+        return items_from_frame(source, "table", facts.exemplars(), strict=strict)
+    found = opened(source, seed=seed, year_offsets=year_offsets, documents=documents, strict=strict)
+    if isinstance(found, ItemSet):
+        return found
+    return items_from_frame(found, Path(source).name, facts.exemplars(), strict=strict)
+
+
+def opened(
+    source: str | Path,
+    *,
+    seed: int = 0,
+    year_offsets: Sequence[int] = YEAR_OFFSETS,
+    documents: bool = False,
+    strict: bool = False,
+) -> ItemSet | pd.DataFrame:
+    """What a source is: a known set's items, or a table of one's own, of which no row has been looked at."""
     if make := _SHIPPED.get(str(source)):
         return make(seed, tuple(year_offsets))
     name, equals, file = str(source).partition("=")
     name, _, form = name.partition(":")
     if name in BENCHMARKS:
         form = form or ("documents" if documents and BENCHMARKS[name].read_documents else "passages")
-        return load_benchmark(name, Path(file) if equals else None, form=form)
+        return load_benchmark(name, Path(file) if equals else None, form=form, strict=strict)
     path = Path(source)
+    if equals and not path.exists():
+        benchmark(name)
     if not path.suffix and not path.exists():
         raise BadInput(
-            f"unknown items {str(source)!r}; expected {', '.join(SHIPPED)}, a benchmark ({', '.join(BENCHMARKS)}; "
-            "or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
+            f"unknown items {str(source)!r}{did_you_mean(str(source), (*SHIPPED, *BENCHMARKS))}; expected "
+            f"{', '.join(SHIPPED)}, a benchmark ({', '.join(BENCHMARKS)}; or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
         )
     if is_frozen(path):
         return thaw(path)
@@ -83,15 +103,15 @@ def load_items(
     if alike and "gold_answer" not in frame.columns:
         closest = max(alike, key=lambda benchmark: len(benchmark.columns)).name
         raise BadInput(f"{path} has the columns of {closest} as published; write {closest}={path}")
-    return items_from_frame(frame, path.name, facts.exemplars())
+    return frame
 
 
 def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
     """A known set as `load_items` gives it; else a file's items and exemplars, and why its other rows are none."""
-    path = Path(source)
-    if source.partition("=")[0] in BENCHMARKS or not (path.suffix or path.exists()):
-        return load_items(source), []
-    rows = list(checked_rows(read_table(path), path.name))
+    path, found = Path(source), opened(source)
+    if isinstance(found, ItemSet):
+        return found, []
+    rows = list(checked_rows(found, path.name))
     items = tuple(row for row in rows if isinstance(row, Item))
     evaluated = {item.question for item in items}
     exemplars = tuple(row for row in rows if isinstance(row, Exemplar) and row.question not in evaluated)

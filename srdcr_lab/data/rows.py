@@ -5,6 +5,7 @@ What is wrong with a cell becomes one sentence (`BadInput`) that names file, row
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Hashable, Iterable, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab import answers
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option
 from srdcr_lab.records.files import read_json
+from srdcr_lab.records.vocabulary import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +49,7 @@ class Row:
         """The cell without white space around it, 1874.0 as "1874"; the default where it is missing or empty."""
         cell = listed(self.cells.get(column))
         if isinstance(cell, (list, dict)):
-            raise self.bad(column, "is a list, a text was expected")
+            raise self.bad(column, f"is {'an object' if isinstance(cell, dict) else 'a list'}, a text was expected")
         text = plain_text(cell)
         if _HALF_CHARACTER.search(text):
             raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
@@ -67,17 +69,20 @@ class Row:
 
     def one_of(self, column: str, known: Iterable[str], default: str = "") -> str:
         """The text of a cell that must be one of those known."""
-        if (text := self.text(column, default)) not in list(known):
-            raise self.bad(column, f"{text!r} is none of {', '.join(known)}")
+        if (text := self.text(column, default)) not in (names := list(known)):
+            raise self.bad(column, f"{text!r:.40} is none of {', '.join(names)}{did_you_mean(text, names)}")
         return text
 
     def number_in(self, column: str) -> float | None:
-        """The number in a cell; None where it is empty."""
+        """The number in a cell, which is finite; None where it is empty."""
         text = self.text(column)
         try:
-            return float(text) if text else None
+            number = float(text) if text else None
         except ValueError:
-            raise self.bad(column, f"{text!r} is not a number") from None
+            number = math.nan
+        if number is not None and not math.isfinite(number):
+            raise self.bad(column, f"{text!r:.40} is not a number; leave the cell empty where there is none")
+        return number
 
     def between_bars(self, column: str) -> tuple[str, ...]:
         """The texts of a cell such as "William|the Conqueror"."""
@@ -182,6 +187,16 @@ def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ..
     order = list(documents)
     random.Random(f"documents|{question}").shuffle(order)
     return tuple(replace(document, document_id=str(i)) for i, document in enumerate(order, start=1))
+
+
+def unreadable(item: Item) -> str:
+    """Why no reply can ever be read as the item's gold answer or an alias; empty where one can."""
+    given = item.answer_type, item.unit
+    for text in (item.gold_answer, *item.aliases):
+        read = answers.extract(text, *given, item.options)
+        if read is not None and answers.equal(read, item.gold_answer, *given, item.aliases):
+            return ""
+    return f"no reply is read as the {item.answer_type} {item.gold_answer!r:.60}, so no answer could be right"
 
 
 def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:

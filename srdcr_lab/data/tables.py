@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +11,24 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.option import fault_of
-from srdcr_lab.data.items import ItemSet, as_exemplar, standard_item, with_exemplars
-from srdcr_lab.data.rows import Row, documents_in, listed, options_in, plain_text, with_wrong_answers
+from srdcr_lab.data.items import ItemSet, LeftOut, as_exemplar, standard_item, with_exemplars
+from srdcr_lab.data.rows import Row, documents_in, listed, options_in, plain_text, unreadable, with_wrong_answers
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
 from srdcr_lab.records.files import read_json
+from srdcr_lab.records.vocabulary import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
 REQUIRED = ("question", "gold_answer", "context")
+COLUMNS = (
+    *REQUIRED, "claimed_answer", "domain", "answer_type", "aliases", "unit", "question_id", "item_id",
+    "perturbation_kind", "perturbation_value", "level", "options", "documents", "gold_answers", "wrong_answers",
+    "is_exemplar",
+)  # fmt: skip
+_SHOWN = frozenset({"context", "documents", "options"})  # without any of them, a table is closed-book
+_LONGEST_HEADER = 100_000  # characters
+_LISTS = ("aliases", "gold_answers", "wrong_answers")
 
 
 def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
@@ -35,31 +45,46 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
     try:
         match path.suffix.lower():
             case ".csv":
-                frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+                names, mark = _header(path, needed)
+                frame = pd.read_csv(path, sep=mark, dtype=str, keep_default_na=False, encoding="utf-8-sig")
                 if not isinstance(frame.index, pd.RangeIndex):  # pandas takes the first cells for names of the rows
-                    raise BadInput(f"{path}: the rows have more cells than the header; quote cells that hold a comma")
+                    raise BadInput(f"{path}: the rows have more cells than the header; quote cells that hold a {mark!r}")
+                if len(names) == len(frame.columns):
+                    frame.columns = pd.Index(names)  # pandas gives a name that stands twice a number
                 return frame
             case ".jsonl" | ".ndjson" | ".json":
                 return pd.DataFrame(_objects(path, needed), dtype=object)
             case ".parquet" | ".pqt":
                 return pd.read_parquet(path)
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
+        raise BadInput(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8 (Excel: CSV UTF-8)") from None
     except pd.errors.EmptyDataError:
         raise BadInput(f"{path} is empty; it needs the columns {', '.join(needed)}") from None
+    except pd.errors.ParserError as error:
+        raise BadInput(f"cannot read {path} as csv: {error}; quote cells that hold a comma or a line break") from None
     except (ValueError, OSError) as error:
         raise BadInput(f"cannot read {path} as {path.suffix[1:]}: {error}") from None
     raise BadInput(f"{path}: items come as .csv, .jsonl or .parquet, not {path.suffix or 'a file without an ending'}")
+
+
+def _header(path: Path, needed: Sequence[str]) -> tuple[list[str], str]:
+    """The names of a CSV file's columns, and the mark between its cells: a comma, or what a spreadsheet writes."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        line = file.readline(_LONGEST_HEADER)
+    wanted = {name for column in needed for name in column.split("|")}
+    cut = {mark: [name.strip() for name in next(csv.reader([line], delimiter=mark), [])] for mark in ",;\t"}
+    mark = max(cut, key=lambda mark: len(wanted.intersection(cut[mark])))
+    return cut[mark], mark
 
 
 def _objects(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
     """The objects of a JSON array, or of JSON lines, which end with a line feed alone: others may be in a passage."""
     text = path.read_text("utf-8-sig")
     if path.suffix.lower() == ".json" and text.lstrip().startswith("["):
-        unit, objects = "row", dict(enumerate(read_json(text, str(path)), start=1))
+        unit, objects = "row", dict(enumerate(read_json(text, str(path), distinct_keys=True), start=1))
     else:
         unit, lines = "line", enumerate(text.split("\n"), start=1)
-        objects = {number: read_json(line, f"{path}, line {number}") for number, line in lines if line.strip()}
+        objects = {number: read_json(line, f"{path}, line {number}", distinct_keys=True) for number, line in lines if line.strip()}
     for number, entry in objects.items():
         if not isinstance(entry, dict):
             raise BadInput(f'{path}, {unit} {number}: a {unit} is an object such as {{"question": "…", …}}')
@@ -74,52 +99,70 @@ def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 
 
 def check_columns(frame: pd.DataFrame, columns: Sequence[str], file: str, needs: str) -> None:
-    """Raise `BadInput` where a table lacks a column or has no rows; `needs` says in words what it must have."""
+    """Raise `BadInput` where a table lacks a column, has one twice or no rows; `needs` says what it must have."""
+    if twice := [str(name) for name in frame.columns[frame.columns.duplicated()] if str(name)]:
+        raise BadInput(f"{file}: the column {twice[0]} stands twice; keep one of them, or rename the other")
     if missing := missing_columns(frame, columns):
-        name, found = missing[0].replace("|", " or "), ", ".join(map(str, frame.columns))
-        raise BadInput(f"{file}: the column {name} is missing; {needs}, found {found}")
+        name, found = missing[0].replace("|", " or "), [str(column) for column in frame.columns]
+        near = did_you_mean(missing[0], found).replace("did you mean", "is it")
+        raise BadInput(f"{file}: the column {name} is missing; {needs}, found {', '.join(found)}{near}")
     if frame.empty:
         raise BadInput(f"{file} has no rows")
 
 
-def items_from_frame(frame: pd.DataFrame, name: str, exemplar_pool: Sequence[Exemplar] = ()) -> ItemSet:
+def items_from_frame(
+    frame: pd.DataFrame, name: str, exemplar_pool: Sequence[Exemplar] = (), *, strict: bool = False
+) -> ItemSet:
     """Items of a table; its exemplars are the rows whose column `is_exemplar` is true, and what `with_exemplars` adds.
 
-    Bad input names file, row and column of the first thing that is wrong.
+    Rows that cannot be used are left out, and notes name them; with `strict`, or where nothing is left, the first of
+    them is bad input.
     """
-    rows = list(checked_rows(frame, name))
-    for row in rows:
-        if isinstance(row, BadInput):
-            raise row
+    rows, left_out = list(checked_rows(frame, name)), LeftOut(name)
     items = [row for row in rows if isinstance(row, Item)]
     exemplars = [row for row in rows if isinstance(row, Exemplar)]
+    for row in rows:
+        if isinstance(row, BadInput):
+            if strict or not items:
+                raise row
+            left_out.leave_out(row)
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     whole = with_exemplars(name, items, exemplars, exemplar_pool)
+    return replace(whole, notes=(*left_out.left_out_notes(), *_doubts(frame, items), *whole.notes))
+
+
+def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:
+    """What a table may not mean as it is read."""
+    columns = [str(column) for column in frame.columns]
+    for column in columns:
+        if column not in COLUMNS and (near := did_you_mean(column, set(COLUMNS) - set(columns))):
+            yield f"the column {column} is not read{near}"
+    if not _SHOWN & set(columns):
+        yield "there is no column context, options or documents: the questions are asked of memory alone (closed-book)"
     numbers = sum(answers.infer_unit(item.gold_answer) is not None for item in items)
-    typed = "answer_type" in frame.columns or any(item.answer_type is not AnswerType.TEXT for item in items)
-    if typed or not numbers:
-        return whole
-    note = (
-        f"{numbers} of {len(items)} gold answers are numbers, and no column answer_type tells how to compare the "
-        f"answers: all are compared as text; add it ({', '.join(AnswerType)})"
-    )
-    return replace(whole, notes=(note, *whole.notes))
+    if numbers and "answer_type" not in columns and all(item.answer_type is AnswerType.TEXT for item in items):
+        yield (
+            f"{numbers} of {len(items)} gold answers are numbers, and no column answer_type tells how to compare the "
+            f"answers: all are compared as text; add it ({', '.join(AnswerType)})"
+        )
 
 
 def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | BadInput]:
-    """Each row as an item, an exemplar, or the sentence that says what is wrong with it."""
-    required = REQUIRED[:2] if {"documents", "options"} & set(frame.columns) else REQUIRED
-    check_columns(frame, required, name, f"needed are {', '.join(REQUIRED)}")
+    """Each row as an item, an exemplar, or the sentence that says what is wrong with it.
+
+    A table without passages, documents and options is closed-book: its questions are asked of memory alone.
+    """
+    check_columns(frame, REQUIRED[:2], name, f"needed are {', '.join(REQUIRED)}")
     rows = [Row(name, number, _cells(record)) for number, record in enumerate(frame.to_dict("records"), start=1)]
-    guessed = answers.guess_type([row.cells["gold_answer"] for row in rows])
+    guessed = answers.guess_type([gold for row in rows if isinstance(gold := row.cells["gold_answer"], str)])
     ids: dict[str, str] = {}  # question → the id of the first row that asks it
     row_of: dict[str, int] = {}  # item_id → its row
     first: dict[str, Item] = {}  # question_id → its first item
     for row in rows:
-        own_id = row.cells.get("question_id") or row.cells.get("item_id") or f"row-{row.number}"
-        question_id = ids.setdefault(row.cells["question"], own_id)
         try:
+            own_id = row.text("question_id") or row.text("item_id") or f"row-{row.number}"
+            question_id = ids.setdefault(row.text("question"), own_id)
             item = _item(row, guessed, question_id)
             if row.text("is_exemplar").lower() in ("true", "1", "yes"):
                 yield as_exemplar(item)
@@ -134,10 +177,12 @@ def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | B
 
 
 def _cells(record: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
-    """Cells as texts; lists and objects of options and documents as they are."""
+    """Cells as texts, lists of texts with bars between them; other lists and objects as they are."""
     cells = {column: listed(cell) for column, cell in record.items()}
-    kept = [column for column in ("options", "documents") if isinstance(cells.get(column), (list, dict))]
-    return {column: cell if column in kept else plain_text(cell) for column, cell in cells.items()}
+    for column, cell in cells.items():
+        if not isinstance(cell, (list, dict)) or (column in _LISTS and isinstance(cell, list)):
+            cells[column] = plain_text(cell)
+    return cells
 
 
 def _refuse_another_question(row: Row, item: Item, first: Item) -> None:
@@ -153,7 +198,7 @@ def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
     documents = documents_in(row)
     question, gold = row.filled("question"), row.filled("gold_answer")
     has_options = row.cells.get("options", "") != ""
-    if not documents and not has_options:
+    if not documents and not has_options and _SHOWN & set(row.cells):
         row.filled("context")
     item = standard_item(
         row.text("question_id", question_id),
@@ -179,7 +224,16 @@ def _with_options(row: Row, item: Item) -> Item:
         raise row.bad("gold_answer" if fault.startswith("the answer") else "options", fault)
     if (named := row.one_of("answer_type", AnswerType, AnswerType.OPTION)) != AnswerType.OPTION:
         raise row.bad("answer_type", f"is {named}, but a question with options has the type option; leave it empty")
-    return replace(item, gold_answer=label, claimed_answer=label, answer_type=AnswerType.OPTION, options=options)
+    return _readable(
+        row, replace(item, gold_answer=label, claimed_answer=label, answer_type=AnswerType.OPTION, options=options)
+    )
+
+
+def _readable(row: Row, item: Item) -> Item:
+    """The item, if a reply can be read as its gold answer."""
+    if why := unreadable(item):
+        raise row.bad("gold_answer", f"{why}; write it as a reply would, or put a shorter form into aliases")
+    return item
 
 
 def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
@@ -201,7 +255,7 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
     others = tuple(answer for answer in row.between_bars("gold_answers") if answer != gold)
     aliases = row.between_bars("aliases")
     item = replace(item, answer_type=answer_type, unit=unit, aliases=aliases, other_gold_answers=others)
-    item = with_wrong_answers(item, row.between_bars("wrong_answers"))
+    item = with_wrong_answers(_readable(row, item), row.between_bars("wrong_answers"))
     return _with_claim(row, item, value) if item.context else item
 
 

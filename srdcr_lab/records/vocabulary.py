@@ -143,6 +143,18 @@ def _printed(text: str) -> str:
     return "".join(letter for letter in text if unicodedata.category(letter)[0] != "C")
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence on an unknown name: the known one nearest to it; empty where none is near.
+
+    >>> did_you_mean("ramdoc", ["ramdocs", "hover"]), did_you_mean("sun", ["ramdocs", "hover"])
+    ('; did you mean ramdocs?', '')
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(name[:_LONGEST_MESSAGE], list(known), n=1, cutoff=0.7)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
 class SrdcrError(Exception):
     """Base of every error that this package raises on purpose. Its text is one sentence a user can act on.
 

@@ -50,7 +50,8 @@ class Study:
     ----------
     model : specification (``"pocket"``, ``"openai:gpt-4o"`` …) or a `ChatModel`; it answers, and plays the roles not
         given to `defender`, `critic` and `judge`.
-    items : anything `load_items` takes; of them at most `limit`, stratified and seeded.
+    items : anything `load_items` takes, and with `strict` nothing of which a row is left out; of them at most `limit`,
+        stratified and seeded.
     methods : names of the methods to compare, or ``"all"``.
     preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
         says. Methods that follow a design run under each of several, and equal requests are asked once.
@@ -79,6 +80,7 @@ class Study:
         tau: float | None = None,
         samples: int | None = None,
         confidence: str | None = None,
+        strict: bool = False,
         limit: int | None = None,
         seed: int = 0,
         concurrency: int = 64,
@@ -103,7 +105,8 @@ class Study:
         wanted = named_methods(methods)
         every = wanted == tuple(METHODS.values())
         documents = not every and any(method.needs is Needs.DOCUMENTS for method in wanted)
-        whole = load_items(items, seed=seed, year_offsets=self.choices.year_offsets, documents=documents)
+        offsets = self.choices.year_offsets
+        whole = load_items(items, seed=seed, year_offsets=offsets, documents=documents, strict=strict)
         chosen = whole.limit(limit, seed)
         named = {spec: (players or {}).get(spec, spec) for shape in self.choices.designs for spec in shape.players}
         roles = [model if spec is None else spec for spec in (model, defender, critic, judge)]

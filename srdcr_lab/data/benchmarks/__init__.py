@@ -22,6 +22,7 @@ from srdcr_lab.data.benchmarks.ramdocs import RAMDOCS
 from srdcr_lab.data.rows import rows_of
 from srdcr_lab.data.tables import check_columns, read_table
 from srdcr_lab.records import BadInput
+from srdcr_lab.records.vocabulary import did_you_mean
 
 if TYPE_CHECKING:
     from srdcr_lab.data.items import ItemSet
@@ -35,15 +36,16 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType({source.name: source for 
 def benchmark(name: str) -> Benchmark:
     """The benchmark of this name; bad input where there is none."""
     if name not in BENCHMARKS:
-        raise BadInput(f"there is no benchmark {name!r}; known are {', '.join(BENCHMARKS)}")
+        raise BadInput(f"there is no benchmark {name!r}{did_you_mean(name, BENCHMARKS)}; known are {', '.join(BENCHMARKS)}")
     return BENCHMARKS[name]
 
 
-def load_benchmark(name: str, path: Path | None, *, form: str = "passages") -> ItemSet:
+def load_benchmark(name: str, path: Path | None, *, form: str = "passages", strict: bool = False) -> ItemSet:
     """Items of a benchmark from a file in its published columns, or (`path` None) from the cache folder.
 
     `form` is ``passages`` (one passage an item) or ``documents`` (all documents of a question, one item a question).
-    Bad input: a file that is missing, changed since it was fetched, or without the published columns; an unknown form.
+    Bad input: a file that is missing, changed since it was fetched, or without the published columns; an unknown form;
+    with `strict`, anything left out.
     """
     source = benchmark(name)
     readers = {"passages": source.read, "documents": source.read_documents}
@@ -57,7 +59,10 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages") -> I
     rows = rows_of(frame, file.name)
     if source.join and table:
         source.join(rows, table)
-    return replace(read(rows).result(file.name), name=f"{name}:documents" if form == "documents" else name)
+    gathered = read(rows)
+    if strict and gathered.left_out.total():
+        raise BadInput(f"{file.name}: {gathered.left_out_sentence()}")
+    return replace(gathered.result(file.name), name=f"{name}:documents" if form == "documents" else name)
 
 
 def _with_table(path: Path, source: Benchmark) -> tuple[Path, Path | None]:

@@ -5,36 +5,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from srdcr_lab import answers
-from srdcr_lab.answers.option import fault_of
+from srdcr_lab.answers.option import fault_of, without_repeats
 from srdcr_lab.data import facts
-from srdcr_lab.data.items import ItemSet, not_evaluated, standard_item, with_exemplars
-from srdcr_lab.data.rows import LONGEST_TEXT, Row
+from srdcr_lab.data.items import ItemSet, LeftOut, not_evaluated, standard_item, with_exemplars
+from srdcr_lab.data.rows import LONGEST_TEXT, Row, unreadable
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, Option, PerturbationKind
 
 Options = tuple[Option, ...] | None  # None: an open question
+_UNREADABLE = "no reply is read as its gold answer"
 _TOO_LONG = f"the passage is longer than {LONGEST_TEXT:,} characters"
 
 
-class Gathering:
+class Gathering(LeftOut):
     """Items in the order of the file, and how many were left out for which reason; `notes` are further notes."""
 
-    counted = "questions"  # what is left out, in the plural
+    counted = "questions"
     remark = ""  # about all of these items
 
     def __init__(self, name: str, *notes: str) -> None:
-        self.name, self.notes = name, notes
+        super().__init__(name)
+        self.notes = notes
         self.items: list[Item] = []
-        self.left_out: Counter[str] = Counter()
         self._taken: set[object] = set()
-
-    def leave_out(self, reason: str, how_many: int = 1) -> None:
-        self.left_out[reason] += how_many
 
     def _take_once(self, item: Item, key: object, reason: str) -> bool:
         if key in self._taken:
@@ -44,6 +41,9 @@ class Gathering:
         self.items.append(item)
         return True
 
+    def left_out_notes(self) -> tuple[str, ...]:
+        return (f"{self.name}: {sentence}",) if (sentence := self.left_out_sentence()) else ()
+
     def left_out_sentence(self) -> str:
         """How many were left out, and why; empty where none was."""
         reasons = "; ".join(f"{count} because {reason}" for reason, count in self.left_out.most_common())
@@ -51,10 +51,9 @@ class Gathering:
 
     def result(self, file: str) -> ItemSet:
         """The items, the shipped exemplars that none of them is, and notes; bad input where no item is left."""
-        left_out = self.left_out_sentence()
         if not self.items:
-            raise BadInput(f"{file}: no row can be used as {self.name}: {left_out}")
-        notes = (*self.notes, *(f"{self.name}: {sentence}" for sentence in (self.remark, left_out) if sentence))
+            raise BadInput(f"{file}: no row can be used as {self.name}: {self.left_out_sentence()}")
+        notes = (*self.notes, *([f"{self.name}: {self.remark}"] if self.remark else []), *self.left_out_notes())
         return ItemSet(self.name, tuple(self.items), not_evaluated(facts.exemplars(), self.items), notes)
 
 
@@ -92,7 +91,9 @@ class Passages(Gathering):
 
 
 class Questions(Gathering):
-    """Questions with options, and open ones, each asked once."""
+    """Questions with options, and open ones, each asked once. A wrong option that repeats another is dropped."""
+
+    _shortened = 0  # questions of which an option was dropped
 
     def take(
         self, row: Row, question: str, gold: str, options: Options = None, column: str = "question", **fields: Any
@@ -102,15 +103,21 @@ class Questions(Gathering):
         Bad input that names the column: fewer than two options, or a gold answer that is none of them.
         """
         if options is not None:
+            offered, options = options, without_repeats(options, gold)
+            if len(options) < len(offered):
+                self._shortened += 1
+                self.remark = f"{self._shortened} questions are asked without an option that repeats a wrong one"
             fields |= {"answer_type": AnswerType.OPTION, "options": options}
         item = standard_item(f"{self.name}-{row.number}", question, gold, **{"domain": self.name, **fields})
         fault = "" if options is None else fault_of(options, gold)
         if "repeats the text" in fault:
-            self.leave_out("two of its options are the same")
+            self.leave_out("its right option stands there twice")
         elif fault:
             raise row.bad(column, fault)
         elif len(item.context) > LONGEST_TEXT:
             self.leave_out(_TOO_LONG)
+        elif unreadable(item):
+            self.leave_out(_UNREADABLE)
         else:
             self._take_once(item, (item.question, item.context, item.options), "an earlier row asks the same")
 
@@ -144,6 +151,8 @@ def _unfit(item: Item, argued: bool) -> str:
         return _TOO_LONG
     if answers.normalise(item.gold_answer, item.answer_type, item.unit) is None:
         return f"the gold answer is no answer of type {item.answer_type}"
+    if unreadable(item):
+        return _UNREADABLE
     same = answers.equal(item.claimed_answer, item.gold_answer, item.answer_type, item.unit, item.aliases)
     if same is not item.is_standard:
         return "the false passage claims a right answer"

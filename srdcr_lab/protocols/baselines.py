@@ -33,14 +33,18 @@ AGENTS, ROUNDS = 3, 5  # of the naive debate
 
 
 async def few_shot(item: Item, setup: Setup) -> Outcome:
-    """The context answer: four seeded random in-domain exemplars, question and passage [A.2]."""
-    return answered(await context_answer(item, setup))
+    """The context answer: four seeded random in-domain exemplars, question and passage [A.2].
+
+    To a closed-book question, the prior answer.
+    """
+    return answered(await (prior_answer if item.is_closed_book else context_answer)(item, setup))
 
 
 async def zero_shot(item: Item, setup: Setup) -> Outcome:
     """The same without exemplars."""
     talk = Conversation(item, setup, setup.choices.answer_tokens)
-    return answered(talk.answer(await talk.ask(Role.AGENT, "answer_with_passage")))
+    template = "answer_from_memory" if item.is_closed_book else "answer_with_passage"
+    return answered(talk.answer(await talk.ask(Role.AGENT, template)))
 
 
 async def golden(item: Item, setup: Setup) -> Outcome:
@@ -51,11 +55,15 @@ async def golden(item: Item, setup: Setup) -> Outcome:
 
 
 async def confidence_only(item: Item, setup: Setup) -> Outcome:
-    """The prior answer where Conf ≥ τ, else the context answer."""
-    prior, context = await asyncio.gather(prior_answer(item, setup), context_answer(item, setup))
+    """The prior answer where Conf ≥ τ, else the context answer; none to a closed-book question."""
+    if item.is_closed_book:
+        prior, context, otherwise = await prior_answer(item, setup), None, Decision.ABSTAIN
+    else:
+        prior, context = await asyncio.gather(prior_answer(item, setup), context_answer(item, setup))
+        otherwise = Decision.USE_CONTEXT
     confidence = await self_confidence(item, prior, setup)
     sure = confidence.value >= setup.choices.tau  # NaN is not
-    return decided(Decision.USE_PRIOR if sure else Decision.USE_CONTEXT, context, prior, confidence=confidence)
+    return decided(Decision.USE_PRIOR if sure else otherwise, context, prior, confidence=confidence)
 
 
 async def self_ask(item: Item, setup: Setup) -> Outcome:

@@ -15,6 +15,7 @@ from srdcr_lab.protocols.dialectical import dialectical
 from srdcr_lab.protocols.speaking import Setup
 from srdcr_lab.protocols.sr_dcr import sr_dcr
 from srdcr_lab.records import BadInput, Decision, Item, Needs
+from srdcr_lab.records.vocabulary import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Method:
     designed : it follows the study's `DebateDesign` and runs once under each design of a grid.
     uses_confidence : it asks for the self-confidence of the choices' kind.
     uses_logprobs : it needs log-probabilities.
+    from_memory : a closed-book question is answered too, from memory, and rows show the prior answer and its belief.
     weighs_sources : once every item has ended, its answers are decided by how reliable the sources of documents are.
     settle : decides from the beliefs of all items once every item has ended; None where `run` decides.
     """
@@ -39,12 +41,17 @@ class Method:
     uses_confidence: bool = False
     uses_logprobs: bool = False
     needs: Needs = Needs.PASSAGE
+    from_memory: bool = False
     weighs_sources: bool = False
     settle: Callable[[Sequence[Belief]], list[Decision | None]] | None = None
 
     def setups(self, setup: Setup) -> tuple[Setup, ...]:
         """The setups that it runs under: one for each design of the grid if it follows them, otherwise the one."""
         return tuple(map(setup.under, setup.choices.designs)) if self.designed else (setup,)
+
+    def takes(self, item: Item) -> bool:
+        """Whether the item has what the method needs."""
+        return item.has(self.needs) or (self.from_memory and item.is_closed_book)
 
 
 _of_documents = partial(Method, needs=Needs.DOCUMENTS)
@@ -57,15 +64,15 @@ def _cfmad(name: str, **changed: Any) -> Method:
 
 
 _ALL = (
-    Method("few_shot", baselines.few_shot),
-    Method("zero_shot", baselines.zero_shot),
+    Method("few_shot", baselines.few_shot, from_memory=True),
+    Method("zero_shot", baselines.zero_shot, from_memory=True),
     Method("self_ask", baselines.self_ask),
     Method("rci", baselines.rci),
     *(Method(f"judge_debate_{n}", partial(baselines.judge_debate, rounds=n), debates=True) for n in (1, 3, 5)),
     Method("naive_debate", baselines.naive_debate),
     Method("sr_dcr", sr_dcr, debates=True, designed=True, uses_confidence=True),
     Method("debate_only", partial(sr_dcr, gate=False), debates=True, designed=True),
-    Method("confidence_only", baselines.confidence_only, uses_confidence=True),
+    Method("confidence_only", baselines.confidence_only, uses_confidence=True, from_memory=True),
     Method("token_probability", baselines.token_probability, uses_logprobs=True),
     Method(
         "calibrated_token_probability", baselines.token_probability, uses_logprobs=True, settle=baselines.by_percentile
@@ -104,7 +111,8 @@ def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
     if wanted == ["all"]:
         return tuple(METHODS.values())
     if unknown := [name for name in wanted if name not in METHODS]:
-        raise BadInput(f"unknown method {unknown[0]!r}; known are {', '.join(METHODS)}, and all")
+        near = did_you_mean(unknown[0], METHODS)
+        raise BadInput(f"unknown method {unknown[0]!r}{near}; known are {', '.join(METHODS)}, and all")
     if not wanted or len(set(wanted)) < len(wanted):
         raise BadInput(f"name each method once, at least one of {', '.join(METHODS)}")
     return tuple(METHODS[name] for name in wanted)

@@ -93,6 +93,11 @@ class Item:
         """Every right answer, nearly always one."""
         return (self.gold_answer, *self.other_gold_answers)
 
+    @property
+    def is_closed_book(self) -> bool:
+        """Whether there is nothing beside the question: it is asked of memory alone."""
+        return not (self.context or self.options or self.documents)
+
     def has(self, need: Needs) -> bool:
         """Whether the item has what a method needs. A passage beside options is evidence and not to be doubted."""
         passage = self.context if not self.options else ""

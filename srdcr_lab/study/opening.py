@@ -15,7 +15,7 @@ from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models import load as adapters
 from srdcr_lab.models.load import Price, price_of
 from srdcr_lab.models.spending import Budget, StoredModel
-from srdcr_lab.protocols import Cast, Method
+from srdcr_lab.protocols import METHODS, Cast, Method
 from srdcr_lab.records import (
     BadInput,
     Capabilities,
@@ -52,6 +52,10 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
         identity = ModelIdentity(provider, name, label)
         return AbsentModel(identity, Capabilities(logprobs=openai), draws_per_request=None if openai else 1)
     return adapters.load_model(spec, **options)
+
+
+_NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents"}
+_SHOWN = 8  # names of methods that a message lists
 
 
 @dataclass
@@ -164,8 +168,14 @@ def fitting(
 
 
 def _unfit(method: Method, items: ItemSet, answerer: ChatModel) -> str | None:
-    if not any(item.has(method.needs) for item in items):
-        return f"{method.name} needs items with {method.needs}, and {items.name} has none"
+    if not any(map(method.takes, items)):
+        fit = [each.name for each in METHODS.values() if any(map(each.takes, items))]
+        names = f"{', '.join(fit[:_SHOWN])}{' … (README.md lists all)' if len(fit) > _SHOWN else ''}"
+        shown = {"a passage": "context", "options": "options", "several documents": "documents"}
+        there = [what for what, field in shown.items() if any(getattr(item, field) for item in items)]
+        have = " and ".join(there) or "the question alone"
+        needed = f"{method.name} needs items with {_NEEDED[method.needs]}"
+        return f"{needed}; those of {items.name} have {have}; methods that fit: {names}"
     if method.uses_logprobs and not answerer.capabilities.logprobs:
         return f"{method.name} needs log-probabilities, and {answerer.identity} gives none"
     return None

@@ -18,10 +18,10 @@ from srdcr_lab.models.base import draws_per_request
 from srdcr_lab.models.load import Price
 from srdcr_lab.prompts import system_text
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
-from srdcr_lab.records import CallFailed, Completion, Needs, Request
+from srdcr_lab.records import CallFailed, Completion, Request
 from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.rows import Probe
-from srdcr_lab.study.run import each_setup, fill_probe
+from srdcr_lab.study.run import asked_of_memory, each_setup, fill_probe
 
 BESIDE, SHARED = "(beside every row)", "the whole run"
 _CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb
@@ -75,12 +75,12 @@ async def _rehearsed(
     for item in setup.items:
         stage.answer = item.gold_answer
         for name, (method, under) in runs.items():
-            if item.has(method.needs):
+            if method.takes(item):
                 stage.row = name
                 with suppress(CallFailed):  # a method may not cope with a stand-in's reply; its calls are noted
                     await method.run(item, under)
         stage.row = BESIDE
-        if item.has(Needs.PASSAGE):
+        if asked_of_memory(item, methods):
             await knowledge_draws(item, setup)
         await fill_probe(Probe(), item, setup, methods)
     names = pd.Index([*runs, BESIDE])

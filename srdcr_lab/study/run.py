@@ -42,7 +42,7 @@ async def run_item(item: Item, setup: Setup, methods: Sequence[Method]) -> ItemR
         return results
 
     async def draw() -> None:
-        if item.has(Needs.PASSAGE):
+        if asked_of_memory(item, methods):
             probe.draws = await _attempt(knowledge_draws(item, setup), "knowledge", probe.errors) or ()
 
     results, _ = await _together(answer(), draw())
@@ -54,18 +54,24 @@ def each_setup(methods: Sequence[Method], setup: Setup) -> list[tuple[Method, Se
     return [(method, under) for method in methods for under in method.setups(setup)]
 
 
+def asked_of_memory(item: Item, methods: Sequence[Method]) -> bool:
+    """Whether rows show what the model knows of the item without a passage: it has one, or a method answers without."""
+    return item.has(Needs.PASSAGE) or any(method.from_memory and method.takes(item) for method in methods)
+
+
 async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[Method]) -> None:
     """Ask for prior answer, context answer and confidence, which every row shows. Most are in the store by now."""
-    if not item.has(Needs.PASSAGE):
-        return  # prior and context answers belong to a question with one passage
+    if not asked_of_memory(item, methods):
+        return  # prior and context answers belong to a question with one passage, or with nothing beside it
     probe.prior = await _attempt(prior_answer(item, setup), "prior answer", probe.errors)
-    probe.context = await _attempt(context_answer(item, setup), "context answer", probe.errors)
+    if not item.is_closed_book:
+        probe.context = await _attempt(context_answer(item, setup), "context answer", probe.errors)
     if probe.prior and (setup.choices.knowledge_draws or any(method.uses_confidence for method in methods)):
         probe.confidence = await _attempt(self_confidence(item, probe.prior, setup), "confidence", probe.errors)
 
 
 async def _run_method(method: Method, item: Item, setup: Setup) -> tuple[Outcome, Meter]:
-    if not item.has(method.needs):
+    if not method.takes(item):
         return failed(f"{method.name} needs {_NEEDED[method.needs]}, and this item has none"), Meter()
     errors: list[str] = []
     with metered() as meter:

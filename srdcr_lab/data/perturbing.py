@@ -187,7 +187,7 @@ def pools_of(items: Iterable[Item]) -> dict[tuple[str, AnswerType], list[str]]:
     return {key: sorted(pool) for key, pool in pools.items()}
 
 
-def _given_pool(names: Sequence[str]) -> list[str]:
+def _given_pool(names: Iterable[str]) -> list[str]:
     distinct = sorted({name.strip() for name in names if name.strip()})
     if len(distinct) <= SMALLEST_POOL:
         raise BadInput(
@@ -201,7 +201,7 @@ def perturb(
     *,
     offsets: Iterable[int] = SIGNED_YEAR_OFFSETS,
     factors: Iterable[float] = FACTORS,
-    pool: Sequence[str] | None = None,
+    pool: Sequence[str] | Mapping[AnswerType, Sequence[str]] | None = None,
     seed: int = 0,
     present: int | None = None,
     left_out: Sequence[Refusal] = (),
@@ -215,7 +215,8 @@ def perturb(
     ----------
     offsets : of years; each size is used with both signs. Dates have sizes of their own (`answers.date`).
     factors : of numbers.
-    pool : names or cities to substitute; default: the other gold answers of the same domain and type.
+    pool : names or cities to substitute, perhaps by their answer type; default: the other gold answers of the same
+        domain and type.
     seed : of the substitutions; a draw depends on it and on the question_id alone.
     present : the year after which a claim is flagged as future; default: this year.
     left_out : rows refused before, to be kept in the audit.
@@ -223,7 +224,8 @@ def perturb(
     kept, unfit = _sorted_out(tuple(items))
     pools = pools_of(kept)
     if pool is not None:
-        pools = dict.fromkeys(pools, _given_pool(pool))
+        given = pool if isinstance(pool, Mapping) else {answer_type: pool for _, answer_type in pools}
+        pools |= {key: _given_pool(given[key[1]]) for key in pools if key[1] in given}
     amounts = {AnswerType.YEAR: checked_offsets(offsets), AnswerType.NUMBER: _checked_factors(factors)}
     wanted = Wanted(amounts, pools, seed, date.today().year if present is None else present)
     tried = [(item, tuple(forms(item, wanted))) for item in kept]

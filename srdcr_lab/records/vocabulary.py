@@ -147,12 +147,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a sentence on an unknown name: the known one nearest to it; empty where none is near.
 
     >>> did_you_mean("ramdoc", ["ramdocs", "hover"]), did_you_mean("sun", ["ramdocs", "hover"])
-    ('; did you mean ramdocs?', '')
+    (' (did you mean ramdocs?)', '')
     """
     from difflib import get_close_matches
 
     near = get_close_matches(name[:_LONGEST_MESSAGE], list(known), n=1, cutoff=0.7)
-    return f"; did you mean {near[0]}?" if near else ""
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 class SrdcrError(Exception):

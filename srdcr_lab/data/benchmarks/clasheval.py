@@ -2,6 +2,10 @@
 
 One row is one modification: years are offset, records, counts and doses multiplied, names and cities replaced (slight,
 significant, comical). A question becomes one standard item and one perturbed item per modification.
+
+Its authors deleted the file from their main branch on 17 January 2025 and left the earlier commit, which `url` names.
+What says CC BY 4.0 is the metadata beside it (`croissant.json`); the repository has no licence file. Its README also
+points to the dataset kewu93/ClashEval on Hugging Face.
 """
 
 from __future__ import annotations
@@ -86,9 +90,9 @@ CLASHEVAL = Benchmark(
     name="clasheval",
     meaning="six domains, each passage as found and altered by known amounts (Wu et al. 2024)",
     home="https://github.com/kevinwu23/StanfordClashEval",
-    licence="CC BY 4.0",
+    licence="CC BY 4.0 by its croissant.json; its authors took the file off their main branch in January 2025",
     rows=9_980,
-    url="https://raw.githubusercontent.com/kevinwu23/StanfordClashEval/main/data/dataset/dataset.pqt",
+    url="https://raw.githubusercontent.com/kevinwu23/StanfordClashEval/ba892d17f9b125264494689b7ce5d8ab22ed821d/data/dataset/dataset.pqt",
     columns=(
         "question", "context_original", "context_mod", "answer_original", "answer_mod", "mod_degree|mod_type", "dataset"
     ),

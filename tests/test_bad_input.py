@@ -52,7 +52,7 @@ def refused(tmp_path: Path, srdcr: Srdcr) -> Refused:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"question,gold_answer\nWhen?,1874\n", "items.csv: the column context is missing; needed are"),
+        (b"question,context\nWhen?,1874\n", "items.csv: the column gold_answer is missing; needed are"),
         (b"", "items.csv is empty; it needs the columns question, gold_answer, context"),
         (HEADER.encode() + b"\n", "items.csv has no rows"),
         (
@@ -84,8 +84,9 @@ def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refus
     items = tmp_path / "items.csv"
     items.write_bytes(content)
     found = refused(
-        "run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items, "--out", tmp_path / "out"
-    )
+        "run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items, "--out", tmp_path / "out",
+        "--strict",
+    )  # fmt: skip
     assert says in found
     assert loopback.asked == []
 

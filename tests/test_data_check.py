@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import load_items
-from srdcr_lab.data.checks import COLUMNS, RULES, check_facts, check_table
+from srdcr_lab.data.checks import COLUMNS, RULES, check_facts, check_source
 from srdcr_lab.data.rows import LONGEST_TEXT
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.files import folder
@@ -192,10 +192,10 @@ def test_a_benchmark_is_checked_by_its_name(srdcr: Srdcr) -> None:
 
 
 def test_a_table_whose_columns_are_missing_is_one_sentence(tmp_path: Path, srdcr: Srdcr) -> None:
-    (tmp_path / "items.csv").write_text("question,gold_answer\nWhen?,1874\n")
+    (tmp_path / "items.csv").write_text("question,context\nWhen?,1874\n")
     ended = srdcr("data", "check", tmp_path / "items.csv")
     assert (ended.code, ended.out) == (2, "")
-    assert "the column context is missing" in ended.sentence
+    assert "the column gold_answer is missing" in ended.sentence
 
 
 # Unusual answers and passages ----------------------------------------------------------------------------------------
@@ -261,6 +261,6 @@ def test_answers_of_no_one_type_are_compared_as_text_and_a_note_says_so() -> Non
 def test_check_table_finds_what_only_the_whole_shows(tmp_path: Path) -> None:
     """Exemplar rows alone leave nothing to evaluate, though each row is sound."""
     pd.DataFrame({**only(), "is_exemplar": ["yes"]}).to_csv(tmp_path / "items.csv", index=False)
-    assert [str(finding) for finding in check_table(tmp_path / "items.csv").findings] == [
+    assert [str(finding) for finding in check_source(tmp_path / "items.csv").findings] == [
         "items.csv: every row is an exemplar; none is left to evaluate"
     ]

@@ -85,7 +85,7 @@ def test_forms_of_a_question_share_its_text_and_gold_answer() -> None:
 @pytest.mark.parametrize("second", [("a", LATER, "1874", "In 1874."), ("a", WHEN, "1875", "In 1875.")])
 def test_one_id_for_two_questions_is_refused(second: tuple[str, str, str, str]) -> None:
     with pytest.raises(BadInput, match="row 2, column question_id: 'a' stands for another question or gold answer"):
-        load_items(table(("a", WHEN, "1874", "In 1874."), second))
+        load_items(table(("a", WHEN, "1874", "In 1874."), second), strict=True)
 
 
 def test_a_repeated_item_id_is_refused_by_its_row_in_the_table() -> None:
@@ -97,7 +97,7 @@ def test_a_repeated_item_id_is_refused_by_its_row_in_the_table() -> None:
     ]
     frame = table(*rows).assign(item_id=["x", "y", "y"], is_exemplar=["yes", "", ""])
     with pytest.raises(BadInput, match="row 3, column item_id: 'y' stands in row 2 already"):
-        load_items(frame)
+        load_items(frame, strict=True)
 
 
 def test_a_json_array_is_a_table(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_only_web_addresses_are_fetched(ramdocs: Register, tmp_path: Path) -> No
 def test_an_unknown_name(srdcr: Srdcr) -> None:
     ended = srdcr("data", "fetch", "ramdoc")
     assert ended.code == 2
-    assert "there is no benchmark 'ramdoc'; known are clasheval" in ended.sentence
+    assert "there is no benchmark 'ramdoc' (did you mean ramdocs?); known are clasheval" in ended.sentence
 
 
 def test_the_list_names_home_licence_columns_and_what_is_here(ramdocs: Register, srdcr: Srdcr) -> None:

@@ -122,7 +122,7 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
         ("items.jsonl", b'{"question": "When?"}\n{"question"\n', "items.jsonl, line 2: no JSON"),
         ("items.jsonl", b"[1874]\n", "items.jsonl, line 1: a line is an object"),
         ("items.jsonl", b'{"question": "Caf\xe9?"}\n', "items.jsonl is not UTF-8"),
-        ("items.jsonl", b'{"question": "When?", "gold_answer": "1"}\n', "the column context is missing"),
+        ("items.jsonl", b'{"question": "When?", "answer": "1"}\n', "the column gold_answer is missing; needed are"),
         (
             "items.jsonl",
             rb'{"question": "When\ud800?", "gold_answer": "1874", "context": "1874"}',
@@ -145,7 +145,7 @@ def test_a_row_is_named_by_its_place_in_the_table_not_among_the_items() -> None:
     ]
     rows += [{"item_id": "a", "question": "When?", "gold_answer": "1", "context": "1", "is_exemplar": 0}] * 2
     with pytest.raises(BadInput, match="table, row 6, column item_id: 'a' stands in row 5 already"):
-        load_items(pd.DataFrame(rows))
+        load_items(pd.DataFrame(rows), strict=True)
 
 
 def test_every_row_an_exemplar() -> None:

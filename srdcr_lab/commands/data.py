@@ -112,7 +112,9 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
 @click.option("--seed", default=0, show_default=True, type=int, help="of the substitutions")
 @click.option("--offsets", default="20,40,60,100,200", show_default=True, help="of years; each with both signs")
 @click.option("--factors", default="0.1,0.2,0.4,0.8,1.2,1.5,2,3,5,10", show_default=True, help="of numbers")
-@click.option("--pool", type=PATH, help="names or cities to substitute: one a line, or a .csv with gold_answer and answer_type")
+@click.option(
+    "--pool", type=PATH, help="names or cities to substitute: one a line, or a .csv with gold_answer and answer_type"
+)
 def perturb(
     file: str, out: Path | None, audit: Path | None, seed: int, offsets: str, factors: str, pool: Path | None
 ) -> int:
@@ -168,16 +170,13 @@ def _whole(size: float) -> int:
 
 
 def _pool(path: Path) -> list[str] | dict[AnswerType, list[str]]:
-    """The answers of a file; by their type where it is a table that names types, such as one of questions."""
+    """The answers of a file; by their type where it is a table, such as one of questions."""
     from srdcr_lab.data.rows import rows_of
-    from srdcr_lab.data.tables import check_columns, read_table
+    from srdcr_lab.data.tables import read_table
 
     if path.suffix.lower() == ".csv":
-        columns = ("gold_answer", "answer_type")
-        frame = read_table(path, columns)
-        check_columns(frame, columns, str(path), f"a pool as a table has {' and '.join(columns)}")
         pool: dict[AnswerType, list[str]] = {}
-        for row in rows_of(frame, path.name):
+        for row in rows_of(read_table(path, ("gold_answer", "answer_type")), path.name):
             pool.setdefault(AnswerType(row.one_of("answer_type", AnswerType)), []).append(row.filled("gold_answer"))
         return pool
     try:

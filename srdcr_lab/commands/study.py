@@ -58,7 +58,9 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--samples", type=int, help="knowledge draws per question, 0 for no categories; default: the preset's (32)"
         ),
-        click.option("--strict", is_flag=True, help="refuse items of which a row cannot be used; default: leave it out"),
+        click.option(
+            "--strict", is_flag=True, help="refuse items of which a row cannot be used; default: leave it out"
+        ),
         click.option("--limit", type=int, help="at most so many items, stratified and seeded; default: all"),
         click.option("--seed", default=0, show_default=True, type=int),
         click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional"),

@@ -116,9 +116,9 @@ def _misnamed(answer_type: AnswerType, items: Sequence[Item]) -> Iterator[str]:
         if kind is not AnswerType.TEXT or organised:
             looks = "an organisation" if organised else f"a {kind}"
             yield f"{item.item_id}: {item.gold_answer!r:.60} is said to be a {answer_type} and looks like {looks}"
-    if answer_type is AnswerType.NUMBER and len(items) >= _ENOUGH and not any(item.unit for item in items):
-        if answers.guess_type([item.gold_answer for item in items]) is AnswerType.YEAR:
-            yield f"its {len(items)} numbers are all such as {items[0].gold_answer!r}; if they are years, say so"
+    bare = [item.gold_answer for item in items if answer_type is AnswerType.NUMBER and not item.unit]
+    if len(bare) >= _ENOUGH and answers.guess_type(bare) is AnswerType.YEAR:
+        yield f"its {len(bare)} numbers without a unit are all such as {bare[0]}; if they are years, say so"
 
 
 BANDS = ("famous", "known", "obscure", "invented")

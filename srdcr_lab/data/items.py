@@ -114,7 +114,7 @@ def grouped(things: Iterable[Thing], key: Callable[[Thing], Key]) -> dict[Key, l
 
 
 class LeftOut:
-    """What of a table cannot be used: how much of it for which reason. A row of one's own table is a reason by itself."""
+    """What of a table cannot be used, by reason; each row of a user's own table is a reason by itself."""
 
     counted = "rows"  # what is left out, in the plural
 
@@ -130,8 +130,9 @@ class LeftOut:
         if not (total := self.left_out.total()):
             return ()
         first = list(self.left_out)[:_NAMED]
-        those = f"{self.counted} that cannot be used, the first {len(first)}" if total > len(first) else self.counted
-        return f"{self.name}: left out {total} {those}; srdcr data check tells all, --strict refuses", *first
+        told = f"{self.name}: left out {total} {self.counted} that cannot be used"
+        more = f"; here are {len(first)}, srdcr data check names all" if total > len(first) else ""
+        return f"{told}{more}; --strict would refuse", *first
 
 
 def by_domain(items: Iterable[Item]) -> dict[str, list[Item]]:

@@ -46,7 +46,7 @@ def load_items(
     documents: bool = False,
     strict: bool = False,
 ) -> ItemSet:
-    """Items to evaluate, with their exemplars. Rows that cannot be used are left out; `notes` name file, row and column.
+    """Items to evaluate, with their exemplars; `notes` name file, row and column of what is left out.
 
     Parameters
     ----------
@@ -92,9 +92,10 @@ def opened(
     if equals and not path.exists():
         benchmark(name)
     if not path.suffix and not path.exists():
+        near = did_you_mean(str(source), (*SHIPPED, *BENCHMARKS))
         raise BadInput(
-            f"unknown items {str(source)!r}{did_you_mean(str(source), (*SHIPPED, *BENCHMARKS))}; expected "
-            f"{', '.join(SHIPPED)}, a benchmark ({', '.join(BENCHMARKS)}; or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
+            f"unknown items {str(source)!r}{near}; expected {', '.join(SHIPPED)}, a benchmark "
+            f"({', '.join(BENCHMARKS)}; or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
         )
     if is_frozen(path):
         return thaw(path)

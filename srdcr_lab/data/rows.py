@@ -196,7 +196,7 @@ def unreadable(item: Item) -> str:
         read = answers.extract(text, *given, item.options)
         if read is not None and answers.equal(read, item.gold_answer, *given, item.aliases):
             return ""
-    return f"no reply is read as the {item.answer_type} {item.gold_answer!r:.60}, so no answer could be right"
+    return f"no reply is read as the {item.answer_type} {item.gold_answer[:50]!r}, so no answer could be right"
 
 
 def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ COLUMNS = (
     "is_exemplar",
 )  # fmt: skip
 _SHOWN = frozenset({"context", "documents", "options"})  # without any of them, a table is closed-book
-_LONGEST_HEADER = 100_000  # characters
 _LISTS = ("aliases", "gold_answers", "wrong_answers")
 
 
@@ -48,7 +48,9 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
                 names, mark = _header(path, needed)
                 frame = pd.read_csv(path, sep=mark, dtype=str, keep_default_na=False, encoding="utf-8-sig")
                 if not isinstance(frame.index, pd.RangeIndex):  # pandas takes the first cells for names of the rows
-                    raise BadInput(f"{path}: the rows have more cells than the header; quote cells that hold a {mark!r}")
+                    raise BadInput(
+                        f"{path}: the rows have more cells than the header; quote cells with a {mark!r} inside"
+                    )
                 if len(names) == len(frame.columns):
                     frame.columns = pd.Index(names)  # pandas gives a name that stands twice a number
                 return frame
@@ -61,7 +63,7 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
     except pd.errors.EmptyDataError:
         raise BadInput(f"{path} is empty; it needs the columns {', '.join(needed)}") from None
     except pd.errors.ParserError as error:
-        raise BadInput(f"cannot read {path} as csv: {error}; quote cells that hold a comma or a line break") from None
+        raise BadInput(f"cannot read {path} ({str(error).strip()}); quote cells with a comma or line break") from None
     except (ValueError, OSError) as error:
         raise BadInput(f"cannot read {path} as {path.suffix[1:]}: {error}") from None
     raise BadInput(f"{path}: items come as .csv, .jsonl or .parquet, not {path.suffix or 'a file without an ending'}")
@@ -70,7 +72,7 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
 def _header(path: Path, needed: Sequence[str]) -> tuple[list[str], str]:
     """The names of a CSV file's columns, and the mark between its cells: a comma, or what a spreadsheet writes."""
     with path.open(encoding="utf-8-sig", newline="") as file:
-        line = file.readline(_LONGEST_HEADER)
+        line = file.readline(100_000)
     wanted = {name for column in needed for name in column.split("|")}
     cut = {mark: [name.strip() for name in next(csv.reader([line], delimiter=mark), [])] for mark in ",;\t"}
     mark = max(cut, key=lambda mark: len(wanted.intersection(cut[mark])))
@@ -84,7 +86,8 @@ def _objects(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
         unit, objects = "row", dict(enumerate(read_json(text, str(path), distinct_keys=True), start=1))
     else:
         unit, lines = "line", enumerate(text.split("\n"), start=1)
-        objects = {number: read_json(line, f"{path}, line {number}", distinct_keys=True) for number, line in lines if line.strip()}
+        read = partial(read_json, distinct_keys=True)
+        objects = {number: read(line, f"{path}, line {number}") for number, line in lines if line.strip()}
     for number, entry in objects.items():
         if not isinstance(entry, dict):
             raise BadInput(f'{path}, {unit} {number}: a {unit} is an object such as {{"question": "…", …}}')
@@ -224,15 +227,9 @@ def _with_options(row: Row, item: Item) -> Item:
         raise row.bad("gold_answer" if fault.startswith("the answer") else "options", fault)
     if (named := row.one_of("answer_type", AnswerType, AnswerType.OPTION)) != AnswerType.OPTION:
         raise row.bad("answer_type", f"is {named}, but a question with options has the type option; leave it empty")
-    return _readable(
-        row, replace(item, gold_answer=label, claimed_answer=label, answer_type=AnswerType.OPTION, options=options)
-    )
-
-
-def _readable(row: Row, item: Item) -> Item:
-    """The item, if a reply can be read as its gold answer."""
+    item = replace(item, gold_answer=label, claimed_answer=label, answer_type=AnswerType.OPTION, options=options)
     if why := unreadable(item):
-        raise row.bad("gold_answer", f"{why}; write it as a reply would, or put a shorter form into aliases")
+        raise row.bad("options", f"{why}: its label or text is another option's too; change one of them")
     return item
 
 
@@ -255,7 +252,9 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
     others = tuple(answer for answer in row.between_bars("gold_answers") if answer != gold)
     aliases = row.between_bars("aliases")
     item = replace(item, answer_type=answer_type, unit=unit, aliases=aliases, other_gold_answers=others)
-    item = with_wrong_answers(_readable(row, item), row.between_bars("wrong_answers"))
+    if why := unreadable(item):
+        raise row.bad("gold_answer", f"{why}; write it as a reply would, or put a shorter form into aliases")
+    item = with_wrong_answers(item, row.between_bars("wrong_answers"))
     return _with_claim(row, item, value) if item.context else item
 
 

@@ -36,7 +36,8 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType({source.name: source for 
 def benchmark(name: str) -> Benchmark:
     """The benchmark of this name; bad input where there is none."""
     if name not in BENCHMARKS:
-        raise BadInput(f"there is no benchmark {name!r}{did_you_mean(name, BENCHMARKS)}; known are {', '.join(BENCHMARKS)}")
+        known = ", ".join(BENCHMARKS)
+        raise BadInput(f"there is no benchmark {name!r}{did_you_mean(name, BENCHMARKS)}; known are {known}")
     return BENCHMARKS[name]
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from srdcr_lab.data import load_items
 from srdcr_lab.data.checks import COLUMNS, RULES, check_facts, check_source
+from srdcr_lab.data.items import freeze
 from srdcr_lab.data.rows import LONGEST_TEXT
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.files import folder
@@ -159,6 +160,9 @@ def test_a_folder_without_facts(tmp_path: Path) -> None:
         check_facts(tmp_path)
 
 
+RAMDOCS = Path(__file__).parent / "fixtures" / "benchmarks" / "ramdocs.jsonl"
+
+
 # Tables --------------------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +193,75 @@ def test_a_benchmark_is_checked_by_its_name(srdcr: Srdcr) -> None:
     ended = srdcr("data", "check", f"ramdocs={rows}")
     assert ended.code == 0
     assert "note: ramdocs: left out 2 passages" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("source", "n"), [("ramdocs:documents={}", 4), ("ramdocs:passages={}", 6), ("facts:options", 427)]
+)
+def test_whatever_a_run_takes_is_checked(srdcr: Srdcr, source: str, n: int) -> None:
+    """F 6: `data check` opens what `run` opens."""
+    ended = srdcr("data", "check", source.format(RAMDOCS))
+    assert ended.code == 0
+    assert re.search(rf"row +{n} +0\n", ended.out), ended.out
+
+
+def test_the_items_of_a_results_folder_are_checked(tmp_path: Path, items_csv: Path, srdcr: Srdcr) -> None:
+    """F 6: items.json is no table."""
+    (tmp_path / "items.json").write_text(freeze(load_items(items_csv)), "utf-8")
+    assert srdcr("data", "check", tmp_path / "items.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (f"{RAMDOCS}", f"has the columns of ramdocs as published; write ramdocs={RAMDOCS}"),
+        (f"ramdoc={RAMDOCS}", "there is no benchmark 'ramdoc' (did you mean ramdocs?)"),
+        ("ramdoc", "unknown items 'ramdoc' (did you mean ramdocs?)"),
+        ("facts:testbad", "unknown items 'facts:testbad' (did you mean facts:testbed?)"),
+        (f"ramdocs:document={RAMDOCS}", "ramdocs has no form 'document'; write ramdocs:passages or ramdocs:documents"),
+    ],
+)
+def test_a_source_that_is_none_is_refused_as_by_a_run(srdcr: Srdcr, source: str, says: str) -> None:
+    """F 6: a benchmark's file without its name, and mistyped names; `run` says the same."""
+    for command in (("data", "check", source), ("plan", "--items", source)):
+        ended = srdcr(*command)
+        assert (ended.code, ended.out) == (2, "")
+        assert says in ended.sentence
+
+
+def test_what_a_benchmark_leaves_out_is_a_finding_where_asked(srdcr: Srdcr) -> None:
+    """F 1: one meaning of --strict for tables and benchmarks."""
+    ended = srdcr("data", "check", f"ramdocs={RAMDOCS}", "--strict")
+    assert (ended.code, "1 finding" in ended.out) == (2, True)
+    with pytest.raises(BadInput, match=r"ramdocs\.jsonl: left out 2 passages: 1 because"):
+        load_items(f"ramdocs={RAMDOCS}", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("answer_type", "golds", "says"),
+    [
+        ("name", ["Derby City Council"], "'Derby City Council' is said to be a name and looks like an organisation"),
+        ("name", ["University of Marnow"], "is said to be a name and looks like an organisation"),
+        ("city", ["Marnow Ltd"], "'Marnow Ltd' is said to be a city and looks like an organisation"),
+        ("name", ["1874"], "'1874' is said to be a name and looks like a year"),
+        ("city", ["12 km"], "'12 km' is said to be a city and looks like a number"),
+        (
+            "number",
+            ["1874", "1875", "1880", "1901"],
+            "4 numbers without a unit are all such as 1874; if they are years",
+        ),
+        ("name", ["Ines Holt", "Council Bluffs"], ""),
+        ("city", ["Council Bluffs", "Museum"], ""),
+        ("number", ["1874", "1875", "3"], ""),
+    ],
+)
+def test_answers_that_are_not_of_their_type(tmp_path: Path, answer_type: str, golds: list[str], says: str) -> None:
+    """F 5, F 6: a "name" that is a city council, and the like."""
+    rows = [{"question": f"{g}?", "gold_answer": g, "context": f"{g}.", "answer_type": answer_type} for g in golds]
+    pd.DataFrame(rows).to_csv(tmp_path / "items.csv", index=False)
+    found = [str(finding) for finding in check_source(tmp_path / "items.csv").findings]
+    assert len(found) == bool(says)
+    assert says in " ".join(found)
 
 
 def test_a_table_whose_columns_are_missing_is_one_sentence(tmp_path: Path, srdcr: Srdcr) -> None:

@@ -52,6 +52,19 @@ def test_a_notebook_runs_over_a_table_of_ones_own(path: Path, given: dict[str, s
         assert names["true_item"].question == QUESTIONS[0]  # its own example, the table's first about a year
 
 
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("number", ["01", "02", "06"])
+def test_a_notebook_of_memory_and_belief_runs_over_a_closed_book_table(number: str, given: dict[str, str]) -> None:
+    """F 7: two questions without passages; what needs one is left out."""
+    table = Path(given["ITEMS"]).with_name("closed.csv")
+    table.write_text("question,gold_answer\n" + "".join(f"{QUESTIONS[i]},{1800 + i}\n" for i in range(2)))
+    (path,) = (path for path in TAKING_ITEMS if path.name.startswith(number))
+    names = _run(path, {**given, "ITEMS": str(table)})
+    assert [item.context for item in names["study"].items] == ["", ""]
+    assert names["questions"]["knowledge_category"].notna().all()
+    assert "sr_dcr" not in set(names["results"].records["method"])
+
+
 def _run(path: Path, given: dict[str, str]) -> dict[str, Any]:
     """What the names of a notebook stand for after its last cell."""
     names: dict[str, Any] = {"display": display}

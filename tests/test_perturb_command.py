@@ -207,6 +207,32 @@ def test_a_given_pool(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     }
 
 
+def test_a_pool_that_names_types_gives_each_its_own(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
+    """F 7: one file serves names and cities, and neither gets the other's."""
+    rows = [(name, "name") for name in POOL] + [(city, "city") for city in ("Marnow", "Harrow", "Salt", "Tin", "Rope")]
+    pd.DataFrame(rows, columns=["gold_answer", "answer_type"]).to_csv(tmp_path / "pool.csv", index=False)
+    assert srdcr("data", "perturb", table, "--pool", tmp_path / "pool.csv", "--out", tmp_path / "o.jsonl").code == 0
+    claims = {each.item_id: each.claimed_answer for each in load_items(tmp_path / "o.jsonl")}
+    assert {claims["q3@slight"], claims["q3@significant"]} <= set(POOL)
+    pd.DataFrame(rows[5:], columns=["gold_answer", "answer_type"]).to_csv(tmp_path / "pool.csv", index=False)
+    assert srdcr("data", "perturb", table, "--pool", tmp_path / "pool.csv", "--out", tmp_path / "o.jsonl").code == 0
+    assert "q3@slight" not in {each.item_id for each in load_items(tmp_path / "o.jsonl")}
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("gold_answer,answer_type\nAnn Ash,nmae\n", "column answer_type: 'nmae' is none of year"),
+        ("gold_answer,answer_type\n,name\n", "pool.csv, row 1, column gold_answer: is empty"),
+    ],
+)
+def test_a_pool_that_is_wrong(srdcr: Srdcr, table: Path, tmp_path: Path, content: str, says: str) -> None:
+    """F 7: a sentence with row and column."""
+    (tmp_path / "pool.csv").write_text(content)
+    ended = srdcr("data", "perturb", table, "--pool", tmp_path / "pool.csv")
+    assert (ended.code, says in ended.sentence) == (2, True)
+
+
 def test_what_was_left_out_before_is_told(srdcr: Srdcr) -> None:
     out = srdcr("data", "perturb", f"ramdocs={FIXTURE}").out
     assert "ramdocs: 6 rows; 2 standard items, 20 perturbations tried: 19 accepted, 1 flagged, 0 refused" in out

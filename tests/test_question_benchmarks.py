@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from srdcr_lab.answers import extract_option
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.benchmarks import BENCHMARKS
 from srdcr_lab.data.benchmarks.question_sets import final_number
@@ -53,6 +54,21 @@ def test_a_published_place_from_nought_becomes_a_letter() -> None:
     assert second.options[3].text == "Light the lamp again ."
     assert first.context.startswith("The lamp")
     assert not first.has(Needs.PASSAGE)  # evidence beside options, which SR-DCR's methods do not read
+
+
+def test_a_question_with_a_wrong_option_twice_is_asked_without_the_second(tmp_path: Path) -> None:
+    """F 7: only a right option that stands twice makes a question that nobody can answer."""
+    choices = {"label": ["A", "B", "C", "D"], "text": ["shaker", "Shaker", "shoe", "shaker "]}
+    rows = [{"question": q, "choices": choices, "answerKey": gold} for q, gold in (("Which?", "C"), ("Where?", "A"))]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    items = load_items(f"commonsenseqa={tmp_path / 'rows.jsonl'}")
+    (asked,) = items
+    assert [(option.label, option.text) for option in asked.options] == [("A", "shaker"), ("C", "shoe")]
+    assert [extract_option(reply, asked.options) for reply in ("shaker", "C", "shoe")] == ["A", "C", "C"]
+    assert items.notes == (
+        "commonsenseqa: 1 questions are asked without an option that repeats a wrong one",
+        "commonsenseqa: left out 1 questions: 1 because its right option stands there twice",
+    )
 
 
 def test_yes_and_no_are_true_and_false() -> None:
@@ -255,7 +271,7 @@ def test_wrong_options_are_a_sentence(columns: dict[str, Any], says: str) -> Non
 # Excerpts of the real files ------------------------------------------------------------------------------------------
 
 EXCERPTS = {
-    "commonsenseqa": ("commonsenseqa-dev.jsonl", 195),
+    "commonsenseqa": ("commonsenseqa-dev.jsonl", 198),
     "cosmosqa": ("cosmosqa-valid.csv", 190),
     "hover": ("hover-dev.json", 190),
 }
@@ -270,6 +286,6 @@ def test_the_real_files_load(name: str) -> None:
     items = load_items(f"{name}={path}")
     assert at_least <= len(items) <= 200
     labels = {"commonsenseqa": 5, "cosmosqa": 4, "hover": 2}[name]
-    assert {len(item.options) for item in items} == {labels}
+    assert {len(item.options) for item in items} <= {labels, labels - 1}  # an option that repeats another is dropped
     assert {item.gold_answer for item in items} <= {option.label for option in items.items[0].options}
     assert BENCHMARKS[name].rows > 200

@@ -17,6 +17,8 @@ from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.records import AnswerType, BadInput, Level, PerturbationKind, arrow_schema, check_schema
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study import load_run
+from tests.conftest import Srdcr
+from tests.loopback.server import Loopback
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -157,6 +159,160 @@ def test_every_row_an_exemplar() -> None:
 def test_a_passage_as_long_as_a_book() -> None:
     row = {"question": "When?", "gold_answer": "1874", "context": "1874 " * 30_000}
     with pytest.raises(BadInput, match="column context: has 149,999 characters, at most 100,000 are taken"):
+        load_items(pd.DataFrame([row]))
+
+
+ODD = [
+    {"question": "When was it built?", "gold_answer": "1874", "context": "Built in 1874."},
+    {"question": "When was it dug?", "gold_answer": "1801", "context": "Nobody knows."},
+    {"question": "When was it cut?", "gold_answer": "1851", "context": "Cut in 1851."},
+]
+
+
+def test_a_row_that_cannot_be_used_is_left_out_counted_and_named() -> None:
+    """F 1: one odd row does not refuse a table; the others are the items that they would be without it."""
+    items = load_items(pd.DataFrame(ODD))
+    assert [item.item_id for item in items] == ["row-1", "row-3"]
+    assert items.notes[:2] == (
+        "table: left out 1 rows that cannot be used; --strict would refuse",
+        "table, row 2, column context: the passage does not contain the answer '1801'; correct it, or put what it says "
+        "into claimed_answer",
+    )
+    with pytest.raises(BadInput, match="row 2, column context: the passage does not contain the answer '1801'"):
+        load_items(pd.DataFrame(ODD), strict=True)
+
+
+def test_the_first_few_rows_left_out_are_named_and_all_are_counted() -> None:
+    """F 1: a table with many odd rows gives no flood of notes."""
+    notes = load_items(pd.DataFrame([ODD[0], *([{**ODD[1], "question": ""}] * 9)])).notes
+    assert notes[0].startswith("table: left out 9 rows that cannot be used; here are 5, srdcr data check names all")
+    assert [note for note in notes if note.endswith("column question: is empty")] == [
+        f"table, row {row}, column question: is empty" for row in range(2, 7)
+    ]
+
+
+def test_a_table_of_which_nothing_is_left_is_refused() -> None:
+    """F 1: with the first reason."""
+    with pytest.raises(BadInput, match="table, row 1, column context: the passage does not contain"):
+        load_items(pd.DataFrame([ODD[1]] * 3))
+
+
+def test_a_run_tells_what_was_left_out_keeps_it_and_goes_on(tmp_path: Path, srdcr: Srdcr, loopback: Loopback) -> None:
+    """F 1: on the terminal and in run.json; the same command resumes; --strict refuses."""
+    pd.DataFrame(ODD).to_csv(tmp_path / "my.csv", index=False)
+    served = ("--model", "openai:test", "--base-url", loopback.openai_url)
+    asked = (*served, "--items", tmp_path / "my.csv", "--methods", "few_shot", "--samples", 0)
+    told = "note: my.csv, row 2, column context: the passage does not contain the answer '1801'"
+    planned = srdcr("plan", *asked)
+    assert (planned.code, told in planned.out) == (0, True)
+    for _ in range(2):
+        ran = srdcr("run", *asked, "--out", tmp_path / "out")
+        assert (ran.code, told in ran.out) == (0, True)
+    assert load_run(tmp_path / "out").manifest["notes"][0].startswith("my.csv: left out 1 rows")
+    assert len(load_items(tmp_path / "out" / "items.json")) == 2
+    strict = srdcr("run", *asked, "--strict", "--out", tmp_path / "other")
+    assert (strict.code, told.removeprefix("note: ") in strict.sentence) == (2, True)
+    assert not (tmp_path / "other").exists()
+
+
+SOUND = {"question": "When?", "gold_answer": "1874", "context": "In 1874."}
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"question": {"stem": "When?"}}, "column question: is an object, a text was expected"),
+        ({"question": ["When?"]}, "column question: is a list, a text was expected"),
+        ({"gold_answer": {"year": 1874}}, "column gold_answer: is an object, a text was expected"),
+        ({"perturbation_value": "nan"}, "column perturbation_value: 'nan' is not a number; leave the cell empty"),
+        ({"perturbation_value": float("inf")}, "column perturbation_value: 'inf' is not a number; leave the cell"),
+        (
+            {"answer_type": "yaer"},
+            "'yaer' is none of year, number, name, city, text, option, date (did you mean year?)",
+        ),
+    ],
+)
+def test_a_cell_of_another_kind_is_named(row: dict[str, Any], says: str) -> None:
+    """G 9: dicts as questions, NaN and infinite perturbations; F 6: near names."""
+    with pytest.raises(BadInput, match=re.escape(f"table, row 1, {says}" if says.startswith("column") else says)):
+        load_items(pd.DataFrame([{**SOUND, **row}], dtype=object))
+
+
+def test_a_missing_perturbation_of_a_program_is_an_empty_cell(tmp_path: Path) -> None:
+    """G 9: NaN in JSON, and in a data frame, is how programs write a missing value."""
+    (tmp_path / "items.jsonl").write_text(json.dumps({**SOUND, "perturbation_value": float("nan")}))
+    for source in (tmp_path / "items.jsonl", pd.DataFrame([{**SOUND, "perturbation_value": float("nan")}])):
+        assert load_items(source).items[0].perturbation_value is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("items.csv", "question,gold_answer,context,context\nWhen?,1874,In 1874.,In 1875.\n"),
+        ("items.csv", "question,gold_answer,context, context\nWhen?,1874,In 1874.,In 1875.\n"),
+        ("items.jsonl", '{"question": "When?", "gold_answer": "1874", "context": "In 1874.", "context": "In 1875."}'),
+    ],
+)
+def test_a_column_that_stands_twice_is_refused(tmp_path: Path, name: str, content: str) -> None:
+    """G 9: nobody can say which of the two counts."""
+    (tmp_path / name).write_text(content)
+    with pytest.raises(BadInput, match=r"context'? stands twice"):
+        load_items(tmp_path / name)
+
+
+def test_a_data_frame_with_a_column_twice_is_refused() -> None:
+    """G 9: the same of a table made in Python."""
+    frame = pd.DataFrame([["When?", "1874", "In 1874.", "In 1875."]])
+    frame.columns = pd.Index(["question", "gold_answer", "context", "context"])
+    with pytest.raises(BadInput, match="table: the column context stands twice; keep one of them"):
+        load_items(frame)
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_cells_are_parted_by_what_a_spreadsheet_writes(tmp_path: Path, mark: str) -> None:
+    """F 1: a semicolon where the comma is a decimal sign; a byte order mark and blanks in the header as well."""
+    lines = [mark.join(f" {name}" for name in SOUND), mark.join(SOUND.values())]
+    (tmp_path / "items.csv").write_text("\ufeff" + "\r\n".join(lines), "utf-8")
+    assert load_items(tmp_path / "items.csv").items[0].context == "In 1874."
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        (
+            "question,gold_anwser,context",
+            "the column gold_answer is missing; needed are question, gold_answer, context",
+        ),
+        ("question,gold_anwser,context", "found question, gold_anwser, context (is it gold_anwser?)"),
+    ],
+)
+def test_a_mistyped_column_is_named(tmp_path: Path, columns: str, says: str) -> None:
+    """F 6: near names of columns that are needed."""
+    (tmp_path / "items.csv").write_text(f"{columns}\nWhen?,1874,In 1874.\n")
+    with pytest.raises(BadInput, match=re.escape(says)):
+        load_items(tmp_path / "items.csv")
+
+
+def test_a_mistyped_column_that_is_not_needed_is_a_note() -> None:
+    """F 6: near names of the others."""
+    notes = load_items(pd.DataFrame([{**SOUND, "claimed_anwser": "1834"}])).notes
+    assert "the column claimed_anwser is not read (did you mean claimed_answer?)" in notes
+
+
+def test_an_answer_that_no_reply_can_match_is_left_out() -> None:
+    """F 2: the reader of the evaluation decides; an alias that it reads is enough."""
+    long = {"question": "Why?", "gold_answer": "because " * 12 + "of it", "context": "because " * 12 + "of it"}
+    with pytest.raises(
+        BadInput, match=r"column gold_answer: no reply is read as the text 'because .*shorter form into"
+    ):
+        load_items(pd.DataFrame([long]))
+    assert len(load_items(pd.DataFrame([{**long, "aliases": "of it"}]))) == 1
+
+
+def test_options_that_name_each_other_are_named() -> None:
+    """F 2: a reply "A" would be the label of one and the text of the other."""
+    row = {"question": "Which?", "gold_answer": "A", "options": {"A": "B", "B": "A"}}
+    with pytest.raises(BadInput, match="column options: no reply is read as the option 'A'"):
         load_items(pd.DataFrame([row]))
 
 

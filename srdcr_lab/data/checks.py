@@ -112,7 +112,7 @@ def _misnamed(answer_type: AnswerType, items: Sequence[Item]) -> Iterator[str]:
     """Why answers of a domain are not of the type that they are said to be."""
     for item in items if answer_type in (AnswerType.NAME, AnswerType.CITY) else ():
         kind, words = answers.guess_type([item.gold_answer]), tokens(item.gold_answer)
-        organised = words[-1] in _ORGANISATIONS or (words[0] in _ORGANISATIONS and words[1] == "of")
+        organised = len(words) > 1 and bool(_ORGANISATIONS & {words[-1], words[0] if words[1] == "of" else ""})
         if kind is not AnswerType.TEXT or organised:
             looks = "an organisation" if organised else f"a {kind}"
             yield f"{item.item_id}: {item.gold_answer!r:.60} is said to be a {answer_type} and looks like {looks}"

@@ -13,7 +13,15 @@ from srdcr_lab.data import facts, sources
 from srdcr_lab.data.benchmarks import BENCHMARKS, benchmark, load_benchmark
 from srdcr_lab.data.items import ItemSet, is_frozen, standard_item, thaw
 from srdcr_lab.data.perturbing import Refusal
-from srdcr_lab.data.tables import checked_ending, checked_rows, items_from_frame, missing_columns, read_table
+from srdcr_lab.data.tables import (
+    LISTS,
+    WRITTEN,
+    checked_ending,
+    checked_rows,
+    items_from_frame,
+    missing_columns,
+    read_table,
+)
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 from srdcr_lab.records.files import folder, whole_file
 from srdcr_lab.records.vocabulary import did_you_mean
@@ -31,11 +39,6 @@ _SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
 }
 SHIPPED = tuple(_SHIPPED)
 ITEM_ENDINGS = (".csv", ".jsonl", ".parquet")
-_WRITTEN = (
-    "item_id", "question_id", "question", "gold_answer", "context", "claimed_answer", "domain", "answer_type",
-    "aliases", "unit", "perturbation_kind", "perturbation_value", "level", "gold_answers", "wrong_answers",
-    "is_exemplar",
-)  # fmt: skip
 
 
 def load_items(
@@ -90,7 +93,7 @@ def opened(
         return load_benchmark(name, Path(file) if equals else None, form=form, strict=strict)
     path = Path(source)
     if equals and not path.exists():
-        benchmark(name)
+        benchmark(name)  # which it is not
     if not path.suffix and not path.exists():
         near = did_you_mean(str(source), (*SHIPPED, *BENCHMARKS))
         raise BadInput(
@@ -143,12 +146,12 @@ def _frame(items: ItemSet) -> pd.DataFrame:
     exemplars = [_as_item(f"exemplar-{number}", exemplar, items) for number, exemplar in enumerate(own, start=1)]
     frame = replace(items, items=(*items, *exemplars), exemplars=()).frame()
     frame = frame.rename(columns={"other_gold_answers": "gold_answers"})
-    for lists in ("aliases", "gold_answers", "wrong_answers"):
+    for lists in LISTS:
         frame[lists] = frame[lists].map("|".join)
     frame["is_exemplar"] = [*[""] * len(items), *["true"] * len(exemplars)]
     frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
-    text = [name for name in _WRITTEN if name != "perturbation_value"]
-    frame = frame[[*_WRITTEN]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
+    text = [name for name in WRITTEN if name != "perturbation_value"]
+    frame = frame[[*WRITTEN]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
     return frame.drop(columns=[name for name in ("gold_answers", "wrong_answers") if not frame[name].any()])
 
 

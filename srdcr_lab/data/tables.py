@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REQUIRED = ("question", "gold_answer", "context")
-COLUMNS = (
-    *REQUIRED, "claimed_answer", "domain", "answer_type", "aliases", "unit", "question_id", "item_id",
-    "perturbation_kind", "perturbation_value", "level", "options", "documents", "gold_answers", "wrong_answers",
+WRITTEN = (
+    "item_id", "question_id", "question", "gold_answer", "context", "claimed_answer", "domain", "answer_type",
+    "aliases", "unit", "perturbation_kind", "perturbation_value", "level", "gold_answers", "wrong_answers",
     "is_exemplar",
 )  # fmt: skip
+COLUMNS = (*WRITTEN, "options", "documents")
+LISTS = ("aliases", "gold_answers", "wrong_answers")
 _SHOWN = frozenset({"context", "documents", "options"})  # without any of them, a table is closed-book
-_LISTS = ("aliases", "gold_answers", "wrong_answers")
 
 
 def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
@@ -183,7 +184,7 @@ def _cells(record: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
     """Cells as texts, lists of texts with bars between them; other lists and objects as they are."""
     cells = {column: listed(cell) for column, cell in record.items()}
     for column, cell in cells.items():
-        if not isinstance(cell, (list, dict)) or (column in _LISTS and isinstance(cell, list)):
+        if not isinstance(cell, (list, dict)) or (column in LISTS and isinstance(cell, list)):
             cells[column] = plain_text(cell)
     return cells
 

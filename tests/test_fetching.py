@@ -164,6 +164,14 @@ def test_an_unknown_name(srdcr: Srdcr) -> None:
     assert "there is no benchmark 'ramdoc' (did you mean ramdocs?); known are clasheval" in ended.sentence
 
 
+def test_clasheval_is_fetched_from_the_last_commit_that_has_it(srdcr: Srdcr) -> None:
+    """Its authors deleted the file from their main branch; the list says so beside the licence."""
+    assert "/ba892d17f9b125264494689b7ce5d8ab22ed821d/" in BENCHMARKS["clasheval"].url
+    assert (
+        "CC BY 4.0 by its croissant.json; its authors took the file off their main branch" in srdcr("data", "list").out
+    )
+
+
 def test_the_list_names_home_licence_columns_and_what_is_here(ramdocs: Register, srdcr: Srdcr) -> None:
     source = ramdocs()
     before = srdcr("data", "list").out

@@ -301,12 +301,12 @@ def test_a_mistyped_column_that_is_not_needed_is_a_note() -> None:
 
 def test_an_answer_that_no_reply_can_match_is_left_out() -> None:
     """F 2: the reader of the evaluation decides; an alias that it reads is enough."""
-    long = {"question": "Why?", "gold_answer": "because " * 12 + "of it", "context": "because " * 12 + "of it"}
+    two = {"question": "Who was it?", "gold_answer": "Ann Ash\nBob Birch", "context": "Ann Ash\nBob Birch did."}
     with pytest.raises(
-        BadInput, match=r"column gold_answer: no reply is read as the text 'because .*shorter form into"
+        BadInput, match=r"row 1, column gold_answer: no reply is read as the text 'Ann Ash.*into aliases"
     ):
-        load_items(pd.DataFrame([long]))
-    assert len(load_items(pd.DataFrame([{**long, "aliases": "of it"}]))) == 1
+        load_items(pd.DataFrame([two]))
+    assert len(load_items(pd.DataFrame([{**two, "aliases": "Ann Ash"}]))) == 1
 
 
 def test_options_that_name_each_other_are_named() -> None:

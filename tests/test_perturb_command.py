@@ -223,6 +223,7 @@ def test_a_pool_that_names_types_gives_each_its_own(srdcr: Srdcr, table: Path, t
     ("content", "says"),
     [
         ("gold_answer,answer_type\nAnn Ash,nmae\n", "column answer_type: 'nmae' is none of year"),
+        ("Ann Ash\nBob Birch\n", "pool.csv: the column gold_answer is missing; a pool as a table names types too"),
         ("gold_answer,answer_type\n,name\n", "pool.csv, row 1, column gold_answer: is empty"),
     ],
 )

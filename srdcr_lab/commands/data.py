@@ -172,11 +172,13 @@ def _whole(size: float) -> int:
 def _pool(path: Path) -> list[str] | dict[AnswerType, list[str]]:
     """The answers of a file; by their type where it is a table, such as one of questions."""
     from srdcr_lab.data.rows import rows_of
-    from srdcr_lab.data.tables import read_table
+    from srdcr_lab.data.tables import check_columns, read_table
 
     if path.suffix.lower() == ".csv":
+        columns = ("gold_answer", "answer_type")
+        check_columns(frame := read_table(path, columns), columns, str(path), "a pool as a table names types too")
         pool: dict[AnswerType, list[str]] = {}
-        for row in rows_of(read_table(path, ("gold_answer", "answer_type")), path.name):
+        for row in rows_of(frame, path.name):
             pool.setdefault(AnswerType(row.one_of("answer_type", AnswerType)), []).append(row.filled("gold_answer"))
         return pool
     try:

@@ -54,7 +54,7 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     return adapters.load_model(spec, **options)
 
 
-_NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents"}
+NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents"}
 _SHOWN = 8  # names of methods that a message lists
 
 
@@ -174,7 +174,7 @@ def _unfit(method: Method, items: ItemSet, answerer: ChatModel) -> str | None:
         shown = {"a passage": "context", "options": "options", "several documents": "documents"}
         there = [what for what, field in shown.items() if any(getattr(item, field) for item in items)]
         have = " and ".join(there) or "the question alone"
-        needed = f"{method.name} needs items with {_NEEDED[method.needs]}"
+        needed = f"{method.name} needs items with {NEEDED[method.needs]}"
         return f"{needed}; those of {items.name} have {have}; methods that fit: {names}"
     if method.uses_logprobs and not answerer.capabilities.logprobs:
         return f"{method.name} needs log-probabilities, and {answerer.identity} gives none"

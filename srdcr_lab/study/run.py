@@ -20,11 +20,10 @@ from srdcr_lab.models.spending import Meter, metered
 from srdcr_lab.protocols import Belief, Method, Outcome, Setup
 from srdcr_lab.protocols.answering import context_answer, knowledge_draws, prior_answer, self_confidence
 from srdcr_lab.records import BudgetExhausted, CallFailed, Decision, Item, Missing, Needs, SrdcrError
-from srdcr_lab.study.opening import Session
+from srdcr_lab.study.opening import NEEDED, Session
 from srdcr_lab.study.rows import ItemRows, Probe, Row, all_and_no_wrong, failed, final_columns, item_rows
 
 T = TypeVar("T")
-_NEEDED = {Needs.PASSAGE: "a passage", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents"}
 _CHOSEN: dict[Decision | None, str] = {Decision.USE_PRIOR: "prior", Decision.USE_CONTEXT: "context"}
 _WINDOW = 1024  # items in flight: far above any concurrency, so that no slot waits for a slow item
 
@@ -72,7 +71,7 @@ async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[M
 
 async def _run_method(method: Method, item: Item, setup: Setup) -> tuple[Outcome, Meter]:
     if not method.takes(item):
-        return failed(f"{method.name} needs {_NEEDED[method.needs]}, and this item has none"), Meter()
+        return failed(f"{method.name} needs {NEEDED[method.needs]}, and this item has none"), Meter()
     errors: list[str] = []
     with metered() as meter:
         outcome = await _attempt(method.run(item, setup), "", errors)

@@ -242,7 +242,8 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
     gold = item.gold_answer
     canonical = answers.normalise(gold, answer_type, unit)
     if canonical is None:
-        raise row.bad("gold_answer", f"{gold!r} is no answer of type {answer_type}; types are {', '.join(AnswerType)}")
+        told = f"{gold!r:.60} is no answer of type {answer_type}; write it as a reply would, or take another type"
+        raise row.bad("gold_answer", f"{told} ({', '.join(AnswerType)})")
     if unit and not kind_of(answer_type).has_unit:
         raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
     if unit and " " in canonical:  # the canonical form keeps a unit that disagrees

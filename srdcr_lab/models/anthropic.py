@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import anthropic
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import as_dicts, first_stop, whole_characters
+from srdcr_lab.models.base import as_dicts, first_stop
 from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 
@@ -85,7 +85,7 @@ class AnthropicChat(ApiChat):
         blocks = reply["content"]
         if not isinstance(blocks, list):
             raise ReplyError("a reply without content")
-        text = whole_characters("".join(block["text"] for block in blocks if block.get("type") == "text"))
+        text = "".join(block["text"] for block in blocks if block.get("type") == "text")
         kept = text[: first_stop(text, request.stop)]
         finish = FinishReason.STOP if kept != text else _FINISH.get(reply.get("stop_reason"), FinishReason.STOP)
         usage = reply.get("usage")

@@ -8,7 +8,7 @@ request keeps its slot while it backs off: under a rate limit that slows the who
 from __future__ import annotations
 
 import asyncio
-import json
+import logging
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,16 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from srdcr_lab.models.base import Arrived
-from srdcr_lab.models.http import CountingClient, ReplyError, address, count_unanswered, redact, tallied
+from srdcr_lab.models.http import (
+    MOST_BYTES,
+    CountingClient,
+    Outage,
+    ReplyError,
+    address,
+    count_unanswered,
+    redact,
+    tallied,
+)
 from srdcr_lab.records import (
     BadInput,
     CallFailed,
@@ -32,11 +41,17 @@ from srdcr_lab.records import (
     SrdcrError,
     Stopped,
 )
+from srdcr_lab.records.files import parse_json
+from srdcr_lab.records.vocabulary import visible
 
 PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for none; the SDKs insist on one
 MALFORMED_PAUSE_S = 0.5
 _MALFORMED_RETRIES = 2
 _CHECK_TIMEOUT_S = 10.0
+PATIENCE_S = 300.0
+_MOST_CHARACTERS = 100_000  # of one text: prompts quote it, and a hundred characters a token are no model's
+_MOST_NOTES = 50
+_LOG = logging.getLogger(__name__)  # an outage is said while it lasts, on stderr where nobody set up logging
 _RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests how often they retried
 
 
@@ -45,7 +60,8 @@ class ApiChat(ABC):
 
     `label` tells apart servers that serve different models under one name. `base_url` names a server of one's own;
     default: the SDK's environment variable, or the provider's. `concurrency` ≥ 1 bounds the HTTP requests in flight,
-    `timeout_s` one attempt, `max_retries` the SDK's attempts after the first.
+    `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
+    is waited out, up to `patience_s` (`models.http.Outage`); 0: not at all.
 
     Raises
     ------
@@ -70,6 +86,7 @@ class ApiChat(ABC):
         concurrency: int = 64,
         timeout_s: float = 120.0,
         max_retries: int = 5,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self.identity = ModelIdentity(self.provider, name, label)
         if base_url is not None and not base_url.lower().startswith(("http://", "https://")):
@@ -81,14 +98,14 @@ class ApiChat(ABC):
         self.capabilities = Capabilities(logprobs="logprobs" not in self.never_sent)
         self.max_attempts = 1 + max_retries + _MALFORMED_RETRIES  # of one HTTP request: what may be billed at worst
         self._base_url, self._concurrency = base_url, concurrency
-        self._timeout_s, self._max_retries = timeout_s, max_retries
+        self._timeout_s, self._max_retries, self._patience_s = timeout_s, max_retries, patience_s
         # A connection belongs to the event loop that opened it: one client and one set of slots for each loop.
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, asyncio.Semaphore]] = WeakKeyDictionary()
         try:
             client = self._connect()  # now, so that a missing key is known before any work
-        except httpx2.InvalidURL as error:
+            self.address = address(client.base_url)
+        except (httpx2.InvalidURL, ValueError) as error:  # ValueError: a port beyond 65535
             raise BadInput(f"The base URL of {self.identity} cannot be read ({redact(str(error))}).") from None
-        self.address = address(client.base_url)
         self._sent: dict[str, Any] = {
             "provider": self.provider,
             "name": name,
@@ -176,7 +193,9 @@ class ApiChat(ABC):
             "base_url": self._base_url,
             "max_retries": self._max_retries,
             "timeout": self._timeout_s,
-            "http_client": CountingClient(self._concurrency, self._timeout_s),
+            "http_client": CountingClient(
+                self._concurrency, self._timeout_s, Outage(self._patience_s, self._say_of_outage)
+            ),
         }
         client = self._client(bool(self._base_url or os.environ.get(self.url_variable)), options)
         if client is None:
@@ -246,25 +265,40 @@ class ApiChat(ABC):
                     raise self._translated(error) from None
                 except UnicodeEncodeError:
                     raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is no text.") from None
+                except self.sdk.APIStatusError:
+                    raise
+                except Exception as error:  # the SDK passes on what it does not know, such as faults of a TLS layer
+                    fault = redact(f"{type(error).__name__}: {error}")
+                    raise CallFailed(f"{self.identity}: {self.address} could not be asked ({fault}).") from None
                 retries -= int(response.request.headers.get(_RETRIES_TAKEN, 0))  # the bound is one for all rounds
                 try:
-                    reply = json.loads(response.content)
-                    completions = read(reply)
-                except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-                    reason = str(error) if isinstance(error, ReplyError) else "not the JSON of a completion"
+                    return self._decoded(response.content, read)
+                except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
+                    reason = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
                     count_unanswered()
-                else:
-                    name = reply.get("model")  # a provider's alias may move while a study runs
-                    if isinstance(name, str) and name not in self._sent["served_models"]:
-                        self._sent["served_models"].append(name)
-                    return completions
         raise CallFailed(
             f"{self.identity}: the reply of {self.address} was malformed {_MALFORMED_RETRIES + 1} times ({reason})."
         )
 
+    def _decoded(self, content: bytes, read: Callable[[Any], list[Completion]]) -> list[Completion]:
+        """The completions of a reply, which may be anything."""
+        if len(content) > MOST_BYTES:
+            raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
+        reply = parse_json(content)
+        completions = read(reply)
+        if any(len(completion.text) > _MOST_CHARACTERS for completion in completions):
+            raise ReplyError(f"a text of more than {_MOST_CHARACTERS:,} characters")
+        if isinstance(reply.get("model"), str):  # a provider's alias may move while a study runs
+            _add(self._sent["served_models"], visible(reply["model"], 100))
+        return completions
+
+    def _say_of_outage(self, sentence: str) -> None:
+        _LOG.warning("%s, %s: %s", self.identity, self.address, sentence)
+        self._note(sentence)
+
     def _note(self, sentence: str) -> None:
-        if sentence not in self._sent["notes"]:
-            self._sent["notes"].append(sentence)
+        """For `run.json`, and for the notes that a run prints."""
+        _add(self._sent["notes"], f"{self.identity}: {sentence}")
 
     def _refuses_temperature(self, hint: str = "") -> BadInput:
         needs = "SR-DCR needs T = 0 and T = 0.5, so choose a model that takes it"
@@ -291,6 +325,11 @@ class ApiChat(ABC):
             remedy = "top it up and run the same again to go on"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
         return CallFailed(f"{who}: {where} answered {status} ({complaint}).")
+
+
+def _add(sentences: list[str], sentence: str) -> None:
+    if sentence not in sentences and len(sentences) < _MOST_NOTES:
+        sentences.append(sentence)
 
 
 def _message(error: Any) -> str:

@@ -12,7 +12,9 @@ A model may also have these; `ApiChat` has all of them:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from srdcr_lab.records import Capabilities, Completion, Message, ModelIdentity, Request
@@ -65,6 +67,19 @@ def as_dicts(messages: Iterable[Message]) -> list[dict[str, str]]:
 def first_stop(text: str, stop: Sequence[str]) -> int | None:
     """Where the earliest stop string begins, or None."""
     return min((place for place in map(text.find, stop) if place >= 0), default=None)
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # but tab and line feed
+
+
+def received(completion: Completion) -> Completion:
+    """A completion as files, prompts and screens take it: whole characters, and no control characters but \\t and \\n."""
+    text, tokens = _plain(completion.text), completion.tokens
+    return replace(completion, text=text, tokens=tokens if tokens is None else tuple(map(_plain, tokens)))
+
+
+def _plain(text: str) -> str:
+    return _CONTROL.sub("", whole_characters(text))
 
 
 def whole_characters(text: str) -> str:

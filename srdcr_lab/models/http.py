@@ -1,4 +1,4 @@
-"""Between an SDK and the network: attempts are bounded and counted, replies are checked, and secrets are hidden.
+"""Between an SDK and the network: attempts are bounded and counted, outages waited out, secrets hidden.
 
 Servers quote the key that they refuse, and SDKs quote the address they called: whatever they say passes through
 `redact` before it reaches a row, a log or a screen.
@@ -10,8 +10,9 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -23,9 +24,13 @@ import httpx2
 
 @dataclass
 class Tally:
-    """Attempts of one `complete` call that were sent and brought nothing usable, though the provider may bill them."""
+    """Attempts of one `complete` call that were sent and brought nothing usable, though the provider may bill them.
+
+    `away_since`: when this call first found its server away, on the monotonic clock.
+    """
 
     unanswered: int = 0
+    away_since: float | None = None
 
 
 _TALLY: ContextVar[Tally | None] = ContextVar("srdcr_lab_attempts", default=None)
@@ -50,23 +55,123 @@ def count_unanswered() -> None:
 _certificates = cache(httpx2.create_ssl_context)  # what the system trusts; reading it takes 50 ms
 
 
+MOST_BYTES = 2**24  # of a reply, unpacked: 128 draws of 400 tokens with their log-probabilities take about 10 MB
+_MOST_BYTES_OF_AN_ERROR = 2**16
+
+
+async def _read_within_bounds(response: httpx2.Response) -> None:
+    """Read the body as far as its bound: it may be endless, or unpack to a thousand times what was sent."""
+    most = MOST_BYTES if response.is_success else _MOST_BYTES_OF_AN_ERROR
+    body = bytearray()
+    async with aclosing(response.aiter_bytes()) as parts:  # of 1 MB at most, packed or not
+        async for part in parts:
+            body += part
+            if len(body) > most:
+                break
+    response._content = bytes(body)  # where the client itself would put the whole of it
+
+
+PROBE_PAUSE_S = 1.0  # after the second look whether a server is back; doubled after each, up to the longest
+_LONGEST_PAUSE_S = 15.0
+_PROBE_S = 10.0
+
+
+def _longer(pause: float) -> float:
+    return min(max(2 * pause, PROBE_PAUSE_S), _LONGEST_PAUSE_S)
+
+
+class Outage:
+    """Where the calls of one model wait together while its server is away; one of them looks whether it is back.
+
+    Away is a server that has answered before, and now refuses or cuts connections, or answers one of `STATUSES`. The
+    wait ends `patience_s` after the outage began, and a call waits no longer than that in all. `say` is called with a
+    sentence when an outage begins and when it ends.
+    """
+
+    STATUSES = frozenset({502, 503, 504, 529})
+    ERRORS = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
+
+    def __init__(self, patience_s: float, say: Callable[[str], object]) -> None:
+        self._patience_s, self._say = patience_s, say
+        self._has_answered = self._is_away = self._is_said = False
+        self._since = self._pause = 0.0
+        self._probing = asyncio.Lock()
+
+    def met(self) -> bool:
+        """A call found the server away. Whether it may wait."""
+        tally, now = _TALLY.get(), time.monotonic()
+        if tally is None or not self._has_answered:  # nobody waits for a server that was never there
+            return False
+        self._is_away, self._since, tally.away_since = True, self._since or now, tally.away_since or now
+        return self._left() > 0
+
+    def ends(self) -> None:
+        """The server answered."""
+        if self._is_said:
+            self._say(f"the server answers again, after {time.monotonic() - self._since:.0f} s.")
+        self._has_answered, self._is_away, self._is_said = True, False, False
+        self._since = self._pause = 0.0
+
+    async def over(self, is_away: Callable[[], Awaitable[bool]]) -> None:
+        """Wait until the server is back, or patience ends; at once where there is no outage."""
+        if not self._is_away or _TALLY.get() is None:
+            return
+        async with self._probing:
+            while self._is_away and (left := self._left()) > 0:
+                await asyncio.sleep(min(self._pause, left))
+                self._pause = _longer(self._pause)
+                self._is_away = await is_away()
+                if self._is_away and not self._is_said:
+                    self._is_said = True
+                    self._say(f"the server does not answer any more; its calls wait, {self._patience_s:g} s at most.")
+
+    def _left(self) -> float:
+        tally = _TALLY.get()
+        began = min(self._since, tally.away_since or self._since) if tally else 0.0
+        return began + self._patience_s - time.monotonic()
+
+
 class CountingClient(httpx2.AsyncClient):
-    """The HTTP client under an SDK: bounds each attempt as a whole, and counts those that went unanswered."""
+    """The HTTP client under an SDK: bounds each attempt and its reply, and counts attempts that went unanswered."""
 
     # A gateway that answers these gave up waiting; the model behind it may have finished, and billed.
     _GAVE_UP = frozenset({408, 502, 504, 520, 524})
     _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
-    def __init__(self, connections: int, timeout_s: float) -> None:
+    def __init__(self, connections: int, timeout_s: float, outage: Outage) -> None:
         super().__init__(
             timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
             limits=httpx2.Limits(max_connections=connections + 8, max_keepalive_connections=connections + 8),
             follow_redirects=True,
             verify=_certificates(),
+            event_hooks={"response": [_read_within_bounds]},
         )
-        self._attempt_s = timeout_s
+        self._attempt_s, self._outage = timeout_s, outage
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """The response, or the error, of one attempt of the SDK.
+
+        An attempt that met an outage and was never sent, or was turned away, costs nothing: it is made again once the
+        server is back. Others may be billed, and are left to the SDK's bounded retries.
+        """
+        pause = PROBE_PAUSE_S
+        while True:
+            await self._outage.over(lambda: self._is_away(request.url))
+            try:
+                response = await self._attempt(request, options)
+            except Outage.ERRORS as error:
+                if not (self._outage.met() and isinstance(error, self._NEVER_SENT)):
+                    raise
+            else:
+                if response.status_code not in Outage.STATUSES:
+                    self._outage.ends()
+                    return response
+                if not self._outage.met() or response.status_code in self._GAVE_UP:
+                    return response
+            await asyncio.sleep(pause)
+            pause = _longer(pause)
+
+    async def _attempt(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
         try:
             # httpx bounds each read; a server that drips bytes would never meet that bound.
             async with asyncio.timeout(self._attempt_s):
@@ -82,15 +187,27 @@ class CountingClient(httpx2.AsyncClient):
             count_unanswered()
         return response
 
+    async def _is_away(self, url: httpx2.URL) -> bool:
+        """A look that costs nothing: any answer to a GET, a refusal too, comes from a server that is there."""
+        try:
+            async with asyncio.timeout(_PROBE_S):
+                response = await super().send(self.build_request("GET", url))
+        except Exception:  # whatever it was, it was no answer
+            return True
+        return response.status_code in Outage.STATUSES
+
 
 class ReplyError(ValueError):
     """A reply that arrived whole and is not what the protocol promises."""
 
 
+_MOST_TOKENS = 10**8  # no model reads or writes so many at once
+
+
 def count(usage: Any, *fields: str) -> int:
     """Sum of token counts of a reply's usage block; what is missing or no count is 0."""
     values = [usage.get(field) for field in fields] if isinstance(usage, dict) else []
-    return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)
+    return sum(value for value in values if type(value) is int and 0 < value <= _MOST_TOKENS)
 
 
 HIDDEN = "[hidden]"

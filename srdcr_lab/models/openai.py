@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import openai
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import as_dicts, first_stop, whole_characters
+from srdcr_lab.models.base import as_dicts, first_stop
 from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.records import Capabilities, Completion, FinishReason, Request
 
@@ -99,8 +99,7 @@ class OpenAIChat(ApiChat):
             self._sent["adapted"]["n"] = "1"
         else:
             self._sent["dropped"][parameter] = "refused by the model"
-        sentence = f"{self.identity} refuses {parameter}: {_CONSEQUENCES[parameter]}."
-        self._note(sentence)
+        self._note(sentence := f"refuses {parameter}: {_CONSEQUENCES[parameter]}.")
         if parameter == "logprobs":
             self.capabilities = Capabilities(logprobs=False, notes=(sentence,))
 
@@ -144,10 +143,10 @@ def _completion(choice: Any, request: Request, draw: int) -> Completion:
         content = "".join(part["text"] for part in content if part.get("type") == "text")
     if not isinstance(content, str | None):
         raise ReplyError("a message whose content is no text")
-    text = whole_characters(content or "")  # null where a filter stopped it
+    text = content or ""  # null where a filter stopped it
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
-        return Completion(text or whole_characters(refusal), draw, finish_reason=FinishReason.REFUSAL)
+        return Completion(text or refusal, draw, finish_reason=FinishReason.REFUSAL)
     kept = text[: first_stop(text, request.stop)]
     finish = FinishReason.STOP if kept != text else _FINISH.get(choice.get("finish_reason"), FinishReason.STOP)
     scored = choice.get("logprobs")

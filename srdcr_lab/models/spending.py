@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 
-from srdcr_lab.models.base import Arrived, ChatModel, draws_per_request
+from srdcr_lab.models.base import Arrived, ChatModel, draws_per_request, received
 from srdcr_lab.models.load import FREE, Price
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import (
@@ -252,7 +252,7 @@ class StoredModel:
 
     async def _ask(self, request: Request) -> None:
         def keep(completions: Sequence[Completion]) -> None:
-            self._store.put(self.identity, request, completions)
+            self._store.put(self.identity, request, [*map(received, completions)])
             self.paid += len(completions)
             if (meter := _METER.get()) is not None:
                 meter.calls_paid += len(completions)

@@ -12,7 +12,17 @@ import pytest
 from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, sequence
 from srdcr_lab.protocols import Answer, Choices, SelfConfidence, decide, prior_answer, self_confidence
 from srdcr_lab.protocols.answering import answer_logprobs
-from srdcr_lab.records import AnswerType, Completion, ConfidenceKind, Decision, Item, Request, Verdict
+from srdcr_lab.records import (
+    AnswerType,
+    BadInput,
+    CallFailed,
+    Completion,
+    ConfidenceKind,
+    Decision,
+    Item,
+    Request,
+    Verdict,
+)
 from tests.scripted import ScriptedModel, item, setup_of
 
 KINDS = ConfidenceKind
@@ -142,10 +152,12 @@ def test_auto_falls_back_to_self_consistency_and_says_so(can: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", [KINDS.MEAN_LOGPROB, KINDS.SEQUENCE, KINDS.MEAN_PROBABILITY])
-def test_a_kind_asked_for_is_never_replaced_by_another(kind: ConfidenceKind) -> None:
-    found = confidence_in(Completion("1874"), kind, ScriptedModel(logprobs=False))
-    assert math.isnan(found.value)
-    assert found.kind is kind
+def test_a_kind_that_the_model_cannot_give_is_refused_and_never_replaced(kind: ConfidenceKind) -> None:
+    """F 4."""
+    with pytest.raises(BadInput, match=f"gives no log-probabilities, which the confidence {kind} needs; take"):
+        confidence_in(Completion("1874"), kind, ScriptedModel(logprobs=False))
+    with pytest.raises(CallFailed, match=f"the reply has no usable log-probabilities for {kind}"):
+        confidence_in(Completion("1874"), kind, ScriptedModel())
 
 
 def agreeing(n: int, other: str = "1875") -> ScriptedModel:

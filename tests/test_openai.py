@@ -287,11 +287,6 @@ def test_messages_reach_the_server_unchanged(loopback: Loopback) -> None:
     assert loopback.completions[0].body["messages"] == [{"role": m.role, "content": m.content} for m in odd]
 
 
-def test_half_a_character_in_a_reply_is_replaced(loopback: Loopback) -> None:
-    loopback.reply = lambda messages, temperature, seed: "1874 \ud83d"
-    assert ask(loopback, replace(GREEDY, logprobs=False))[0].text == "1874 \ufffd"
-
-
 def test_half_a_character_in_a_prompt_fails_the_call(loopback: Loopback) -> None:
     with pytest.raises(CallFailed, match="lone surrogate"):
         ask(loopback, Request((Message("user", "\ud83d"),), 8))

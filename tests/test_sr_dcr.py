@@ -11,7 +11,6 @@ import pytest
 from srdcr_lab.models.spending import metered
 from srdcr_lab.protocols import DESIGNS, METHODS, Cast, Choices, Outcome, choices, sr_dcr
 from srdcr_lab.records import (
-    ConfidenceKind,
     Decision,
     Item,
     Missing,
@@ -112,13 +111,6 @@ def test_few_shot_is_the_context_answer() -> None:
 def test_few_shot_that_cannot_be_read_is_unparsed() -> None:
     found = asyncio.run(METHODS["few_shot"].run(FALSE, setup_of(reader(answer_with_passage="Perhaps."))))
     assert found.missing is Missing.UNPARSED
-
-
-def test_an_explicit_kind_without_log_probabilities_abstains_when_the_passage_is_rejected() -> None:
-    model = reader(judge=UNREASONABLE)
-    model.capabilities = replace(model.capabilities, logprobs=False)
-    found = outcome_of(model, FALSE, Choices(confidence=ConfidenceKind.MEAN_LOGPROB))
-    assert (found.decision, found.missing) == (Decision.ABSTAIN, Missing.ABSTAINED)
 
 
 def test_roles_may_be_played_by_different_models() -> None:

@@ -31,6 +31,7 @@ from srdcr_lab.models.http import (
     redact,
     tallied,
 )
+from srdcr_lab.models.load import PATIENCE_S
 from srdcr_lab.records import (
     BadInput,
     CallFailed,
@@ -48,7 +49,6 @@ PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for non
 MALFORMED_PAUSE_S = 0.5
 _MALFORMED_RETRIES = 2
 _CHECK_TIMEOUT_S = 10.0
-PATIENCE_S = 300.0
 _MOST_CHARACTERS = 100_000  # of one text: prompts quote it, and a hundred characters a token are no model's
 _MOST_NOTES = 50
 _LOG = logging.getLogger(__name__)  # an outage is said while it lasts, on stderr where nobody set up logging

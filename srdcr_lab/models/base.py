@@ -73,7 +73,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # but tab and line feed
 
 
 def received(completion: Completion) -> Completion:
-    """A completion as files, prompts and screens take it: whole characters, and no control characters but \\t and \\n."""
+    """A completion as files, prompts and screens take it: whole characters, and of control characters tab and line feed
+    alone."""
     text, tokens = _plain(completion.text), completion.tokens
     return replace(completion, text=text, tokens=tokens if tokens is None else tuple(map(_plain, tokens)))
 

@@ -21,6 +21,8 @@ from srdcr_lab.records.files import folder
 
 SPECIFICATIONS = "pocket, hf:NAME or hf:PATH, openai:NAME, anthropic:NAME (add #label where one name means two servers)"
 
+PATIENCE_S = 300.0  # for which an outage of a server is waited out
+
 # Providers asked over HTTP: the class of each, in the module of its name, which needs the SDK of that name.
 API = {"openai": "OpenAIChat", "anthropic": "AnthropicChat"}
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")

@@ -7,7 +7,6 @@ measured (`_CONSEQUENCES`). Refused log-probabilities withdraw a capability; a r
 from __future__ import annotations
 
 import codecs
-import math
 import os
 import re
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from srdcr_lab.records import Capabilities, Completion, FinishReason, Request
 
 LOWEST = -9999.0  # what the protocol says for "very unlikely"; JSON has no infinity
 
+_ROUNDING = 1e-3  # by which a log-probability of 0 may come out above it
 _MOST_CHOICES = 128  # the provider's bound on n
 _MOST_STOPS = 4
 _FINISH = {
@@ -56,6 +56,7 @@ class OpenAIChat(ApiChat):
     path = "/chat/completions"
     models_path = "/models"
     draws_per_request = _MOST_CHOICES
+    _has_scored = False  # some reply came with log-probabilities
 
     def _client(self, own_server: bool, options: dict[str, Any]) -> openai.AsyncOpenAI | None:
         key = os.environ.get(self.key_variable)
@@ -113,13 +114,29 @@ class OpenAIChat(ApiChat):
         spent = shares(count(usage, "completion_tokens"), [len(c.tokens or ()) for c in completions])
         if not prompt:
             self._note("The server reports no token usage; tokens are counted as 0 or from the log-probabilities.")
-        wanted = request.logprobs and "logprobs" not in self._sent["dropped"]
-        if wanted and any(c.text and c.logprobs is None for c in completions):
-            self._note("Some replies came without usable log-probabilities although they were asked for.")
+        if request.logprobs and "logprobs" not in self._sent["dropped"]:
+            self._learn_of_logprobs(choices, completions)
         return [
             replace(c, prompt_tokens=0 if place else prompt, completion_tokens=spent[place])
             for place, c in enumerate(completions)
         ]
+
+    def _learn_of_logprobs(self, choices: Sequence[Any], completions: Sequence[Completion]) -> None:
+        """Withdraw the capability where the first texts of a server come without any, though it did not refuse."""
+        self._has_scored |= any(c.logprobs is not None for c in completions)
+        if not any(c.text and c.logprobs is None for c in completions):
+            return
+        self._note("Some replies came without usable log-probabilities although they were asked for.")
+        if not self._has_scored and not any(map(_entries, choices)):
+            self.capabilities = Capabilities(
+                logprobs=False, notes=(f"gives no log-probabilities: {_CONSEQUENCES['logprobs']}.",)
+            )
+
+
+def _entries(choice: Any) -> Any:
+    """The log-probabilities of a choice, whatever they are."""
+    scored = choice.get("logprobs")
+    return scored.get("content") if isinstance(scored, dict) else None
 
 
 def _refused_parameter(error: openai.APIStatusError, body: dict[str, Any]) -> str | None:
@@ -149,9 +166,7 @@ def _completion(choice: Any, request: Request, draw: int) -> Completion:
         return Completion(text or refusal, draw, finish_reason=FinishReason.REFUSAL)
     kept = text[: first_stop(text, request.stop)]
     finish = FinishReason.STOP if kept != text else _FINISH.get(choice.get("finish_reason"), FinishReason.STOP)
-    scored = choice.get("logprobs")
-    entries = scored.get("content") if request.logprobs and isinstance(scored, dict) else None
-    tokens, logprobs = aligned(kept, entries)
+    tokens, logprobs = aligned(kept, _entries(choice) if request.logprobs else None)
     return Completion(kept, draw, tokens, logprobs, finish)
 
 
@@ -182,7 +197,8 @@ def _is_entry(entry: Any) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
         return False
     value = entry.get("logprob")
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    # NaN compares as false. What is well above 0 is a probability or something else, and not its logarithm.
+    return isinstance(value, int | float) and not isinstance(value, bool) and value < _ROUNDING
 
 
 def _from_bytes(content: list[dict[str, Any]]) -> list[str]:

@@ -10,11 +10,25 @@ from typing import Any
 from srdcr_lab import answers
 from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.measures.rule import Ruling, missing_reason
+from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.messages import named
 from srdcr_lab.protocols.choices import Match
 from srdcr_lab.protocols.speaking import Answer, Conversation, Setup, Shots, no_answer
-from srdcr_lab.records import GREEDY, ConfidenceKind, Debate, Decision, Exemplar, Item, Missing, Role, Turn, Verdict
+from srdcr_lab.records import (
+    GREEDY,
+    BadInput,
+    CallFailed,
+    ConfidenceKind,
+    Debate,
+    Decision,
+    Exemplar,
+    Item,
+    Missing,
+    Role,
+    Turn,
+    Verdict,
+)
 
 # Streams: confidence must not be made of the category's own draws.
 KNOWLEDGE, SELF_CONSISTENCY = "knowledge", "self_consistency"
@@ -114,7 +128,14 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
 
     ``auto`` is `mean_logprob` where the reply came with log-probabilities, otherwise `self_consistency`. The value is
     NaN, so never above τ, where the prior answer or a stated confidence could not be read (without the former nothing
-    more is asked), and for a kind that needs log-probabilities where there are none.
+    more is asked).
+
+    Raises
+    ------
+    BadInput
+        The kind needs log-probabilities and the model gives none.
+    CallFailed
+        This one reply came without.
     """
     kind = setup.choices.confidence
     if kind == "auto":
@@ -128,7 +149,20 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
         return SelfConfidence(sum(agree) / len(agree) if agree else math.nan, kind, draws)
     if kind is ConfidenceKind.VERBALIZED:
         return SelfConfidence(await _stated_confidence(item, prior, setup), kind)
-    return SelfConfidence(FROM_LOGPROBS[kind](answer_logprobs(prior, item) or ()), kind)
+    logprobs = answer_logprobs(prior, item)
+    if logprobs is None:
+        refuse_unscored(kind, setup.cast.answerer)
+        raise CallFailed(f"{setup.cast.answerer.identity}: the reply has no usable log-probabilities for {kind}")
+    return SelfConfidence(FROM_LOGPROBS[kind](logprobs), kind)
+
+
+def refuse_unscored(kind: ConfidenceKind | str, model: ChatModel) -> None:
+    """Raise `BadInput` where a confidence kind needs log-probabilities and the model gives none."""
+    if kind in FROM_LOGPROBS and not model.capabilities.logprobs:
+        raise BadInput(
+            f"{model.identity} gives no log-probabilities, which the confidence {kind} needs; take --confidence auto, "
+            f"{ConfidenceKind.SELF_CONSISTENCY} or {ConfidenceKind.VERBALIZED}, in a new --out"
+        )
 
 
 def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:

@@ -20,18 +20,14 @@ from srdcr_lab.records import (
     BadInput,
     Capabilities,
     Completion,
-    Missing,
     ModelIdentity,
     Needs,
     NotInStore,
     Request,
-    Verdict,
 )
 from srdcr_lab.records.files import folder
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from srdcr_lab.data import ItemSet
 
 
@@ -179,19 +175,3 @@ def _unfit(method: Method, items: ItemSet, answerer: ChatModel) -> str | None:
     if method.uses_logprobs and not answerer.capabilities.logprobs:
         return f"{method.name} needs log-probabilities, and {answerer.identity} gives none"
     return None
-
-
-def unread(records: pd.DataFrame) -> list[str]:
-    """A sentence on each method of a finished run none of whose verdicts or answers could be read."""
-    notes = []
-    for (method, design), rows in records.groupby(["method", "design"], sort=False, dropna=False):
-        name = f"{method} ({design})" if isinstance(design, str) else str(method)
-        verdicts = rows["verdict"].dropna()
-        if len(verdicts) and (verdicts == Verdict.UNPARSED).all():
-            notes.append(
-                f"{name}: the judge's last ruling could be read in none of {len(verdicts)} debates; it has to end with "
-                'the line "final decision: REASONABLE" or "final decision: UNREASONABLE"'
-            )
-        elif (rows["missing"] == Missing.UNPARSED).all():
-            notes.append(f"{name}: no answer could be read in any of {len(rows)} items")
-    return notes

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from srdcr_lab.answers import same_answer
@@ -11,22 +13,97 @@ from srdcr_lab.measures import knowledge_category, sampled_accuracy
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup
 from srdcr_lab.protocols.answering import is_correct
-from srdcr_lab.records import DocumentKind, Item, Missing, Turn, Verdict
+from srdcr_lab.records import Completion, DocumentKind, FinishReason, Item, Missing, Turn, Verdict
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS, Column
+from srdcr_lab.records.vocabulary import visible
 
 Row = dict[str, Any]
 _OF_THE_ITEM = RECORDS[: [column.name for column in RECORDS].index("method")]
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
 
+class Cause(StrEnum):
+    """Why a reply brought no answer."""
+
+    STARVED = "starved"
+    REFUSED = "refused"
+    FILTERED = "filtered"
+    EMPTY = "empty"
+    CUT = "cut"
+    NO_VERDICT = "no verdict"
+    UNREADABLE = "unreadable"
+
+
+_CAUSES = {  # how they are said of "the reply"
+    Cause.STARVED: "has no text, its tokens went into thinking; turn thinking off, or take a model without",
+    Cause.REFUSED: "is a refusal",
+    Cause.FILTERED: "was stopped by a content filter",
+    Cause.EMPTY: "is empty",
+    Cause.CUT: "was cut at its length",
+    Cause.NO_VERDICT: 'does not end with the line "final decision: REASONABLE" or "final decision: UNREASONABLE"',
+    Cause.UNREADABLE: "holds no answer that could be read",
+}
+_WITHOUT_TEXT = (Cause.STARVED, Cause.REFUSED, Cause.FILTERED, Cause.EMPTY)
+_FEW_TOKENS = 8  # an end marker and white space; more without a text are thinking
+
+
+def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
+    """Why a reply brought no answer, or no verdict where it is UNPARSED. Of a useful one: why it would not."""
+    match reply.finish_reason:
+        case FinishReason.REFUSAL:
+            return Cause.REFUSED
+        case FinishReason.CONTENT_FILTER:
+            return Cause.FILTERED
+    at_length = reply.finish_reason is FinishReason.LENGTH
+    if not reply.text.strip():
+        return Cause.STARVED if at_length or reply.completion_tokens > _FEW_TOKENS else Cause.EMPTY
+    if at_length:
+        return Cause.CUT
+    return Cause.NO_VERDICT if verdict is Verdict.UNPARSED else Cause.UNREADABLE
+
+
+@dataclass
+class Fault:
+    """A row or turn (`what`) without an answer (or not: no `cause`), and the reply it is due to."""
+
+    what: str
+    cause: Cause | None = None
+    reply: str = ""
+
+
 @dataclass
 class ItemRows:
-    """What one item adds to the tables."""
+    """What one item adds to the tables, and to the counts of what is missing."""
 
     item: Item
     records: list[Row] = field(default_factory=list)
     turns: list[Row] = field(default_factory=list)
     samples: list[Row] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+
+class Faults:
+    """What is missing in a run, by cause: `counts` of rows and turns, and the first reply of each cause."""
+
+    def __init__(self) -> None:
+        self.counts: dict[Cause, Counter[str]] = {}
+        self._of: Counter[str] = Counter()
+        self._first: dict[Cause, str] = {}
+
+    def add(self, faults: Sequence[Fault]) -> None:
+        for fault in faults:
+            self._of[fault.what] += 1
+            if fault.cause:
+                self.counts.setdefault(fault.cause, Counter())[fault.what] += 1
+                self._first.setdefault(fault.cause, visible(fault.reply, 200))
+
+    def notes(self) -> list[str]:
+        """A sentence on each cause."""
+        return [
+            f"{', '.join(f'{what} {n} of {self._of[what]}' for what, n in counted.most_common())}: "
+            f"the reply {_CAUSES[why]}" + (f"; the first one: {first!r}" if (first := self._first[why]) else "")
+            for why, counted in self.counts.items()
+        ]
 
 
 @dataclass
@@ -56,9 +133,33 @@ def item_rows(
     rows = ItemRows(item, samples=_sample_rows(item, probe, setup))
     for (method, under), (outcome, meter) in zip(runs, results, strict=True):
         rows.records.append(_record_row(item, method, under, probe, outcome, meter))
+        rows.faults += _faults(method, under, probe, outcome)
         for position, turn in enumerate(outcome.debate.turns if outcome.debate else ()):
             rows.turns.append(_turn_row(item, method, under, position, turn))
     return rows
+
+
+def _faults(method: Method, setup: Setup, probe: Probe, outcome: Outcome) -> Iterator[Fault]:
+    """The row and each turn of its debate, with what is wrong with it."""
+    name = f"rows of {method.name}" + (f" ({setup.choices.design.name})" if method.designed else "")
+    if outcome.missing is Missing.UNPARSED and (found := _unread(outcome, probe)):
+        yield Fault(name, cause(*found), found[0].text)
+    else:
+        yield Fault(name)
+    for turn in outcome.debate.turns if outcome.debate else ():
+        reply = turn.completion or Completion(turn.text)
+        silent = (why := cause(reply)) in _WITHOUT_TEXT
+        yield Fault(f"turns of the {turn.role}", why if silent else None, reply.text)
+
+
+def _unread(outcome: Outcome, probe: Probe) -> tuple[Completion, Verdict | None] | None:
+    """The reply for which a row is UNPARSED, and its verdict if it is a judge's."""
+    turns = [turn for turn in (outcome.debate.turns if outcome.debate else ()) if turn.completion]
+    if outcome.ruling and outcome.ruling.verdict is Verdict.UNPARSED:
+        turns = [turn for turn in turns if turn.verdict is Verdict.UNPARSED]
+    elif answer := outcome.answer or (None if turns else probe.prior):
+        return answer.completion, None
+    return (turns[-1].completion, turns[-1].verdict) if turns and turns[-1].completion else None
 
 
 def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> Row:

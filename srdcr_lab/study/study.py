@@ -22,15 +22,17 @@ from srdcr_lab import prompts
 from srdcr_lab.data.items import ItemSet, freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.load import price_of
+from srdcr_lab.models.load import PATIENCE_S, price_of
 from srdcr_lab.models.spending import Budget
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
+from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import write_whole
 from srdcr_lab.study import folder as folders
-from srdcr_lab.study.opening import Session, fitting, open_all, price_for, unread
+from srdcr_lab.study.opening import Session, fitting, open_all, price_for
 from srdcr_lab.study.plan import Plan, make_plan
+from srdcr_lab.study.rows import Faults
 from srdcr_lab.study.run import Waiting, progress_bar, run_items, wait_for
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class Study:
         says. Methods that follow a design run under each of several, and equal requests are asked once.
     players : models that designs name for their roles, by specification; those not given here are opened.
     store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
+    patience_s : how long an outage of a server is waited out before rows fail, seconds; 0: not at all.
     offline : take every completion from the store, ask nothing; default: whether SRDCR_OFFLINE is set.
 
     Raises
@@ -85,6 +88,7 @@ class Study:
         seed: int = 0,
         concurrency: int = 64,
         base_url: str | None = None,
+        patience_s: float = PATIENCE_S,
         budget_usd: float | None = None,
         store: str | Path | Store | None = None,
         offline: bool | None = None,
@@ -93,6 +97,8 @@ class Study:
     ) -> None:
         if budget_usd is not None and not budget_usd > 0:
             raise BadInput(f"a budget is more than 0 US dollars, got {budget_usd}")
+        if not patience_s >= 0:
+            raise BadInput(f"patience is 0 seconds or more, got {patience_s}")
         if concurrency < 1:
             raise BadInput(f"concurrency is at least 1, got {concurrency}")
         self.limit, self.seed = limit, seed
@@ -111,7 +117,9 @@ class Study:
         named = {spec: (players or {}).get(spec, spec) for shape in self.choices.designs for spec in shape.players}
         roles = [model if spec is None else spec for spec in (model, defender, critic, judge)]
         specs = (*roles, *named.values())
-        models = open_all(specs, offline=self._offline, base_url=base_url, concurrency=concurrency)
+        reached = {"base_url": base_url, "concurrency": concurrency, "patience_s": patience_s}
+        models = open_all(specs, offline=self._offline, **reached)
+        refuse_unscored(self.choices.confidence, models[0])
         self._cast, self._players = Cast(*models[:4]), dict(zip(named, models[4:], strict=True))
         self.methods, left_out = fitting(wanted, chosen, models[0], every=every)
         self.items = replace(chosen, notes=(*chosen.notes, *left_out))
@@ -238,9 +246,9 @@ class Study:
                 await model.check()
 
     async def _run(self, session: Session, folder: Path, progress: bool) -> None:
-        started = time.monotonic()
+        started, faults = time.monotonic(), Faults()
         try:
-            stopped = await self._fill_tables(session, folder, progress)
+            stopped = await self._fill_tables(session, folder, faults, progress)
         except BaseException as error:
             if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited
                 await session.landed()
@@ -253,15 +261,18 @@ class Study:
         counts = {
             **{table: results.n_rows(table) for table in folders.TABLES},
             "failed": int(results.records["error"].notna().sum()),
+            "faults": faults.counts,
             "calls_paid": session.paid,
             "completions_in_store": session.store.count(),
             "wall_s": round(time.monotonic() - started, 1),  # a run that resumes counts its own time alone
         }
-        self._write_manifest(folder, "stopped" if stopped else "done", unread(results.records), counts=counts)
+        self._write_manifest(folder, "stopped" if stopped else "done", faults.notes(), counts=counts)
         if stopped:
             raise stopped
 
-    async def _fill_tables(self, session: Session, folder: Path, progress: bool) -> BudgetExhausted | None:
+    async def _fill_tables(
+        self, session: Session, folder: Path, faults: Faults, progress: bool
+    ) -> BudgetExhausted | None:
         """Write the tables as items end; the error that stopped the run, if the budget did."""
         stopped = None
         waiting = Waiting(self.methods)
@@ -269,6 +280,7 @@ class Study:
             try:
                 async with aclosing(run_items(self.setup, self.methods, on_done=bar.update)) as finished:
                     async for rows in finished:
+                        faults.add(rows.faults)
                         writer.add(waiting.hold_back(rows))
             except BudgetExhausted as reason:
                 stopped = reason
@@ -280,7 +292,9 @@ class Study:
         models = {str(model.identity): model for model in self._everyone}
         prices = {name: price_of(model.identity) for name, model in models.items()}
         pocket = any(model.identity.provider == "pocket" for model in models.values())
-        notes = [*self.items.notes, *([_POCKET] if pocket else []), *notes]
+        sent = {name: model.sent() for name, model in models.items() if hasattr(model, "sent")}
+        said = [note for record in sent.values() for note in record.get("notes", ())]
+        notes = [*self.items.notes, *([_POCKET] if pocket else []), *said, *notes]
         if status == "stopped":
             notes.append("stopped: rows that were not reached carry an error, and accuracy counts them as wrong")
         manifest = {
@@ -289,7 +303,7 @@ class Study:
             "asked": self.asked(),
             "notes": notes,
             "logprobs": {name: model.capabilities.logprobs for name, model in models.items()},
-            "sent": {name: model.sent() for name, model in models.items() if hasattr(model, "sent")},
+            "sent": sent,
             "prices": {name: asdict(price) if price else None for name, price in prices.items()},
             "budget_usd": self._budget.limit_usd,
             "spent_usd": self._budget.spent_usd,

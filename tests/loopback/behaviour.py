@@ -23,6 +23,7 @@ class Fault(StrEnum):
     WRONG_TYPES = "wrong_types"
     HANG = "hang"  # accepts and does not answer
     DRIP = "drip"  # sends white space for ever, so that no single read times out
+    ENDLESS = "endless"  # sends a text for ever, as fast as it is read
 
 
 _SHARED_OUT = (Fault.RATE_LIMIT, Fault.SERVER_ERROR, Fault.CUT, Fault.BROKEN_JSON, Fault.HANG)
@@ -47,6 +48,8 @@ class Behaviour:
     max_in_flight : answers 429 beyond that.
     retry_after_s : what a 429 or 500 asks for.
     hang_s : how long a hang lasts; then the connection is cut.
+    body : sent for every completion, as it is, with this `status` and these `headers`.
+    away : the status of every answer while the server is away behind its gateway; None: it is there.
     """
 
     key: str | None = None
@@ -65,6 +68,10 @@ class Behaviour:
     max_in_flight: int = 1_000_000
     retry_after_s: float = 0.05
     hang_s: float = 3600.0
+    body: bytes | None = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    away: int | None = None
     faults: list[Fault] = field(default_factory=list)
 
     def delay_s(self, key: str) -> float:

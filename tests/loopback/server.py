@@ -65,6 +65,7 @@ class Loopback:
         self.behaviour = behaviour or Behaviour()
         self.reply, self.port, self.log = reply, port, log
         self.asked: list[Asked] = []
+        self.turned_away: list[str] = []  # methods of the requests that came while it was away
         self.in_flight = self.most_in_flight = 0
         self._seen: Counter[str] = Counter()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -102,7 +103,7 @@ class Loopback:
 
     async def serve(self, ready: Any) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        app = web.Application(client_max_size=2**26)
+        app = web.Application(client_max_size=2**26, middlewares=[self._gateway])
         app.router.add_post("/v1/chat/completions", self._complete)
         app.router.add_post("/v1/messages", self._complete)
         app.router.add_get("/v1/models", self._models)
@@ -143,6 +144,14 @@ class Loopback:
                 with self.log.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(asked), ensure_ascii=False) + "\n")
 
+    @web.middleware
+    async def _gateway(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        if status := self.behaviour.away:
+            self.turned_away.append(request.method)
+            return web.Response(status=status, text="away")
+        response: web.StreamResponse = await handler(request)
+        return response
+
     async def _answer(self, request: web.Request, asked: Asked) -> web.StreamResponse:
         behaviour, body = self.behaviour, asked.body
         if not self._welcome(request):
@@ -161,6 +170,9 @@ class Loopback:
             answer = openai_reply
         if error:
             return web.json_response(error[1], status=error[0])
+        if behaviour.body is not None:
+            headers = {"Content-Type": "application/json"} | behaviour.headers
+            return web.Response(body=behaviour.body, status=behaviour.status, headers=headers)
         return web.json_response(answer(body, behaviour, self.reply, asked.seen))
 
     async def _fault(self, request: web.Request, asked: Asked, fault: Fault) -> web.StreamResponse:
@@ -177,6 +189,11 @@ class Loopback:
             return web.json_response({"choices": [{"message": "1874"}], "content": "1874", "usage": "many"})
         if fault is Fault.HANG:
             await asyncio.sleep(self.behaviour.hang_s)
+        if fault is Fault.ENDLESS:
+            response = web.StreamResponse(status=self.behaviour.status, headers=self.behaviour.headers)
+            await response.prepare(request)
+            while True:
+                await response.write(self.behaviour.body or b'{"choices": "' + 2**20 * b"x")
         response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
         if fault in (Fault.CUT_MID_BODY, Fault.DRIP):
             await response.prepare(request)

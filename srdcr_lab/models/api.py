@@ -23,6 +23,7 @@ import httpx2
 from srdcr_lab.models.base import Arrived
 from srdcr_lab.models.http import (
     MOST_BYTES,
+    TOO_LONG,
     CountingClient,
     Outage,
     ReplyError,
@@ -272,7 +273,7 @@ class ApiChat(ABC):
                     raise CallFailed(f"{self.identity}: {self.address} could not be asked ({fault}).") from None
                 retries -= int(response.request.headers.get(_RETRIES_TAKEN, 0))  # the bound is one for all rounds
                 try:
-                    return self._decoded(response.content, read)
+                    return self._decoded(response, read)
                 except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
                     reason = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
                     count_unanswered()
@@ -280,11 +281,11 @@ class ApiChat(ABC):
             f"{self.identity}: the reply of {self.address} was malformed {_MALFORMED_RETRIES + 1} times ({reason})."
         )
 
-    def _decoded(self, content: bytes, read: Callable[[Any], list[Completion]]) -> list[Completion]:
+    def _decoded(self, response: httpx2.Response, read: Callable[[Any], list[Completion]]) -> list[Completion]:
         """The completions of a reply, which may be anything."""
-        if len(content) > MOST_BYTES:
+        if TOO_LONG in response.extensions:
             raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
-        reply = parse_json(content)
+        reply = parse_json(response.content)
         completions = read(reply)
         if any(len(completion.text) > _MOST_CHARACTERS for completion in completions):
             raise ReplyError(f"a text of more than {_MOST_CHARACTERS:,} characters")

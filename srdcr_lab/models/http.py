@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import AsyncExitStack, aclosing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -57,18 +57,9 @@ _certificates = cache(httpx2.create_ssl_context)  # what the system trusts; read
 
 MOST_BYTES = 2**24  # of a reply, unpacked: 128 draws of 400 tokens with their log-probabilities take about 10 MB
 _MOST_BYTES_OF_AN_ERROR = 2**16
-
-
-async def _read_within_bounds(response: httpx2.Response) -> None:
-    """Read the body as far as its bound: it may be endless, or unpack to a thousand times what was sent."""
-    most = MOST_BYTES if response.is_success else _MOST_BYTES_OF_AN_ERROR
-    body = bytearray()
-    async with aclosing(response.aiter_bytes()) as parts:  # of 1 MB at most, packed or not
-        async for part in parts:
-            body += part
-            if len(body) > most:
-                break
-    response._content = bytes(body)  # where the client itself would put the whole of it
+_LARGE = 2**20
+_LARGE_AT_ONCE = 4  # are read on beyond the first megabyte
+TOO_LONG = "srdcr_lab.too_long"  # marks, among a response's extensions, one that was not read to its end
 
 
 PROBE_PAUSE_S = 1.0  # after the second look whether a server is back; doubled after each, up to the longest
@@ -144,9 +135,10 @@ class CountingClient(httpx2.AsyncClient):
             limits=httpx2.Limits(max_connections=connections + 8, max_keepalive_connections=connections + 8),
             follow_redirects=True,
             verify=_certificates(),
-            event_hooks={"response": [_read_within_bounds]},
+            event_hooks={"response": [self._read_within_bounds]},
         )
         self._attempt_s, self._outage = timeout_s, outage
+        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, or the error, of one attempt of the SDK.
@@ -186,6 +178,22 @@ class CountingClient(httpx2.AsyncClient):
         if response.status_code in self._GAVE_UP:
             count_unanswered()
         return response
+
+    async def _read_within_bounds(self, response: httpx2.Response) -> None:
+        """Read the body as far as its bound: it may be endless, or unpack to a thousand times what was sent."""
+        most = MOST_BYTES if response.is_success else _MOST_BYTES_OF_AN_ERROR
+        body = bytearray()
+        async with AsyncExitStack() as held:
+            parts = await held.enter_async_context(aclosing(response.aiter_bytes()))  # of 1 MB at most, packed or not
+            async for part in parts:
+                if len(body) <= _LARGE < len(body) + len(part):
+                    await held.enter_async_context(self._large)
+                body += part
+                if len(body) > most:
+                    response.extensions[TOO_LONG] = True
+                    del body[_MOST_BYTES_OF_AN_ERROR:]
+                    break
+        response._content = bytes(body)  # where the client itself would put the whole of it
 
     async def _is_away(self, url: httpx2.URL) -> bool:
         """A look that costs nothing: any answer to a GET, a refusal too, comes from a server that is there."""

@@ -187,13 +187,15 @@ class Loopback:
             return web.json_response({"object": "list", "data": []})
         if fault is Fault.WRONG_TYPES:
             return web.json_response({"choices": [{"message": "1874"}], "content": "1874", "usage": "many"})
+        response: web.StreamResponse
         if fault is Fault.HANG:
             await asyncio.sleep(self.behaviour.hang_s)
         if fault is Fault.ENDLESS:
             response = web.StreamResponse(status=self.behaviour.status, headers=self.behaviour.headers)
             await response.prepare(request)
-            while True:
-                await response.write(self.behaviour.body or b'{"choices": "' + 2**20 * b"x")
+            while request.transport and not request.transport.is_closing():
+                await response.write(self.behaviour.body or 2**20 * b"x")
+            return response
         response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
         if fault in (Fault.CUT_MID_BODY, Fault.DRIP):
             await response.prepare(request)

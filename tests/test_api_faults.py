@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
 import logging
+import tracemalloc
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -12,7 +15,11 @@ import httpx2
 import openai
 import pytest
 
+from srdcr_lab.models.anthropic import AnthropicChat
+from srdcr_lab.models.api import ApiChat
 from srdcr_lab.models.openai import OpenAIChat
+from srdcr_lab.models.spending import StoredModel
+from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, CallFailed, Completion, Request, Stopped
 from tests.loopback.asking import GREEDY, use
 from tests.loopback.behaviour import Fault
@@ -147,6 +154,200 @@ def test_one_model_serves_two_event_loops(loopback: Loopback) -> None:
     assert first == second
 
 
+# Replies that are anything ------------------------------------------------------------------------------------------
+
+ODD = [
+    *(b"", b"{", b"\xff\xfe", b"null", b"5", b"[]", b"NaN", b'{"choices": {}, "content": {}}'),
+    *(b"[" * 100_000, b'{"choices": ' * 100_000),
+    b'{"choices": [{"message": {"content": "1874"}}], "content": [], "usage": {"prompt_tokens": %d}}' % 2**70,
+    b'{"choices": [{"message": {"content": "1874"}, "finish_reason": []}], "content": [5], "model": 5}',
+    b'{"choices": [{"message": {"content": "%s"}}], "content": "x"}' % (100_001 * b"x"),
+]
+
+
+@pytest.mark.parametrize("adapter", [OpenAIChat, AnthropicChat])
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_whatever_one_reply_is_it_costs_its_own_call(loopback: Loopback, adapter: type[ApiChat], status: int) -> None:
+    """G 3."""
+    loopback.behaviour.status = status
+    url = loopback.openai_url if adapter is OpenAIChat else loopback.url
+
+    async def each(model: ApiChat) -> None:
+        for body in ODD:
+            loopback.behaviour.body = body
+            with pytest.raises(CallFailed, match=r"malformed 3 times \(.+\)|answered [45]00 \("):
+                await model.complete(GREEDY)
+
+    use(adapter("tested", base_url=url, max_retries=0), each)
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"), [({"prompt_tokens": -5}, 0), ({"prompt_tokens": 2**62}, 0), ({"prompt_tokens": 7}, 7)]
+)
+def test_token_counts_that_cannot_be_are_none(loopback: Loopback, usage: dict[str, int], expected: int) -> None:
+    """G 3."""
+    loopback.behaviour.body = json.dumps({"choices": [{"message": {"content": "1874"}}], "usage": usage}).encode()
+    assert ask(loopback)[0].prompt_tokens == expected
+
+
+def test_a_reply_is_unpacked_as_far_as_its_bound(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G 6."""
+    monkeypatch.setattr("srdcr_lab.models.http.MOST_BYTES", 2**20)
+    loopback.behaviour.body = gzip.compress(bytes(2**26))
+    loopback.behaviour.headers = {"Content-Encoding": "gzip"}
+    tracemalloc.start()
+    try:
+        with pytest.raises(CallFailed, match=r"malformed 3 times \(longer than 16 MB\)"):
+            ask(loopback)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("status", "said"), [(200, "longer than 16 MB"), (400, "answered 400")])
+def test_an_endless_reply_comes_to_an_end(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, status: int, said: str
+) -> None:
+    """G 6."""
+    monkeypatch.setattr("srdcr_lab.models.http.MOST_BYTES", 2**21)
+    loopback.behaviour.faults, loopback.behaviour.status = [Fault.ENDLESS] * 3, status
+    with pytest.raises(CallFailed, match=said):
+        ask(loopback, max_retries=0)
+
+
+def test_escape_sequences_of_a_server_reach_no_message_and_no_table(loopback: Loopback) -> None:
+    """G 9."""
+    loopback.behaviour.body = json.dumps({"error": {"message": "\x1b[2Jgone\u202e"}}).encode()
+    loopback.behaviour.status = 400
+    with pytest.raises(CallFailed, match=r"answered 400 \(\[2Jgone\)"):
+        ask(loopback)
+
+
+def test_control_characters_and_halves_of_characters_stop_at_the_store(loopback: Loopback) -> None:
+    """G 9."""
+    stored = StoredModel(model_of(loopback), Store(":memory:"))
+    loopback.reply = lambda messages, temperature, seed: "\x1b[31m1874\r\n\tor\x00 \x9b so"
+    (answer,) = asyncio.run(stored.complete(GREEDY))
+    assert answer.text == "[31m1874\n\tor  so" == "".join(answer.tokens or ())
+    loopback.reply = lambda messages, temperature, seed: "1874 \ud83d"
+    (answer,) = asyncio.run(stored.complete(replace(GREEDY, logprobs=False)))
+    assert answer.text == "1874 \ufffd"
+
+
+def test_once_a_call_was_answered_a_refusal_costs_its_own_call(loopback: Loopback) -> None:
+    """G 3: a gateway that says 404 now and then ends no run."""
+
+    async def call(model: OpenAIChat) -> None:
+        await model.complete(GREEDY)
+        loopback.behaviour.models = ("another",)
+        with pytest.raises(CallFailed, match="knows no such model"):
+            await model.complete(replace(GREEDY, seed=1))
+
+    use(model_of(loopback), call)
+
+
+# Outages ------------------------------------------------------------------------------------------------------------
+
+
+async def asked_while_away(loopback: Loopback, model: OpenAIChat, calls: int) -> list[asyncio.Task[Any]]:
+    """Calls that found the server away, behind a gateway that answers 503, and wait."""
+    await model.complete(GREEDY)
+    loopback.behaviour.away = 503
+    requests = [replace(GREEDY, seed=seed) for seed in range(1, calls + 1)]
+    waiting = [asyncio.create_task(model.complete(request)) for request in requests]
+    while loopback.turned_away.count("GET") < 3 or loopback.turned_away.count("POST") < calls:
+        await asyncio.sleep(0.01)
+    return waiting
+
+
+def test_an_outage_is_waited_out_by_all_calls_together(loopback: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+    """G 7."""
+
+    async def call(model: OpenAIChat) -> None:
+        waiting = await asked_while_away(loopback, model, calls=8)
+        assert loopback.turned_away.count("POST") == 8  # each found it away once, and since then one looks
+        loopback.behaviour.away = None
+        assert all([(await task)[0].text for task in waiting])
+
+    model = model_of(loopback, max_retries=0)
+    use(model, call)
+    assert model.sent()["unanswered_attempts"] == 0
+    begun, ended = model.sent()["notes"]
+    assert begun == "openai:tested: the server does not answer any more; its calls wait, 300 s at most."
+    assert ended.startswith("openai:tested: the server answers again, after ")
+    assert [record.levelname for record in caplog.records if record.name == "srdcr_lab.models.api"] == ["WARNING"] * 2
+
+
+@pytest.mark.parametrize("away", [502, 504])
+def test_attempts_that_may_be_billed_are_not_made_more_often_in_an_outage(loopback: Loopback, away: int) -> None:
+    """G 7."""
+
+    async def call(model: OpenAIChat) -> int:
+        await model.complete(GREEDY)
+        loopback.behaviour.away = away
+        late = asyncio.create_task(model.complete_counted(replace(GREEDY, seed=1)))
+        while loopback.turned_away.count("GET") < 3:
+            await asyncio.sleep(0.01)
+        assert loopback.turned_away.count("POST") == 1
+        loopback.behaviour.away = None
+        return (await late)[1]
+
+    assert use(model_of(loopback, max_retries=1), call) == 1
+
+
+def test_a_server_that_is_started_again_is_waited_for(loopback: Loopback) -> None:
+    """G 7: the connection is refused, and nothing was sent."""
+
+    async def call(model: OpenAIChat) -> tuple[tuple[Completion, ...], int]:
+        await model.complete(GREEDY)
+        await asyncio.to_thread(loopback.__exit__, None, None, None)
+        late = asyncio.create_task(model.complete_counted(replace(GREEDY, seed=1)))
+        while not model.sent()["notes"]:
+            await asyncio.sleep(0.01)
+        await asyncio.to_thread(loopback.__enter__)
+        return await late
+
+    (answer,), in_vain = use(model_of(loopback), call)
+    assert answer.text.isdigit()
+    assert in_vain <= 1  # the connection that was open when the server ended
+
+
+@pytest.mark.parametrize("patience_s", [0.0, 0.05])
+def test_patience_has_an_end(loopback: Loopback, patience_s: float) -> None:
+    """G 7."""
+
+    async def call(model: OpenAIChat) -> None:
+        await model.complete(GREEDY)
+        loopback.behaviour.away = 503
+        for seed in (1, 2):  # the second call does not wait anew
+            with pytest.raises(CallFailed, match="answered 503"):
+                await model.complete(replace(GREEDY, seed=seed))
+
+    use(model_of(loopback, max_retries=0, patience_s=patience_s), call)
+    assert loopback.turned_away.count("POST") >= 2
+
+
+def test_who_waits_can_be_cancelled(loopback: Loopback) -> None:
+    """G 7, G 8."""
+
+    async def call(model: OpenAIChat) -> None:
+        first, *others = await asked_while_away(loopback, model, calls=3)
+        first.cancel()
+        assert isinstance((await asyncio.gather(first, return_exceptions=True))[0], asyncio.CancelledError)
+        loopback.behaviour.away = None
+        await asyncio.gather(*others)
+
+    use(model_of(loopback), call)
+
+
+def test_a_server_that_never_answered_is_not_waited_for(loopback: Loopback) -> None:
+    """G 7: it is refused at once."""
+    loopback.behaviour.away = 503
+    with pytest.raises(CallFailed, match="answered 503"):
+        ask(loopback, max_retries=0)
+    assert loopback.turned_away == ["POST"]
+
+
 # What the user has to act on -----------------------------------------------------------------------------------------
 
 
@@ -206,7 +407,13 @@ def test_unreachable_server_is_bad_input_without_credentials(no_keys: None, quic
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("base_url", "localhost:8000/v1"), ("base_url", "http://host:x/v1"), ("concurrency", 0)]
+    ("option", "value"),
+    [
+        ("base_url", "localhost:8000/v1"),
+        ("base_url", "http://host:x/v1"),
+        ("base_url", "http://host:99999/v1"),
+        ("concurrency", 0),
+    ],
 )
 def test_options_that_cannot_be_meant(no_keys: None, option: str, value: Any) -> None:
     with pytest.raises(BadInput, match="openai:tested"):

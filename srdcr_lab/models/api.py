@@ -77,6 +77,7 @@ class ApiChat(ABC):
     spoken: ClassVar[Mapping[str, str]] = {}  # versions of the protocol
     never_sent: ClassVar[Mapping[str, str]] = {}  # parameters of a request, and why
     draws_per_request: int  # that one HTTP request brings, as far as is known
+    _has_replied = False  # some completion was read, so key, address and model's name are in order
 
     def __init__(
         self,
@@ -287,6 +288,7 @@ class ApiChat(ABC):
             raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
         reply = parse_json(response.content)
         completions = read(reply)
+        self._has_replied = True
         if any(len(completion.text) > _MOST_CHARACTERS for completion in completions):
             raise ReplyError(f"a text of more than {_MOST_CHARACTERS:,} characters")
         if isinstance(reply.get("model"), str):  # a provider's alias may move while a study runs
@@ -301,9 +303,13 @@ class ApiChat(ABC):
         """For `run.json`, and for the notes that a run prints."""
         _add(self._sent["notes"], f"{self.identity}: {sentence}")
 
-    def _refuses_temperature(self, hint: str = "") -> BadInput:
+    def _refuses_temperature(self, hint: str = "") -> SrdcrError:
         needs = "SR-DCR needs T = 0 and T = 0.5, so choose a model that takes it"
-        return BadInput(f"{self.identity} refuses temperature; {needs}{hint}.")
+        return self._unless_replied(f"{self.identity} refuses temperature; {needs}{hint}.")
+
+    def _unless_replied(self, sentence: str) -> SrdcrError:
+        """Bad input, which ends the run; the failure of one call where others were answered."""
+        return CallFailed(sentence) if self._has_replied else BadInput(sentence)
 
     def _translated(self, error: Any) -> SrdcrError:
         """The SDK's error as one of ours, in one sentence and without secrets."""
@@ -318,10 +324,12 @@ class ApiChat(ABC):
         if status == 401:
             return BadInput(f"{who}: the key in {key} was refused by {where} (401: {complaint}).")
         if status == 403:
-            return BadInput(f"{who}: the key in {key} has no permission at {where} (403: {complaint}).")
+            return self._unless_replied(f"{who}: the key in {key} has no permission at {where} (403: {complaint}).")
         if status == 404 or code == "model_not_found":
             remedy = "check the model's name and the base URL"
-            return BadInput(f"{who}: {where} knows no such model or path ({status}: {complaint}); {remedy}.")
+            return self._unless_replied(
+                f"{who}: {where} knows no such model or path ({status}: {complaint}); {remedy}."
+            )
         if status == 402 or code == "insufficient_quota":
             remedy = "top it up and run the same again to go on"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")

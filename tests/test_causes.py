@@ -1,0 +1,115 @@
+"""What is missing has its cause, in counts and notes; a confidence that a server cannot give is refused or replaced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from srdcr_lab import BadInput, Results, Study
+from srdcr_lab.records import Completion, FinishReason, Verdict
+from srdcr_lab.study.rows import Cause, cause
+from tests.loopback import replies
+from tests.loopback.server import Loopback
+
+UNPARSED = Verdict.UNPARSED
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict", "expected"),
+    [
+        (Completion("", finish_reason=FinishReason.LENGTH), UNPARSED, Cause.STARVED),
+        (Completion(" \n", completion_tokens=400), None, Cause.STARVED),
+        (Completion("", completion_tokens=1), None, Cause.EMPTY),
+        (Completion("The year is", finish_reason=FinishReason.LENGTH), UNPARSED, Cause.CUT),
+        (Completion("I cannot.", finish_reason=FinishReason.REFUSAL), UNPARSED, Cause.REFUSED),
+        (Completion("", finish_reason=FinishReason.CONTENT_FILTER), None, Cause.FILTERED),
+        (Completion("Who knows?"), UNPARSED, Cause.NO_VERDICT),
+        (Completion("Who knows?"), None, Cause.UNREADABLE),
+    ],
+)
+def test_causes_of_replies_without_an_answer(reply: Completion, verdict: Verdict | None, expected: Cause) -> None:
+    """F 3."""
+    assert cause(reply, verdict) is expected
+
+
+def results(server: Loopback, out: Path, methods: str = "few_shot,sr_dcr", **how: Any) -> Results:
+    """A study of two items against the server, with debates of two rounds."""
+    rows = [(f"When was bridge {n} built?", f"187{n}", f"It was built in 187{n}.") for n in range(2)]
+    items = pd.DataFrame(rows, columns=["question", "gold_answer", "context"])
+    how = {"samples": 0, "rounds": 2, "base_url": server.openai_url, "out": out} | how
+    with Study("openai:tested", items, methods, **how) as study:
+        return study.run(progress=False)
+
+
+def test_who_thinks_until_nothing_is_left_is_told_so(loopback: Loopback, tmp_path: Path) -> None:
+    """F 3: and the judge's missing verdict line is not blamed."""
+    loopback.behaviour.max_characters = 0
+    manifest = results(loopback, tmp_path / "out").manifest
+    assert manifest["counts"]["faults"] == {
+        "starved": {
+            "rows of few_shot": 2,
+            "rows of sr_dcr (acvd)": 2,
+            **dict.fromkeys(["turns of the defender", "turns of the critic", "turns of the judge"], 4),
+        }
+    }
+    (note,) = (note for note in manifest["notes"] if "rows of sr_dcr (acvd) 2 of 2" in note)
+    assert "turns of the judge 4 of 4" in note
+    assert "the reply has no text, its tokens went into thinking" in note
+
+
+def test_each_cause_is_counted_and_its_first_reply_shown(loopback: Loopback, tmp_path: Path) -> None:
+    """F 3, G 9."""
+
+    def reply(messages: replies.Messages, temperature: float, seed: int) -> str:
+        if "final decision" in messages[0]["content"]:
+            return "\x1b[31mI would rather not rule."
+        return replies.reply(messages, temperature, seed)
+
+    loopback.reply = reply
+    manifest = results(loopback, tmp_path / "out").manifest
+    assert manifest["counts"]["faults"] == {"no verdict": {"rows of sr_dcr (acvd)": 2}}
+    assert (
+        'rows of sr_dcr (acvd) 2 of 2: the reply does not end with the line "final decision: REASONABLE" or '
+        "\"final decision: UNREASONABLE\"; the first one: '[31mI would rather not rule.'"
+    ) in manifest["notes"]
+
+
+@pytest.mark.parametrize("kind", ["mean_logprob", "sequence", "mean_probability"])
+def test_a_confidence_that_a_server_cannot_give_is_refused_at_the_first_reply(
+    loopback: Loopback, tmp_path: Path, kind: str
+) -> None:
+    """F 4."""
+    loopback.behaviour.logprobs = "null"
+    with pytest.raises(BadInput, match=f"openai:tested gives no log-probabilities, which the confidence {kind} needs"):
+        results(loopback, tmp_path / "out", confidence=kind)
+    asked = [replies.question(request.body["messages"][-1]["content"]) for request in loopback.completions]
+    assert not any("bridge 1" in question for question in asked)  # the second item was not begun
+
+
+def test_auto_replaces_what_a_server_does_not_give_and_says_so(loopback: Loopback, tmp_path: Path) -> None:
+    """F 4."""
+    loopback.behaviour.logprobs = "missing"
+    found = results(loopback, tmp_path / "out")
+    assert set(found.records["confidence_kind"].dropna()) == {"self_consistency"}
+    assert found.records.query("method == 'sr_dcr'")["self_confidence"].notna().all()
+    assert found.manifest["logprobs"] == {"openai:tested": False}
+    assert (
+        "openai:tested: Some replies came without usable log-probabilities although they were asked for."
+        in (found.manifest["notes"])
+    )
+
+
+def test_one_reply_whose_log_probabilities_do_not_fit_costs_its_own_rows(loopback: Loopback, tmp_path: Path) -> None:
+    """F 4: and is no NaN in silence."""
+    loopback.behaviour.logprobs = "short"
+    rows = results(loopback, tmp_path / "out", "sr_dcr", confidence="mean_logprob").records
+    assert rows["error"].str.contains("the reply has no usable log-probabilities for mean_logprob").all()
+
+
+def test_patience_is_no_negative_time(loopback: Loopback, tmp_path: Path) -> None:
+    """G 7."""
+    with pytest.raises(BadInput, match="patience is 0 seconds or more, got nan"):
+        results(loopback, tmp_path / "out", patience_s=float("nan"))

@@ -48,16 +48,16 @@ def test_who_thinks_until_nothing_is_left_is_told_so(loopback: Loopback, tmp_pat
     """F 3: and the judge's missing verdict line is not blamed."""
     loopback.behaviour.max_characters = 0
     manifest = results(loopback, tmp_path / "out").manifest
-    assert manifest["counts"]["faults"] == {
-        "starved": {
+    assert manifest["counts"]["causes"] == {
+        Cause.STARVED: {
             "rows of few_shot": 2,
             "rows of sr_dcr (acvd)": 2,
             **dict.fromkeys(["turns of the defender", "turns of the critic", "turns of the judge"], 4),
         }
     }
-    (note,) = (note for note in manifest["notes"] if "rows of sr_dcr (acvd) 2 of 2" in note)
-    assert "turns of the judge 4 of 4" in note
-    assert "the reply has no text, its tokens went into thinking" in note
+    (note,) = (note for note in manifest["notes"] if "2 of 2 rows of sr_dcr (acvd)" in note)
+    assert "4 of 4 turns of the judge" in note
+    assert "no text, its tokens went into thinking" in note
 
 
 def test_each_cause_is_counted_and_its_first_reply_shown(loopback: Loopback, tmp_path: Path) -> None:
@@ -70,11 +70,9 @@ def test_each_cause_is_counted_and_its_first_reply_shown(loopback: Loopback, tmp
 
     loopback.reply = reply
     manifest = results(loopback, tmp_path / "out").manifest
-    assert manifest["counts"]["faults"] == {"no verdict": {"rows of sr_dcr (acvd)": 2}}
-    assert (
-        'rows of sr_dcr (acvd) 2 of 2: the reply does not end with the line "final decision: REASONABLE" or '
-        "\"final decision: UNREASONABLE\"; the first one: '[31mI would rather not rule.'"
-    ) in manifest["notes"]
+    assert manifest["counts"]["causes"] == {Cause.NO_VERDICT: {"rows of sr_dcr (acvd)": 2}}
+    said = f"2 of 2 rows of sr_dcr (acvd): {Cause.NO_VERDICT}; the first reply: '[31mI would rather not rule.'"
+    assert said in manifest["notes"]
 
 
 @pytest.mark.parametrize("kind", ["mean_logprob", "sequence", "mean_probability"])

@@ -244,7 +244,7 @@ def test_a_judge_that_is_never_read_is_a_sentence_and_the_run_goes_on(tmp_path: 
     with study(reader(judge="Who knows?"), tmp_path / "out") as worked:
         results = worked.run(progress=False)
     assert any(
-        note.startswith("rows of sr_dcr (acvd) 2 of 2: the reply does not end with the line")
+        note.startswith('2 of 2 rows of sr_dcr (acvd): no last line "final decision: REASONABLE"')
         for note in results.manifest["notes"]
     )
     assert list(results.records.query("method == 'sr_dcr'")["missing"]) == ["unparsed"] * 2

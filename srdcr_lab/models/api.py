@@ -288,9 +288,9 @@ class ApiChat(ABC):
             raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
         reply = parse_json(response.content)
         completions = read(reply)
-        self._has_replied = True
         if any(len(completion.text) > _MOST_CHARACTERS for completion in completions):
             raise ReplyError(f"a text of more than {_MOST_CHARACTERS:,} characters")
+        self._has_replied = True
         if isinstance(reply.get("model"), str):  # a provider's alias may move while a study runs
             _add(self._sent["served_models"], visible(reply["model"], 100))
         return completions

@@ -114,23 +114,16 @@ class OpenAIChat(ApiChat):
         spent = shares(count(usage, "completion_tokens"), [len(c.tokens or ()) for c in completions])
         if not prompt:
             self._note("The server reports no token usage; tokens are counted as 0 or from the log-probabilities.")
-        if request.logprobs and "logprobs" not in self._sent["dropped"]:
-            self._learn_of_logprobs(choices, completions)
+        wanted = request.logprobs and "logprobs" not in self._sent["dropped"]
+        self._has_scored |= any(c.logprobs is not None for c in completions)
+        if wanted and any(c.text and c.logprobs is None for c in completions):
+            self._note("Some replies came without usable log-probabilities although they were asked for.")
+            if not self._has_scored and not any(map(_entries, choices)):
+                self.capabilities = Capabilities(logprobs=False)
         return [
             replace(c, prompt_tokens=0 if place else prompt, completion_tokens=spent[place])
             for place, c in enumerate(completions)
         ]
-
-    def _learn_of_logprobs(self, choices: Sequence[Any], completions: Sequence[Completion]) -> None:
-        """Withdraw the capability where the first texts of a server come without any, though it did not refuse."""
-        self._has_scored |= any(c.logprobs is not None for c in completions)
-        if not any(c.text and c.logprobs is None for c in completions):
-            return
-        self._note("Some replies came without usable log-probabilities although they were asked for.")
-        if not self._has_scored and not any(map(_entries, choices)):
-            self.capabilities = Capabilities(
-                logprobs=False, notes=(f"gives no log-probabilities: {_CONSEQUENCES['logprobs']}.",)
-            )
 
 
 def _entries(choice: Any) -> Any:

@@ -25,36 +25,26 @@ _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "
 class Cause(StrEnum):
     """Why a reply brought no answer."""
 
-    STARVED = "starved"
+    STARVED = "no text, its tokens went into thinking (turn that off, or take a model without)"
     REFUSED = "refused"
-    FILTERED = "filtered"
-    EMPTY = "empty"
-    CUT = "cut"
-    NO_VERDICT = "no verdict"
-    UNREADABLE = "unreadable"
+    FILTERED = "stopped by a content filter"
+    EMPTY = "empty reply"
+    CUT = "cut at its length"
+    NO_VERDICT = 'no last line "final decision: REASONABLE" or "final decision: UNREASONABLE"'
+    UNREADABLE = "no answer could be read"
 
 
-_CAUSES = {  # how they are said of "the reply"
-    Cause.STARVED: "has no text, its tokens went into thinking; turn thinking off, or take a model without",
-    Cause.REFUSED: "is a refusal",
-    Cause.FILTERED: "was stopped by a content filter",
-    Cause.EMPTY: "is empty",
-    Cause.CUT: "was cut at its length",
-    Cause.NO_VERDICT: 'does not end with the line "final decision: REASONABLE" or "final decision: UNREASONABLE"',
-    Cause.UNREADABLE: "holds no answer that could be read",
-}
 _WITHOUT_TEXT = (Cause.STARVED, Cause.REFUSED, Cause.FILTERED, Cause.EMPTY)
-_FEW_TOKENS = 8  # an end marker and white space; more without a text are thinking
+_FEW_TOKENS = 8  # an end marker and white space; more, without a text, are thinking
 
 
 def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
-    """Why a reply brought no answer, or no verdict where it is UNPARSED. Of a useful one: why it would not."""
-    match reply.finish_reason:
-        case FinishReason.REFUSAL:
-            return Cause.REFUSED
-        case FinishReason.CONTENT_FILTER:
-            return Cause.FILTERED
+    """Why a reply, or a ruling with its verdict, brought no answer. It is asked for where none was read."""
     at_length = reply.finish_reason is FinishReason.LENGTH
+    if reply.finish_reason is FinishReason.REFUSAL:
+        return Cause.REFUSED
+    if reply.finish_reason is FinishReason.CONTENT_FILTER:
+        return Cause.FILTERED
     if not reply.text.strip():
         return Cause.STARVED if at_length or reply.completion_tokens > _FEW_TOKENS else Cause.EMPTY
     if at_length:
@@ -62,48 +52,42 @@ def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
     return Cause.NO_VERDICT if verdict is Verdict.UNPARSED else Cause.UNREADABLE
 
 
-@dataclass
-class Fault:
-    """A row or turn (`what`) without an answer (or not: no `cause`), and the reply it is due to."""
-
-    what: str
-    cause: Cause | None = None
-    reply: str = ""
+Reply = tuple[str, Cause | None, str]  # the kind of row or turn, why it has no answer (None: it has), what was said
 
 
 @dataclass
 class ItemRows:
-    """What one item adds to the tables, and to the counts of what is missing."""
+    """What one item adds to the tables, and the replies behind its rows and turns."""
 
     item: Item
     records: list[Row] = field(default_factory=list)
     turns: list[Row] = field(default_factory=list)
     samples: list[Row] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
 
 
-class Faults:
-    """What is missing in a run, by cause: `counts` of rows and turns, and the first reply of each cause."""
+class Causes:
+    """What is missing in a run: by cause, how many rows and turns of which kind, and the first reply."""
 
     def __init__(self) -> None:
         self.counts: dict[Cause, Counter[str]] = {}
         self._of: Counter[str] = Counter()
         self._first: dict[Cause, str] = {}
 
-    def add(self, faults: Sequence[Fault]) -> None:
-        for fault in faults:
-            self._of[fault.what] += 1
-            if fault.cause:
-                self.counts.setdefault(fault.cause, Counter())[fault.what] += 1
-                self._first.setdefault(fault.cause, visible(fault.reply, 200))
+    def add(self, replies: Sequence[Reply]) -> None:
+        for kind, why, text in replies:
+            self._of[kind] += 1
+            if why:
+                self.counts.setdefault(why, Counter())[kind] += 1
+                self._first.setdefault(why, visible(text, 200))
 
     def notes(self) -> list[str]:
         """A sentence on each cause."""
-        return [
-            f"{', '.join(f'{what} {n} of {self._of[what]}' for what, n in counted.most_common())}: "
-            f"the reply {_CAUSES[why]}" + (f"; the first one: {first!r}" if (first := self._first[why]) else "")
-            for why, counted in self.counts.items()
-        ]
+        notes = []
+        for why, counted in self.counts.items():
+            kinds = ", ".join(f"{n} of {self._of[kind]} {kind}" for kind, n in counted.most_common())
+            notes.append(f"{kinds}: {why}; the first reply: {self._first[why]!r}")
+        return notes
 
 
 @dataclass
@@ -133,33 +117,31 @@ def item_rows(
     rows = ItemRows(item, samples=_sample_rows(item, probe, setup))
     for (method, under), (outcome, meter) in zip(runs, results, strict=True):
         rows.records.append(_record_row(item, method, under, probe, outcome, meter))
-        rows.faults += _faults(method, under, probe, outcome)
+        rows.replies += _replies(method, under, probe, outcome)
         for position, turn in enumerate(outcome.debate.turns if outcome.debate else ()):
             rows.turns.append(_turn_row(item, method, under, position, turn))
     return rows
 
 
-def _faults(method: Method, setup: Setup, probe: Probe, outcome: Outcome) -> Iterator[Fault]:
+def _replies(method: Method, setup: Setup, probe: Probe, outcome: Outcome) -> Iterator[Reply]:
     """The row and each turn of its debate, with what is wrong with it."""
-    name = f"rows of {method.name}" + (f" ({setup.choices.design.name})" if method.designed else "")
-    if outcome.missing is Missing.UNPARSED and (found := _unread(outcome, probe)):
-        yield Fault(name, cause(*found), found[0].text)
-    else:
-        yield Fault(name)
-    for turn in outcome.debate.turns if outcome.debate else ():
+    turns = outcome.debate.turns if outcome.debate else ()
+    kind = f"rows of {method.name}" + (f" ({setup.choices.design.name})" if method.designed else "")
+    reply, verdict = _deciding(outcome, turns, probe)
+    yield kind, cause(reply, verdict) if outcome.missing is Missing.UNPARSED else None, reply.text
+    for turn in turns:
         reply = turn.completion or Completion(turn.text)
-        silent = (why := cause(reply)) in _WITHOUT_TEXT
-        yield Fault(f"turns of the {turn.role}", why if silent else None, reply.text)
+        yield f"turns of the {turn.role}", why if (why := cause(reply)) in _WITHOUT_TEXT else None, reply.text
 
 
-def _unread(outcome: Outcome, probe: Probe) -> tuple[Completion, Verdict | None] | None:
-    """The reply for which a row is UNPARSED, and its verdict if it is a judge's."""
-    turns = [turn for turn in (outcome.debate.turns if outcome.debate else ()) if turn.completion]
+def _deciding(outcome: Outcome, turns: Sequence[Turn], probe: Probe) -> tuple[Completion, Verdict | None]:
+    """The reply for which a row has an answer or none, and its verdict if it is a judge's."""
     if outcome.ruling and outcome.ruling.verdict is Verdict.UNPARSED:
-        turns = [turn for turn in turns if turn.verdict is Verdict.UNPARSED]
+        turns = [turn for turn in turns if turn.verdict is Verdict.UNPARSED] or turns
     elif answer := outcome.answer or (None if turns else probe.prior):
         return answer.completion, None
-    return (turns[-1].completion, turns[-1].verdict) if turns and turns[-1].completion else None
+    last = turns[-1] if turns else None
+    return (last.completion or Completion(last.text), last.verdict) if last else (Completion(""), None)
 
 
 def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> Row:

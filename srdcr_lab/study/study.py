@@ -32,7 +32,7 @@ from srdcr_lab.records.files import write_whole
 from srdcr_lab.study import folder as folders
 from srdcr_lab.study.opening import Session, fitting, open_all, price_for
 from srdcr_lab.study.plan import Plan, make_plan
-from srdcr_lab.study.rows import Faults
+from srdcr_lab.study.rows import Causes
 from srdcr_lab.study.run import Waiting, progress_bar, run_items, wait_for
 
 if TYPE_CHECKING:
@@ -246,9 +246,9 @@ class Study:
                 await model.check()
 
     async def _run(self, session: Session, folder: Path, progress: bool) -> None:
-        started, faults = time.monotonic(), Faults()
+        started, causes = time.monotonic(), Causes()
         try:
-            stopped = await self._fill_tables(session, folder, faults, progress)
+            stopped = await self._fill_tables(session, folder, causes, progress)
         except BaseException as error:
             if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited
                 await session.landed()
@@ -261,17 +261,17 @@ class Study:
         counts = {
             **{table: results.n_rows(table) for table in folders.TABLES},
             "failed": int(results.records["error"].notna().sum()),
-            "faults": faults.counts,
+            "causes": causes.counts,
             "calls_paid": session.paid,
             "completions_in_store": session.store.count(),
             "wall_s": round(time.monotonic() - started, 1),  # a run that resumes counts its own time alone
         }
-        self._write_manifest(folder, "stopped" if stopped else "done", faults.notes(), counts=counts)
+        self._write_manifest(folder, "stopped" if stopped else "done", causes.notes(), counts=counts)
         if stopped:
             raise stopped
 
     async def _fill_tables(
-        self, session: Session, folder: Path, faults: Faults, progress: bool
+        self, session: Session, folder: Path, causes: Causes, progress: bool
     ) -> BudgetExhausted | None:
         """Write the tables as items end; the error that stopped the run, if the budget did."""
         stopped = None
@@ -280,7 +280,7 @@ class Study:
             try:
                 async with aclosing(run_items(self.setup, self.methods, on_done=bar.update)) as finished:
                     async for rows in finished:
-                        faults.add(rows.faults)
+                        causes.add(rows.replies)
                         writer.add(waiting.hold_back(rows))
             except BudgetExhausted as reason:
                 stopped = reason

@@ -51,8 +51,8 @@ MALFORMED_PAUSE_S = 0.5
 _MALFORMED_RETRIES = 2
 _CHECK_TIMEOUT_S = 10.0
 _MOST_CHARACTERS = 100_000  # of one text: prompts quote it, and a hundred characters a token are no model's
-_MOST_NOTES = 50
-_LOG = logging.getLogger(__name__)  # an outage is said while it lasts, on stderr where nobody set up logging
+_MOST_RECORDED = 50  # names of models, notes
+_LOG = logging.getLogger(__name__)
 _RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests how often they retried
 
 
@@ -191,13 +191,12 @@ class ApiChat(ABC):
         return deepcopy(self._sent)
 
     def _connect(self) -> Any:
+        outage = Outage(self._patience_s, partial(self._note, level=logging.WARNING))
         options = {
             "base_url": self._base_url,
             "max_retries": self._max_retries,
             "timeout": self._timeout_s,
-            "http_client": CountingClient(
-                self._concurrency, self._timeout_s, Outage(self._patience_s, self._say_of_outage)
-            ),
+            "http_client": CountingClient(self._concurrency, self._timeout_s, outage),
         }
         client = self._client(bool(self._base_url or os.environ.get(self.url_variable)), options)
         if client is None:
@@ -292,16 +291,17 @@ class ApiChat(ABC):
             raise ReplyError(f"a text of more than {_MOST_CHARACTERS:,} characters")
         self._has_replied = True
         if isinstance(reply.get("model"), str):  # a provider's alias may move while a study runs
-            _add(self._sent["served_models"], visible(reply["model"], 100))
+            self._record("served_models", visible(reply["model"], 100))
         return completions
 
-    def _say_of_outage(self, sentence: str) -> None:
-        _LOG.warning("%s, %s: %s", self.identity, self.address, sentence)
-        self._note(sentence)
+    def _note(self, sentence: str, level: int = logging.DEBUG) -> None:
+        """For `run.json` and the notes that a run prints; what is said as a warning reaches the screen at once."""
+        _LOG.log(level, "%s: %s", self.identity, sentence)
+        self._record("notes", f"{self.identity}: {sentence}")
 
-    def _note(self, sentence: str) -> None:
-        """For `run.json`, and for the notes that a run prints."""
-        _add(self._sent["notes"], f"{self.identity}: {sentence}")
+    def _record(self, kind: str, text: str) -> None:
+        if text not in (known := self._sent[kind]) and len(known) < _MOST_RECORDED:
+            known.append(text)
 
     def _refuses_temperature(self, hint: str = "") -> SrdcrError:
         needs = "SR-DCR needs T = 0 and T = 0.5, so choose a model that takes it"
@@ -334,11 +334,6 @@ class ApiChat(ABC):
             remedy = "top it up and run the same again to go on"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
         return CallFailed(f"{who}: {where} answered {status} ({complaint}).")
-
-
-def _add(sentences: list[str], sentence: str) -> None:
-    if sentence not in sentences and len(sentences) < _MOST_NOTES:
-        sentences.append(sentence)
 
 
 def _message(error: Any) -> str:

@@ -293,6 +293,16 @@ def test_attempts_that_may_be_billed_are_not_made_more_often_in_an_outage(loopba
         return (await late)[1]
 
     assert use(model_of(loopback, max_retries=1), call) == 1
+    loopback.turned_away.clear()
+
+    async def without_retries(model: OpenAIChat) -> None:
+        await model.complete(GREEDY)
+        loopback.behaviour.away = away
+        await model.complete(replace(GREEDY, seed=1))
+
+    with pytest.raises(CallFailed, match=f"answered {away}"):
+        use(model_of(loopback, max_retries=0, patience_s=5), without_retries)
+    assert loopback.turned_away == ["POST"]
 
 
 def test_a_server_that_is_started_again_is_waited_for(loopback: Loopback) -> None:

@@ -65,7 +65,7 @@ def test_each_cause_is_counted_and_its_first_reply_shown(loopback: Loopback, tmp
 
     def reply(messages: replies.Messages, temperature: float, seed: int) -> str:
         if "final decision" in messages[0]["content"]:
-            return "\x1b[31mI would rather not rule."
+            return "\x1b[31m\u202eI would rather not rule."
         return replies.reply(messages, temperature, seed)
 
     loopback.reply = reply

@@ -75,6 +75,15 @@ def test_each_cause_is_counted_and_its_first_reply_shown(loopback: Loopback, tmp
     assert said in manifest["notes"]
 
 
+def test_a_stated_confidence_that_cannot_be_read_is_counted(loopback: Loopback, tmp_path: Path) -> None:
+    """F 4."""
+    loopback.reply = lambda messages, *how: (
+        "quite" if "confidence:" in messages[0]["content"] else replies.reply(messages, *how)
+    )
+    notes = results(loopback, tmp_path / "out", confidence="verbalized").manifest["notes"]
+    assert f"2 of 2 confidences (verbalized): {Cause.UNREADABLE}" in notes
+
+
 @pytest.mark.parametrize("kind", ["mean_logprob", "sequence", "mean_probability"])
 def test_a_confidence_that_a_server_cannot_give_is_refused_at_the_first_reply(
     loopback: Loopback, tmp_path: Path, kind: str

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import isnan
 from typing import Any
 
 from srdcr_lab.answers import same_answer
@@ -79,14 +80,14 @@ class Causes:
             self._of[kind] += 1
             if why:
                 self.counts.setdefault(why, Counter())[kind] += 1
-                self._first.setdefault(why, visible(text, 200))
+                self._first[why] = self._first.get(why) or visible(text, 200)
 
     def notes(self) -> list[str]:
         """A sentence on each cause."""
         notes = []
         for why, counted in self.counts.items():
             kinds = ", ".join(f"{n} of {self._of[kind]} {kind}" for kind, n in counted.most_common())
-            notes.append(f"{kinds}: {why}; the first reply: {self._first[why]!r}")
+            notes.append(f"{kinds}: {why}" + (f"; the first reply: {first!r}" if (first := self._first[why]) else ""))
         return notes
 
 
@@ -115,6 +116,9 @@ def item_rows(
 ) -> ItemRows:
     """The rows of an item: `runs` are its methods with their setups, `results` what became of each."""
     rows = ItemRows(item, samples=_sample_rows(item, probe, setup))
+    if probe.confidence and probe.prior and probe.prior.value is not None:
+        belief = probe.confidence
+        rows.replies.append((f"confidences ({belief.kind})", Cause.UNREADABLE if isnan(belief.value) else None, ""))
     for (method, under), (outcome, meter) in zip(runs, results, strict=True):
         rows.records.append(_record_row(item, method, under, probe, outcome, meter))
         rows.replies += _replies(method, under, probe, outcome)

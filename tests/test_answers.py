@@ -189,7 +189,7 @@ def test_aliases_belong_to_the_second_answer() -> None:
         ("It is one of the 12 towers.", NUMBER, "12"),
         ("The answer is Marie Curie.", NAME, "Marie Curie"),
         ('"Marie Curie"\nShe won twice.', NAME, "Marie Curie"),
-        ("It was Marie Curie who discovered it", NAME, None),
+        ("It was Marie Curie who discovered it", NAME, "Marie Curie"),
         ("I cannot answer that.", NAME, None),
         ("Unknown.", NAME, None),
         ("Paris, France", CITY, "Paris, France"),

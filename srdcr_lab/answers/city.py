@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from srdcr_lab.answers.kinds import Doubt, Kind, Outcome
 from srdcr_lab.answers.name import NAME_BEFORE, REMARK, WORD_BREAK, WORDS, Name, derived_words, in_longer_name
+from srdcr_lab.answers.replies import is_all_asked
 from srdcr_lab.answers.wording import ENGLISH, Span, around, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item
 
 _SHORT_WORDS = {"st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "&": "and"}
 _SPELLINGS = {full: f"{full}|{short}" for short, full in _SHORT_WORDS.items() if short != "&"}
+_PLACED = frozenset("in at near from to of is was and or city town called named".split())
 
 
 class City(Name):
@@ -48,6 +50,10 @@ class City(Name):
         return list(places(passage, [pattern]))
 
     respell = Kind.respell
+
+    def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
+        """Whether a name may be the place asked for: after a preposition of place, or as the subject."""
+        return before in _PLACED if before else is_all_asked(after, question)
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         for span in spans:

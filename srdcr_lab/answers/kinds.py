@@ -14,17 +14,21 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import ClassVar, cast
 
-from srdcr_lab.answers.wording import (
-    Span,
+from srdcr_lab.answers.replies import (
     after_marker,
-    fold_digits,
+    announced,
+    doubts,
+    emphasised,
     is_refusal,
-    places,
-    spelled,
-    tokens,
+    said_of,
+    sentences,
+    spoken,
+    takes_up,
+    thinks_again,
     undecorated,
-    without_overlaps,
+    unexplained,
 )
+from srdcr_lab.answers.wording import Span, fold_digits, places, spelled, tokens, without_overlaps
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
 
 
@@ -75,6 +79,7 @@ class Wanted:
     present: int = 9999
 
 
+LONGEST = 10  # words of an answer, unless the right one is longer
 _ARTICLES = frozenset({"a", "an", "the"})
 _BREAK = r"[^\w%+#€£$]{1,4}(?:(?:a|an|the)[^\w%+#€£$]{1,3})?"
 _OFFSETS = ((20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE))
@@ -84,7 +89,7 @@ _FACTORS = ((1.25, Level.SUBTLE), (2.0, Level.MILD), (3.0, Level.MODERATE))
 class Kind:
     """Free text, compared without case, diacritics, articles and punctuation [as SQuAD does]; base of all types.
 
-    A type overrides `canonical` and `occurrences`; one of values, `is_value` and `in_sentence` too; one whose answers
+    A type overrides `canonical` and `occurrences`; one of values, `is_value` and `candidates` too; one whose answers
     can be replaced by false ones, `perturbation`, `amounts` and `altered`. Its module ends with ``KIND = ITS_CLASS()``.
 
     | level    | offset in years, by size | factor f, by max(f, 1/f)  | substitution |
@@ -125,23 +130,60 @@ class Kind:
         """Where a passage states a canonical answer, in any spelling."""
         return list(places(passage, [_BREAK.join(spelled(word) for word in canonical.split())]))
 
-    def in_sentence(self, text: str, unit: str = "") -> str | None:
-        """The one value of a sentence, in canonical form."""
+    def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
+        """The distinct answers that a sentence may give, without those that its question holds; none of free text."""
+        return []
+
+    def is_bare(self, text: str, question: str) -> bool:
+        """Whether a text can be an answer by itself and no sentence around one."""
+        return True
+
+    def extract(
+        self, output: str, unit: str = "", choices: Sequence[Option] = (), question: str = "", longest: int = LONGEST
+    ) -> str | None:
+        """The answer in a reply; see the function `extract`."""
+        reply = spoken(output)
+        readings = [self._read(text, unit, question, longest) for text in announced(reply) or [reply]]
+        distinct = {reading and normalise(reading, self.answer_type, unit) for reading in readings}
+        return readings[0] if len(distinct) == 1 else None
+
+    def _read(self, text: str, unit: str, question: str, longest: int) -> str | None:
+        """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
+        said = [each for each in sentences(text) if not self._asks(each, question)]
+        if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
+            return None
+        first, about = said[0], said_of(undecorated(said[0]), question)
+        line = first + text.partition(first)[2].partition("\n")[0]
+        for each in (text, first) if self.is_value else (about, unexplained(about), line, first, unexplained(first)):
+            if bare := self._bare(each, unit, question, longest):
+                return None if any(self._is_rival(other, bare, question, unit) for other in said[1:]) else bare
+        if any(doubts(each) and self.candidates(each, question, unit) for each in said):
+            return None
+        if (bold := self._bare(emphasised(text), unit, question, longest)) and not takes_up(question, bold):
+            return bold
+        for some in (said, [each for each in said if takes_up(each, question)]):
+            if len(found := self.candidates("\n".join(some), question, unit)) == 1:
+                return found[0] if len(found[0].split()) <= longest else None
         return None
 
-    def extract(self, output: str, unit: str = "", choices: Sequence[Option] = ()) -> str | None:
-        """The answer in a reply; see the function `extract`."""
-        reply = undecorated(after_marker(output))
-        lines = [line for line in reply.splitlines() if line.strip()]
-        first = undecorated(lines[0]) if lines else ""
-        if not first or is_refusal(first) or is_refusal(reply):
-            return None
-        if not self.is_value:
-            return first if len(first.split()) <= 10 and normalise(first, self.answer_type, unit) else None
-        if whole := normalise(reply, self.answer_type, unit):
-            return whole
-        bare = [normalise(line, self.answer_type, unit) for line in lines]
-        return bare[0] if bare[0] and len(set(bare) - {None}) == 1 else self.in_sentence(reply, unit)
+    def _asks(self, sentence: str, question: str) -> bool:
+        """Whether a sentence repeats the question; around a value, whether it asks anything."""
+        is_question = sentence.rstrip("*_ \"”").endswith("?")
+        return is_question and (takes_up(sentence, question) or (self.is_value and len(sentence.split()) > 2))
+
+    def _bare(self, text: str, unit: str, question: str, longest: int) -> str | None:
+        """A text that is an answer by itself: of a value the canonical form, else as it is written."""
+        bare = undecorated(text)
+        canonical = normalise(bare, self.answer_type, unit)
+        if self.is_value:
+            return canonical
+        return bare if canonical and len(bare.split()) <= longest and self.is_bare(bare, question) else None
+
+    def _is_rival(self, sentence: str, answer: str, question: str, unit: str) -> bool:
+        """Whether a later sentence gives another answer than the bare one before it, or may take that back."""
+        others = [each for each in self.candidates(sentence, question, unit) if not equal(each, answer, self.answer_type, unit)]
+        whole = self._bare(sentence, unit, question, LONGEST)
+        return bool(others) and (thinks_again(sentence) or whole is not None)
 
     def contains(self, output: str, gold: str, unit: str = "", aliases: Sequence[str] = ()) -> bool:
         """Whether an output states the gold answer anywhere; of a value, weaker mentions count too."""
@@ -232,15 +274,30 @@ def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
     return None if canonical is None or kind.is_no_answer(canonical) else canonical
 
 
-def extract(output: str, answer_type: AnswerType, unit: str = "", choices: Sequence[Option] = ()) -> str | None:
+def extract(
+    output: str,
+    answer_type: AnswerType,
+    unit: str = "",
+    choices: Sequence[Option] = (),
+    question: str = "",
+    longest: int = LONGEST,
+) -> str | None:
     """The answer in a model's reply to "reply with the answer alone"; None (unparsed) rather than a guess.
 
-    Years, numbers and dates are returned in canonical form: of the whole reply, else of its first line, else the one
-    distinct candidate of a sentence. Names, cities and texts are the first line as written, at most ten words. An
-    option is the label that the reply names among the `choices`. A refusal is None. Several "Answer:" lines count as
-    none.
+    Years, numbers and dates are returned in canonical form, names, cities and texts (at most `longest` words) as they
+    are written; an option is the label that the reply names among the `choices`. "Answer:" and "the answer is" say where
+    the answer stands, and must agree where there are several. Otherwise it is the whole reply or its first sentence, or
+    the one candidate in what is said: a value, or a name, that the `question` does not hold. None for a refusal, for
+    two answers, for one that is denied, and for the question repeated.
     """
-    return kind_of(answer_type).extract(output, unit, choices)
+    return kind_of(answer_type).extract(output, unit, choices, question, longest)
+
+
+def read(reply: str, item: Item) -> str | None:
+    """The answer in a reply to an item's question; a text may be as long as the longest right answer."""
+    right = (*item.gold_answers, *item.aliases)
+    longest = max(LONGEST, *(len(answer.split()) for answer in right))
+    return extract(reply, item.answer_type, item.unit, item.options, item.question, longest)
 
 
 def equal(a: str, b: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()) -> bool:

@@ -14,7 +14,9 @@ from difflib import SequenceMatcher
 from typing import ClassVar
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome, Wanted, equal, find, normalise
-from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_letters, is_refusal, places, spelled, tokens
+from srdcr_lab.answers.number_words import MONTHS
+from srdcr_lab.answers.replies import is_all_asked, is_refusal, sentences, stems
+from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_letters, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
 # Slight: a real answer of the same domain, close in spelling. Significant: any other one. Comical: absurd.
@@ -36,6 +38,29 @@ _LAST_WORD = re.compile(r"[^\s.‐-]+\Z")
 NAME_BEFORE = re.compile(r"([^\W\d_][\w'’.]*)[ \u00a0‐-]\Z")
 _AND_BEFORE = re.compile(r"([^\W\d_][\w'’.-]*)[ \u00a0](?:and|&)[ \u00a0]\Z")
 _NAME_AFTER = re.compile(r"(?:['’]s)?[ \u00a0-]([^\W\d_][\w'’-]*)")
+
+_CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
+_PROPER = rf"(?:(?:{_CAPITAL}\.)+|(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof)\.|{_CAPITAL}[\w'’‐-]*)"
+_PROPER_NAME = re.compile(
+    rf"(?<![\w'’‐-]){_PROPER}(?:[ \u00a0](?:(?:{'|'.join(WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
+)
+_NO_NAMES = WORDS["openers"] | WORDS["no_names"] | {month.casefold() for month in MONTHS}
+_NOT_ONE = re.compile(r"(?<!\w)(?:[Nn]?either|n?or|[Nn]ot|who|which|where)(?!\w)|[/?]")
+_PLACING = frozenset("in at from near on to".split())
+
+
+def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
+    """Capitalised words in a row: the word before, the name, and the rest of its sentence.
+
+    What merely begins a sentence is no name ("The", "However,"); months and weekdays are none.
+    """
+    for sentence in sentences(text):
+        for run in _PROPER_NAME.finditer(sentence):
+            words = run[0].split()
+            n = next((i for i, word in enumerate(words) if word.casefold() not in _NO_NAMES), len(words))
+            before, after = [*re.findall(r"\w+", sentence[: run.start()]), *words[:n]], sentence[run.end() :]
+            if words[n:] and (before or len(words) > 1 or not after.startswith(",")):
+                yield before[-1].casefold() if before else "", re.sub(r"['’]s?\Z", "", " ".join(words[n:])), after
 
 
 class Name(Kind):
@@ -65,6 +90,28 @@ class Name(Kind):
     def is_no_answer(self, text: str) -> bool:
         """Also sentences: four or more words with a lower-case verb."""
         return is_refusal(text) or (len(text.split()) >= 4 and _SENTENCE.search(text) is not None)
+
+    def is_bare(self, text: str, question: str) -> bool:
+        """Not two names, a denial or a question; not words of the question in small letters beside a capitalised one."""
+        words = text.split()
+        small = " ".join(word for word in words if word[0].islower())
+        is_sentence = len(words) > 3 and stems(small) & stems(question) and any(word[0].isupper() for word in words)
+        return not (is_sentence or _NOT_ONE.search(text) or len(sentences(text)) > 1)
+
+    def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
+        """The proper names that may answer; a part of another one is left out."""
+        found: dict[str, str] = {}
+        asked = set(tokens(question))
+        for before, name, after in proper_names(text):
+            form = normalise(name, self.answer_type)
+            if form and not set(tokens(name)) <= asked and self.may_answer(name, before, after, question):
+                found.setdefault(form, name)
+        words = [set(form.split()) for form in found]
+        return [name for form, name in found.items() if not any(set(form.split()) < other for other in words)]
+
+    def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
+        """Whether a name may be the person asked for: not in a place, and one word at the head only as the subject."""
+        return before not in _PLACING and (bool(before) or " " in name or is_all_asked(after, question))
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Whole mentions of the name, and `partial` ones by surname, with or without initials before it."""

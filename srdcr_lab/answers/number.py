@@ -27,7 +27,8 @@ from srdcr_lab.answers.quantities import (
     respell_digits,
     shown,
 )
-from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, fold_digits, undecorated
+from srdcr_lab.answers.replies import unasked, undecorated
+from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, fold_digits
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
@@ -122,13 +123,13 @@ class Number(Kind):
         quantity = _bare(text)
         return None if quantity is None else _canonical(quantity, unit)
 
-    def in_sentence(self, text: str, unit: str = "") -> str | None:
-        """The one number of a sentence; among several, the one that is stated in the unit asked for; else None."""
-        stated: Sequence[Quantity] = quantities(text)
-        if unit and len({_canonical(quantity, unit) for quantity in stated}) > 1:
-            stated = [quantity for quantity in stated if _states(quantity, unit)]
-        distinct = {_canonical(quantity, unit) for quantity in stated}
-        return distinct.pop() if len(distinct) == 1 else None
+    def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
+        """All of them; where there are several, those stated in the unit asked for."""
+        asked = [_canonical(quantity, unit) for quantity in quantities(question)]
+        found = unasked([_canonical(quantity, unit) for quantity in quantities(text)], asked)
+        if not unit or len(found) < 2:
+            return found
+        return unasked([_canonical(quantity, unit) for quantity in quantities(text) if _states(quantity, unit)], asked)
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
         """Equality of canonical forms; where no unit is asked for, a unit on one side alone does not disagree."""

@@ -7,22 +7,18 @@ either of them after "answer:" and the like; or if it is an option's text. A let
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from srdcr_lab.answers.kinds import Kind, equal
-from srdcr_lab.answers.wording import Span, undecorated
+from srdcr_lab.answers.kinds import LONGEST, Kind, equal
+from srdcr_lab.answers.replies import announced, doubts, emphasised, sentences, spoken, undecorated
+from srdcr_lab.answers.wording import Span
 from srdcr_lab.records import AnswerType, Option
 
 _LABEL = re.compile(r"[^\W_]{1,12}")
-_MARKER = re.compile(
-    r"[\s>*_#`-]*(?:so |therefore,? |thus,? )?(?:judge?ment\s?[*_]{0,3}:\s*)?(?:the |my )?"
-    r"(?:correct |right |best |final |most appropriate )*(?:answer|option|choice)"
-    r"(?: is\b\s?:?|\s?[*_]{0,3}\s?[:：])[\s*_`]*",
-    re.IGNORECASE,
-)
 _NAMED = re.compile(
     r"(?:option\s+)?[\[(]?\s*([^\W_]{1,12})\s*[\])]?(?:\s*[.):,–-]+\s*(\S.*))?", re.IGNORECASE | re.DOTALL
 )
+_VERDICT = re.compile(r" is (?:the )?(?:correct|right|best|most appropriate)(?: (?:answer|option|choice))?\b.*", re.I | re.S)
 _REASON = re.compile(r"(?<!\s)[\s,;.–-]{1,4}(?:because|since)\s.*\Z", re.IGNORECASE | re.DOTALL)
 
 
@@ -42,7 +38,9 @@ class Label(Kind):
         spans = [Span(match.start(), match.end(), match[0]) for match in matches]
         return [span for span in spans if len(canonical) > 1 or not canonical.isalpha() or span.surface[0].isupper()]
 
-    def extract(self, output: str, unit: str = "", choices: Sequence[Option] = ()) -> str | None:
+    def extract(
+        self, output: str, unit: str = "", choices: Sequence[Option] = (), question: str = "", longest: int = LONGEST
+    ) -> str | None:
         return extract_option(output, choices)
 
     def contains(self, output: str, gold: str, unit: str = "", aliases: Sequence[str] = ()) -> bool:
@@ -62,22 +60,16 @@ def extract_option(reply: str, options: Sequence[Option]) -> str | None:
     >>> extract_option("(B)", [Option(label="B", text="a bank"), Option(label="C", text="a canal")])
     'B'
     """
-    lines = [line for line in reply.splitlines() if line.strip()]
-    if marked := list(_marked(lines)):
-        named = {_named(_REASON.sub("", line), options) for line in marked}
+    reply = spoken(reply)
+    if texts := announced(reply):
+        named = {_named(_REASON.sub("", text.partition("\n")[0]), options) for text in texts}
         return named.pop() if len(named) == 1 else None
     if whole := _named(reply, options):
         return whole
-    read = [_named(line, options) for line in lines]
-    labels = set(read) - {None}
-    return labels.pop() if len(labels) == 1 and (read[0] or read[-1]) else None
-
-
-def _marked(lines: Sequence[str]) -> Iterator[str]:
-    """What follows the marker of each marked line; the next line where nothing does."""
-    for line, following in zip(lines, [*lines[1:], ""], strict=False):
-        if match := _MARKER.match(line):
-            yield line[match.end() :].strip() or following
+    read = [_named(_VERDICT.sub("", line), options) for line in reply.splitlines() if line.strip()]
+    if labels := set(read) - {None}:
+        return labels.pop() if len(labels) == 1 and (read[0] or read[-1]) else None
+    return None if doubts(reply) else _named(emphasised(reply), options)
 
 
 def _named(answer: str, options: Sequence[Option]) -> str | None:

@@ -16,6 +16,7 @@ from typing import Any
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome
 from srdcr_lab.answers.number_words import ORDINALS, Spelled, respell_words, spelled_numbers
 from srdcr_lab.answers.quantities import meanings
+from srdcr_lab.answers.replies import unasked
 from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, in_script_of
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
@@ -219,10 +220,10 @@ class Point(Kind):
         rest = folded[stated[0].end :].removeprefix("·")  # 1874年
         return None if rest.strip(" \t\r\n.,!)]\"'") else str(stated[0].value)
 
-    def in_sentence(self, text: str, unit: str = "") -> str | None:
-        """The one that is certain; None for none and for several."""
-        distinct = {each.value for each in self.stated(text) if each.is_certain}
-        return str(distinct.pop()) if len(distinct) == 1 else None
+    def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
+        """Those that are certain."""
+        said, asked = ([str(each.value) for each in self.stated(of) if each.is_certain] for of in (text, question))
+        return unasked(said, asked)
 
     def distance(self, a: str, b: str) -> float:
         """log(1 + the years, or days, between)."""

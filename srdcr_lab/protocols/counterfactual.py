@@ -49,7 +49,7 @@ class Question(Conversation):
     def read(self, reply: str) -> str | None:
         """The answer that a reply ends with; None where it names none, or no one option."""
         if not self.options:
-            return answers.extract(self.part(reply), self.item.answer_type, self.item.unit)
+            return answers.read(self.part(reply), self.item)
         label = answers.extract_option(self.part(reply), self.options)
         return next((self.value_of(option) for option in self.options if option.label == label), None)
 

@@ -200,7 +200,7 @@ class Conversation:
         if self.item.options:
             return answers.extract_option(reply, self.item.options)
         stated = self.part(reply)
-        value = answers.extract(stated, self.item.answer_type, self.item.unit)
+        value = answers.read(stated, self.item)
         return value if value is not None or self.setup.choices.match is Match.EXACT else stated.strip() or None
 
     def answer(self, turn: Turn, stream: str = GREEDY) -> Answer:
@@ -223,4 +223,4 @@ class Argument(Conversation):
 
     def read(self, reply: str) -> str | None:
         """The answer that a reply begins with; None where its first sentence is none."""
-        return answers.extract(self.part(reply), self.item.answer_type, self.item.unit)
+        return answers.read(self.part(reply), self.item)

@@ -1,0 +1,170 @@
+"""A model's reply, and the part of it that states the answer: where every answer type begins to read.
+
+A reply may think aloud, greet, repeat the question, announce ("Sure! The answer is:"), decorate, explain, take back and
+refuse. What the stated part means is the answer type's to say (`kinds`). None is better than a wrong reading: a text
+that holds a negation or takes something back states an answer only where it says which one the answer is.
+"""
+
+from __future__ import annotations
+
+import re
+from srdcr_lab.answers.wording import tokens
+
+_THOUGHT = r"(?:think(?:ing)?|thought|reasoning)"
+_THINKING = re.compile(rf"<{_THOUGHT}>(?:(?!<{_THOUGHT}>).)*?</{_THOUGHT}>", re.IGNORECASE | re.DOTALL)
+_THINKING_ENDS = re.compile(rf"\A.*</{_THOUGHT}>", re.IGNORECASE | re.DOTALL)  # the prompt had begun it
+_THINKING_BEGINS = re.compile(rf"<{_THOUGHT}>.*\Z", re.IGNORECASE | re.DOTALL)
+_FENCE = re.compile(r"\s*```\s*\w*\s*")
+_BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}\n]{1,200})\}")
+_STRONG = re.compile(r"(?<![\w*])\*\*(?![\s*])([^*\n]{1,200})(?<![\s:])\*\*(?![\w*:])")
+_GOOD = r"(?:(?:final|short|correct|right|best|most appropriate) ){0,3}(?:answer|option|choice)"
+_MARKER = re.compile(
+    r"(?:\A[\s>*_#`-]*|(?<=[.!?,:;])\s[\s*_`]*)(?:(?:so|thus|therefore|hence|i (?:think|believe|guess)(?: that)?),? )?"
+    rf"(?:judge?ment[*_]{{0,3}}: *)?(?:(?:(?:the|my) )?{_GOOD}(?: is)?\s?[*_]{{0,3}}\s?[:：]"
+    rf"|(?:the|my) {_GOOD}(?: to (?:the|this|your) question)? is\b)[\s*_`]*",
+    re.IGNORECASE,
+)
+_PAIRS = dict(zip("\"'“‘«`*_„([「$", "\"'”’»`*_“)]」$", strict=True))
+_REFUSAL = re.compile(
+    r"(?:i (?:do not|don'?t|cannot|can'?t|could not|couldn'?t|have no|was unable)\b.*"
+    r"|(?:i'm|i am) (?:not|unable|sorry|afraid)\b.*|unknown|unsure|unanswerable|undetermined|n/?a|no answer|no idea"
+    r"|not (?:known|stated|specified|mentioned|given|available|applicable|sure|certain)"
+    r"|(?:it )?(?:cannot|can ?not|can't|could not) be (?:determined|answered|known)\b.*"
+    r"|(?:(?:the )?answer is|it is|it's|this is) (?:not known|unknown|unclear|impossible)\b.*"
+    r"|sorry\b.*|as an ai\b.*|\?+|-+|…+|\.+)[.!]*",
+    re.IGNORECASE | re.DOTALL,
+)
+_DOUBT = re.compile(
+    r"(?<!\w)(?:not|never|neither|nor|no(?!\.)|none|nothing|whether|cannot|un(?:known|clear|sure|certain|able)"
+    r"|wrong|false|incorrect|mistaken|rather than|instead of|contrary to|\w+n['’]t)(?!\w)",
+    re.IGNORECASE,
+)
+_SECOND_THOUGHT = re.compile(
+    r"(?<!\w)(?:or|also|actually|wait|correction|rather|instead|alternatively|could|may|might|perhaps|possibly|but"
+    r"|however|sorry)(?!\w)",
+    re.IGNORECASE,
+)
+_SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[^\W\d_]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Jr|Sr|No|ca|approx)\.\Z")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”')*]{0,3}\s+(?=\S)")
+_EXPLANATION = re.compile(
+    r" \(.*|(?: [–—-]|[;:]) (?=[a-z]|The |A |An |It |He |She |This ).*"
+    r"|,? (?:who|which|where|when|because|since)\b.*|, (?:as|a|an|the|born|and (?:he|she|it|is|was)|in|on|is|was) .*",
+    re.DOTALL,
+)
+_SAID_OF = re.compile(
+    r"(.{1,200}?)(?:['’]s| (?:is|was|are|were))(?: (?:called|named|known as|located in|situated in))? (?:in )?(\S.*)", re.DOTALL
+)
+_SUBJECTS = frozenset("it this that he she they the a an of in on at by for to from who which what year city".split())
+_STEM = 4  # letters that two forms of a word share: "open", "opened"
+_ECHO = 0.6  # share of a question's words from which on a sentence takes it up
+
+
+def spoken(reply: str) -> str:
+    """The reply without the thinking in it; thinking that does not end leaves nothing after it."""
+    if "<" not in reply:
+        return reply
+    said = _THINKING_BEGINS.sub("", _THINKING_ENDS.sub("", _THINKING.sub("", reply)))
+    return reply if said == reply else said.strip()
+
+
+def undecorated(text: str) -> str:
+    """Without the quotes, emphasis, code marks, list bullet and final full stop around it."""
+    text = text.strip().strip("\u200e\u200f\u2066\u2067\u2068\u2069\ufeff").strip()
+    for _ in range(4):
+        before = text
+        while len(text) > 1 and text[-1] == _PAIRS.get(text[0]) and not (text[0] in "([" and text[0] in text[1:]):
+            text = text[1:-1].strip()
+        text = re.sub(r"\A(?:[#>]+|[*•]|[-–](?=\s+[^\W\d_]))\s+", "", text)
+        text = re.sub(r"(?<=[^\s.])\.\Z", "", text)
+        if text == before:
+            break
+    return text
+
+
+def is_refusal(text: str) -> bool:
+    return _REFUSAL.fullmatch(" ".join(text.replace("’", "'").split())) is not None
+
+
+def announced(reply: str) -> list[str]:
+    """What stands in a box, else what follows each "Answer:" or "the answer is" up to the next, on its line or below."""
+    if boxed := _BOXED.findall(reply):
+        return list(boxed)
+    lines = [line for line in reply.splitlines() if line.strip()]
+    texts = []
+    for i, line in enumerate(lines):
+        end = len(line)
+        for mark in reversed([*_MARKER.finditer(line)]):
+            texts.append(line[mark.end() : end].strip() or "\n".join(lines[i + 1 :]))
+            end = mark.start()
+    return texts
+
+
+def after_marker(reply: str) -> str:
+    """The one announced answer of a text; the whole text where there is none, or more than one."""
+    texts = announced(reply)
+    return texts[0] if len(texts) == 1 else reply
+
+
+def emphasised(reply: str) -> str:
+    """The one thing that stands in bold; empty where nothing does, or several things."""
+    distinct = set(_STRONG.findall(reply))
+    return distinct.pop() if len(distinct) == 1 else ""
+
+
+def sentences(text: str) -> list[str]:
+    """Line by line; a full stop after an initial or an abbreviation ends none."""
+    pieces: list[str] = []
+    for line in text.splitlines():
+        if not line.strip() or _FENCE.fullmatch(line):
+            continue
+        start = 0
+        for end in _SENTENCE_END.finditer(line):
+            if not _SHORTENED.search(line, max(0, end.start() - 10), end.start()):
+                pieces.append(line[start : end.end()].strip())
+                start = end.end()
+        pieces.append(line[start:].strip())
+    return pieces
+
+
+def doubts(text: str) -> bool:
+    """Whether a sentence denies, or says that something is not known."""
+    return _DOUBT.search(text) is not None
+
+
+def thinks_again(text: str) -> bool:
+    """Whether a sentence may take back or add to what was said before it."""
+    return doubts(text) or _SECOND_THOUGHT.search(text) is not None
+
+
+def unexplained(text: str) -> str:
+    """Without a remark, an apposition or a relative clause behind it; as it is where that holds a second thought."""
+    shorter = _EXPLANATION.sub("", text, count=1)
+    return text if thinks_again(text[len(shorter) :]) else shorter
+
+
+def stems(text: str) -> set[str]:
+    """The words of a text that carry its meaning, each by its first letters."""
+    return {word[:_STEM] for word in tokens(text) if word not in _SUBJECTS}
+
+
+def said_of(sentence: str, question: str) -> str:
+    """What a sentence says of the question's subject: "Paris" of "The capital of France is Paris"; else empty."""
+    match = _SAID_OF.fullmatch(sentence)
+    return match[2] if match and stems(match[1]) <= stems(question) and not doubts(sentence) else ""
+
+
+def is_all_asked(text: str, question: str) -> bool:
+    """Whether a text holds words of the question only; figures are not looked at."""
+    return {stem for stem in stems(text) if not stem[0].isdigit()} <= stems(question)
+
+
+def takes_up(sentence: str, question: str) -> bool:
+    """Whether a sentence holds most words of the question."""
+    asked = stems(question)
+    return bool(asked) and len(asked & stems(sentence)) >= _ECHO * len(asked)
+
+
+def unasked(said: Sequence[str], asked: Sequence[str]) -> list[str]:
+    """What is said, each once, without what was asked with; one of several that the question offers is an answer."""
+    new = [each for each in dict.fromkeys(said) if each not in asked]
+    return new or (list(dict.fromkeys(said)) if 0 < len(set(said)) < len(set(asked)) else [])

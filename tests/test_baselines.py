@@ -60,10 +60,15 @@ def test_self_ask_is_one_call_of_400_tokens_and_answers_on_the_last_line() -> No
 
 
 @pytest.mark.parametrize(
-    "reply", ["1874", "Sub-question: ?\nSub-answer: 1874", "Final answer: 1874\nI hope so.", "Final answer:", ""]
+    "reply", ["Sub-question: ?\nSub-answer: 1874", "Final answer: 1874\nI hope so.", "Final answer:", ""]
 )
 def test_self_ask_without_its_last_line_is_unparsed(reply: str) -> None:
     assert outcome_of("self_ask", ScriptedModel({"self_ask": reply})).missing is Missing.UNPARSED
+
+
+def test_self_ask_answered_without_any_of_its_lines_is_read() -> None:
+    """F 2: a model that does not follow the format states its answer all the same."""
+    assert given(outcome_of("self_ask", ScriptedModel({"self_ask": "The answer is 1874."}))) == "1874"
 
 
 def test_the_loose_match_looks_at_the_final_answer_alone() -> None:

@@ -19,7 +19,9 @@ from srdcr_lab.answers.replies import (
     announced,
     doubts,
     emphasised,
+    is_question,
     is_refusal,
+    repeats,
     said_of,
     sentences,
     spoken,
@@ -138,6 +140,10 @@ class Kind:
         """Whether a text can be an answer by itself and no sentence around one."""
         return True
 
+    def is_doubtful(self, sentence: str) -> bool:
+        """Whether a sentence may say of what it names that it is not the answer."""
+        return doubts(sentence)
+
     def extract(
         self, output: str, unit: str = "", choices: Sequence[Option] = (), question: str = "", longest: int = LONGEST
     ) -> str | None:
@@ -149,7 +155,7 @@ class Kind:
 
     def _read(self, text: str, unit: str, question: str, longest: int) -> str | None:
         """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
-        said = [each for each in sentences(text) if not self._asks(each, question)]
+        said = [each for each in sentences(text) if not repeats(each, question)]
         if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
             return None
         first, about = said[0], said_of(undecorated(said[0]), question)
@@ -157,7 +163,8 @@ class Kind:
         for each in (text, first) if self.is_value else (about, unexplained(about), line, first, unexplained(first)):
             if bare := self._bare(each, unit, question, longest):
                 return None if any(self._is_rival(other, bare, question, unit) for other in said[1:]) else bare
-        if any(doubts(each) and self.candidates(each, question, unit) for each in said):
+        said = [each for each in said if not (self.is_value and is_question(each))]
+        if any(self.is_doubtful(each) and self.candidates(each, question, unit) for each in said):
             return None
         if (bold := self._bare(emphasised(text), unit, question, longest)) and not takes_up(question, bold):
             return bold
@@ -165,11 +172,6 @@ class Kind:
             if len(found := self.candidates("\n".join(some), question, unit)) == 1:
                 return found[0] if len(found[0].split()) <= longest else None
         return None
-
-    def _asks(self, sentence: str, question: str) -> bool:
-        """Whether a sentence repeats the question; around a value, whether it asks anything."""
-        is_question = sentence.rstrip("*_ \"”").endswith("?")
-        return is_question and (takes_up(sentence, question) or (self.is_value and len(sentence.split()) > 2))
 
     def _bare(self, text: str, unit: str, question: str, longest: int) -> str | None:
         """A text that is an answer by itself: of a value the canonical form, else as it is written."""

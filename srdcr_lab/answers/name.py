@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome, Wanted, equal, find, normalise
 from srdcr_lab.answers.number_words import MONTHS
-from srdcr_lab.answers.replies import is_all_asked, is_refusal, sentences, stems
+from srdcr_lab.answers.replies import doubts, is_all_asked, is_refusal, sentences, stems, unbracketed, unexplained
 from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_letters, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
@@ -42,11 +42,12 @@ _NAME_AFTER = re.compile(r"(?:['’]s)?[ \u00a0-]([^\W\d_][\w'’-]*)")
 _CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
 _PROPER = rf"(?:(?:{_CAPITAL}\.)+|(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof)\.|{_CAPITAL}[\w'’‐-]*)"
 _PROPER_NAME = re.compile(
-    rf"(?<![\w'’‐-]){_PROPER}(?:[ \u00a0](?:(?:{'|'.join(WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
+    rf"(?<![\w'’‐\"“-]){_PROPER}(?:[ \u00a0](?:(?:{'|'.join(WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
 )
 _NO_NAMES = WORDS["openers"] | WORDS["no_names"] | {month.casefold() for month in MONTHS}
 _NOT_ONE = re.compile(r"(?<!\w)(?:[Nn]?either|n?or|[Nn]ot|who|which|where)(?!\w)|[/?]")
 _PLACING = frozenset("in at from near on to".split())
+_ARTICLES = frozenset({"a", "an", "the"})
 
 
 def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
@@ -54,11 +55,12 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
 
     What merely begins a sentence is no name ("The", "However,"); months and weekdays are none.
     """
-    for sentence in sentences(text):
+    for sentence in map(unbracketed, sentences(text)):
         for run in _PROPER_NAME.finditer(sentence):
             words = run[0].split()
-            n = next((i for i, word in enumerate(words) if word.casefold() not in _NO_NAMES), len(words))
-            before, after = [*re.findall(r"\w+", sentence[: run.start()]), *words[:n]], sentence[run.end() :]
+            n = next((i for i, word in enumerate(words) if re.sub(r"['’]\w+\Z", "", word.casefold()) not in _NO_NAMES), len(words))
+            before = [*re.findall(r"\w+", re.sub(r"(?<=city|town) of \Z", "", sentence[: run.start()])), *words[:n]]
+            after = sentence[run.end() :]
             if words[n:] and (before or len(words) > 1 or not after.startswith(",")):
                 yield before[-1].casefold() if before else "", re.sub(r"['’]s?\Z", "", " ".join(words[n:])), after
 
@@ -92,11 +94,13 @@ class Name(Kind):
         return is_refusal(text) or (len(text.split()) >= 4 and _SENTENCE.search(text) is not None)
 
     def is_bare(self, text: str, question: str) -> bool:
-        """Not two names, a denial or a question; not words of the question in small letters beside a capitalised one."""
+        """Not two names, a denial or a question, nor words of one; no explanation, no sentence about what was asked."""
         words = text.split()
-        small = " ".join(word for word in words if word[0].islower())
-        is_sentence = len(words) > 3 and stems(small) & stems(question) and any(word[0].isupper() for word in words)
-        return not (is_sentence or _NOT_ONE.search(text) or len(sentences(text)) > 1)
+        has_others = stems(" ".join(word for word in words if word[0].islower()))
+        is_sentence = len(words) > 3 and has_others and (text.islower() or stems(text) & stems(question))
+        is_asked = len(words) > 1 and stems(text) <= stems(question)
+        is_more = is_sentence or is_asked or unexplained(text) != text or len(sentences(text)) > 1
+        return not (is_more or _NOT_ONE.search(text))
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """The proper names that may answer; a part of another one is left out."""
@@ -109,9 +113,15 @@ class Name(Kind):
         words = [set(form.split()) for form in found]
         return [name for form, name in found.items() if not any(set(form.split()) < other for other in words)]
 
+    def is_doubtful(self, sentence: str) -> bool:
+        """Also of two names, which it is."""
+        return doubts(sentence) or " or " in sentence
+
     def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
-        """Whether a name may be the person asked for: not in a place, and one word at the head only as the subject."""
-        return before not in _PLACING and (bool(before) or " " in name or is_all_asked(after, question))
+        """Whether a name may be the person asked for: no place, no "Danish" painter, one word at the head as a subject."""
+        if " " not in name and (before in _ARTICLES or not before):
+            return not before and is_all_asked(after, question)
+        return before not in _PLACING
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Whole mentions of the name, and `partial` ones by surname, with or without initials before it."""

@@ -18,10 +18,11 @@ _FENCE = re.compile(r"\s*```\s*\w*\s*")
 _BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}\n]{1,200})\}")
 _STRONG = re.compile(r"(?<![\w*])\*\*(?![\s*])([^*\n]{1,200})(?<![\s:])\*\*(?![\w*:])")
 _GOOD = r"(?:(?:final|short|correct|right|best|most appropriate) ){0,3}(?:answer|option|choice)"
+_LABEL = rf"(?:{_GOOD}|name|city|year|date|number)"
 _MARKER = re.compile(
-    r"(?:\A[\s>*_#`-]*|(?<=[.!?,:;])\s[\s*_`]*)(?:(?:so|thus|therefore|hence|i (?:think|believe|guess)(?: that)?),? )?"
-    rf"(?:judge?ment[*_]{{0,3}}: *)?(?:(?:(?:the|my) )?{_GOOD}(?: is)?\s?[*_]{{0,3}}\s?[:：]"
-    rf"|(?:the|my) {_GOOD}(?: to (?:the|this|your) question)? is\b)[\s*_`]*",
+    r"(?:\A[\s>*_#`{\"'-]*|(?<=[.!?,:;])\s[\s*_`]*)(?:(?:so|thus|therefore|hence|i (?:think|believe|guess)(?: that)?),? )?"
+    rf"(?:judge?ment[*_]{{0,3}}: *)?(?:(?:(?:the|my) )?{_LABEL}(?: is)?\s?[*_\"']{{0,3}}\s?[:：]"
+    rf"|(?:the|my) {_GOOD}(?: to (?:the|this|your) question)? is\b\s?[:：]?)[\s*_`]*",
     re.IGNORECASE,
 )
 _PAIRS = dict(zip("\"'“‘«`*_„([「$", "\"'”’»`*_“)]」$", strict=True))
@@ -48,12 +49,16 @@ _SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[^\W\d_]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Pro
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”')*]{0,3}\s+(?=\S)")
 _EXPLANATION = re.compile(
     r" \(.*|(?: [–—-]|[;:]) (?=[a-z]|The |A |An |It |He |She |This ).*"
-    r"|,? (?:who|which|where|when|because|since)\b.*|, (?:as|a|an|the|born|and (?:he|she|it|is|was)|in|on|is|was) .*",
+    r"|,? (?:who|which|where|when|because|since)\b.*|, (?:as|a|an|the|born|and (?:he|she|it|is|was)|in|on|is|was) .*"
+    r"| (?:in|on|since) \d.*",
     re.DOTALL,
 )
 _SAID_OF = re.compile(
-    r"(.{1,200}?)(?:['’]s| (?:is|was|are|were))(?: (?:called|named|known as|located in|situated in))? (?:in )?(\S.*)", re.DOTALL
+    r"(.{1,200}?)(?:['’]s| (?:is|was|are|were))(?: \w+ly)?(?: (?:called|named|known as|located|situated|based|held))?"
+    r"(?: in)?(?: the (?:city|town) of)? (\S.*)",
+    re.DOTALL,
 )
+_BRACKETS = re.compile(r" \([^()]*\)")
 _SUBJECTS = frozenset("it this that he she they the a an of in on at by for to from who which what year city".split())
 _STEM = 4  # letters that two forms of a word share: "open", "opened"
 _ECHO = 0.6  # share of a question's words from which on a sentence takes it up
@@ -94,7 +99,7 @@ def announced(reply: str) -> list[str]:
     for i, line in enumerate(lines):
         end = len(line)
         for mark in reversed([*_MARKER.finditer(line)]):
-            texts.append(line[mark.end() : end].strip() or "\n".join(lines[i + 1 :]))
+            texts.append(line[mark.end() : end].strip(" \t}") or "\n".join(lines[i + 1 :]))
             end = mark.start()
     return texts
 
@@ -142,6 +147,11 @@ def unexplained(text: str) -> str:
     return text if thinks_again(text[len(shorter) :]) else shorter
 
 
+def unbracketed(text: str) -> str:
+    """Without remarks in brackets."""
+    return _BRACKETS.sub("", text)
+
+
 def stems(text: str) -> set[str]:
     """The words of a text that carry its meaning, each by its first letters."""
     return {word[:_STEM] for word in tokens(text) if word not in _SUBJECTS}
@@ -149,7 +159,7 @@ def stems(text: str) -> set[str]:
 
 def said_of(sentence: str, question: str) -> str:
     """What a sentence says of the question's subject: "Paris" of "The capital of France is Paris"; else empty."""
-    match = _SAID_OF.fullmatch(sentence)
+    match = _SAID_OF.fullmatch(unbracketed(sentence))
     return match[2] if match and stems(match[1]) <= stems(question) and not doubts(sentence) else ""
 
 
@@ -162,6 +172,16 @@ def takes_up(sentence: str, question: str) -> bool:
     """Whether a sentence holds most words of the question."""
     asked = stems(question)
     return bool(asked) and len(asked & stems(sentence)) >= _ECHO * len(asked)
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence of three words or more asks."""
+    return sentence.rstrip("*_ \"”").endswith("?") and len(sentence.split()) > 2
+
+
+def repeats(sentence: str, question: str) -> bool:
+    """Whether a sentence asks what was asked."""
+    return is_question(sentence) and takes_up(sentence, question)
 
 
 def unasked(said: Sequence[str], asked: Sequence[str]) -> list[str]:

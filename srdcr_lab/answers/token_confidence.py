@@ -47,14 +47,14 @@ def answer_tokens(
     answer_type: AnswerType,
     unit: str = "",
 ) -> tuple[float, ...]:
-    """Log-probabilities of the tokens that overlap the answer in a reply; ``"".join(tokens)`` begins with `text`.
+    """Log-probabilities of the tokens that overlap the answer in a reply; ``"".join(tokens)`` holds `text`, after thinking.
 
     Where the answer was not read (None), or is not found, the reply without surrounding space counts as the answer.
     """
     spans = find(text, answer, answer_type, unit) if answer is not None else []
     whole_reply = Span(len(text) - len(text.lstrip()), len(text.rstrip()), text.strip())
     stated = next((span for span in spans if not span.partial), spans[0] if spans else whole_reply)
-    kept, position = [], 0
+    kept, position = [], -max("".join(tokens).rfind(text), 0)
     for token, logprob in zip(tokens, logprobs, strict=True):
         if position < stated.end and position + len(token) > stated.start:
             kept.append(logprob)

@@ -23,6 +23,7 @@ _VERDICT = re.compile(
 _CONFIDENCE = re.compile(r"[\s*_]*confidence[\s*_]*:[\s*_]*(\d{1,3})\s*%?[\s.*_]*", re.IGNORECASE | re.ASCII)
 _ANSWER = re.compile(r"[\s>*_#`\"'“-]*(?:final )?answer[\s*_`]*:[\s*_`]*(\S.*?)[\s*_`\"'”]*", re.IGNORECASE)
 _FINAL_ANSWER = re.compile(r"[\s*_#>`\"'“]*final answer[\s*_`]*:[\s*_`]*(\S.*)", re.IGNORECASE | re.ASCII)
+_LINES_OF_SELF_ASK = re.compile(r"^[\s*_#>`\"'“-]*(?:sub-?(?:question|answer)|final answer)\b", re.IGNORECASE | re.MULTILINE)
 _ANSWERS = re.compile(r"[\s*_#`\"'“]*answers[\s*_`]*:(.*)", re.IGNORECASE | re.ASCII)
 
 
@@ -58,6 +59,11 @@ def final_answer(reply: str) -> str | None:
     """The same for ``Final answer:``, where a line ``answer:`` is not what was asked for."""
     line = _on_last_line(_FINAL_ANSWER, reply)
     return None if line is None else line.strip()
+
+
+def is_in_lines(reply: str) -> bool:
+    """Whether a reply has any of the three lines that Self-Ask asks for."""
+    return _LINES_OF_SELF_ASK.search(reply) is not None
 
 
 def answers_line(reply: str) -> tuple[str, ...] | None:

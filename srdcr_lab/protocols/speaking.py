@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers, prompts
+from srdcr_lab.answers.replies import spoken
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.choices import Choices, DebateDesign, Match
@@ -166,17 +167,18 @@ class Conversation:
             Turn(
                 round=round_,
                 role=role,
-                text=completion.text,
+                text=text,
                 saw_passage=sees_passage,
                 saw_turns=(),  # positions, which `debate` knows
                 request_digest=request.digest,
-                verdict=rules(completion.text) if rules else None,
-                stated_answer=reads(completion.text),
+                verdict=rules(text) if rules else None,
+                stated_answer=reads(text),
                 speaker=speaker if draws == 1 else f"{speaker}-{completion.draw}".lstrip("-"),
                 stance=defends,
                 completion=completion,
             )
             for completion in await self.setup.cast.player(role).complete(request)
+            for text in (spoken(completion.text),)  # thinking is neither read nor heard by the others
         )
         self._heard |= dict.fromkeys(map(id, turns), heard)
         return turns
@@ -212,7 +214,9 @@ class FinalLine(Conversation):
     """A conversation whose speakers end with a line ``Final answer: …``."""
 
     def part(self, reply: str) -> str:
-        return readers.final_answer(reply) or ""
+        """What follows ``Final answer:``; of a reply with none of the lines that were asked for, all of it."""
+        line = readers.final_answer(reply)
+        return line or ("" if readers.is_in_lines(reply) else reply)
 
 
 class Argument(Conversation):

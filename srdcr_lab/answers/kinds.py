@@ -83,7 +83,7 @@ class Wanted:
 
 LONGEST = 10  # words of an answer, unless the right one is longer
 _ARTICLES = frozenset({"a", "an", "the"})
-_BREAK = r"[^\w%+#€£$]{1,4}(?:(?:a|an|the)[^\w%+#€£$]{1,3})?"
+_BREAK = r"(?:[^\w%+#€£$]{1,4}(?:(?:a|an|the)[^\w%+#€£$]{1,3})?|(?<=[+#%]))"  # nothing between "+" and "HD"
 _OFFSETS = ((20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE))
 _FACTORS = ((1.25, Level.SUBTLE), (2.0, Level.MILD), (3.0, Level.MODERATE))
 
@@ -121,8 +121,8 @@ class Kind:
         return is_refusal(text)
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
-        """Whether two canonical forms are one answer."""
-        return a == b
+        """Whether two canonical forms are one answer; of texts, also whether they are one day."""
+        return a == b or ((day := normalise(a, AnswerType.DATE)) is not None and day == normalise(b, AnswerType.DATE))
 
     def distance(self, a: str, b: str) -> float:
         """How far two canonical forms are apart, ≥ 0; NaN where the type has no distance."""
@@ -130,7 +130,10 @@ class Kind:
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Where a passage states a canonical answer, in any spelling."""
-        return list(places(passage, [_BREAK.join(spelled(word) for word in canonical.split())]))
+        spans = list(places(passage, [_BREAK.join(spelled(word) for word in canonical.split())]))
+        if day := normalise(canonical, AnswerType.DATE):
+            spans += [span for span in kind_of(AnswerType.DATE).occurrences(passage, day) if not span.partial]
+        return spans
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """The distinct answers that a sentence may give, without those that its question holds; none of free text."""

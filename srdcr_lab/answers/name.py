@@ -246,7 +246,8 @@ def _likeness(a: str, b: str) -> float:
 
 def _is_given_name(word: str, own: set[str]) -> bool:
     is_another_word = word.rstrip(".").casefold() in WORDS["honorifics"] | WORDS["openers"]
-    return word[0].isupper() and not is_another_word and not set(tokens(word)) & own
+    ends_sentence = word.endswith(".") and len(word) > 3  # "in May. Ribault", not "Wm. Ribault"
+    return word[0].isupper() and not ends_sentence and not is_another_word and not set(tokens(word)) & own
 
 
 def in_longer_name(passage: str, span: Span) -> bool:
@@ -257,11 +258,15 @@ def in_longer_name(passage: str, span: Span) -> bool:
 
 
 def derived_words(item: Item) -> Iterator[Doubt]:
-    """A word made of the answer and an ending: "Parisians"."""
-    stems = "|".join(re.escape(word) for word in tokens(item.gold_answer) if len(word) > 4)
-    derived = stems and re.search(rf"(?<!\w)(?:{stems})[^\W\d_]{{1,6}}(?!\w)", fold_letters(item.context)[0])
-    if derived:
-        yield Outcome.FLAGGED, f"a word derived from the answer stands in the passage: {derived[0]!r}"
+    """A word made of the answer and an ending: "Parisians", "Venetian", "Fordism"."""
+    context = fold_letters(item.context)[0]
+    own = {word for answer in (item.gold_answer, *item.aliases) for word in tokens(answer)}
+    for word in sorted(own):
+        stem = word[: max(4, len(word) - 2)]
+        others = re.findall(rf"(?<!\w){re.escape(stem)}[^\W\d_]{{1,8}}(?!\w)", context) if len(word) > 3 else ()
+        if derived := next((other for other in others if other not in own), ""):
+            yield Outcome.FLAGGED, f"a word derived from the answer stands in the passage: {derived!r}"
+            return
 
 
 KIND = Name()

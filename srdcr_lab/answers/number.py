@@ -56,6 +56,14 @@ _RANGE_BEFORE = re.compile(r"\d[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\Z")
 # What else gives a number away: shares, multiples, other units, rounded restatements.
 _RATIOS = {word: number for number, words in ENGLISH["ratios"].items() for word in words.split(", ")}
 _MULTIPLE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
+_SQUARE = r"(?:square|sq\.?) (?:\w+)|(?:km|mi|m)[²2]|hectares?|acres?"
+_DEPENDENT = {  # what is worked out from a count, anywhere in a passage
+    "a density": rf"densit(?:y|ies)|(?:per|an?) (?:{_SQUARE})|/ ?(?:{_SQUARE})",
+    "an average": r"per (?:capita|head|household|family)|(?:average|mean) (?:household|family) size",
+    "a part of it": r"\d[\d,]* (?:households|families|housing units)",
+}
+_DEPENDENT_OF = {what: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) for what, words in _DEPENDENT.items()}
+_TIMES = re.compile(r"(?<!\w)(?:twice|thrice|double|triple|\w+ times) (?:as |the |its )", re.IGNORECASE)  # "twice that" moves with it
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
@@ -241,6 +249,11 @@ class Number(Kind):
             yield Outcome.REFUSED, sentence
         for sentence in _worked_out(passage, value, wanted):
             yield Outcome.FLAGGED, sentence
+        dependent = [(what, pattern.search(passage)) for what, pattern in _DEPENDENT_OF.items()]
+        dependent += [("a multiple", _TIMES.search(_sentence(passage, span.start))) for span in spans]
+        for what, match in dependent:
+            if match:
+                yield Outcome.FLAGGED, f"{what} may depend on the number, and stays as it is: {match[0].strip()!r}"
         ordinals = (match[0] for match in _ORDINAL.finditer(folded) if match[1].replace(",", "") == value)
         if ordinal := next(ordinals, ""):
             yield Outcome.FLAGGED, f"the number stands there as an ordinal: {ordinal!r}"

@@ -157,7 +157,7 @@ def tokens(text: str) -> list[str]:
 
 def spelled(token: str) -> str:
     """Expression for one token, with an apostrophe allowed between any two letters and commas in long numbers."""
-    between = "[,]?" if token.isdigit() and len(token) > 3 else "['’ʼ]?" if token.isalpha() else ""
+    between = "[,]?" if re.search(r"\d{4}", token) else "['’ʼ]?" if token.isalpha() else ""
     return between.join(re.escape(char) for char in token)
 
 

@@ -18,7 +18,8 @@ from srdcr_lab.answers.wording import Span, fold_letters
 from srdcr_lab.records import AnswerType, BadInput, Item
 
 _ARTICLE = re.compile(r"(?<![^\W_])(an?|An?)[ \u00a0]\Z")
-_TAKES_AN = re.compile(r"8|1[18](?!\d)|e(?!u)|[aio](?!ne(?!\w))", re.IGNORECASE)
+_TAKES_AN = re.compile(r"8|1[18](?:\d\d)?(?!\d)|e(?!u)|[aio](?!ne(?!\w))", re.IGNORECASE)  # "an 1803 treaty"
+_STOP_OF_JUNIOR = re.compile(r"(?<=[JjSs][Rr])\.(?=['’,;:)]|[ \u00a0][a-z0-9(])")  # elsewhere it ends the sentence
 _SENTENCE_END = re.compile(r"(?:\A|[.!?][\"'”’»)]*\s+|\n\s*)\Z")
 
 
@@ -122,6 +123,8 @@ def _refuse_what_is_not_stated(false: Item, changes: Sequence[Change]) -> None:
 def _change(passage: str, span: Span, after: str) -> Change:
     """The exchange of one mention, with "a" or "an" before it and a capital at the head of a sentence kept right."""
     start, before = span.start, span.surface
+    if _STOP_OF_JUNIOR.match(passage, span.end) and not after.casefold().endswith(("jr", "sr")):
+        before += "."
     if before[:1].isupper() and after[:1].islower() and _SENTENCE_END.search(passage, max(0, start - 8), start):
         after = after[0].upper() + after[1:]
     article = _ARTICLE.search(passage, max(0, start - 4), start)

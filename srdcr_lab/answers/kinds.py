@@ -106,6 +106,7 @@ class Kind:
 
     answer_type: ClassVar[AnswerType] = AnswerType.TEXT
     is_value: ClassVar[bool] = False  # an amount or a point in time: read from a sentence, given in canonical form
+    is_proper: ClassVar[bool] = False  # a name: in a sentence it has capitals
     has_unit: ClassVar[bool] = False
     perturbation: ClassVar[PerturbationKind] = PerturbationKind.NONE
     amounts: ClassVar[tuple[float, ...]] = ()  # offsets or factors
@@ -162,6 +163,8 @@ class Kind:
         if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
             return None
         first, about = said[0], said_of(undecorated(said[0]), question)
+        if self.is_proper and about.islower() and not text.islower():
+            about = ""  # "an office in the south"
         line = first + text.partition(first)[2].partition("\n")[0]
         for each in (text, first) if self.is_value else (about, unexplained(about), line, first, unexplained(first)):
             if bare := self._bare(each, unit, question, longest):

@@ -69,6 +69,7 @@ class Name(Kind):
     """A person's name; perturbed by substitution."""
 
     answer_type = AnswerType.NAME
+    is_proper = True
     perturbation = PerturbationKind.SUBSTITUTION
     absurd: ClassVar[list[str]] = ENGLISH["absurd"]["people"].split(", ")
 
@@ -97,7 +98,7 @@ class Name(Kind):
         """Not two names, a denial or a question, nor words of one; no explanation, no sentence about what was asked."""
         words = text.split()
         has_others = stems(" ".join(word for word in words if word[0].islower()))
-        is_sentence = len(words) > 3 and has_others and (text.islower() or stems(text) & stems(question))
+        is_sentence = len(words) > 3 and has_others and stems(text) & stems(question)
         is_asked = len(words) > 1 and stems(text) <= stems(question)
         is_more = is_sentence or is_asked or unexplained(text) != text or len(sentences(text)) > 1
         return not (is_more or _NOT_ONE.search(text))

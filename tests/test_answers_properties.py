@@ -234,7 +234,7 @@ def test_two_numbers_in_words_stay_two(a: int, b: int) -> None:
 
 _REPEATED = (
     "1|1,234|1.|1 234 |1:22|1,2| |a |one |hundred and |–5 |½|m/|c. |Marie |M. |saint |1914-18 |((|e\u0301|の|١"
-    "|answer |i am |\u200f|the red |-|\n"
+    "|answer |i am |\u200f|the red |-|\n|Marie x |Is it so? |<think>|Answer: B. |**B** "
 )
 
 

@@ -19,12 +19,14 @@ from srdcr_lab.answers.replies import (
     announced,
     doubts,
     emphasised,
+    is_capitalised,
     is_question,
     is_refusal,
     repeats,
     said_of,
     sentences,
     spoken,
+    takes_back,
     takes_up,
     thinks_again,
     undecorated,
@@ -163,18 +165,23 @@ class Kind:
         if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
             return None
         first, about = said[0], said_of(undecorated(said[0]), question)
-        if self.is_proper and about.islower() and not text.islower():
-            about = ""  # "an office in the south"
+        if self.is_proper and not text.islower() and not is_capitalised(unexplained(about)):
+            named = self.candidates(unexplained(about), question)  # "the Danish painter Ada Vance", "founded in the south"
+            about = named[0] if len(named) == 1 else ""
         line = first + text.partition(first)[2].partition("\n")[0]
         for each in (text, first) if self.is_value else (about, unexplained(about), line, first, unexplained(first)):
             if bare := self._bare(each, unit, question, longest):
                 return None if any(self._is_rival(other, bare, question, unit) for other in said[1:]) else bare
-        said = [each for each in said if not (self.is_value and is_question(each))]
+        said = [each for each in said if not is_question(each)]
         if any(self.is_doubtful(each) and self.candidates(each, question, unit) for each in said):
             return None
         if (bold := self._bare(emphasised(text), unit, question, longest)) and not takes_up(question, bold):
             return bold
-        for some in (said, [each for each in said if takes_up(each, question)]):
+        main = [each for each in said if takes_up(each, question)]
+        rest = [each for each in said if each not in main]
+        if any(thinks_again(each) and self.candidates(each, question, unit) for each in rest):
+            main = []
+        for some in (said, main):
             if len(found := self.candidates("\n".join(some), question, unit)) == 1:
                 return found[0] if len(found[0].split()) <= longest else None
         return None
@@ -191,7 +198,7 @@ class Kind:
         """Whether a later sentence gives another answer than the bare one before it, or may take that back."""
         others = [each for each in self.candidates(sentence, question, unit) if not equal(each, answer, self.answer_type, unit)]
         whole = self._bare(sentence, unit, question, LONGEST)
-        return bool(others) and (thinks_again(sentence) or whole is not None)
+        return takes_back(sentence) or (bool(others) and (thinks_again(sentence) or whole is not None))
 
     def contains(self, output: str, gold: str, unit: str = "", aliases: Sequence[str] = ()) -> bool:
         """Whether an output states the gold answer anywhere; of a value, weaker mentions count too."""

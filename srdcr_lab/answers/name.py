@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import ClassVar
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome, Wanted, equal, find, normalise
@@ -46,6 +47,8 @@ _PROPER_NAME = re.compile(
 )
 _NO_NAMES = WORDS["openers"] | WORDS["no_names"] | {month.casefold() for month in MONTHS}
 _NOT_ONE = re.compile(r"(?<!\w)(?:[Nn]?either|n?or|[Nn]ot|who|which|where)(?!\w)|[/?]")
+_MOST = 50  # names of a reply; with more there is no one answer
+_NATION = re.compile(r"(?:ish|ese|ian|ican|man|nch|utch|-born)\Z")  # "the Danish painter"
 _PLACING = frozenset("in at from near on to".split())
 _ARTICLES = frozenset({"a", "an", "the"})
 
@@ -59,9 +62,11 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
         for run in _PROPER_NAME.finditer(sentence):
             words = run[0].split()
             n = next((i for i, word in enumerate(words) if re.sub(r"['’]\w+\Z", "", word.casefold()) not in _NO_NAMES), len(words))
-            before = [*re.findall(r"\w+", re.sub(r"(?<=city|town) of \Z", "", sentence[: run.start()])), *words[:n]]
+            head = re.sub(r"(?<=city|town) of \Z", "", sentence[max(0, run.start() - 40) : run.start()])
+            before = [*re.findall(r"\w+", head), *words[:n]]
             after = sentence[run.end() :]
-            if words[n:] and (before or len(words) > 1 or not after.startswith(",")):
+            is_adjective = len(words) == n + 1 and _NATION.search(words[n]) and re.match(r"[ -][a-z]", after)
+            if words[n:] and not is_adjective and (before or len(words) > 1 or not after.startswith(",")):
                 yield before[-1].casefold() if before else "", re.sub(r"['’]s?\Z", "", " ".join(words[n:])), after
 
 
@@ -97,8 +102,8 @@ class Name(Kind):
     def is_bare(self, text: str, question: str) -> bool:
         """Not two names, a denial or a question, nor words of one; no explanation, no sentence about what was asked."""
         words = text.split()
-        has_others = stems(" ".join(word for word in words if word[0].islower()))
-        is_sentence = len(words) > 3 and has_others and stems(text) & stems(question)
+        shared, others = stems(text) & stems(question), stems(" ".join(word for word in words if word[0].islower()))
+        is_sentence = len(words) > 2 and shared and (others or len(shared) > 1)
         is_asked = len(words) > 1 and stems(text) <= stems(question)
         is_more = is_sentence or is_asked or unexplained(text) != text or len(sentences(text)) > 1
         return not (is_more or _NOT_ONE.search(text))
@@ -106,10 +111,11 @@ class Name(Kind):
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """The proper names that may answer; a part of another one is left out."""
         found: dict[str, str] = {}
-        asked = set(tokens(question))
-        for before, name, after in proper_names(text):
+        asked, may = set(tokens(question)), False
+        for before, name, after in islice(proper_names(text), _MOST):
+            may = self.may_answer(name, before, after, question) and (may or before not in ("and", "or"))
             form = normalise(name, self.answer_type)
-            if form and not set(tokens(name)) <= asked and self.may_answer(name, before, after, question):
+            if form and may and not set(tokens(name)) <= asked:
                 found.setdefault(form, name)
         words = [set(form.split()) for form in found]
         return [name for form, name in found.items() if not any(set(form.split()) < other for other in words)]

@@ -36,15 +36,16 @@ _REFUSAL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _DOUBT = re.compile(
-    r"(?<!\w)(?:not|never|neither|nor|no(?!\.)|none|nothing|whether|cannot|un(?:known|clear|sure|certain|able)"
+    r"(?<!\w)(?:not|never|neither|nor|no (?:record|information|mention|evidence|idea|way)|whether|cannot|un(?:known|clear|sure|certain|able)"
     r"|wrong|false|incorrect|mistaken|rather than|instead of|contrary to|\w+n['’]t)(?!\w)",
     re.IGNORECASE,
 )
 _SECOND_THOUGHT = re.compile(
-    r"(?<!\w)(?:or|also|actually|wait|correction|rather|instead|alternatively|could|may|might|perhaps|possibly|but"
+    r"(?<!\w)(?:or|also|actually|wait|correction|rather|instead|alternatively|could|(?-i:may)|might|perhaps|possibly|but"
     r"|however|sorry)(?!\w)",
     re.IGNORECASE,
 )
+_TAKEN_BACK = re.compile(r"\W*(?:or|no|wait|actually|correction|rather)(?!\w)", re.IGNORECASE)
 _SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[^\W\d_]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Jr|Sr|No|ca|approx)\.\Z")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”')*]{0,3}\s+(?=\S)")
 _EXPLANATION = re.compile(
@@ -141,6 +142,11 @@ def thinks_again(text: str) -> bool:
     return doubts(text) or _SECOND_THOUGHT.search(text) is not None
 
 
+def takes_back(text: str) -> bool:
+    """Whether a sentence begins by taking back what was said before it: "No, …", "Or is it …"."""
+    return _TAKEN_BACK.match(text) is not None
+
+
 def unexplained(text: str) -> str:
     """Without a remark, an apposition or a relative clause behind it; as it is where that holds a second thought."""
     shorter = _EXPLANATION.sub("", text, count=1)
@@ -161,6 +167,11 @@ def said_of(sentence: str, question: str) -> str:
     """What a sentence says of the question's subject: "Paris" of "The capital of France is Paris"; else empty."""
     match = _SAID_OF.fullmatch(unbracketed(sentence))
     return match[2] if match and stems(match[1]) <= stems(question) and not doubts(sentence) else ""
+
+
+def is_capitalised(text: str) -> bool:
+    """Whether all words but small ones have a capital, as in a name."""
+    return not any(word[0].islower() and len(word) > 3 for word in text.split())
 
 
 def is_all_asked(text: str, question: str) -> bool:

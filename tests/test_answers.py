@@ -314,6 +314,24 @@ def test_cities_and_texts() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("passage", "gold", "found"),
+    [
+        ("It cost $2,000 in all.", "$2,000", "$2,000"),
+        ("It cost US$12,500.", "$12500", "$12,500"),
+        ("The Sky+HD Box sold.", "Sky+HD Box", "Sky+HD Box"),
+        ("Half of it, 50% off", "50% off", "50% off"),
+        ("Levi’s jeans", "Levi's", "Levi’s"),
+        ("On July 14th, 1789, it fell.", "14 July 1789", "July 14th, 1789"),
+    ],
+    ids=lambda text: f"F 1: {text}",
+)
+def test_texts_with_money_symbols_and_dates_are_found(passage: str, gold: str, found: str) -> None:
+    assert surfaces(passage, gold, TEXT) == [found]
+    assert equal(found, gold, TEXT)
+    assert surfaces(passage, "$2,001", TEXT) == []
+
+
 def test_right_to_left_text() -> None:
     passage = "اكتمل البناء في عام ١٨٧٤ وكان ارتفاعه ٣٢٤ مترا"
     assert [(s.surface, passage[s.start : s.end]) for s in find(passage, "1874", YEAR)] == [("١٨٧٤", "١٨٧٤")]

@@ -95,6 +95,49 @@ def test_refused(passage: str, gold: str, answer_type: AnswerType, why: str) -> 
     assert len(found.items) == 1  # the standard one stays
 
 
+def test_the_stop_of_junior_goes_with_him_and_the_end_of_a_sentence_stays() -> None:
+    """F 5: a stray full stop after "Jr."."""
+    passage = (
+        "Martin Luther King Jr. was born there. All met Martin Luther King Jr. He spoke, Martin Luther King, Jr.'s way."
+    )
+    new = form(standard(passage, "Martin Luther King Jr.", NAME), "comical").claim.answer
+    assert lie(standard(passage, "Martin Luther King Jr.", NAME), "comical") == (
+        f"{new} was born there. All met {new}. He spoke, {new}'s way."
+    )
+
+
+def test_a_sentence_end_before_a_surname_is_no_first_name() -> None:
+    """F 5: "in May. Ribault" was refused as another person's surname; "Wm. Ribault" is one."""
+    assert form(standard("Jean Ribault sailed in May. Ribault won.", "Jean Ribault", NAME), "comical").item is not None
+    assert form(standard("Jean Ribault sailed with Wm. Ribault.", "Jean Ribault", NAME), "comical").item is None
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "answer_type", "tag", "why"),
+    [
+        ("Henry Ford built it. Fordism began.", "Henry Ford", NAME, "comical", "derived from the answer"),
+        ("Florence is old. A Florentine painted.", "Florence", CITY, "comical", "derived from the answer"),
+        ("It has 5,000 people, 12 per square mile.", "5000", NUMBER, "x2", "a density may depend on the number"),
+        ("It has 5,000 people at a density of 9/km².", "5000", NUMBER, "x2", "a density may depend on the number"),
+        ("It has 5,000 people in 2,100 households.", "5000", NUMBER, "x2", "a part of it may depend on the number"),
+        ("It has 5,000 people, almost twice as many as then.", "5000", NUMBER, "x2", "a multiple may depend"),
+        ("Born in Rome, she won in 1874 when she was 21.", "1874", YEAR, "+20", "an age may give the year away"),
+    ],
+    ids=lambda value: f"F 5: {value}",
+)  # fmt: skip
+def test_what_depends_on_the_answer_and_stays_is_flagged(
+    passage: str, gold: str, answer_type: AnswerType, tag: str, why: str
+) -> None:
+    made = form(standard(passage, gold, answer_type, unit="people" if answer_type is NUMBER else ""), tag)
+    assert made.outcome is Outcome.FLAGGED
+    assert any(why in sentence for sentence in made.why)
+
+
+def test_an_article_before_a_year_follows_how_it_is_spoken() -> None:
+    assert lie(standard("A 1783 treaty and an 1889 one.", "1783"), "+20") == "An 1803 treaty and an 1889 one."
+    assert lie(standard("An 1803 treaty.", "1803"), "-20") == "A 1783 treaty."
+
+
 def test_a_number_without_its_unit_beside_another_is_refused() -> None:
     made = form(standard("There were 12 states and 12 flags.", "12", NUMBER, unit="states"), "x2")
     assert made.why == ("'12' stands without its unit and may count something else: 'ere 12 states and 12 flags.'",)

@@ -2,10 +2,21 @@
 
 A map: `kinds` holds the functions below and `Kind`, the class of free text; the class of every other type lies in the
 module of its name (`year`, `number`, `name`, `city`, `option`, `date`). `quantities` and `number_words` read and write
-numbers, `wording` folds text, `replies` finds the part of a reply that states its answer, `token_confidence` says how sure the tokens of a reply's answer are.
+numbers, `wording` folds text, `replies` finds the part of a reply that states its answer, `token_confidence` says how
+sure its tokens are.
 """
 
-from srdcr_lab.answers.kinds import contains_anywhere, equal, extract, find, guess_type, normalise, read, respell, same_answer
+from srdcr_lab.answers.kinds import (
+    contains_anywhere,
+    equal,
+    extract,
+    find,
+    guess_type,
+    normalise,
+    read,
+    respell,
+    same_answer,
+)
 from srdcr_lab.answers.number import infer_unit
 from srdcr_lab.answers.option import extract_option
 from srdcr_lab.answers.wording import Span

@@ -16,7 +16,7 @@ from srdcr_lab.records import AnswerType, Item
 
 _SHORT_WORDS = {"st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "&": "and"}
 _SPELLINGS = {full: f"{full}|{short}" for short, full in _SHORT_WORDS.items() if short != "&"}
-_PLACED = frozenset("in at near from to is was and or city town called named".split())
+_PLACED = frozenset("in at near from to is was and or called named".split())
 
 
 class City(Name):

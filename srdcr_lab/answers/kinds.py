@@ -19,6 +19,7 @@ from srdcr_lab.answers.replies import (
     announced,
     doubts,
     emphasised,
+    first_line,
     is_capitalised,
     is_question,
     is_refusal,
@@ -166,9 +167,11 @@ class Kind:
             return None
         first, about = said[0], said_of(undecorated(said[0]), question)
         if self.is_proper and not text.islower() and not is_capitalised(unexplained(about)):
-            named = self.candidates(unexplained(about), question)  # "the Danish painter Ada Vance", "founded in the south"
+            named = self.candidates(
+                unexplained(about), question
+            )  # "the Danish painter Ada Vance", "founded in the south"
             about = named[0] if len(named) == 1 else ""
-        line = first + text.partition(first)[2].partition("\n")[0]
+        line = first_line(text, first)
         for each in (text, first) if self.is_value else (about, unexplained(about), line, first, unexplained(first)):
             if bare := self._bare(each, unit, question, longest):
                 return None if any(self._is_rival(other, bare, question, unit) for other in said[1:]) else bare
@@ -196,7 +199,11 @@ class Kind:
 
     def _is_rival(self, sentence: str, answer: str, question: str, unit: str) -> bool:
         """Whether a later sentence gives another answer than the bare one before it, or may take that back."""
-        others = [each for each in self.candidates(sentence, question, unit) if not equal(each, answer, self.answer_type, unit)]
+        others = [
+            each
+            for each in self.candidates(sentence, question, unit)
+            if not equal(each, answer, self.answer_type, unit)
+        ]
         whole = self._bare(sentence, unit, question, LONGEST)
         return takes_back(sentence) or (bool(others) and (thinks_again(sentence) or whole is not None))
 
@@ -300,10 +307,10 @@ def extract(
     """The answer in a model's reply to "reply with the answer alone"; None (unparsed) rather than a guess.
 
     Years, numbers and dates are returned in canonical form, names, cities and texts (at most `longest` words) as they
-    are written; an option is the label that the reply names among the `choices`. "Answer:" and "the answer is" say where
-    the answer stands, and must agree where there are several. Otherwise it is the whole reply or its first sentence, or
-    the one candidate in what is said: a value, or a name, that the `question` does not hold. None for a refusal, for
-    two answers, for one that is denied, and for the question repeated.
+    are written; an option is the label that the reply names among the `choices`. "Answer:" and "the answer is" say
+    where the answer stands, and must agree where there are several. Otherwise it is the whole reply or its first
+    sentence, or the one candidate in what is said: a value, or a name, that the `question` does not hold. None for a
+    refusal, for two answers, for one that is denied, and for the question repeated.
     """
     return kind_of(answer_type).extract(output, unit, choices, question, longest)
 

@@ -16,7 +16,16 @@ from typing import ClassVar
 
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome, Wanted, equal, find, normalise
 from srdcr_lab.answers.number_words import MONTHS
-from srdcr_lab.answers.replies import doubts, is_all_asked, is_refusal, sentences, stems, unbracketed, unexplained
+from srdcr_lab.answers.replies import (
+    doubts,
+    is_all_asked,
+    is_refusal,
+    sentences,
+    stems,
+    thinks_again,
+    unbracketed,
+    unexplained,
+)
 from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_letters, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
@@ -43,7 +52,8 @@ _NAME_AFTER = re.compile(r"(?:['’]s)?[ \u00a0-]([^\W\d_][\w'’-]*)")
 _CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
 _PROPER = rf"(?:(?:{_CAPITAL}\.)+|(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof)\.|{_CAPITAL}[\w'’‐-]*)"
 _PROPER_NAME = re.compile(
-    rf"(?<![\w'’‐\"“-]){_PROPER}(?:[ \u00a0](?:(?:{'|'.join(WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
+    rf"(?<![\w'’‐\"“-]){_PROPER}"
+    rf"(?:[ \u00a0](?:(?:{'|'.join(WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
 )
 _NO_NAMES = WORDS["openers"] | WORDS["no_names"] | {month.casefold() for month in MONTHS}
 _NOT_ONE = re.compile(r"(?<!\w)(?:[Nn]?either|n?or|[Nn]ot|who|which|where)(?!\w)|[/?]")
@@ -61,8 +71,9 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
     for sentence in map(unbracketed, sentences(text)):
         for run in _PROPER_NAME.finditer(sentence):
             words = run[0].split()
-            n = next((i for i, word in enumerate(words) if re.sub(r"['’]\w+\Z", "", word.casefold()) not in _NO_NAMES), len(words))
-            head = re.sub(r"(?<=city|town) of \Z", "", sentence[max(0, run.start() - 40) : run.start()])
+            names = [re.split("['’]", word.casefold())[0] not in _NO_NAMES for word in words]
+            n = names.index(True) if True in names else len(words)
+            head = re.sub(r"(?:city|town) of \Z", "in", sentence[max(0, run.start() - 40) : run.start()])
             before = [*re.findall(r"\w+", head), *words[:n]]
             after = sentence[run.end() :]
             is_adjective = len(words) == n + 1 and _NATION.search(words[n]) and re.match(r"[ -][a-z]", after)
@@ -106,7 +117,7 @@ class Name(Kind):
         is_sentence = len(words) > 2 and shared and (others or len(shared) > 1)
         is_asked = len(words) > 1 and stems(text) <= stems(question)
         is_more = is_sentence or is_asked or unexplained(text) != text or len(sentences(text)) > 1
-        return not (is_more or _NOT_ONE.search(text))
+        return not (is_more or _NOT_ONE.search(text) or (thinks_again(text) and len([*proper_names(text)]) > 1))
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """The proper names that may answer; a part of another one is left out."""
@@ -125,7 +136,7 @@ class Name(Kind):
         return doubts(sentence) or " or " in sentence
 
     def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
-        """Whether a name may be the person asked for: no place, no "Danish" painter, one word at the head as a subject."""
+        """Whether a name may be the person asked for: no place, and one word at the head only as a subject."""
         if " " not in name and (before in _ARTICLES or not before):
             return not before and is_all_asked(after, question)
         return before not in _PLACING

@@ -63,7 +63,9 @@ _DEPENDENT = {  # what is worked out from a count, anywhere in a passage
     "a part of it": r"\d[\d,]* (?:households|families|housing units)",
 }
 _DEPENDENT_OF = {what: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) for what, words in _DEPENDENT.items()}
-_TIMES = re.compile(r"(?<!\w)(?:twice|thrice|double|triple|\w+ times) (?:as |the |its )", re.IGNORECASE)  # "twice that" moves with it
+_TIMES = re.compile(
+    r"(?<!\w)(?:twice|thrice|double|triple|\w+ times) (?:as |the |its )", re.IGNORECASE
+)  # "twice that" moves with it
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")

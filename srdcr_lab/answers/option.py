@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from srdcr_lab.answers.kinds import LONGEST, Kind, equal
-from srdcr_lab.answers.replies import announced, doubts, emphasised, sentences, spoken, undecorated
+from srdcr_lab.answers.replies import announced, doubts, emphasised, spoken, undecorated
 from srdcr_lab.answers.wording import Span
 from srdcr_lab.records import AnswerType, Option
 
@@ -18,7 +18,9 @@ _LABEL = re.compile(r"[^\W_]{1,12}")
 _NAMED = re.compile(
     r"(?:option\s+)?[\[(]?\s*([^\W_]{1,12})\s*[\])]?(?:\s*[.):,–-]+\s*(\S.*))?", re.IGNORECASE | re.DOTALL
 )
-_VERDICT = re.compile(r" is (?:the )?(?:correct|right|best|most appropriate)(?: (?:answer|option|choice))?\b.*", re.I | re.S)
+_VERDICT = re.compile(
+    r" is (?:the )?(?:correct|right|best|most appropriate)(?: (?:answer|option|choice))?\b.*", re.I | re.S
+)
 _REASON = re.compile(r"(?<!\s)[\s,;.–-]{1,4}(?:because|since)\s.*\Z", re.IGNORECASE | re.DOTALL)
 
 

@@ -8,6 +8,8 @@ that holds a negation or takes something back states an answer only where it say
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
 from srdcr_lab.answers.wording import tokens
 
 _THOUGHT = r"(?:think(?:ing)?|thought|reasoning)"
@@ -20,7 +22,8 @@ _STRONG = re.compile(r"(?<![\w*])\*\*(?![\s*])([^*\n]{1,200})(?<![\s:])\*\*(?![\
 _GOOD = r"(?:(?:final|short|correct|right|best|most appropriate) ){0,3}(?:answer|option|choice)"
 _LABEL = rf"(?:{_GOOD}|name|city|year|date|number)"
 _MARKER = re.compile(
-    r"(?:\A[\s>*_#`{\"'-]*|(?<=[.!?,:;])\s[\s*_`]*)(?:(?:so|thus|therefore|hence|i (?:think|believe|guess)(?: that)?),? )?"
+    r"(?:\A[\s>*_#`{\"'-]*|(?<=[.!?,:;])\s[\s*_`]*)"
+    r"(?:(?:so|thus|therefore|hence|i (?:think|believe|guess)(?: that)?),? )?"
     rf"(?:judge?ment[*_]{{0,3}}: *)?(?:(?:(?:the|my) )?{_LABEL}(?: is)?\s?[*_\"']{{0,3}}\s?[:：]"
     rf"|(?:the|my) {_GOOD}(?: to (?:the|this|your) question)? is\b\s?[:：]?)[\s*_`]*",
     re.IGNORECASE,
@@ -36,8 +39,9 @@ _REFUSAL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _DOUBT = re.compile(
-    r"(?<!\w)(?:not|never|neither|nor|no (?:record|information|mention|evidence|idea|way)|whether|cannot|un(?:known|clear|sure|certain|able)"
-    r"|wrong|false|incorrect|mistaken|rather than|instead of|contrary to|\w+n['’]t)(?!\w)",
+    r"(?<!\w)(?:not|never|neither|nor|no (?:record|information|mention|evidence|idea|way)|whether|cannot"
+    r"|un(?:known|clear|sure|certain|able)|wrong|false|incorrect|mistaken|rather than|instead of|contrary to"
+    r"|\w+n['’]t)(?!\w)",
     re.IGNORECASE,
 )
 _SECOND_THOUGHT = re.compile(
@@ -54,6 +58,7 @@ _EXPLANATION = re.compile(
     r"| (?:in|on|since) \d.*",
     re.DOTALL,
 )
+_EXPLAINS = re.compile(r"\s+(?:The|It|This|That|He|She|They|I|My)(?!\w)")
 _SAID_OF = re.compile(
     r"(.{1,200}?)(?:['’]s| (?:is|was|are|were))(?: \w+ly)?(?: (?:called|named|known as|located|situated|based|held))?"
     r"(?: in)?(?: the (?:city|town) of)? (\S.*)",
@@ -92,7 +97,7 @@ def is_refusal(text: str) -> bool:
 
 
 def announced(reply: str) -> list[str]:
-    """What stands in a box, else what follows each "Answer:" or "the answer is" up to the next, on its line or below."""
+    """What stands in a box; else what follows each "Answer:" or "the answer is", on its line or below."""
     if boxed := _BOXED.findall(reply):
         return list(boxed)
     lines = [line for line in reply.splitlines() if line.strip()]
@@ -130,6 +135,12 @@ def sentences(text: str) -> list[str]:
                 start = end.end()
         pieces.append(line[start:].strip())
     return pieces
+
+
+def first_line(text: str, sentence: str) -> str:
+    """The sentence and what follows it on its line, unless that explains it: "… The passage says so."."""
+    rest = text.partition(sentence)[2].partition("\n")[0]
+    return sentence if _EXPLAINS.match(rest) else sentence + rest
 
 
 def doubts(text: str) -> bool:
@@ -187,7 +198,7 @@ def takes_up(sentence: str, question: str) -> bool:
 
 def is_question(sentence: str) -> bool:
     """Whether a sentence of three words or more asks."""
-    return sentence.rstrip("*_ \"”").endswith("?") and len(sentence.split()) > 2
+    return sentence.rstrip('*_ "”').endswith("?") and len(sentence.split()) > 2
 
 
 def repeats(sentence: str, question: str) -> bool:

@@ -47,7 +47,7 @@ def answer_tokens(
     answer_type: AnswerType,
     unit: str = "",
 ) -> tuple[float, ...]:
-    """Log-probabilities of the tokens that overlap the answer in a reply; ``"".join(tokens)`` holds `text`, after thinking.
+    """Log-probabilities of the tokens that overlap the answer in a reply; ``"".join(tokens)`` ends with `text`.
 
     Where the answer was not read (None), or is not found, the reply without surrounding space counts as the answer.
     """

@@ -132,7 +132,8 @@ WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 _DECADES = r"(?:twen|thir|for|fif|six|seven|eigh|nine)ties"
 _BESIDE = {
     "an age": rf"aged[ ]\w+|(?:at the )?age of|{COUNT}[ -]years?[ -]old"
-    rf"|in (?:his|her|their) (?:early |late )?(?:teens|{_DECADES})|(?:at|turned|was|then) [1-9]\d(?=[,.;)]| when| and| at)",
+    rf"|in (?:his|her|their) (?:early |late )?(?:teens|{_DECADES})"
+    rf"|(?:at|turned|was|then) [1-9]\d(?=[,.;)]| when| and| at)",
     "a duration": rf"{COUNT}[ \u00a0-](?:years?|decades?|centur(?:y|ies))(?![ -]old)",
     "an anniversary": r"\w*centena(?:ry|ries)|\w*centennial|anniversar(?:y|ies)|jubilee",
     "a relative date": r"(?:the|that|this|in the) (?:following|next|previous|preceding|same) "

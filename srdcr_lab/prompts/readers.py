@@ -23,7 +23,7 @@ _VERDICT = re.compile(
 _CONFIDENCE = re.compile(r"[\s*_]*confidence[\s*_]*:[\s*_]*(\d{1,3})\s*%?[\s.*_]*", re.IGNORECASE | re.ASCII)
 _ANSWER = re.compile(r"[\s>*_#`\"'“-]*(?:final )?answer[\s*_`]*:[\s*_`]*(\S.*?)[\s*_`\"'”]*", re.IGNORECASE)
 _FINAL_ANSWER = re.compile(r"[\s*_#>`\"'“]*final answer[\s*_`]*:[\s*_`]*(\S.*)", re.IGNORECASE | re.ASCII)
-_LINES_OF_SELF_ASK = re.compile(r"^[\s*_#>`\"'“-]*(?:sub-?(?:question|answer)|final answer)\b", re.IGNORECASE | re.MULTILINE)
+_SELF_ASK = re.compile(r"^[\s*_#>`\"'“-]*(?:sub-?(?:question|answer)|final answer)\b", re.IGNORECASE | re.MULTILINE)
 _ANSWERS = re.compile(r"[\s*_#`\"'“]*answers[\s*_`]*:(.*)", re.IGNORECASE | re.ASCII)
 
 
@@ -63,7 +63,7 @@ def final_answer(reply: str) -> str | None:
 
 def is_in_lines(reply: str) -> bool:
     """Whether a reply has any of the three lines that Self-Ask asks for."""
-    return _LINES_OF_SELF_ASK.search(reply) is not None
+    return _SELF_ASK.search(reply) is not None
 
 
 def answers_line(reply: str) -> tuple[str, ...] | None:

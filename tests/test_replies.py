@@ -132,6 +132,13 @@ def test_the_question_repeated_is_no_answer(answer_type: AnswerType, question: s
         assert extract(reply, answer_type, question=question) is None
 
 
+@pytest.mark.parametrize("answer", ["Rio de Janeiro", "New York City"])
+def test_one_of_two_that_the_question_offers_is_an_answer(answer: str) -> None:
+    question = "Which is older, New York City or Rio de Janeiro, of 1565 or 1624?"
+    assert extract(answer, CITY, question=question) == answer
+    assert extract("It is of 1565.", YEAR, question=question) == "1565"
+
+
 WORDS = [Option(label=label, text=text) for label, text in zip("ABC", ("a bank", "Library", "the canal"), strict=True)]
 
 

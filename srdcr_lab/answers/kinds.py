@@ -167,12 +167,11 @@ class Kind:
             return None
         first, about = said[0], said_of(undecorated(said[0]), question)
         if self.is_proper and not text.islower() and not is_capitalised(unexplained(about)):
-            named = self.candidates(
-                unexplained(about), question
-            )  # "the Danish painter Ada Vance", "founded in the south"
+            named = self.candidates(unexplained(about), question)  # of "the Danish painter Ada Vance"
             about = named[0] if len(named) == 1 else ""
         line = first_line(text, first)
-        for each in (text, first) if self.is_value else (about, unexplained(about), line, first, unexplained(first)):
+        cut = "" if takes_up(question, unexplained(first)) else unexplained(first)  # "The Bank (TB) is in Basel."
+        for each in (text, first) if self.is_value else (about, unexplained(about), line, first, cut):
             if bare := self._bare(each, unit, question, longest):
                 return None if any(self._is_rival(other, bare, question, unit) for other in said[1:]) else bare
         said = [each for each in said if not is_question(each)]
@@ -199,13 +198,10 @@ class Kind:
 
     def _is_rival(self, sentence: str, answer: str, question: str, unit: str) -> bool:
         """Whether a later sentence gives another answer than the bare one before it, or may take that back."""
-        others = [
-            each
-            for each in self.candidates(sentence, question, unit)
-            if not equal(each, answer, self.answer_type, unit)
-        ]
-        whole = self._bare(sentence, unit, question, LONGEST)
-        return takes_back(sentence) or (bool(others) and (thinks_again(sentence) or whole is not None))
+        found = self.candidates(sentence, question, unit)
+        is_other = any(not equal(each, answer, self.answer_type, unit) for each in found)
+        may_replace = thinks_again(sentence) or self._bare(sentence, unit, question, LONGEST) is not None
+        return takes_back(sentence) or (is_other and may_replace)
 
     def contains(self, output: str, gold: str, unit: str = "", aliases: Sequence[str] = ()) -> bool:
         """Whether an output states the gold answer anywhere; of a value, weaker mentions count too."""

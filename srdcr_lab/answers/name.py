@@ -111,12 +111,13 @@ class Name(Kind):
         return is_refusal(text) or (len(text.split()) >= 4 and _SENTENCE.search(text) is not None)
 
     def is_bare(self, text: str, question: str) -> bool:
-        """Not two names, a denial or a question, nor words of one; no explanation, no sentence about what was asked."""
+        """Not two names, a denial or a question; no explanation, and no sentence about what was asked."""
         words = text.split()
-        shared, others = stems(text) & stems(question), stems(" ".join(word for word in words if word[0].islower()))
-        is_sentence = len(words) > 2 and shared and (others or len(shared) > 1)
-        is_asked = len(words) > 1 and stems(text) <= stems(question)
-        is_more = is_sentence or is_asked or unexplained(text) != text or len(sentences(text)) > 1
+        small = [word for word in words if word[0].islower() and word not in WORDS["particles"]]
+        shared, others = stems(text) & stems(question), stems(" ".join(small))
+        says_more = len(shared) > 1 and not shared >= stems(text)
+        is_sentence = len(words) > 2 and shared and (others or says_more)
+        is_more = is_sentence or unexplained(text) != text or len(sentences(text)) > 1
         return not (is_more or _NOT_ONE.search(text) or (thinks_again(text) and len([*proper_names(text)]) > 1))
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:

@@ -193,7 +193,7 @@ def unreadable(item: Item) -> str:
     """Why no reply can ever be read as the item's gold answer or an alias; empty where one can."""
     given = item.answer_type, item.unit
     for text in (item.gold_answer, *item.aliases):
-        read = answers.extract(text, *given, item.options)
+        read = answers.read(text, item)
         if read is not None and answers.equal(read, item.gold_answer, *given, item.aliases):
             return ""
     return f"no reply is read as the {item.answer_type} {item.gold_answer[:50]!r}, so no answer could be right"

@@ -71,6 +71,17 @@ def test_self_ask_answered_without_any_of_its_lines_is_read() -> None:
     assert given(outcome_of("self_ask", ScriptedModel({"self_ask": "The answer is 1874."}))) == "1874"
 
 
+def test_thinking_in_the_content_is_neither_read_nor_heard() -> None:
+    """F 2: the turn is what was said; the completion keeps all of it."""
+    outcome = outcome_of("self_ask", ScriptedModel({"self_ask": f"<think>Final answer: 1\nHm.</think>{THREE_LINES}"}))
+    assert given(outcome) == "1874"
+    assert outcome.debate is not None
+    (turn,) = outcome.debate.turns
+    assert turn.text == THREE_LINES.strip()
+    assert turn.completion is not None
+    assert turn.completion.text.startswith("<think>")
+
+
 def test_the_loose_match_looks_at_the_final_answer_alone() -> None:
     """The sub-answer names 1934, which is not what the method answers."""
     model = ScriptedModel({"self_ask": "Sub-question: ?\nSub-answer: 1934\nFinal answer: about 1874"})

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from srdcr_lab.answers import equal, extract, extract_option, read
 from srdcr_lab.answers.replies import spoken
 from srdcr_lab.answers.token_confidence import answer_tokens
-from srdcr_lab.records import AnswerType, Item, Option
+from srdcr_lab.records import AnswerType, Completion, FinishReason, Item, Option
+from srdcr_lab.study.rows import Cause, cause
 
 YEAR, NUMBER, NAME, CITY, TEXT, OPTION, DATE = map(AnswerType, "year number name city text option date".split())
 REAL = Path(__file__).parent / "fixtures" / "replies.csv"
@@ -175,6 +176,12 @@ def test_thinking_is_taken_away_and_nothing_else() -> None:
     assert spoken("<THINKING>\n1\n</THINKING>\n2") == "2"
     for reply in (" 1 < 2 ", "<b>x</b>", "I think so"):
         assert spoken(reply) == reply
+
+
+def test_a_reply_that_is_thinking_alone_is_starved() -> None:
+    """F 3: cut before the answer, with its thinking in the content."""
+    reply = Completion("<think>Is it 1874?", completion_tokens=32, finish_reason=FinishReason.LENGTH)
+    assert cause(reply) is Cause.STARVED
 
 
 def test_confidence_is_that_of_the_answer_behind_the_thinking() -> None:

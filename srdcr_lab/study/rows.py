@@ -10,6 +10,7 @@ from math import isnan
 from typing import Any
 
 from srdcr_lab.answers import same_answer
+from srdcr_lab.answers.replies import spoken
 from srdcr_lab.measures import knowledge_category, sampled_accuracy
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup
@@ -46,7 +47,7 @@ def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
         return Cause.REFUSED
     if reply.finish_reason is FinishReason.CONTENT_FILTER:
         return Cause.FILTERED
-    if not reply.text.strip():
+    if not spoken(reply.text).strip():
         return Cause.STARVED if at_length or reply.completion_tokens > _FEW_TOKENS else Cause.EMPTY
     if at_length:
         return Cause.CUT

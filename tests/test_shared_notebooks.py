@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.records import BadInput
+from srdcr_lab.records import BadInput, Capabilities, ModelIdentity
 from srdcr_lab.study import bundle, notebooks
 from srdcr_lab.study.notebooks import (
-    at_hand,
     code_of,
+    decided,
     html_tables,
     parameters_of,
     portable,
@@ -23,6 +23,7 @@ from srdcr_lab.study.notebooks import (
     tables_difference,
     tables_of,
 )
+from srdcr_lab.study.opening import AbsentModel, load_model
 from srdcr_lab.study.share import Replayed, replay, share
 from srdcr_lab.widgets import Html, framed
 from tests.scripted import reader
@@ -108,13 +109,144 @@ def test_a_parameter_without_its_folder(value: Any, cut: Any) -> None:
     assert portable(value) == cut
 
 
-def test_a_parameter_finds_its_file_in_the_bundle_and_nowhere_else(tmp_path: Path) -> None:
+# What a bundle decides --------------------------------------------------------------------------------------------
+
+CAST = {"answerer": AbsentModel(ModelIdentity("openai", "desk"), Capabilities(logprobs=True))}
+SHIPPED_NOTEBOOKS = sorted(notebooks.SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
+PLACES = {"RUN", "STORE", "FIGURES"}  # a replay says where a notebook reads and writes
+DECLARED = [(path, name) for path in SHIPPED_NOTEBOOKS for name in parameters_of(path)]
+
+
+def _hostile(place: Path) -> list[Any]:
+    """What a parameter could be given to reach a file, a model, a server or code: `place` holds a file and a link."""
+    file = place / "secret.csv"
+    paths = [
+        str(file), str(file).lstrip("/"), "secret.csv", "../secret.csv", "../../b/OUTSIDE/run",
+        "items/../../secret.csv",
+        "my.csv/../../secret.csv", ".", "..", "/", "~", "~/secret.csv", "~root/x.csv", "link.csv", "items/link.csv",
+        str(place / "link.csv"), "\\\\server\\share\\x.csv", "//server/share/x.csv", "C:\\x.csv", "C:x.csv",
+        "file:///etc/passwd", "%2e%2e%2fsecret.csv", "..%2fsecret.csv", "%2Fetc%2Fpasswd", "my.csv\0",
+        "\u2025/secret.csv", "MY.CSV", "my.csv ",
+    ]  # fmt: skip
+    prefixed = [f"{prefix}{path}" for prefix in ("hf:", "ramdocs=", "ramdocs:documents=", "no_such=") for path in paths]
+    servers = ["openai:other", "openai:desk#https://x", "http://127.0.0.1:1/v1", "hf:ORG/NAME", "anthropic:x"]
+    code = ['");import os#', "x\nimport os", "x\\", "{0}", "\x1b[2J", "\u202e", '"""']
+    numbers = [
+        True,
+        -1,
+        0,
+        2**63,
+        1.5,
+        1e308,
+        float("nan"),
+        float("inf"),
+        b"x",
+        [],
+        {},
+        ("facts",),
+        "60/",
+        "1" * 10_000,
+    ]
+    return [*paths, *prefixed, *servers, *code, *numbers]
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """Beside a bundle's items, with one table of its own: a file, and a link to it."""
     (tmp_path / "items").mkdir()
     (tmp_path / "items/my.csv").write_text("x")
     (tmp_path / "secret.csv").write_text("x")
-    assert at_hand("ramdocs=my.csv", tmp_path / "items") == f"ramdocs={tmp_path.resolve()}/items/my.csv"
-    assert at_hand("../secret.csv", tmp_path / "items") == "secret.csv"
-    assert at_hand(str(tmp_path / "secret.csv"), tmp_path / "items") == "secret.csv"
+    (tmp_path / "link.csv").symlink_to(tmp_path / "secret.csv")
+    return tmp_path
+
+
+def _given(notebook: Path, target: Path, values: dict[str, Any]) -> Path:
+    """The notebook as one in a bundle, executed with these values."""
+    content = nbformat.read(notebook, 4)
+    lines = "\n".join(f"{name} = {value!r}" for name, value in values.items())
+    content.cells.append(nbformat.v4.new_code_cell(lines, metadata={"tags": ["injected-parameters"]}))
+    nbformat.write(content, target)
+    return target
+
+
+def test_every_parameter_is_a_place_or_of_a_known_kind() -> None:
+    """G 1: a parameter that nobody thought of is not taken from a bundle, and would be missed here."""
+    known = {"MODEL", *notebooks._SOURCES, *notebooks._WORDS, *notebooks._NUMBERS}
+    assert {name for _, name in DECLARED} == known | PLACES
+    assert not known & PLACES
+
+
+@pytest.mark.parametrize("notebook", SHIPPED_NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_value_of_a_bundle_reaches_a_place_a_model_or_code(
+    hostile: Path, notebook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G 1: every parameter of every notebook, given everything that could reach something."""
+    names, values = list(parameters_of(notebook)), dict[str, Any]()
+    monkeypatch.setattr(notebooks, "code_of", lambda path: [])
+    monkeypatch.setattr(notebooks, "parameters_of", lambda path: values)
+    for name in names:
+        for value in _hostile(hostile):
+            values.clear()
+            values[name] = value
+            try:
+                chosen = decided(notebook, hostile / "items", CAST)
+            except BadInput:
+                assert name not in PLACES
+                continue
+            if name in PLACES:
+                assert chosen == {}
+            elif name in notebooks._NUMBERS:
+                low, high = notebooks._NUMBERS[name]
+                assert type(value) in (int, float)
+                assert low <= value <= high
+            else:
+                assert name in notebooks._WORDS, (name, value)
+                assert not set(value) & set('/\\~%"\n\0{}\x1b\u202e')
+                assert value.strip(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ITEMS", "facts:testbed"),
+        ("ITEMS", "ramdocs:documents"),
+        ("MODEL", "openai:desk"),
+        ("LIMIT", 60),
+        ("TAU", 0.5),
+        ("METHODS", "few_shot,sr_dcr"),
+        ("QUESTION", "the bridge (1874)"),
+        ("BESIDE", None),
+    ],
+)
+def test_a_plain_value_of_a_bundle_is_taken(hostile: Path, name: str, value: Any) -> None:
+    path = next(path for path, declared in DECLARED if declared == name)
+    given = {"MODEL": "openai:desk", name: value}
+    chosen = decided(_given(path, hostile / path.name, given), hostile / "items", CAST)
+    assert chosen.get(name) == value
+    assert not chosen.keys() & PLACES
+
+
+def test_a_parameter_finds_its_table_in_the_bundle_and_nowhere_else(hostile: Path) -> None:
+    assert notebooks._in_bundle("ramdocs=my.csv", hostile / "items") == f"ramdocs={hostile.resolve()}/items/my.csv"
+    assert notebooks._in_bundle("secret.csv", hostile / "items") is None
+
+
+def test_another_pocket_model_is_not_replayed_by_this_one(hostile: Path) -> None:
+    cast = {"answerer": AbsentModel(ModelIdentity("pocket", "pocket", "", "00"), Capabilities(logprobs=True))}
+    with pytest.raises(BadInput, match="another pocket model than this clone's"):
+        decided(SHIPPED_NOTEBOOKS[0], hostile / "items", cast)
+
+
+@pytest.mark.parametrize(
+    "identity", [ModelIdentity("hf", "../secret", "", "00"), ModelIdentity("pocket", "hf:../secret", "", "00")]
+)
+def test_a_model_of_a_bundle_is_never_opened(identity: ModelIdentity) -> None:
+    """G 1: neither from a folder that its name might be, nor from weights that lie on this machine."""
+    cast = {"answerer": AbsentModel(identity, Capabilities(logprobs=True))}
+    with notebooks._offline(cast):
+        opened = load_model("hf:../secret", offline=True)
+    assert isinstance(opened, AbsentModel)
+    assert opened.identity == identity
 
 
 # Tables -----------------------------------------------------------------------------------------------------------
@@ -176,7 +308,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     FRAME.to_csv(place / "my own.csv", index=False)
     cells = [
         nbformat.v4.new_code_cell(
-            'MODEL = "scripted"\nITEMS = "facts"\nSTORE = "s"\nFIGURES = "f"', metadata={"tags": ["parameters"]}
+            'MODEL = "scripted:scripted"\nITEMS = "facts"\nSTORE = "s"\nFIGURES = "f"',
+            metadata={"tags": ["parameters"]},
         ),
         nbformat.v4.new_code_cell(
             "import os, pandas as pd\n"
@@ -237,7 +370,8 @@ def test_a_changed_table_of_a_notebook_is_a_difference(
     ("change", "why"),
     [
         ({"assign(n=1)": "assign(n=open('x'))"}, "its code is not this clone's"),
-        ({"scripted": "pocket"}, "it was made with another pocket model than this clone's"),
+        ({"scripted:scripted": "hf:weights"}, "its parameter MODEL is nothing that a bundle may say"),
+        ({"my own.csv": "../secret.csv"}, "its parameter ITEMS is nothing that a bundle may say"),
     ],
 )
 def test_what_cannot_be_compared_is_not_executed(

@@ -328,10 +328,19 @@ def test_a_schema_carries_version_and_meanings(table: str) -> None:
     check_schema(table, schema, "here")
 
 
+ASKED = {
+    "items": "facts",
+    "methods": ["few_shot"],
+    "choices": {},
+    "seed": 0,
+    "models": {"answerer": {"provider": "openai", "name": "test", "label": "", "fingerprint": ""}},
+}
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A folder with a manifest and a records table of no rows."""
-    (tmp_path / "run.json").write_text('{"schema_version": 2}')
+    (tmp_path / "run.json").write_text(json.dumps({"schema_version": 2, "asked": ASKED}))
     pq.write_table(arrow_schema("records").empty_table(), tmp_path / "records.parquet")
     return tmp_path
 

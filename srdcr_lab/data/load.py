@@ -23,7 +23,7 @@ from srdcr_lab.data.tables import (
     read_table,
 )
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
-from srdcr_lab.records.files import folder, whole_file
+from srdcr_lab.records.files import csv_text, folder, whole_file
 from srdcr_lab.records.vocabulary import did_you_mean
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def write_items(items: ItemSet, path: Path) -> None:
     with whole_file(path) as part:
         match ending:
             case ".csv":
-                frame.to_csv(part, index=False, lineterminator="\n")
+                part.write_text(csv_text(frame), "utf-8", newline="")
             case ".jsonl":
                 frame.to_json(part, orient="records", lines=True, force_ascii=False)
             case _:

@@ -27,7 +27,7 @@ from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.data.tables import checked_ending
 from srdcr_lab.pages import Html, Td, frame_table, html_table, render
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
-from srdcr_lab.records.files import whole_file
+from srdcr_lab.records.files import csv_text, whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,7 +268,7 @@ def write_audit(perturbed: Perturbed, path: Path) -> None:
     ending = checked_ending(path, AUDIT_ENDINGS).suffix.lower()
     with whole_file(path) as part:
         if ending == ".csv":
-            perturbed.audit().to_csv(part, index=False, lineterminator="\n")
+            part.write_text(csv_text(perturbed.audit()), "utf-8", newline="")
         else:
             part.write_text(audit_page(perturbed, f"Audit of {perturbed.items.name}"), encoding="utf-8")
 

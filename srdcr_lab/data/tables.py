@@ -15,7 +15,7 @@ from srdcr_lab.answers.option import fault_of
 from srdcr_lab.data.items import ItemSet, LeftOut, as_exemplar, standard_item, with_exemplars
 from srdcr_lab.data.rows import Row, documents_in, listed, options_in, plain_text, unreadable, with_wrong_answers
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
-from srdcr_lab.records.files import read_json
+from srdcr_lab.records.files import plain_cell, read_json
 from srdcr_lab.records.vocabulary import did_you_mean
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
                     )
                 if len(names) == len(frame.columns):
                     frame.columns = pd.Index(names)  # pandas gives a name that stands twice a number
-                return frame
+                return frame.map(plain_cell)
             case ".jsonl" | ".ndjson" | ".json":
                 return pd.DataFrame(_objects(path, needed), dtype=object)
             case ".parquet" | ".pqt":

@@ -21,6 +21,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from srdcr_lab.records.vocabulary import key_pattern
+
 
 @dataclass
 class Tally:
@@ -230,8 +232,7 @@ _ANY_CASE = {
     r"((?:x-api-key|api[-_ ]?key|authorization|access[-_]?token|auth[-_]?token|secret|password)['\"]?\s*[:=]\s*['\"]?)"
     r"(?!Bearer\b|Basic\b|\[hidden\])[^\s'\",;}]+": rf"\1{HIDDEN}",
 }
-# what keys look like anywhere; providers star out their middle (sk-ab***yz)
-_KEYS = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|ghp|github_pat)[-_][A-Za-z0-9*_.…-]{4,}")
+_KEY = key_pattern(whole=False)
 
 
 def redact(text: str) -> str:
@@ -246,7 +247,7 @@ def redact(text: str) -> str:
             text = text.replace(secret, HIDDEN)
     for pattern, replacement in _ANY_CASE.items():
         text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
-    return _KEYS.sub(HIDDEN, text)
+    return _KEY.sub(HIDDEN, text)
 
 
 def address(url: object) -> str:

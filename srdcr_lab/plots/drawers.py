@@ -22,6 +22,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from srdcr_lab.records import KnowledgeCategory
+from srdcr_lab.records.files import csv_text, write_whole
 
 Look: TypeAlias = dict[str, Any]  # keywords of a matplotlib function
 
@@ -227,5 +228,5 @@ def save_figure(
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         for path, metadata in zip(paths, _METADATA.values(), strict=False):
             figure.savefig(path, dpi=150, bbox_inches="tight", metadata=metadata)
-    data.to_csv(paths[-1], index=False)
+    write_whole(paths[-1], csv_text(data))
     return paths

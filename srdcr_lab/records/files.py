@@ -1,4 +1,4 @@
-"""Files: where the shipped folders are, a file written whole or not at all, and JSON from outside, read strictly.
+"""Files: where the shipped folders are, files written whole and folders by one writer, JSON from outside read strictly.
 
 pydantic is imported only when a value is turned into one of our frozen types.
 """
@@ -6,18 +6,25 @@ pydantic is imported only when a value is turned into one of our frozen types.
 from __future__ import annotations
 
 import json
+import os
+import platform
+import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab.records.vocabulary import BadInput
+from srdcr_lab.records.vocabulary import BadInput, Stopped
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pydantic_core import SchemaValidator
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+LOCK = "in-use.lock"  # lies in a folder as long as somebody writes there
 
 
 @contextmanager
@@ -40,6 +47,122 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a whole file (text as UTF-8) or leave what was there."""
     with whole_file(path) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """A table as CSV. A text that a spreadsheet would run as a formula gets an apostrophe before it, which `plain_cell`
+    takes away again; numbers, also those in texts, stay."""
+    inert = frame.rename(columns=_inert)
+    for place, kind in enumerate(frame.dtypes):
+        if kind.kind == "O":
+            inert.isetitem(place, frame.iloc[:, place].map(_inert))
+    return str(inert.to_csv(index=False, lineterminator="\n"))
+
+
+def _inert(cell: Any) -> Any:
+    formula = isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if formula else cell
+
+
+def plain_cell(text: str) -> str:
+    """The text of a cell that `csv_text` wrote; any other as it is."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def made(folder: Path) -> bool:
+    """Make the folder if it does not exist; True if it did not. One that cannot be made is bad input."""
+    try:
+        created = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise BadInput(f"cannot make the folder {folder} ({reason}); give another --out") from None
+    return created
+
+
+@contextmanager
+def one_writer(folder: Path) -> Iterator[bool]:
+    """Hold a folder, made if needed, until the block ends; the value is whether it was made.
+
+    The lock is the operating system's, so that it ends with its process, however that ends. A folder made here that is
+    empty at the end is removed. Where a file system has no locks, or none may be written, the block runs without one.
+
+    Raises
+    ------
+    Stopped
+        Somebody else writes there; the sentence says which process, where and since when. The same call works later.
+    BadInput
+        The folder cannot be made.
+    """
+    created = made(folder)
+    path = folder / LOCK
+    try:
+        descriptor = _taken(path)
+        try:
+            yield created
+        finally:
+            if descriptor is not None:
+                with suppress(OSError):
+                    path.unlink()  # while it is held: nobody else can have taken it
+                os.close(descriptor)
+    finally:
+        if created:
+            with suppress(OSError):  # it holds something
+                folder.rmdir()
+
+
+def _taken(path: Path) -> int | None:
+    """The descriptor of the lock file, locked and saying who has it; None where there can be no lock."""
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError:
+            return None
+        try:
+            _lock(descriptor)
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                break
+            os.close(descriptor)
+        except FileNotFoundError:  # whoever had it removed it in between
+            os.close(descriptor)
+        except (BlockingIOError, PermissionError):
+            with os.fdopen(descriptor, errors="replace") as file:
+                who = file.read(200).strip()
+            raise Stopped(
+                f"{path.parent} is in use by {who or 'another process'}; wait until that has ended and run the same "
+                "again, or give another --out"
+            ) from None
+        except OSError:  # no locks here
+            os.close(descriptor)
+            with suppress(OSError):
+                path.unlink()
+            return None
+    with suppress(OSError):  # a full disk: the lock holds all the same
+        os.truncate(descriptor, 0)
+        since = datetime.now(UTC).isoformat(" ", "seconds")
+        os.write(descriptor, f"process {os.getpid()} on {platform.node()} since {since}".encode())
+    return descriptor
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # beyond the text, which stays readable
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def parse_json(text: str | bytes, *, distinct_keys: bool = False) -> Any:
@@ -92,6 +215,8 @@ def from_plain(kind: Any, value: object, where: str) -> Any:
 
     try:
         return _validator(kind).validate_json(json.dumps(value), strict=True, extra="forbid")
+    except RecursionError:
+        raise BadInput(f"{where}: it is nested too deeply") from None
     except ValidationError as errors:
         error = errors.errors(include_url=False)[0]
     # each step with a comma before it; entries of a list count from 1

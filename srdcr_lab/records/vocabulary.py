@@ -155,6 +155,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
+def key_pattern(*, whole: bool) -> re.Pattern[str]:
+    """What providers' keys look like anywhere in a text: `whole` ones, or also those that are starred out (sk-ab***yz).
+
+    A whole key has 16 or more characters after its telling beginning, a digit among them; names of things have not.
+    """
+    rest = r"(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}" if whole else r"[A-Za-z0-9*_.…-]{4,}"
+    return re.compile(
+        rf"\b(?:(?:sk|pk|rk|gsk|xai|hf|r8|pplx|npm|glpat|github_pat|gh[oprsu]|xox[a-z])[-_]{rest}|AIza{rest}"
+        r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b)|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    )
+
+
 class SrdcrError(Exception):
     """Base of every error that this package raises on purpose. Its text is one sentence a user can act on.
 

@@ -13,16 +13,19 @@ import io
 import json
 import os
 import re
+import shutil
+import struct
 import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, BinaryIO
 
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import write_whole
+from srdcr_lab.records.vocabulary import key_pattern
 
 VERSION = b"srdcr bundle 1, sha256 "
 _DIGITS = 64
@@ -32,11 +35,16 @@ _NAME = re.compile(
     r"|store\.jsonl|requirements\.lock|notebooks/[0-9]{2}_[a-z0-9_]{1,60}\.ipynb"
     r"|items/\w[\w .()-]{0,100}(?i:" + "|".join(map(re.escape, TABLE_ENDINGS)) + ")"
 )
-_LARGEST_ZIP, _LARGEST_FILE, _LARGEST_IN_ALL, _MOST_FILES = 1 << 30, 1 << 30, 2 << 30, 64
+_MIB = 1 << 20
+_LARGEST_ZIP, _LARGEST_IN_ALL, _LARGEST_TABLE, _MOST_FILES = 1024 * _MIB, 2048 * _MIB, 512 * _MIB, 64
+_LARGEST = {"store.jsonl": 1024 * _MIB, ".parquet": 256 * _MIB, ".pqt": 256 * _MIB, ".json": 32 * _MIB}
+_LARGEST_FILE = 64 * _MIB  # of any other name
+# What stands at the end of a zip: 20 bytes in which a larger one points elsewhere; the size of its directory.
+_END = struct.Struct("<4s16x 4s8xI6x")
 _WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file
 
 _SECRET, _SHORTEST_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE), 12
-_KEYS = re.compile(r"\bsk-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{30,}")
+_KEY = key_pattern(whole=True)
 _PATHS = re.compile(
     r"(?<![\w.:/])/(?:home|root|Users|tmp|usr|opt|var|mnt|media|srv|private)/\w|\b[A-Z]:\\(?:Users|home)\b"
 )
@@ -69,46 +77,104 @@ def seal(content: bytes) -> tuple[bytes, str]:
 
 
 def unpack(source: Path, folder: Path) -> list[str]:
-    """Write a bundle's files below the folder and return their names. If it is no bundle, was changed, or holds what
-    no bundle holds, that is bad input, and nothing is written."""
+    """Write a bundle's files into a new folder and return their names. If it is no bundle, was changed, or holds what
+    no bundle holds, that is bad input, and nothing is left."""
+    part = folder.with_name(folder.name + ".part")
     try:
-        if source.stat().st_size > _LARGEST_ZIP:
-            raise BadInput(f"{source} has more than {_LARGEST_ZIP >> 30} GiB, too much for a bundle")
-        content = source.read_bytes()
+        with source.open("rb") as file:
+            _check_seal(file, source)
+            with zipfile.ZipFile(file) as archive:
+                names = _names(archive, source)
+                _extract(archive, names, source, part)
+        part.replace(folder)
     except OSError as error:
-        raise BadInput(f"cannot read {source} ({error.strerror})") from None
-    if content[-_DIGITS - len(VERSION) : -_DIGITS] != VERSION:
-        raise BadInput(f"{source} is no bundle of this version's srdcr share, or was changed")
-    if seal(content)[0] != content:
-        raise BadInput(f"{source} was changed after it was shared; ask for it again")
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            files = _contents(archive, source)
+        raise BadInput(f"cannot unpack {source} ({error.strerror})") from None
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error) as error:
         raise BadInput(f"{source} is no bundle of srdcr share ({error})") from None
-    for name, file in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(file)
-    return list(files)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return names
 
 
-def _contents(archive: zipfile.ZipFile, source: Path) -> dict[str, bytes]:
-    """Every file, read no further than its bound: what a zip says of its sizes may be a lie."""
+def _check_seal(file: BinaryIO, source: Path) -> None:
+    """The digest fits, and the zip's directory, which is read whole before anything else, is small."""
+    size = file.seek(0, os.SEEK_END)
+    if size > _LARGEST_ZIP:
+        raise BadInput(f"{source} has more than {_LARGEST_ZIP // _MIB:,} MiB, too much for a bundle")
+    sealed = size - _DIGITS
+    file.seek(max(0, sealed - _END.size - len(VERSION)))
+    end = file.read()
+    if end[_END.size : -_DIGITS] != VERSION:
+        raise BadInput(f"{source} is no bundle of this version's srdcr share, or was changed")
+    file.seek(0)
+    digest = hashlib.sha256()
+    while block := file.read(min(_MIB, sealed - file.tell())):
+        digest.update(block)
+    if digest.hexdigest().encode() != end[-_DIGITS:]:
+        raise BadInput(f"{source} was changed after it was shared; ask for it again")
+    bigger, signature, directory = _END.unpack(end[: _END.size])
+    if bigger == b"PK\6\7" or signature != b"PK\5\6" or directory > _MOST_FILES << 10:
+        raise BadInput(f"{source} holds too many files for a bundle; do not use it")
+    file.seek(0)
+
+
+def _names(archive: zipfile.ZipFile, source: Path) -> list[str]:
     names = archive.namelist()
     if strange := [name for name in names if not _NAME.fullmatch(name)]:
         raise BadInput(f"{source} holds {strange[0]!r}, which is no part of a bundle; do not use it")
-    if len(names) != len(set(names)) or len(names) > _MOST_FILES:
+    if len(names) != len({name.casefold() for name in names}) or len(names) > _MOST_FILES:
         raise BadInput(f"{source} holds a file twice, or too many; do not use it")
-    files: dict[str, bytes] = {}
-    left = _LARGEST_IN_ALL
+    return names
+
+
+def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folder: Path) -> None:
+    """Every file, read no further than its bound: what a zip says of its sizes may be a lie."""
+    in_all = 0
     for name in names:
-        largest = min(_LARGEST_FILE, left)
-        with archive.open(name) as file:
-            files[name] = file.read(largest + 1)
-        if len(files[name]) > largest:
-            raise BadInput(f"{source}: {name} unpacks to more than {largest:,} bytes; do not use it")
-        left -= len(files[name])
-    return files
+        suffix = PurePath(name).suffix.lower()
+        largest = min(_LARGEST.get(name, _LARGEST.get(suffix, _LARGEST_FILE)), _LARGEST_IN_ALL - in_all)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with archive.open(name) as packed, (folder / name).open("wb") as file:
+            while block := packed.read(_MIB):
+                if file.tell() + len(block) > largest:
+                    raise BadInput(f"{source}: {name} unpacks to more than {largest:,} bytes; do not use it")
+                file.write(block)
+            in_all += file.tell()
+        if suffix in (".parquet", ".pqt"):
+            check_decoded_size(folder / name)
+
+
+def check_decoded_size(path: Path) -> None:
+    """Raise `BadInput` for a Parquet file that is none, or whose values take more memory than a table of a bundle may:
+    one value that a dictionary repeats makes little into much."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    too_large = f"{path.name} holds more than {_LARGEST_TABLE // _MIB} MiB, too much for a table of a bundle"
+    try:
+        with pq.ParquetFile(path) as file:
+            groups = [_chunks(file.metadata.row_group(number)) for number in range(file.num_row_groups)]
+            chunks = [chunk for group in groups for chunk in group]
+            if sum(values * size for values, size in chunks) <= _LARGEST_TABLE:
+                return  # even if each value were as long as its whole column
+            if sum(max(8 * values, size) for values, size in chunks) > _LARGEST_TABLE:
+                raise BadInput(too_large)
+            decoded = 0
+            for number, group in enumerate(groups):
+                longest_row = sum(size for _, size in group)
+                rows = max(1, min(10_000, _LARGEST_TABLE // max(1, longest_row)))
+                for batch in file.iter_batches(batch_size=rows, row_groups=[number]):
+                    decoded += batch.nbytes
+                    if decoded > _LARGEST_TABLE:
+                        raise BadInput(too_large)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise BadInput(f"{path.name} is no table of a bundle ({error})") from None
+
+
+def _chunks(group: Any) -> list[tuple[int, int]]:
+    """(values, bytes before decoding) of each column of a row group."""
+    columns = map(group.column, range(group.num_columns))
+    return [(column.num_values, column.total_uncompressed_size) for column in columns]
 
 
 def check_no_traces(name: str, content: bytes) -> None:
@@ -121,7 +187,7 @@ def check_no_traces(name: str, content: bytes) -> None:
     for what, trace in _traces():
         if trace in text:
             raise BadInput(f"{name} holds {what}; run the study or its notebooks again without it, then share")
-    if _KEYS.search(text):
+    if _KEY.search(text):
         raise BadInput(f"{name} holds what looks like a key; take it out, then share")
     if name.endswith(".ipynb") and (path := _PATHS.search(text)):
         shown = text[path.start() : path.start() + 60].split()[0]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,8 @@ from srdcr_lab.measures.estimates import jeffreys_interval
 from srdcr_lab.measures.evaluation import summary
 from srdcr_lab.measures.knowledge import redraw_stability
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Level, ModelIdentity, arrow_schema, check_schema, label
+from srdcr_lab.records.files import LOCK, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.files import folder as shipped
-from srdcr_lab.records.files import whole_file, write_whole
 from srdcr_lab.study.rows import ItemRows, Row
 
 if TYPE_CHECKING:
@@ -25,13 +25,39 @@ if TYPE_CHECKING:
 
 MANIFEST, ITEMS, SUMMARY = "run.json", "items.json", "summary.csv"
 TABLES = ("records", "turns", "samples")
-_OURS = ("store.sqlite", MANIFEST + ".part", ITEMS)  # what a run that was killed at its very start leaves
+_OURS = ("store.sqlite", MANIFEST + ".part", ITEMS, LOCK)  # what a run that was killed at its very start leaves
 _DERIVED = ("items_sha256", "n_items")  # named only where no argument differs
 _ROWS_A_GROUP = 5000
 _QUESTION_COLUMNS = [
     "question_id", "domain", "question", "gold_answer", "prior_answer", "prior_correct",
     "self_confidence", "confidence_kind", "sampled_accuracy", "n_samples", "knowledge_category",
 ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is read of a manifest's `asked`; the rest is only compared."""
+
+    items: str
+    methods: list[str]
+    choices: dict[str, Any]
+    seed: int
+    models: dict[str, ModelIdentity]
+
+
+@dataclass(frozen=True)
+class _Manifest:
+    """What is read of a manifest, which may hold more."""
+
+    asked: _Asked
+    status: str
+    notes: list[str]
+    logprobs: dict[str, bool]
+    counts: dict[str, Any]
+    spent_usd: float
+
+
+_BEFORE_IT_RUNS: Mapping[str, Any] = {"status": "", "notes": [], "logprobs": {}, "counts": {}, "spent_usd": 0.0}
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -41,15 +67,32 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        manifest = read_json(path.read_bytes(), str(path))
         version = manifest["schema_version"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, BadInput, KeyError, TypeError):
         raise BadInput(f"{path} is not the manifest of a run; give another --out") from None
     if version != SCHEMA_VERSION:
         raise BadInput(
             f"{path} is of schema version {version}, this srdcr_lab writes {SCHEMA_VERSION}; give another --out"
         )
+    manifest = {**_BEFORE_IT_RUNS, **manifest}
+    asked = manifest.get("asked")
+    try:
+        from_plain(_Manifest, _known(_Manifest, {**manifest, "asked": _known(_Asked, asked)}), str(path))
+        if "answerer" not in manifest["asked"]["models"]:
+            raise BadInput(f"{path}, asked, models: there is no answerer")
+    except BadInput as error:
+        raise BadInput(f"{error}; this is no manifest that srdcr run wrote, give another folder") from None
     return manifest
+
+
+def _known(kind: type, value: Any) -> Any:
+    """Of an object, the entries that `kind` has; anything else as it is."""
+    return (
+        {each.name: value[each.name] for each in fields(kind) if each.name in value}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -67,7 +110,7 @@ def check(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
         if folder.is_dir() and not all(entry.name.startswith(_OURS) for entry in folder.iterdir()):
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
-    before = dict(_leaves(manifest.get("asked", {})))
+    before = dict(_leaves(manifest["asked"]))
     now = dict(_leaves(json.loads(json.dumps(dict(asked), default=str))))
     for name in sorted({**before, **now}, key=lambda name: name in _DERIVED):
         if before.get(name) != now.get(name):
@@ -93,23 +136,10 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def make(folder: Path) -> bool:
-    """Make the folder if it does not exist; True if it did not."""
-    created = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"cannot make the folder {folder} ({error.strerror}); give another --out") from None
-    return created
-
-
-def withdraw(folder: Path, created: bool) -> None:
-    """Remove what a run wrote that could not begin, and the folder where the run made it."""
+def withdraw(folder: Path) -> None:
+    """Remove what a run wrote that could not begin."""
     for name in (MANIFEST, ITEMS):
         (folder / name).unlink(missing_ok=True)
-    if created:
-        with suppress(OSError):  # it holds something else by now
-            folder.rmdir()
 
 
 # Writing ----------------------------------------------------------------------------------------------------------
@@ -251,12 +281,13 @@ class Results:
                 f"{self.folder} has no {table}.parquet; the run has not finished, run it again with the same arguments"
             )
         try:
-            content = pq.read_table(path)
-        except (pa.ArrowInvalid, OSError) as error:
+            with pq.ParquetFile(path) as file:
+                check_schema(table, file.schema_arrow, str(path))
+                content = file.read()
+            nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
+            return content.to_pandas(types_mapper=nullable.get)
+        except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
             raise BadInput(f"cannot read {path} ({error})") from None
-        check_schema(table, content.schema, str(path))
-        nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
-        return content.to_pandas(types_mapper=nullable.get)
 
 
 def load_run(folder: str | Path) -> Results:

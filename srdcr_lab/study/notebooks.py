@@ -9,18 +9,34 @@ import ast
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from srdcr_lab.data.benchmarks import BENCHMARKS
+from srdcr_lab.data.load import SHIPPED
+from srdcr_lab.models import ChatModel
 from srdcr_lab.records import BadInput, SrdcrError
+from srdcr_lab.records.files import folder as shipped
+from srdcr_lab.records.files import one_writer
 from srdcr_lab.study.bundle import TABLE_ENDINGS
+from srdcr_lab.study.opening import REPLAYED, as_told
 
 SEQUENCE = Path(__file__).resolve().parents[2] / "notebooks"
 _PARAMETERS = {"parameters", "injected-parameters"}  # tags of cells
-_OFFLINE = ("SRDCR_OFFLINE", "HF_HUB_OFFLINE")  # nothing is asked, no weights are fetched
+_OFFLINE = {"SRDCR_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}  # nothing is asked, no weights are fetched
+# The parameters that a bundle may decide, beside MODEL: sources of items, words, numbers with their bounds. All others
+# are where a notebook reads and writes, and a replay decides them.
+_SOURCES = ("ITEMS", "CLAIMS", "DOCUMENTS", "BESIDE")
+_WORDS = ("METHODS", "QUESTION", "DOMAIN")
+_NUMBERS: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(("LIMIT", "SAMPLE", "AT_MOST"), (1, 1_000_000)), "ROUNDS": (1, 100), "SEEDS": (1, 10_000),
+    "OFFSET": (-10_000, 10_000), **dict.fromkeys(("TAU", "ALPHA", "DELTA"), (0.0, 1.0)),
+}  # fmt: skip
+_LONGEST_VALUE, _LONGEST_CELL = 2_000, 20_000  # characters that Python's own parser is given
+_WORD = re.compile(r"(?!\.+$)[\w .,:;@#+&!?'()-]{1,300}")
 _OF_THE_RUN = {
     "calls_paid", "calls_paid_per_item", "calls_saved", "share_saved", "cost_usd", "cost_usd_per_item",
     "wall_s", "wall_s_per_item",
@@ -46,33 +62,35 @@ def run_notebooks(
         raise BadInput("the notebooks are part of the repository, not of the installed package; run this in a clone")
     if find_spec("papermill") is None:
         raise BadInput("running notebooks needs papermill; install it with: pip install 'srdcr-lab[notebooks]'")
+    parameters = {name: _whole_path(name, value) for name, value in parameters.items() if value is not None}
+    with one_writer(out):
+        return [_execute(notebook, out.resolve() / notebook.name, parameters, folder) for notebook in notebooks]
+
+
+def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], folder: Path) -> Path:
     import papermill
 
-    parameters = {name: _whole_path(value) for name, value in parameters.items() if value is not None}
-    out.mkdir(parents=True, exist_ok=True)
-    targets = []
-    for notebook in notebooks:
-        defaults = parameters_of(notebook)
-        chosen = {name: value for name, value in parameters.items() if name in defaults and defaults[name] != value}
-        target = out.resolve() / notebook.name
-        part = target.with_name(f"failed-{notebook.name}")
-        try:
-            papermill.execute_notebook(str(notebook), str(part), chosen, cwd=str(folder), kernel_name="python3")
-        except papermill.PapermillExecutionError as error:
-            if error.ename == BadInput.__name__:
-                part.unlink()
-                raise BadInput(f"{notebook.name}: {error.evalue}") from None
-            raise SrdcrError(f"{notebook.name} failed: {error.ename}: {error.evalue}; see {part}") from None
-        _drop_runner_notes(part)
-        part.replace(target)
-        targets.append(target)
-    return targets
+    defaults = parameters_of(notebook)
+    chosen = {name: value for name, value in parameters.items() if name in defaults and defaults[name] != value}
+    part = target.with_name(f"failed-{notebook.name}")
+    try:
+        papermill.execute_notebook(str(notebook), str(part), chosen, cwd=str(folder), kernel_name="python3")
+    except papermill.PapermillExecutionError as error:
+        if error.ename == BadInput.__name__:
+            part.unlink()
+            raise BadInput(f"{notebook.name}: {error.evalue}") from None
+        raise SrdcrError(f"{notebook.name} failed: {error.ename}: {error.evalue}; see {part}") from None
+    _drop_runner_notes(part)
+    return part.replace(target)
 
 
-def _whole_path(value: Any) -> Any:
+def _whole_path(name: str, value: Any) -> Any:
     """A parameter that names a file with the file's whole path, since a notebook runs in its own folder."""
     prefix, rest = _split(value)
-    return f"{prefix}{Path(rest).resolve()}" if rest and Path(rest).exists() else value
+    with suppress(OSError):  # too long for a path
+        if name not in _WORDS and rest and Path(rest).exists():
+            return f"{prefix}{Path(rest).resolve()}"
+    return value
 
 
 def _drop_runner_notes(path: Path) -> None:
@@ -105,23 +123,21 @@ def executed(folder: Path, work: Path) -> dict[str, Path]:
     return files
 
 
-def replayed(shared: Path, store: Path, out: Path, fingerprints: Collection[str]) -> tuple[list[str], int]:
-    """Execute this clone's notebooks with the bundle's parameters: differences in words, and tables compared.
+def replayed(shared: Path, store: Path, out: Path, cast: Mapping[str, ChatModel]) -> tuple[list[str], int]:
+    """Execute this clone's notebooks with what the bundle may decide: differences in words, and tables compared.
 
-    `fingerprints` are those of the models whose completions are in the bundle.
+    `cast` are the models whose completions are in the bundle.
     """
     differences, compared = [], 0
     for path in sorted((shared / "notebooks").glob("*.ipynb")):
-        parameters = parameters_of(path)
-        if reason := _not_executed(path, parameters, fingerprints):
-            differences.append(f"{path.name}: {reason}, so it was not executed")
-            continue
-        parameters = {name: at_hand(value, shared / "items") for name, value in parameters.items()} | {
-            "STORE": str(store.resolve()),
-            "FIGURES": str((out / "figures").resolve()),
-        }
         try:
-            with _offline():
+            parameters = decided(path, shared / "items", cast)
+        except BadInput as error:
+            differences.append(f"{path.name}: {error}, so it was not executed")
+            continue
+        parameters |= {"STORE": str(store.resolve()), "FIGURES": str((out / "figures").resolve())}
+        try:
+            with _offline(cast):
                 (made,) = run_notebooks(out / "notebooks", parameters, only=SEQUENCE / path.name)
         except SrdcrError as error:
             differences.append(f"{path.name}: {error}")
@@ -133,26 +149,62 @@ def replayed(shared: Path, store: Path, out: Path, fingerprints: Collection[str]
     return differences, compared
 
 
-def _not_executed(path: Path, parameters: Mapping[str, Any], fingerprints: Collection[str]) -> str | None:
+def decided(path: Path, items: Path, cast: Mapping[str, ChatModel]) -> dict[str, Any]:
+    """What a bundle's notebook decides of a replay: parameters that are neither a place nor a model of one's own.
+
+    Each is of its kind and within bounds: a known set, or a table by its name in `items`; a model of the `cast`; a
+    number; words. Raises `BadInput` for any other value, and where its code or pocket model is not this clone's.
+    """
     from srdcr_lab.models.local.checkpoint import fingerprint
-    from srdcr_lab.records.files import folder
 
     own = SEQUENCE / path.name
     if not own.is_file() or code_of(path) != code_of(own):
-        return "its code is not this clone's"
-    if parameters.get("MODEL") == "pocket" and fingerprint(folder("pocket")) not in fingerprints:
-        return "it was made with another pocket model than this clone's"
-    return None
+        raise BadInput("its code is not this clone's")
+    known = {str(model.identity): model.identity for model in cast.values()}
+    chosen: dict[str, Any] = {}
+    for name, value in parameters_of(path).items():
+        if name not in (*_SOURCES, *_WORDS, *_NUMBERS, "MODEL") or value is None:
+            continue
+        if name in _SOURCES:
+            value = _in_bundle(value, items)
+        elif name in _WORDS:
+            value = value if isinstance(value, str) and _WORD.fullmatch(value) else None
+        elif name in _NUMBERS:
+            low, high = _NUMBERS[name]
+            kinds = (int, float) if isinstance(low, float) else (int,)
+            value = value if type(value) in kinds and low <= value <= high else None
+        elif not isinstance(value, str) or value not in known:
+            value = None
+        if value is None:
+            raise BadInput(f"its parameter {name} is nothing that a bundle may say")
+        chosen[name] = value
+    if chosen.get("MODEL") == "pocket" and known["pocket"].fingerprint != fingerprint(shipped("pocket")):
+        raise BadInput("it was made with another pocket model than this clone's")
+    return chosen
+
+
+def _in_bundle(value: Any, items: Path) -> str | None:
+    """A known set of items as it is; a table of the bundle by its place; None for anything else."""
+    prefix, rest = _split(value)
+    benchmark, _, form = rest.partition(":")
+    if rest and not prefix and (rest in SHIPPED or (benchmark in BENCHMARKS and form in ("", "passages", "documents"))):
+        return rest
+    there = {file.name: file for file in items.glob("*") if file.is_file()}
+    if rest not in there or (prefix and prefix.rstrip("=").partition(":")[0] not in BENCHMARKS):
+        return None
+    return f"{prefix}{there[rest].resolve()}"
 
 
 @contextmanager
-def _offline() -> Iterator[None]:
-    before = {name: os.environ[name] for name in _OFFLINE if name in os.environ}
-    os.environ.update(dict.fromkeys(_OFFLINE, "1"))
+def _offline(cast: Mapping[str, ChatModel]) -> Iterator[None]:
+    """For the kernels that are started meanwhile: they ask nothing, and take who answers from the bundle."""
+    told = {**_OFFLINE, REPLAYED: as_told(cast.values())}
+    before = {name: os.environ[name] for name in told if name in os.environ}
+    os.environ.update(told)
     try:
         yield
     finally:
-        for name in _OFFLINE:
+        for name in told:
             del os.environ[name]
         os.environ.update(before)
 
@@ -173,8 +225,10 @@ def _literals(source: str, path: Path) -> dict[str, Any]:
         if not equals or not name.isidentifier():
             continue
         try:
+            if len(value) > _LONGEST_VALUE:
+                raise ValueError
             values[name] = ast.literal_eval(value.partition("  # ")[0])
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             raise BadInput(f"{path}: the parameter {name} is no plain value") from None
     return values
 
@@ -208,13 +262,6 @@ def portable(value: Any) -> Any:
     return prefix + _last(rest) if _is_absolute(rest) or _is_table(rest) else value
 
 
-def at_hand(value: Any, folder: Path) -> Any:
-    """A parameter of the shared form, with the place in `folder` of the file that it names, if it is there."""
-    value = portable(value)
-    prefix, rest = _split(value)
-    return f"{prefix}{(folder / rest).resolve()}" if rest and (folder / rest).is_file() else value
-
-
 def _split(value: Any) -> tuple[str, str]:
     """``hf:`` or ``BENCHMARK=`` and the rest, which may be a path; empty for what is no text."""
     match = _SPEC.fullmatch(value if isinstance(value, str) else "")
@@ -241,9 +288,11 @@ def code_of(path: Path) -> list[object]:
 
 
 def _without_homes(source: str) -> object:
+    if len(source) > _LONGEST_CELL:
+        return source
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # a line that only a notebook understands
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # or a line that only a notebook understands
         return source
     ours = [n for n in tree.body if isinstance(n, ast.ImportFrom) and (n.module or "").startswith("srdcr_lab")]
     names = {(alias.name, alias.asname) for node in ours for alias in node.names}

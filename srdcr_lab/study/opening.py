@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import prompts
@@ -31,11 +33,15 @@ if TYPE_CHECKING:
     from srdcr_lab.data import ItemSet
 
 
+REPLAYED = "SRDCR_REPLAYED"  # environment variable: the models of the bundle whose notebooks are executed
+
+
 def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -> ChatModel:
     """The model behind a specification; see `srdcr_lab.models.load.load_model`.
 
     The pocket model's files are checked against their manifest, and the prompts it was trained on against this
-    version's. With `offline`, an API model is only looked up in the store and needs no key.
+    version's. With `offline`, an API model, and in a replay any model of the bundle, is only looked up in the store: it
+    needs no key and no weights.
     """
     if spec == "pocket":
         from srdcr_lab.models.local.checkpoint import check_manifest
@@ -43,6 +49,9 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
         check_manifest(folder("pocket"), prompts.hashes())
     provider, _, rest = spec.partition(":")
     name, _, label = rest.partition("#")
+    if offline and (told := json.loads(os.environ.get(REPLAYED, "{}")).get(spec)):
+        fields, logprobs = told
+        return AbsentModel(ModelIdentity(**fields), Capabilities(logprobs=logprobs))
     if offline and provider in adapters.API and name:
         openai = provider == "openai"
         identity = ModelIdentity(provider, name, label)
@@ -67,6 +76,13 @@ class AbsentModel:
 
     async def aclose(self) -> None:
         """There is nothing to close."""
+
+
+def as_told(models: Iterable[ChatModel]) -> str:
+    """Value of `REPLAYED` under which `load_model` takes these models, except pocket, for absent ones."""
+    told = {str(model.identity): (asdict(model.identity), model.capabilities.logprobs) for model in models}
+    told.pop("pocket", None)
+    return json.dumps(told)
 
 
 def open_all(specs: Sequence[str | ChatModel], *, offline: bool = False, **api_options: Any) -> tuple[ChatModel, ...]:

@@ -6,6 +6,7 @@ makes everything again from the completions alone and compares.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,8 +19,8 @@ from srdcr_lab.data.load import load_items
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import Choices
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
-from srdcr_lab.records.files import from_plain
-from srdcr_lab.study.bundle import check_no_traces, pack, unpack
+from srdcr_lab.records.files import LOCK, from_plain, one_writer
+from srdcr_lab.study.bundle import check_decoded_size, check_no_traces, pack, unpack
 from srdcr_lab.study.folder import ITEMS, MANIFEST, SUMMARY, TABLES, Results, load_run
 from srdcr_lab.study.notebooks import SEQUENCE, executed, replayed
 from srdcr_lab.study.opening import AbsentModel
@@ -85,6 +86,8 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
         files |= {_LOCK: lock} if lock.is_file() else {}
         for name, path in files.items():
             check_no_traces(name, path.read_bytes())
+            if path.suffix == ".parquet":
+                check_decoded_size(path)
         return Shared(pack(files, target), tuple(sorted(files)), count)
 
 
@@ -111,10 +114,24 @@ def replay(source: Path, out: Path) -> Replayed:
 
     This clone's own notebooks are executed, with the bundle's parameters; where the bundle's differ in code, that is a
     difference, and none of their code runs. Every table they show is compared, cell by cell; figures, printed lines and
-    what was paid are not. A file that is no bundle or was changed, or an `out` in use, is bad input.
+    what was paid are not. A file that is no bundle or was changed, or an `out` in use, is bad input, after which `out`
+    is as it was.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadInput(f"{out} is not empty; give another --out")
+    with one_writer(out):
+        if {entry.name for entry in out.iterdir()} - {LOCK}:
+            raise BadInput(f"{out} is not empty; give another --out")
+        try:
+            return _replayed(source, out)
+        except BaseException:
+            for entry in out.iterdir():
+                if entry.is_dir():
+                    shutil.rmtree(entry)
+                elif entry.name != LOCK:
+                    entry.unlink()
+            raise
+
+
+def _replayed(source: Path, out: Path) -> Replayed:
     shared, file = out / "shared", out / "store.sqlite"
     if missing := {f"run/{name}" for name in _FILES} - set(unpack(source, shared)):
         raise BadInput(f"{source} lacks {sorted(missing)[0]}; ask for it again")
@@ -124,8 +141,7 @@ def replay(source: Path, out: Path) -> Replayed:
     before = load_run(shared / "run")
     differences, compared = run_differences(before, again), 0
     if (shared / "notebooks").is_dir():
-        fingerprints = {identity.fingerprint for identity in before.identities.values()}
-        differing, compared = replayed(shared, file, out, fingerprints)
+        differing, compared = replayed(shared, file, out, _cast(before))
         differences += differing
     own, lock = SEQUENCE.parent / _LOCK, shared / _LOCK
     notes: tuple[str, ...] = ()
@@ -135,21 +151,28 @@ def replay(source: Path, out: Path) -> Replayed:
     return Replayed(tuple(differences), notes, len(TABLES) + 1, compared)
 
 
+def _cast(run: Results) -> dict[str, AbsentModel]:
+    """Who played each role of a run, as a model that is never asked."""
+    logprobs = run.manifest["logprobs"]
+    return {
+        role: AbsentModel(identity, Capabilities(logprobs=logprobs[str(identity)]))
+        for role, identity in run.identities.items()
+    }
+
+
 def _again(folder: Path, store: Store, out: Path) -> Results:
     """The run that a folder holds, made again from a store by models that are never asked."""
-    manifest = load_run(folder).manifest
-    asked, where = manifest["asked"], str(folder / MANIFEST)
+    run = load_run(folder)
+    asked, where = run.manifest["asked"], str(folder / MANIFEST)
+    choices = from_plain(Choices, asked["choices"], f"{where}, choices")
     try:
-        cast: dict[str, Any] = {}
-        for role, named in asked["models"].items():
-            identity = from_plain(ModelIdentity, named, where)
-            cast[role] = AbsentModel(identity, Capabilities(logprobs=bool(manifest["logprobs"][str(identity)])))
-        arguments = {role: cast[role] for role in ("defender", "critic", "judge")}
-        arguments["preset"] = from_plain(Choices, asked["choices"], f"{where}, choices")
-        arguments |= {"methods": list(map(str, asked["methods"])), "seed": int(asked["seed"]), "players": cast}
-        model = cast["answerer"]
-    except (KeyError, TypeError, ValueError) as error:
+        cast = _cast(run)
+        model, *_ = roles = [cast[role] for role in ("answerer", "defender", "critic", "judge")]
+        players = {name: cast[name] for design in choices.designs for name in design.players}
+    except KeyError as error:
         raise BadInput(f"{where}: {error} is not as srdcr run writes it") from None
+    arguments: dict[str, Any] = dict(zip(("defender", "critic", "judge"), roles[1:], strict=True))
+    arguments |= {"preset": choices, "methods": asked["methods"], "seed": asked["seed"], "players": players}
     with Study(model, load_items(folder / ITEMS), store=store, offline=True, out=out, **arguments) as study:
         return study.run(progress=False)
 
@@ -159,7 +182,7 @@ def run_differences(before: Results, after: Results) -> list[str]:
 
     A row that failed may fail with another sentence and after other calls: a replay cannot know what a server said.
     """
-    asked, counts = before.manifest["asked"], before.manifest.get("counts") or {}
+    asked, counts = before.manifest["asked"], before.manifest["counts"]
     differences = [
         f"{MANIFEST}: {name} is not what was asked when the run was made again"
         for name, value in asked.items()

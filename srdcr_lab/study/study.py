@@ -28,7 +28,7 @@ from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, S
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
-from srdcr_lab.records.files import write_whole
+from srdcr_lab.records.files import csv_text, made, one_writer, write_whole
 from srdcr_lab.study import folder as folders
 from srdcr_lab.study.opening import Session, fitting, open_all, price_for
 from srdcr_lab.study.plan import Plan, make_plan
@@ -142,13 +142,18 @@ class Study:
         """
         temporary = None if self.out else tempfile.TemporaryDirectory(prefix="srdcr-")
         folder = self.out or Path(temporary.name if temporary else "")
-        earlier = folders.check(folder, self.asked())
+        asked = self.asked()
+        folders.check(folder, asked)
+        with one_writer(folder):
+            self._write_tables(folder, folders.check(folder, asked), progress)
+        return folders.Results(folder, temporary)
+
+    def _write_tables(self, folder: Path, earlier: Mapping[str, Any] | None, progress: bool) -> None:
         wait_for(self._check())
-        created = folders.make(folder)
         try:
             session = self._opened()
             if earlier is not None:  # this run goes on, and so does what it has spent, even where it was killed
-                before = max(float(earlier.get("spent_usd", 0.0)), session.store.spent(self._run_key()))
+                before = max(float(earlier["spent_usd"]), session.store.spent(self._run_key()))
                 self._budget.spent_usd = max(self._budget.spent_usd, before)
             self._budget.on_spent = partial(session.store.note_spent, self._run_key())
             self._write_manifest(folder, "running")
@@ -156,11 +161,10 @@ class Study:
             wait_for(self._run(session, folder, progress))
         except BadInput:
             if self._nothing_kept() and earlier is None:
-                folders.withdraw(folder, created)
+                folders.withdraw(folder)
             raise
         except KeyboardInterrupt:
             raise Stopped(f"interrupted; what was received is kept, run the same again to go on ({folder})") from None
-        return folders.Results(folder, temporary)
 
     def only(self, items: Sequence[Item]) -> Study:
         """The same study on other items: it shares models, exemplars and store, and writes no folder. Closing either
@@ -233,7 +237,7 @@ class Study:
     def _opened(self) -> Session:
         if self._session is None:
             if self.out:
-                folders.make(self.out)
+                made(self.out)
             place = self._store_path or (self.out / "store.sqlite" if self.out else ":memory:")
             store = place if isinstance(place, Store) else Store(place)
             self._session = Session(self._cast, self._players, store, self._budget, offline=self._offline)
@@ -257,7 +261,7 @@ class Study:
                 self._write_manifest(folder, "stopped")
             raise
         results = folders.Results(folder)
-        write_whole(folder / folders.SUMMARY, results.summary.to_csv(index=False))
+        write_whole(folder / folders.SUMMARY, csv_text(results.summary))
         counts = {
             **{table: results.n_rows(table) for table in folders.TABLES},
             "failed": int(results.records["error"].notna().sum()),

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import csv
+import errno
 import json
 import re
 import subprocess
 import sys
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.items import freeze, thaw
-from srdcr_lab.records import BadInput, Document, DocumentKind, Item
-from srdcr_lab.records.files import from_plain, parse_json, read_json, whole_file
+from srdcr_lab.data.load import write_items
+from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Stopped
+from srdcr_lab.records.files import (
+    LOCK,
+    csv_text,
+    from_plain,
+    one_writer,
+    parse_json,
+    plain_cell,
+    read_json,
+    whole_file,
+)
 
 FERRY = Item(
     item_id="ferry",
@@ -165,3 +179,93 @@ def test_a_message_has_a_bound_and_keeps_its_end() -> None:
     assert len(message) < 400
     assert message.startswith("the file x")
     assert message.endswith("x is too long; rename it")
+
+
+# Tables as CSV
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+cmd", "'+cmd"),
+        ("-5 °C", "'-5 °C"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("'=1", "''=1"),
+        ("-5", "-5"),
+        ("+20", "+20"),
+        ("-1.5e-3", "-1.5e-3"),
+        ("'quoted'", "'quoted'"),
+        ("a=1", "a=1"),
+        ("", ""),
+    ],
+)
+def test_a_cell_that_a_spreadsheet_would_run_is_inert_and_read_back(text: str, cell: str) -> None:
+    """G 9: in every CSV that we write; a number stays one."""
+    written = csv_text(pd.DataFrame({"=text": [text], "number": [-1.5], "of a kind": pd.Categorical([text])}))
+    assert list(csv.reader(StringIO(written))) == [["'=text", "number", "of a kind"], [cell, "-1.5", cell]]
+    assert plain_cell(cell) == text
+
+
+def test_a_table_of_ones_own_comes_back_from_csv(tmp_path: Path) -> None:
+    """G 9: `graded.csv` repeats a user's cells, and is read again as items."""
+    rows = [
+        {
+            "question": f"=When was {name} built?",
+            "gold_answer": "-5 °C",
+            "context": "@It was at -5 °C.",
+            "domain": "'+x",
+        }
+        for name in ("it", "that", "this", "these", "those")
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "my.csv", index=False)
+    items = load_items(tmp_path / "my.csv")
+    write_items(items, tmp_path / "graded.csv")
+    assert "'=When" in (tmp_path / "graded.csv").read_text("utf-8")
+    assert load_items(tmp_path / "graded.csv").items == items.items
+
+
+# One writer
+
+HOLDS = "import sys; from pathlib import Path; from srdcr_lab.records.files import one_writer\n"
+HOLDS += "with one_writer(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+
+
+def test_a_folder_has_one_writer_also_after_a_kill(tmp_path: Path) -> None:
+    """G 4: the second is told who and since when; a writer that is killed leaves a folder that can be taken."""
+    folder = tmp_path / "run"
+    command = [sys.executable, "-c", HOLDS, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(Stopped, match=rf"in use by process {other.pid} on \S+ since 20\S+ \S+; wait"):
+            with one_writer(folder):
+                pytest.fail("two writers")
+        other.kill()
+        other.wait()
+    assert (folder / LOCK).exists()
+    with one_writer(folder) as created:
+        assert not created
+    assert not list(folder.iterdir())
+
+
+def test_a_folder_made_for_nothing_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="x"), one_writer(tmp_path / "run") as created:
+        assert created
+        raise ValueError("x")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("fails", ["_lock", "os.open"])
+def test_without_locks_a_folder_is_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    """A network file system may have none, and on a read-only one nothing can be put down."""
+
+    def none(*_: object) -> int:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(f"srdcr_lab.records.files.{fails}", none)
+    with one_writer(tmp_path), one_writer(tmp_path):
+        assert not (tmp_path / LOCK).exists()

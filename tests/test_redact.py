@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from srdcr_lab.models.http import address, redact
+from srdcr_lab.records import BadInput
+from srdcr_lab.study.bundle import check_no_traces
 
 SECRET = st.text(string.ascii_letters + string.digits, min_size=12, max_size=40)
 AROUND = st.text(string.ascii_letters + " .,:;'\"{}()\n", max_size=10)  # too short to hold a secret by chance
@@ -70,6 +72,35 @@ def test_a_url_keeps_its_host_and_path() -> None:
         redact("POST https://me:pw@host.example:444/v1/chat?key=k#x failed")
         == "POST https://host.example:444/v1/chat failed"
     )
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sk-proj-" + "a1" * 20,
+        "sk-ant-api03-" + "a1" * 20,
+        "ghp_" + "a1" * 18,
+        "gho_" + "a1" * 18,
+        "github_pat_11AB" + "a1" * 30,
+        "AKIAIOSFODNN7EXAMPLE",
+        "AIza" + "Sy1" * 12,
+        "hf_" + "aB3" * 11,
+        "xoxb-1234567890-" + "a1" * 10,
+        "-----BEGIN RSA PRIVATE KEY-----",
+    ],
+)
+def test_a_known_kind_of_key_is_hidden_and_not_shared(key: str) -> None:
+    """G 9: one list of what keys look like, for what a server says and for what leaves this machine."""
+    assert redact(f"the key {key} is wrong").startswith("the key [hidden]")
+    with pytest.raises(BadInput, match="looks like a key"):
+        check_no_traces("items/my.csv", f"question\nWhat is {key}?\n".encode())
+
+
+@pytest.mark.parametrize(
+    "text", ["hf_hub_download_of_files", "sk-learn-or-something-longer", "sk-ab***yz", "sk-" * 100_000]
+)
+def test_what_merely_begins_like_a_key_is_shared(text: str) -> None:
+    check_no_traces("items/my.csv", text.encode())
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from srdcr_lab.records.vocabulary import key_pattern
+from srdcr_lab.records.vocabulary import KEY
 
 
 @dataclass
@@ -232,7 +232,6 @@ _ANY_CASE = {
     r"((?:x-api-key|api[-_ ]?key|authorization|access[-_]?token|auth[-_]?token|secret|password)['\"]?\s*[:=]\s*['\"]?)"
     r"(?!Bearer\b|Basic\b|\[hidden\])[^\s'\",;}]+": rf"\1{HIDDEN}",
 }
-_KEY = key_pattern(whole=False)
 
 
 def redact(text: str) -> str:
@@ -247,7 +246,7 @@ def redact(text: str) -> str:
             text = text.replace(secret, HIDDEN)
     for pattern, replacement in _ANY_CASE.items():
         text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
-    return _KEY.sub(HIDDEN, text)
+    return KEY.sub(HIDDEN, text)
 
 
 def address(url: object) -> str:

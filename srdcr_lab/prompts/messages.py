@@ -1,17 +1,20 @@
 """From a template and what a role sees to the messages of a request, and the blocks that untrusted text cannot leave.
 
-Whatever in a passage or a reply looks like one of our tags, or like a line that our readers read, is made inert: its
-bracket becomes ‹, its colon the ratio sign ∶. The text stays readable, and nothing inside a block can end it, open
-another, or become such a line when a judge copies it. (That a passage may persuade a judge is the subject of study.)
+Whatever in a passage or a reply looks like one of our tags, or like a line that our readers read, is made inert, also
+in letters of other alphabets that look like ours: its bracket becomes ‹, its colon the ratio sign ∶. The text stays
+readable, and nothing inside a block can end it, open another, or become such a line when a judge copies it. (That a
+passage may persuade a judge is the subject of study.)
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from importlib import resources
+from itertools import chain
 
 from jinja2 import Environment, StrictUndefined, Template
 
@@ -26,25 +29,54 @@ TAGS = tuple(
     ).split()
 )
 
-# Invisible characters may precede a word and separate its letters. Brackets, colons and letters may be full-width.
+# Invisible characters may precede a word and separate its letters.
 _UNSEEN = (
     r"\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0001\U000e0020-\U000e007f"
     + UNSEEN_LETTERS
 )
+# What a reader takes for a letter of our words: in Latin, digits, Greek, Cyrillic, Armenian, Cherokee and Coptic (small
+# and capital ones that are each other's are listed once), after Unicode's confusables (UTS 39) …
+_ALIKE = {
+    "a": "аαɑᴀꭺ", "b": "вьβƅʙᏼ", "c": "сϲᴄꮯⲥ", "d": "ԁɗᴅꭰ", "e": "еεҽєᴇꭼ", "f": "ϝƒғꜰք", "g": "ɡցԍɢꮐ", "h": "һнηհʜꮋ",
+    "i": "іιıɩӏǀ1l|!ꭵ", "j": "јϳյȷᴊꭻ", "k": "кκĸᴋꮶ", "l": "ӏǀι1i|ⅼʟլꮮ", "m": "мμᴍꮇ", "n": "νոηпռɴ", "o": "оοσօᴏⲟ0",
+    "p": "рρᴘꮲⲣ", "q": "ԛգզ", "r": "гᴦʀꮢꭱ", "s": "ѕꜱտꮪƽ", "t": "тτᴛꭲ", "u": "υսʋцᴜ", "v": "νѵᴠꮩ", "w": "ԝѡωաꮃᴡ",
+    "y": "уγүʏꭹ",
+}  # fmt: skip
+# … and its forms for mathematics, enclosed, raised, full-width: what compatibility (NFKC) makes the letter itself.
+_FORMS = (
+    range(0x1D2C, 0x1DC0),
+    range(0x2070, 0x2190),
+    range(0x2460, 0x2500),
+    range(0xFF01, 0xFF5F),
+    range(0x1D400, 0x1D800),
+)
+_COLON = "[:：﹕ː˸։׃꞉︓]"
+
+
+@cache
+def _alike() -> Mapping[str, str]:
+    """Letter → the inside of a pattern's brackets that matches everything seen as it."""
+    seen = {letter: {letter, *others, *others.upper()} for letter, others in _ALIKE.items()}
+    for character in map(chr, chain(*_FORMS)):
+        plain = unicodedata.normalize("NFKC", character).lower()
+        if plain in seen:
+            seen[plain].add(character)
+    return {letter: "".join(sorted(characters)) for letter, characters in seen.items()}
 
 
 def _seen_as(word: str) -> str:
     """Pattern of everything that a reader takes for this word."""
-    return f"[{_UNSEEN}]*".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in word)
+    pattern = f"[{_UNSEEN}]*".join(f"[{_alike()[letter]}]" for letter in word)
+    return f"(?:{pattern}|ﬁ[{_UNSEEN}]*{_seen_as(word[2:])})" if word.startswith("fi") else pattern
 
 
-_TAG = re.compile(rf"[<＜﹤](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})\b)", re.IGNORECASE)
+_TAG = re.compile(rf"[<＜﹤˂ᐸ](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})\b)", re.IGNORECASE)
 _LINES = {
     "verdict": rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*",
     "answer": rf"{_seen_as('answer')}[\s*_`\"'“”{_UNSEEN}]*",
     "answers": rf"{_seen_as('answers')}[\s*_`\"'“”{_UNSEEN}]*",
 }
-_COLONS = {name: re.compile(rf"({label})[:：﹕]", re.IGNORECASE) for name, label in _LINES.items()}
+_COLONS = {name: re.compile(rf"({label}){_COLON}", re.IGNORECASE) for name, label in _LINES.items()}
 
 
 @lru_cache(maxsize=10_000)  # every later round shows a turn again

@@ -155,16 +155,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-def key_pattern(*, whole: bool) -> re.Pattern[str]:
-    """What providers' keys look like anywhere in a text: `whole` ones, or also those that are starred out (sk-ab***yz).
+# What providers' keys look like anywhere in a text; they star out the middle of one that they quote (sk-ab***yz).
+KEY = re.compile(
+    r"\b(?:(?:(?:sk|pk|rk|gsk|xai|hf|r8|pplx|npm|glpat|github_pat|gh[oprsu]|xox[a-z])[-_]|AIza)[A-Za-z0-9*_.…-]{4,}"
+    r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b)|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----"
+)
 
-    A whole key has 16 or more characters after its telling beginning, a digit among them; names of things have not.
-    """
-    rest = r"(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}" if whole else r"[A-Za-z0-9*_.…-]{4,}"
-    return re.compile(
-        rf"\b(?:(?:sk|pk|rk|gsk|xai|hf|r8|pplx|npm|glpat|github_pat|gh[oprsu]|xox[a-z])[-_]{rest}|AIza{rest}"
-        r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b)|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-    )
+
+def holds_key(text: str) -> bool:
+    """Whether a whole key stands in a text: one with 20 or more characters, a digit among them (hf_hub_download is the
+    name of something), or a private key."""
+    keys = (match[0] for match in KEY.finditer(text))
+    return any(len(key) >= 20 and (key.startswith("-----") or any(map(str.isdigit, key))) for key in keys)
 
 
 class SrdcrError(Exception):

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import write_whole
-from srdcr_lab.records.vocabulary import key_pattern
+from srdcr_lab.records.vocabulary import holds_key
 
 VERSION = b"srdcr bundle 1, sha256 "
 _DIGITS = 64
@@ -44,7 +44,6 @@ _END = struct.Struct("<4s16x 4s8xI6x")
 _WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file
 
 _SECRET, _SHORTEST_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE), 12
-_KEY = key_pattern(whole=True)
 _PATHS = re.compile(
     r"(?<![\w.:/])/(?:home|root|Users|tmp|usr|opt|var|mnt|media|srv|private)/\w|\b[A-Z]:\\(?:Users|home)\b"
 )
@@ -187,7 +186,7 @@ def check_no_traces(name: str, content: bytes) -> None:
     for what, trace in _traces():
         if trace in text:
             raise BadInput(f"{name} holds {what}; run the study or its notebooks again without it, then share")
-    if _KEY.search(text):
+    if holds_key(text):
         raise BadInput(f"{name} holds what looks like a key; take it out, then share")
     if name.endswith(".ipynb") and (path := _PATHS.search(text)):
         shown = text[path.start() : path.start() + 60].split()[0]

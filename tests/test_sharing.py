@@ -15,10 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.records import BadInput, CallFailed
+from srdcr_lab.models import Store
+from srdcr_lab.records import BadInput, CallFailed, Stopped
+from srdcr_lab.records.files import LOCK, one_writer
 from srdcr_lab.study import bundle
 from srdcr_lab.study.bundle import check_no_traces
-from srdcr_lab.study.share import replay, share
+from srdcr_lab.study.folder import check
+from srdcr_lab.study.share import _again, replay, share
 from tests.scripted import reader
 
 
@@ -203,6 +206,148 @@ def test_a_run_that_its_store_does_not_make_is_not_shared(run: Path, tmp_path: P
     with pytest.raises(BadInput, match="cannot be replayed"):
         share(run, tmp_path / "study.zip", store=tmp_path / "other/store.sqlite")
     assert not (tmp_path / "study.zip").exists()
+
+
+# Nothing that a bundle holds breaks a replay --------------------------------------------------------------------------
+
+
+def _entries(shared: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(shared) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _manifest(content: bytes, path: str, value: str) -> bytes:
+    """The manifest with the JSON text `value` at a dotted path; nothing there where it is empty."""
+    manifest = json.loads(content)
+    *way, last = path.split(".")
+    inner = manifest
+    for step in way:
+        inner = inner[step]
+    inner[last] = "HERE"
+    if not value:
+        del inner[last]
+    return json.dumps(manifest).replace('"HERE"', value).encode()
+
+
+WRONG = ["", "null", "7", "-1e999", "NaN", "1" * 400, '"x"', "[]", '[["x"]]', "[" * 900 + "]" * 900]
+WRONG += ['{"a": ' * 300 + "1" + "}" * 300, "[" * 200_000]
+OF_MANIFEST = ("asked", "asked.models", "asked.models.answerer", "asked.models.answerer.name", "asked.methods")
+OF_MANIFEST += ("asked.choices", "asked.choices.design", "asked.seed", "asked.items", "logprobs", "schema_version")
+
+
+@pytest.mark.parametrize("path", OF_MANIFEST)
+def test_a_manifest_of_any_shape_is_one_sentence(run: Path, tmp_path: Path, path: str) -> None:
+    """G 8: for a folder that is read, shared or resumed."""
+    before = (run / "run.json").read_bytes()
+    for value in WRONG:
+        if path.endswith(("items", "name")) and value == '"x"':
+            continue  # another text is as good
+        (tmp_path / "run.json").write_bytes(_manifest(before, path, value))
+        for use in (lambda: _again(tmp_path, Store(":memory:"), tmp_path / "again"), lambda: check(tmp_path, {})):
+            with pytest.raises(BadInput) as refused:
+                use()
+            assert len(str(refused.value)) < 400
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_no_model_that_a_manifest_names_for_a_design_is_opened(shared: Path, tmp_path: Path) -> None:
+    """G 1: a design names models for its roles; a replay takes only those whose completions are in the bundle."""
+    forged = _resealed(shared, tmp_path, "run/run.json", _replacing('"critic": null', '"critic": "hf:../secret"'))
+    with pytest.raises(BadInput, match=r"'hf:\.\./secret' is not as srdcr run writes it"):
+        replay(forged, tmp_path / "replayed")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("run/run.json", b"{"),
+        ("run/run.json", b'{"schema_version": 2}'),
+        ("run/items.json", b'{"srdcr_items": 1, "name": 7, "notes": [], "items": {}, "exemplars": []}'),
+        ("run/items.json", b'{"srdcr_items":' + b"[" * 100_000),
+        ("run/records.parquet", b"PAR1 not at all PAR1"),
+        ("store.jsonl", b"{}\n"),
+    ],
+)
+def test_a_refused_replay_leaves_nothing(shared: Path, tmp_path: Path, name: str, content: bytes) -> None:
+    """G 8."""
+    forged = _forged(tmp_path / "forged.zip", **{**_entries(shared), name: content})
+    (tmp_path / "there").mkdir()
+    for out in (tmp_path / "there", tmp_path / "new"):
+        with pytest.raises(BadInput):
+            replay(forged, out)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["forged.zip", "there"]
+    assert not list((tmp_path / "there").iterdir())
+
+
+def test_after_a_refused_replay_the_next_takes_the_same_folder(shared: Path, tmp_path: Path) -> None:
+    """G 8: it is not refused for what the first has left."""
+    forged = _forged(tmp_path / "forged.zip", **{**_entries(shared), "store.jsonl": b"{}"})
+    with pytest.raises(BadInput, match="no record of a store export"):
+        replay(forged, tmp_path / "replayed")
+    assert replay(shared, tmp_path / "replayed").differences == ()
+
+
+def _parquet(table: pa.Table, **options: object) -> bytes:
+    written = io.BytesIO()
+    pq.write_table(table, written, **options)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pa.table({"text": pa.array(["x" * 100_000] * 2_000)}),  # one value, which a dictionary repeats
+        pa.table({"text": pa.array(["x" * 25_000_000])}),
+        pa.table({"saw_turns": pa.array([[0] * 5_000_000])}),
+    ],
+    ids=["dictionary", "long", "list"],
+)
+def test_a_table_that_decodes_to_too_much_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: pa.Table
+) -> None:
+    monkeypatch.setattr(bundle, "_LARGEST_TABLE", 20_000_000)
+    content = _parquet(table, compression="zstd")
+    assert len(content) < 1_000_000
+    forged = _forged(tmp_path / "forged.zip", **{"items/my.parquet": content})
+    with pytest.raises(BadInput, match=r"my\.parquet holds more than .* MiB"):
+        bundle.unpack(forged, tmp_path / "out")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["forged.zip"]
+
+
+def test_a_large_table_within_the_bound_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "_LARGEST_TABLE", 20_000_000)
+    table = pa.table({"text": pa.array([f"{i} " * 20 for i in range(20_000)])})
+    (tmp_path / "my.parquet").write_bytes(_parquet(table, row_group_size=7_000))
+    bundle.check_decoded_size(tmp_path / "my.parquet")
+
+
+@pytest.mark.parametrize("table", [pa.table({"a": [1]}), pa.table({"text": [[{"a": 1}]]})])
+def test_a_table_of_another_schema_is_one_sentence(shared: Path, tmp_path: Path, table: pa.Table) -> None:
+    forged = _forged(tmp_path / "forged.zip", **{**_entries(shared), "run/turns.parquet": _parquet(table)})
+    with pytest.raises(BadInput, match="is not a turns table"):
+        replay(forged, tmp_path / "replayed")
+
+
+def test_a_directory_of_millions_of_files_is_not_read(tmp_path: Path) -> None:
+    entries = {f"notebooks/00_{number}.ipynb": b"" for number in range(2_000)}
+    with pytest.raises(BadInput, match="too many files"):
+        bundle.unpack(_forged(tmp_path / "forged.zip", **entries), tmp_path / "out")
+
+
+# One writer -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_run_in_a_folder_is_told_of_the_first(tmp_path: Path) -> None:
+    """G 4: with exit code 3, since the same command works once the first has ended."""
+    out = tmp_path / "run"
+    with lab.Study(reader(), "facts", limit=1, samples=0, out=out) as study:
+        with one_writer(out), pytest.raises(Stopped, match="in use by process"):
+            study.run(progress=False)
+        assert not out.exists()
+        study.run(progress=False)
+    assert LOCK not in {entry.name for entry in out.iterdir()}
+    with one_writer(tmp_path / "again"), pytest.raises(Stopped, match="in use by process"):
+        replay(tmp_path / "study.zip", tmp_path / "again")
 
 
 # What must stay here -------------------------------------------------------------------------------------------------

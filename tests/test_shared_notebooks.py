@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +252,58 @@ def test_a_model_of_a_bundle_is_never_opened(identity: ModelIdentity) -> None:
     assert opened.identity == identity
 
 
+def _shape(**cell: Any) -> str:
+    """A notebook of one code cell, some of whose fields are replaced."""
+    whole = {
+        "cell_type": "code",
+        "id": "a",
+        "metadata": {},
+        "source": "",
+        "outputs": [],
+        "execution_count": None,
+    } | cell
+    return json.dumps({"cells": [whole], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[" * 100_000,
+        "7",
+        '{"cells": 7, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
+        _shape(source=7),
+        _shape(metadata={"tags": 7}),
+        _shape(metadata={"tags": [["parameters"]]}),
+        _shape(outputs=[7]),
+        _shape(outputs=[{"output_type": "display_data", "metadata": {}, "data": [7]}]),
+        _shape(outputs=[{"output_type": "display_data", "metadata": {}, "data": {"text/html": 7}}]),
+        *(
+            _shape(metadata={"tags": ["parameters"]}, source=f"LIMIT = {value}")
+            for value in ("(" * 9_000, "[" * 500, "{[]: 1}")
+        ),
+        _shape(source="x = " + "(" * 9_000),
+        _shape(source="x = " + "-" * 15_000 + "1"),
+        _shape(source="x\0"),
+    ],
+    ids=range(15),
+)  # fmt: skip
+def test_a_notebook_of_any_shape_is_read_or_one_sentence(tmp_path: Path, content: str) -> None:
+    """G 8: what is in a bundle is data, whatever it is."""
+    (tmp_path / "a.ipynb").write_text(content)
+    for read in (parameters_of, code_of, tables_of):
+        with suppress(BadInput):
+            read(tmp_path / "a.ipynb")
+
+
+def test_tables_nested_without_end_are_read_in_one_pass() -> None:
+    """G 8: no hang; of pages framed in pages, those that we write are read."""
+    assert len(html_tables("<table><tr><td>" * 20_000)) == 20_000
+    page = FRAME.to_html()
+    for depth in range(1, 6):
+        page = f'<iframe srcdoc="{html.escape(page)}"></iframe>'
+        assert len(html_tables(page)) == (depth <= 3)
+
+
 # Tables -----------------------------------------------------------------------------------------------------------
 
 
@@ -313,6 +368,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         nbformat.v4.new_code_cell(
             "import os, pandas as pd\n"
+            'open(STORE, "a").close(), os.makedirs(FIGURES, exist_ok=True)\n'
             "table = pd.read_csv(ITEMS).assign(n=1)\n"
             'table["calls_paid"] *= int(os.environ.get("SRDCR_OFFLINE", 0))\n'
             "table"
@@ -350,15 +406,6 @@ def test_the_bundle_holds_the_table_the_notebook_read(place: Path, tmp_path: Pat
     assert parameters_of(tmp_path / "opened/notebooks/00_own.ipynb")["ITEMS"] == "my own.csv"
 
 
-def test_a_notebook_is_executed_again_and_compared(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Offline, where what was paid is another number; the table comes from the bundle."""
-    made = _replayed(place, tmp_path, monkeypatch)
-    assert (made.differences, made.notebook_tables) == ((), 1)
-    assert parameters_of(tmp_path / "replayed/notebooks/00_own.ipynb")["ITEMS"].startswith(str(tmp_path.resolve()))
-
-
 def test_a_changed_table_of_a_notebook_is_a_difference(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -380,6 +427,32 @@ def test_what_cannot_be_compared_is_not_executed(
     made = _replayed(place, tmp_path, monkeypatch, **change)
     assert made.differences == (f"00_own.ipynb: {why}, so it was not executed",)
     assert not (tmp_path / "replayed/notebooks").exists()
+
+
+def test_a_replay_writes_and_reads_nothing_outside(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G 1: what a bundle says of places is not taken, however it is written. The notebook is executed offline, where
+    what was paid is another number; its table comes from the bundle."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "my.txt").write_text("mine")
+
+    def around() -> set[tuple[str, bytes]]:
+        files = (path for folder in (place, outside) for path in folder.rglob("*") if path.is_file())
+        return {(str(path), path.read_bytes()) for path in files}
+
+    before = around()
+    changes = {
+        'STORE = \\"s\\"': f'STORE = \\"{outside}/my.txt\\"',
+        'FIGURES = \\"f\\"': 'FIGURES = \\"../../OUTSIDE\\"',
+    }
+    made = _replayed(place, tmp_path, monkeypatch, **changes)
+    assert (made.differences, made.notebook_tables) == ((), 1)
+    assert around() == before
+    assert parameters_of(tmp_path / "replayed/notebooks/00_own.ipynb")["ITEMS"].startswith(str(tmp_path.resolve()))
+    assert (tmp_path / "replayed/store.sqlite").is_file()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["again.zip", "opened", "outside", "replayed"]
 
 
 def test_two_tables_of_one_name_are_refused(tmp_path: Path) -> None:

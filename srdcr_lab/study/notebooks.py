@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -308,7 +309,9 @@ def _read(path: Path) -> Any:
     import nbformat
 
     try:
-        return nbformat.read(path, as_version=4)
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+        return notebook
     except Exception as error:  # whatever a damaged or hostile file makes the reader raise
         raise BadInput(f"{path} is no notebook ({type(error).__name__})") from None
 
@@ -320,28 +323,53 @@ def tables_of(path: Path) -> list[Table]:
     return [_without_costs(table) for page in pages for table in html_tables(page)]
 
 
-def html_tables(html: str) -> list[Table]:
-    """Every table of a page, those of framed pages included, in order: rows of the texts of their cells.
+def html_tables(html: str, frames: int = 3) -> list[Table]:
+    """Every table of a page, those of framed pages included (so many deep), in order: rows of the texts of their cells.
 
     A caption is a row of its own. A table inside a cell is a table of its own.
     """
-    from bs4 import BeautifulSoup
+    reader = _Tables(frames)
+    reader.feed(html)
+    reader.close()
+    rows = ([tuple("".join(cell) for cell in row) for row in table if row] for table in reader.tables)
+    return [tuple(table) for table in rows]
 
-    tables: list[Table] = []
-    for element in BeautifulSoup(html, "html.parser").find_all(("table", "iframe")):
-        if element.name == "iframe":
-            tables += html_tables(str(element.get("srcdoc", "")))
-            continue
 
-        def own(part: Any, table: Any = element) -> bool:
-            return part.find_parent("table") is table
+class _Tables(HTMLParser):
+    """Reads a page once from its beginning to its end, however its tables are nested."""
 
-        rows = []
-        for row in filter(own, element.find_all(("caption", "tr"))):
-            cells = [row] if row.name == "caption" else filter(own, row.find_all(("td", "th")))
-            rows.append(tuple("".join(filter(own, cell.strings)) for cell in cells))
-        tables.append(tuple(row for row in rows if row))
-    return tables
+    def __init__(self, frames: int) -> None:
+        super().__init__()
+        self.tables: list[list[list[list[str]]]] = []  # rows of cells of pieces of text
+        self._open: list[list[list[list[str]]]] = []
+        self._cells: list[list[str] | None] = []  # of each open table the cell that is open
+        self._frames = frames
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "iframe" and self._frames:
+            framed = html_tables(dict(attrs).get("srcdoc") or "", self._frames - 1)
+            self.tables += [[[[cell] for cell in row] for row in table] for table in framed]
+        elif tag == "table":
+            self._open.append([])
+            self._cells.append(None)
+            self.tables.append(self._open[-1])
+        elif self._open and tag in ("caption", "tr", "td", "th"):
+            if tag in ("caption", "tr") or not self._open[-1]:
+                self._open[-1].append([])
+            if tag != "tr":
+                self._cells[-1] = []
+                self._open[-1][-1].append(self._cells[-1])
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._open and tag == "table":
+            self._open.pop()
+            self._cells.pop()
+        elif self._open and tag in ("caption", "td", "th"):
+            self._cells[-1] = None
+
+    def handle_data(self, data: str) -> None:
+        if self._cells and (cell := self._cells[-1]) is not None:
+            cell.append(data)
 
 
 def _without_costs(table: Table) -> Table:

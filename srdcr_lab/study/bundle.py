@@ -152,28 +152,21 @@ def check_decoded_size(path: Path) -> None:
     too_large = f"{path.name} holds more than {_LARGEST_TABLE // _MIB} MiB, too much for a table of a bundle"
     try:
         with pq.ParquetFile(path) as file:
-            groups = [_chunks(file.metadata.row_group(number)) for number in range(file.num_row_groups)]
-            chunks = [chunk for group in groups for chunk in group]
-            if sum(values * size for values, size in chunks) <= _LARGEST_TABLE:
-                return  # even if each value were as long as its whole column
-            if sum(max(8 * values, size) for values, size in chunks) > _LARGEST_TABLE:
-                raise BadInput(too_large)
             decoded = 0
-            for number, group in enumerate(groups):
-                longest_row = sum(size for _, size in group)
-                rows = max(1, min(10_000, _LARGEST_TABLE // max(1, longest_row)))
+            for number in range(file.num_row_groups):
+                group = file.metadata.row_group(number)
+                columns = [group.column(place) for place in range(group.num_columns)]
+                values = sum(column.num_values for column in columns)
+                longest_row = sum(column.total_uncompressed_size for column in columns)
+                if 8 * values + longest_row > _LARGEST_TABLE:
+                    raise BadInput(too_large)
+                rows = min(10_000, _LARGEST_TABLE // max(1, longest_row))
                 for batch in file.iter_batches(batch_size=rows, row_groups=[number]):
                     decoded += batch.nbytes
                     if decoded > _LARGEST_TABLE:
                         raise BadInput(too_large)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadInput(f"{path.name} is no table of a bundle ({error})") from None
-
-
-def _chunks(group: Any) -> list[tuple[int, int]]:
-    """(values, bytes before decoding) of each column of a row group."""
-    columns = map(group.column, range(group.num_columns))
-    return [(column.num_values, column.total_uncompressed_size) for column in columns]
 
 
 def check_no_traces(name: str, content: bytes) -> None:

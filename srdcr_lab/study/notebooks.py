@@ -9,7 +9,7 @@ import ast
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from html.parser import HTMLParser
 from importlib.util import find_spec
@@ -331,8 +331,7 @@ def html_tables(html: str, frames: int = 3) -> list[Table]:
     reader = _Tables(frames)
     reader.feed(html)
     reader.close()
-    rows = ([tuple("".join(cell) for cell in row) for row in table if row] for table in reader.tables)
-    return [tuple(table) for table in rows]
+    return [tuple(tuple("".join(cell).strip() for cell in row) for row in table if row) for table in reader.tables]
 
 
 class _Tables(HTMLParser):
@@ -340,36 +339,29 @@ class _Tables(HTMLParser):
 
     def __init__(self, frames: int) -> None:
         super().__init__()
-        self.tables: list[list[list[list[str]]]] = []  # rows of cells of pieces of text
+        self.tables: list[Sequence[Sequence[Sequence[str]]]] = []  # a cell is the pieces of its text
         self._open: list[list[list[list[str]]]] = []
-        self._cells: list[list[str] | None] = []  # of each open table the cell that is open
         self._frames = frames
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "iframe" and self._frames:
-            framed = html_tables(dict(attrs).get("srcdoc") or "", self._frames - 1)
-            self.tables += [[[[cell] for cell in row] for row in table] for table in framed]
+            self.tables += html_tables(dict(attrs).get("srcdoc") or "", self._frames - 1)
         elif tag == "table":
             self._open.append([])
-            self._cells.append(None)
             self.tables.append(self._open[-1])
         elif self._open and tag in ("caption", "tr", "td", "th"):
             if tag in ("caption", "tr") or not self._open[-1]:
                 self._open[-1].append([])
             if tag != "tr":
-                self._cells[-1] = []
-                self._open[-1][-1].append(self._cells[-1])
+                self._open[-1][-1].append([])
 
     def handle_endtag(self, tag: str) -> None:
         if self._open and tag == "table":
             self._open.pop()
-            self._cells.pop()
-        elif self._open and tag in ("caption", "td", "th"):
-            self._cells[-1] = None
 
     def handle_data(self, data: str) -> None:
-        if self._cells and (cell := self._cells[-1]) is not None:
-            cell.append(data)
+        if self._open and self._open[-1] and (cells := self._open[-1][-1]):
+            cells[-1].append(data)
 
 
 def _without_costs(table: Table) -> Table:

@@ -88,11 +88,9 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 def _known(kind: type, value: Any) -> Any:
     """Of an object, the entries that `kind` has; anything else as it is."""
-    return (
-        {each.name: value[each.name] for each in fields(kind) if each.name in value}
-        if isinstance(value, dict)
-        else value
-    )
+    if not isinstance(value, dict):
+        return value
+    return {each.name: value[each.name] for each in fields(kind) if each.name in value}
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import prompts
@@ -49,13 +49,11 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
         check_manifest(folder("pocket"), prompts.hashes())
     provider, _, rest = spec.partition(":")
     name, _, label = rest.partition("#")
-    if offline and (told := json.loads(os.environ.get(REPLAYED, "{}")).get(spec)):
-        fields, logprobs = told
-        return AbsentModel(ModelIdentity(**fields), Capabilities(logprobs=logprobs))
-    if offline and provider in adapters.API and name:
-        openai = provider == "openai"
-        identity = ModelIdentity(provider, name, label)
-        return AbsentModel(identity, Capabilities(logprobs=openai), draws_per_request=None if openai else 1)
+    told = json.loads(os.environ.get(REPLAYED, "{}")) if offline else {}
+    if spec in told or (offline and provider in adapters.API and name):
+        named, logprobs = told.get(spec) or ([provider, name, label], provider == "openai")
+        once = None if provider != "anthropic" else 1
+        return AbsentModel(ModelIdentity(*named), Capabilities(logprobs=logprobs), draws_per_request=once)
     return adapters.load_model(spec, **options)
 
 
@@ -80,7 +78,7 @@ class AbsentModel:
 
 def as_told(models: Iterable[ChatModel]) -> str:
     """Value of `REPLAYED` under which `load_model` takes these models, except pocket, for absent ones."""
-    told = {str(model.identity): (asdict(model.identity), model.capabilities.logprobs) for model in models}
+    told = {str(model.identity): (astuple(model.identity), model.capabilities.logprobs) for model in models}
     told.pop("pocket", None)
     return json.dumps(told)
 

@@ -161,11 +161,17 @@ def test_no_path_leaves_the_folder(name: str, tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(bundle._LARGEST, ".json", 1000)
+    monkeypatch.setattr(bundle, "_LARGEST_FILE", 1000)
     forged = _forged(tmp_path / "forged.zip", **{"run/run.json": b"0" * 1_000_000})
     with pytest.raises(BadInput, match="unpacks to more than"):
         bundle.unpack(forged, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_what_could_not_be_replayed_is_not_shared(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "_LARGEST_FILE", 10)
+    with pytest.raises(BadInput, match="too much for a bundle"):
+        bundle.pack({"run/run.json": run / "run.json"}, tmp_path / "study.zip")
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"not a zip at all"])

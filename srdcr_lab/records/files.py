@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pydantic_core import SchemaValidator
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+_MOST_ERRORS = 1_000
 LOCK = "in-use.lock"  # lies in a folder as long as somebody writes there
 
 
@@ -218,6 +219,8 @@ def from_plain(kind: Any, value: object, where: str) -> Any:
     except RecursionError:
         raise BadInput(f"{where}: it is nested too deeply") from None
     except ValidationError as errors:
+        if errors.error_count() > _MOST_ERRORS:  # each would be made in full, to show the first
+            raise BadInput(f"{where}: more than {_MOST_ERRORS:,} fields are not as expected") from None
         error = errors.errors(include_url=False)[0]
     # each step with a comma before it; entries of a list count from 1
     path = "".join(f", {step + 1 if isinstance(step, int) else step}" for step in error["loc"])
@@ -240,7 +243,8 @@ def _without_defaults(schema: Any) -> Any:
         return schema
     if schema.get("type") == "default":
         return _without_defaults(schema["schema"])
-    return {name: _without_defaults(part) for name, part in schema.items()}
+    first_error = {"fail_fast": True} if schema.get("type") in ("list", "tuple") else {}
+    return {name: _without_defaults(part) for name, part in schema.items()} | first_error
 
 
 def folder(name: str) -> Path:

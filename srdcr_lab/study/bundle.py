@@ -37,8 +37,8 @@ _NAME = re.compile(
 )
 _MIB = 1 << 20
 _LARGEST_ZIP, _LARGEST_IN_ALL, _LARGEST_TABLE, _MOST_FILES = 1024 * _MIB, 2048 * _MIB, 512 * _MIB, 64
-_LARGEST = {"store.jsonl": 1024 * _MIB, ".parquet": 256 * _MIB, ".pqt": 256 * _MIB, ".json": 32 * _MIB}
-_LARGEST_FILE = 64 * _MIB  # of any other name
+_LARGEST = {"store.jsonl": 1024 * _MIB, ".parquet": 256 * _MIB, ".pqt": 256 * _MIB}
+_LARGEST_FILE = 16 * _MIB  # of any other name: JSON takes fifty times its size in memory
 # What stands at the end of a zip: 20 bytes in which a larger one points elsewhere; the size of its directory.
 _END = struct.Struct("<4s16x 4s8xI6x")
 _WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file
@@ -54,6 +54,8 @@ def pack(files: Mapping[str, Path], target: Path) -> str:
     take is bad input."""
     if refused := [name for name in files if not _NAME.fullmatch(name)]:
         raise BadInput(f"{refused[0]} is no name for a file in a bundle; call it by letters, digits, - and _")
+    if large := [name for name, path in files.items() if path.stat().st_size > _largest(name)]:
+        raise BadInput(f"{large[0]} has more than {_largest(large[0]) // _MIB} MiB, too much for a bundle")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, path in sorted(files.items()):
@@ -67,6 +69,10 @@ def pack(files: Mapping[str, Path], target: Path) -> str:
     except OSError as error:
         raise BadInput(f"cannot write {target} ({error.strerror}); give another file") from None
     return digest
+
+
+def _largest(name: str) -> int:
+    return _LARGEST.get(name, _LARGEST.get(PurePath(name).suffix.lower(), _LARGEST_FILE))
 
 
 def seal(content: bytes) -> tuple[bytes, str]:
@@ -130,8 +136,7 @@ def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folde
     """Every file, read no further than its bound: what a zip says of its sizes may be a lie."""
     in_all = 0
     for name in names:
-        suffix = PurePath(name).suffix.lower()
-        largest = min(_LARGEST.get(name, _LARGEST.get(suffix, _LARGEST_FILE)), _LARGEST_IN_ALL - in_all)
+        largest = min(_largest(name), _LARGEST_IN_ALL - in_all)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with archive.open(name) as packed, (folder / name).open("wb") as file:
             while block := packed.read(_MIB):
@@ -139,7 +144,7 @@ def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folde
                     raise BadInput(f"{source}: {name} unpacks to more than {largest:,} bytes; do not use it")
                 file.write(block)
             in_all += file.tell()
-        if suffix in (".parquet", ".pqt"):
+        if name.lower().endswith((".parquet", ".pqt")):
             check_decoded_size(folder / name)
 
 

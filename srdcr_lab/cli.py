@@ -5,42 +5,66 @@ Exit codes: 0 done; 1 done, some items failed (their rows say why); 2 bad input;
 
 from __future__ import annotations
 
+import signal
 import sys
-import traceback
+import threading
 
-import click
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what runs as Ctrl-C does, also in what follows
 
-from srdcr_lab.commands import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED
-from srdcr_lab.commands.data import data
-from srdcr_lab.commands.study import notebooks, plan, replay, run, share, store
-from srdcr_lab.records import BadInput, SrdcrError, Stopped
+try:
+    import errno
+    import io
+    import os
+    import traceback
+
+    import click
+
+    from srdcr_lab.commands import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED, echo
+    from srdcr_lab.commands.data import data
+    from srdcr_lab.commands.study import notebooks, plan, replay, run, share, store
+    from srdcr_lab.records import BadInput, SrdcrError, Stopped
+except KeyboardInterrupt:  # nothing has begun
+    print("srdcr: interrupted; run the same again", file=sys.stderr)
+    sys.exit(3)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script; turns errors into one sentence and an exit code."""
     try:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # of a terminal that has no τ
         code = cli.main(args=arguments, prog_name="srdcr", standalone_mode=False)
     except SrdcrError as error:
         _complain(error)
         code = BAD_INPUT if isinstance(error, BadInput) else RESUMABLE if isinstance(error, Stopped) else SOME_FAILED
+    except click.exceptions.NoArgsIsHelpError as error:
+        echo(error.format_message(), err=True)
+        code = BAD_INPUT
     except click.ClickException as error:
         _complain(error.format_message())
         code = BAD_INPUT
     except OSError as error:
-        _complain(f"{error}; put that right and run the same again to go on")
-        code = RESUMABLE
+        refused = error.errno in (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR)
+        _complain(f"{error}; {'give another path' if refused else 'put that right and run the same again to go on'}")
+        code = BAD_INPUT if refused else RESUMABLE
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted; run the same again to go on")
         code = RESUMABLE
     except Exception:  # no exit code of ours: a script must not take it for a finished run
-        traceback.print_exc()
+        echo(traceback.format_exc(), err=True)
         _complain("this is an error in srdcr_lab and not in your input; please report it with the lines above")
         code = ERROR_OF_OURS
+    if arguments is None:  # the process ends here, with this code, also where it is interrupted once more
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: os._exit(code or DONE))
     sys.exit(code or DONE)
 
 
 def _complain(sentence: object) -> None:
-    click.echo(f"srdcr: {sentence}", err=True)
+    """One sentence, bounded as those of `SrdcrError` are."""
+    echo(f"srdcr: {SrdcrError(sentence)}", err=True)
 
 
 @click.group(context_settings={"max_content_width": 120})

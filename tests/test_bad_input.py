@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from srdcr_lab.models.store import Store
+from srdcr_lab.records import BadInput
+from srdcr_lab.study import Study
 from tests.conftest import Srdcr
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
 
+ROOT = Path(__file__).parents[1]
 HEADER = "question,gold_answer,context"
 BRIDGE = "When was the bridge built?,1874,The bridge was built in 1874."
 SENTINEL = "sentinel-0123456789abcdef"  # which looks like no provider's key
@@ -115,28 +120,35 @@ def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["--tau", 1.5], "tau is a confidence and lies in [0, 1], got 1.5"),
-        (["--tau", -0.1], "tau is a confidence"),
-        (["--tau", "nan"], "tau is a confidence"),
+        (["--tau", 1.5], "tau is a number from 0.0 to 1.0, got 1.5"),
+        (["--tau", -0.1], "tau is a number from 0.0 to 1.0"),
+        (["--tau", "nan"], "tau is a number from 0.0 to 1.0"),
         (["--methods", "oracle"], "unknown method 'oracle'; known are few_shot, zero_shot"),
         (["--methods", "sr_dcr,sr_dcr"], "name each method once"),
         (["--methods", ""], "name each method once"),
         (["--design", "triangle"], "unknown design 'triangle'; known are acvd, symmetric, released"),
         (["--preset", "draft"], "unknown preset 'draft'; known are paper, released"),
         (["--confidence", "high"], "unknown confidence kind 'high'"),
-        (["--limit", -1], "--limit must be at least 1, got -1"),
-        (["--limit", 0], "--limit must be at least 1, got 0"),
-        (["--samples", -1], "the number of samples is 0 (no categories) or more, got -1"),
-        (["--rounds", 0], "a debate has at least 1 round, got 0"),
+        (["--limit", -1], "limit is a whole number from 1 to 1,000,000,000, got -1"),
+        (["--limit", 0], "limit is a whole number from 1 to"),
+        (["--samples", -1], "samples is a whole number from 0 to 1,000, got -1"),
+        (["--rounds", 0], "rounds is a whole number from 1 to 50, got 0"),
         (["--rounds", 1, "--preset", "released"], "the first verdict must fall in one of the 1 rounds"),
         (["--rounds", "six"], "'six' is not a valid integer"),
-        (["--concurrency", 0], "concurrency is at least 1, got 0"),
+        (["--concurrency", 0], "concurrency is a whole number from 1 to 10,000, got 0"),
         (["--budget-usd", 0], "a budget is more than 0 US dollars, got 0"),
         (["--budget-usd", "nan"], "a budget is more than 0 US dollars"),
         (["--model", "gpt-4o"], "unknown model 'gpt-4o'; expected pocket, hf:NAME"),
         (["--model", "openai:"], "unknown model 'openai:'"),
         (["--model", ""], "unknown model ''"),
         (["--judge", "gpt-4o"], "unknown model 'gpt-4o'"),
+        (["--rounds", 1_000_000_000], "rounds is a whole number from 1 to 50, got 1000000000"),  # G 8
+        (["--samples", 1_000_000_000], "samples is a whole number from 0 to 1,000, got 1000000000"),  # G 8
+        (["--seed", 10**30], "seed is a whole number from"),
+        (["--limit", 10**30], "limit is a whole number from"),
+        (["--concurrency", 10**9], "concurrency is a whole number from"),
+        (["--budget-usd", "inf"], "a budget is more than 0 US dollars"),
+        (["--rounds", "1" + "0" * 5000], "is not a valid integer"),
         (["--temperature", 1], "No such option"),
     ],
 )
@@ -144,8 +156,46 @@ def test_arguments_that_are_wrong(
     tmp_path: Path, loopback: Loopback, refused: Refused, given: list[object], says: str
 ) -> None:
     run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
-    assert says.lower() in refused(*run, *given).lower()
+    found = refused(*run, *given)
+    assert says.lower() in found.lower()
+    assert len(found) < 400
     assert loopback.asked == []
+
+
+def test_the_program_alone_shows_its_help(srdcr: Srdcr) -> None:
+    ended = srdcr()
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("Usage: srdcr [OPTIONS] COMMAND")
+
+
+def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
+    """G 8: a method that does not fit the items is refused before torch is imported; a plan and a run offline need no
+    weights either, since they ask no model."""
+    (tmp_path / "asked.csv").write_text('question,gold_answer,options\n"Is it so?",yes,yes|no\n')
+    code = (
+        "import sys; from srdcr_lab import cli\n"
+        "for words in sys.argv[1:]:\n"
+        "    try: cli.main(words.split())\n"
+        "    except SystemExit as end: print('exit', end.code)\n"
+        "print(sorted({'torch', 'transformers', 'openai', 'anthropic', 'papermill'} & set(sys.modules)))\n"
+    )
+    refused = f"run --items asked.csv --out {tmp_path / 'out'}"
+    program = [
+        sys.executable,
+        "-c",
+        code,
+        refused,
+        "plan --items facts:testbed --limit 1",
+        "run --offline --limit 1 --out off",
+    ]
+    ended = subprocess.run(
+        program, cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    )
+    lines = ended.stdout.splitlines()
+    assert ended.stderr.startswith("srdcr: few_shot needs items with ")
+    assert [line for line in lines if line.startswith("exit")] == ["exit 2", "exit 0", "exit 1"]
+    assert lines[-1] == "[]"
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_run_needs_a_folder(refused: Refused) -> None:
@@ -167,6 +217,44 @@ def test_a_folder_of_another_version(tmp_path: Path, loopback: Loopback, refused
     (tmp_path / "out" / "run.json").write_text('{"schema_version": 99}')
     found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out")
     assert "is of schema version 99" in found
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("x" * 5000, "is too long; give a shorter one"),
+        ("a/" * 3000, "is too long; give a shorter one"),
+        ("a\0b", "is no path: it holds a character"),
+        ("\udcff", "is no path: it holds a character"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "--model", "openai:x", "--out"),
+        ("plan", "--model", "openai:x", "--items"),
+        ("data", "check"),
+        ("data", "perturb"),
+        ("data", "perturb", "items.csv", "--audit"),
+        ("store", "info"),
+        ("share", "out"),
+        ("replay",),
+        ("notebooks", "--out"),
+    ],
+)
+def test_a_path_that_no_file_system_holds(refused: Refused, command: tuple[str, ...], place: str, says: str) -> None:
+    """G 8: exit code 2 and one sentence under 400 characters, wherever a path enters."""
+    found = refused(*command, place)
+    assert says in found
+    assert len(found) < 400
+    assert found.isprintable()
+
+
+@pytest.mark.parametrize("where", ["out", "store"])
+def test_a_path_from_python(where: str) -> None:
+    """G 8: the same check for `Study`."""
+    with pytest.raises(BadInput, match="no path"):
+        Study("openai:x", offline=True, **{where: "a\0b"})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "null", "{}"])

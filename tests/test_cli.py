@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+import srdcr_lab
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Needs, check_schema
 from srdcr_lab.records.tables import TABLES
@@ -345,3 +346,42 @@ def test_help(srdcr: Srdcr, help_of: list[str]) -> None:
     ended = srdcr(*help_of, "--help")
     assert (ended.code, ended.out.startswith("Usage: srdcr")) == (0, True)
     assert "..." not in ended.out.replace("[ARGS]...", "")  # every command's line is whole on 80 columns
+
+
+# What reaches a terminal ---------------------------------------------------------------------------------------------
+
+HOSTILE = "\x1b[2J\u202etxt\u2066\U000e0020"
+
+
+def test_nothing_unseen_reaches_a_terminal(tmp_path: Path, srdcr: Srdcr) -> None:
+    """G 9: whatever a command prints of a table, a path or its arguments; the spaces of its tables stay."""
+    items = tmp_path / f"it{HOSTILE}ems.csv"
+    passage = "The bridge was built in 1874."
+    items.write_text(
+        f"question,gold_answer,context,domain,item_id\nWhen?,1874,{passage},{HOSTILE}years,{HOSTILE}a\n", "utf-8"
+    )
+    out = tmp_path / f"o{HOSTILE}ut"
+    said = [
+        srdcr("plan", "--model", f"openai:{HOSTILE}x", "--items", items, "--samples", 0),
+        srdcr("run", "--offline", "--model", f"openai:{HOSTILE}x", "--items", items, "--samples", 0, "--out", out),
+        srdcr("data", "check", items),
+        srdcr("data", "perturb", items),
+        srdcr("run", f"--{HOSTILE}"),
+        srdcr(f"{HOSTILE}"),
+        srdcr("store", "info", tmp_path / HOSTILE),
+        srdcr("plan", "--methods", HOSTILE),
+    ]
+    assert [ended.code for ended in said] == [0, 1, 0, 0, 2, 2, 2, 2]
+    for ended in said:
+        printed = (ended.out + ended.err).replace("\n", "")
+        assert printed.isprintable(), ascii(printed)
+        assert "\U000e0020" not in printed
+    assert "   method condition  n coverage" in said[1].out
+
+
+def test_every_command_prints_by_one_function() -> None:
+    """G 9: `srdcr_lab.commands.echo` lets nothing unseen through, so nothing prints beside it."""
+    package = Path(srdcr_lab.__file__).parent
+    printing = re.compile(r"\bclick\.s?echo|\bprint\(|\bsys\.std(out|err)\.write")
+    found = {path.name for path in package.rglob("*.py") if printing.search(path.read_text("utf-8"))}
+    assert found == {"cli.py"} | {"__init__.py"}  # a fixed sentence before anything is imported; `echo` itself

@@ -156,10 +156,10 @@ def test_answers_that_could_not_be_read_do_not_agree() -> None:
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"early_stop": 0}, "early_stop counts equal verdicts, so it is 1 or more"),
-        ({"early_stop": 2, "final_verdict_only": True}, "not used together with final_verdict_only"),
-        ({"judge_draws": 0}, "a judge is drawn at least once"),
-        ({"judge_draws": 3, "judge_temperature": 0.0}, "several draws need a temperature above 0"),
+        ({"early_stop": 0}, "early_stop is a whole number from 1 to 50, got 0"),
+        ({"early_stop": 2, "final_verdict_only": True}, "final_verdict_only leaves one of them"),
+        ({"judge_draws": 0}, "judge_draws is a whole number from 1 to 1,000"),
+        ({"judge_draws": 3, "judge_temperature": 0.0}, "3 draws of a judge need a temperature above 0"),
     ],
 )
 def test_designs_that_cannot_be_held(fields: dict[str, Any], says: str) -> None:

@@ -16,6 +16,7 @@ from srdcr_lab.models.load import Price
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.protocols import DESIGNS, Cast, Setup, choices, methods
 from srdcr_lab.records import Item
+from srdcr_lab.study import Study
 from srdcr_lab.study.plan import make_plan
 from srdcr_lab.study.run import run_item
 from tests.scripted import ScriptedModel, exemplars, item
@@ -159,3 +160,14 @@ def test_a_plan_over_two_forms_does_not_say_less_than_the_run() -> None:
     shared: 52 for the first form, 18 for the second."""
     assert run_calls(TRUE, FALSE) == (40, 70)
     assert calls(TRUE, FALSE, names="sr_dcr")[SHARED] == 70
+
+
+def test_a_plan_of_many_items_is_estimated_from_some() -> None:
+    """Section 4: calls, which are alike for every item, come out exact; a plan of thousands takes no minutes."""
+    with Study(ScriptedModel(), "facts:testbed", "few_shot,sr_dcr", limit=160, samples=3, rounds=1) as study:
+        planned = study.plan()
+    assert planned.rehearsed == 120
+    calls = planned.table.set_index("methods")
+    assert calls.loc["few_shot", "calls_from"] == 160
+    assert calls.loc["sr_dcr (acvd)", ["calls_alone_from", "calls_alone_to"]].tolist() == [160 * 5, 160 * 5]
+    assert calls["calls_alone_to"].dtype == int

@@ -1,9 +1,41 @@
-"""The commands of `srdcr`; `srdcr_lab.cli` puts them together. Here: their exit codes, and how they take a path."""
+"""The commands of `srdcr`; `srdcr_lab.cli` puts them together. Here: their exit codes, how they take a path, print."""
 
+from __future__ import annotations
+
+import os
+import sys
 from pathlib import Path
 
 import click
 
+from srdcr_lab.records.files import as_path
+from srdcr_lab.records.vocabulary import visible
+
 DONE, SOME_FAILED, BAD_INPUT, RESUMABLE = 0, 1, 2, 3  # as README.md lists them
 ERROR_OF_OURS = 70
-PATH = click.Path(path_type=Path)
+
+
+class _Path(click.ParamType["str | Path"]):
+    """A path; with `text` as it was typed, since it may also be a name (``facts``, ``ramdocs=FILE``)."""
+
+    def __init__(self, *, text: bool = False) -> None:
+        self.name = "text" if text else "path"
+
+    def convert(self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None) -> str | Path:
+        path = as_path(value)
+        return value if self.name == "text" else path
+
+
+PATH, SOURCE = _Path(), _Path(text=True)
+
+
+def echo(text: object = "", *, err: bool = False) -> None:
+    """The one way to the terminal: each line without what cannot be seen, its spaces kept.
+
+    Whoever stops reading (``srdcr plan | head -1``) does not end the command.
+    """
+    lines = str(text).split("\n")
+    try:
+        click.echo("\n".join(" ".join(map(visible, line.split(" "))) for line in lines), err=err)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())

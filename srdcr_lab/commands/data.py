@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE, PATH
+from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOURCE, echo
 from srdcr_lab.commands.study import as_text
 from srdcr_lab.records import AnswerType, BadInput
 
@@ -29,7 +29,7 @@ def list_benchmarks() -> None:
     from srdcr_lab.data.benchmarks import BENCHMARKS, published
     from srdcr_lab.data.load import SHIPPED
 
-    click.echo(", ".join(SHIPPED) + "\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0\n")
+    echo(", ".join(SHIPPED) + "\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0\n")
     for source in BENCHMARKS.values():
         here = published.place(source)
         known = "published" if source.sha256 else "recorded" if published.known_checksum(source) else ""
@@ -41,8 +41,8 @@ def list_benchmarks() -> None:
             "sha256": f"{published.known_checksum(source)} ({known})" if known else "recorded at the first fetch",
             "here": str(here) if here.is_file() else f"no: srdcr data fetch {source.name}, or {source.name}=FILE",
         }
-        click.echo(f"{source.name}\n  {source.meaning}")
-        click.echo("\n".join(f"  {label:8} {text}" for label, text in lines.items()) + "\n")
+        echo(f"{source.name}\n  {source.meaning}")
+        echo("\n".join(f"  {label:8} {text}" for label, text in lines.items()) + "\n")
 
 
 @data.command()
@@ -55,12 +55,12 @@ def fetch(name: str) -> None:
     from srdcr_lab.data.benchmarks import benchmark, published
 
     source = benchmark(name)
-    click.echo(f"from {source.url}\nlicence {source.licence}; see {source.home}")
-    click.echo(published.fetch(source)[1])
+    echo(f"from {source.url}\nlicence {source.licence}; see {source.home}")
+    echo(published.fetch(source)[1])
 
 
 @data.command()
-@click.argument("source")
+@click.argument("source", type=SOURCE)
 @click.option("--strict", is_flag=True, help="what a benchmark leaves out is a finding too")
 def check(source: str, strict: bool) -> int:
     """Say all that is wrong with a table.
@@ -73,40 +73,40 @@ def check(source: str, strict: bool) -> int:
     report = check_source(source, strict=strict)
     for heading, counts in report.counts:
         _echo_counts(heading, counts)
-    click.echo(f"\n{report.name}: checked, found")
+    echo(f"\n{report.name}: checked, found")
     for name, n in report.checked.items():
-        click.echo(f"  {name:30} {n:6,} {report.found(name):6,}")
+        echo(f"  {name:30} {n:6,} {report.found(name):6,}")
     for note in report.notes:
-        click.echo(f"note: {note}")
+        echo(f"note: {note}")
     for name in report.checked:
         findings = [finding for finding in report.findings if finding.check == name]
         for finding in findings[:_SHOWN]:
-            click.echo(f"{name}: {finding}")
+            echo(f"{name}: {finding}")
         if len(findings) > _SHOWN:
-            click.echo(f"{name}: and {len(findings) - _SHOWN} more")
+            echo(f"{name}: and {len(findings) - _SHOWN} more")
     n = len(report.findings)
-    click.echo(f"{n} finding{'s' * (n > 1)}" if n else "nothing was found")
+    echo(f"{n} finding{'s' * (n > 1)}" if n else "nothing was found")
     return BAD_INPUT if report.findings else DONE
 
 
 def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
     """Counts by one or two labels; two make a table with sums."""
-    click.echo(f"\n{heading}")
+    echo(f"\n{heading}")
     columns = list(dict.fromkeys(key[1] for key in counts if len(key) > 1))
     if not columns:
         for key, n in counts.items():
-            click.echo(f"  {key[0]:12} {n:6,}")
+            echo(f"  {key[0]:12} {n:6,}")
         return
-    click.echo(f"  {'':12} " + "".join(f"{column:>10}" for column in [*columns, "all"]))
+    echo(f"  {'':12} " + "".join(f"{column:>10}" for column in [*columns, "all"]))
     for label in dict.fromkeys(key[0] for key in counts):
         row = [counts[label, column] for column in columns]
-        click.echo(f"  {label:12} " + "".join(f"{n:10,}" for n in [*row, sum(row)]))
+        echo(f"  {label:12} " + "".join(f"{n:10,}" for n in [*row, sum(row)]))
     sums = [sum(n for key, n in counts.items() if key[1] == column) for column in columns]
-    click.echo(f"  {'all':12} " + "".join(f"{n:10,}" for n in [*sums, sum(sums)]))
+    echo(f"  {'all':12} " + "".join(f"{n:10,}" for n in [*sums, sum(sums)]))
 
 
 @data.command()
-@click.argument("file")
+@click.argument("file", type=SOURCE)
 @click.option("--out", type=PATH, help="items file to write: .csv, .jsonl or .parquet")
 @click.option("--audit", type=PATH, help="account to write: .html or .csv")
 @click.option("--seed", default=0, show_default=True, type=int, help="of the substitutions")
@@ -138,18 +138,18 @@ def perturb(
         seed=seed,
         left_out=refused,
     )
-    click.echo(f"{items.name}: {len(items) + len(refused)} rows; {perturbed.sentence()}")
+    echo(f"{items.name}: {len(items) + len(refused)} rows; {perturbed.sentence()}")
     for note in items.notes:
-        click.echo(f"note: {note}")
+        echo(f"note: {note}")
     for table in (perturbing.by_outcome(perturbed), perturbing.by_reason(perturbed)):
         if len(table):
-            click.echo(f"\n{as_text(table)}")
+            echo(f"\n{as_text(table)}")
     if out is not None:
         load.write_items(perturbed.items, out)
-        click.echo(f"\nitems in {out}")
+        echo(f"\nitems in {out}")
     if audit is not None:
         perturbing.write_audit(perturbed, audit)
-        click.echo(f"audit in {audit}")
+        echo(f"audit in {audit}")
     return DONE
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED
+from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED, SOURCE, echo
 from srdcr_lab.pages import number
 from srdcr_lab.records import BadInput, ConfidenceKind
 
@@ -34,6 +34,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--items",
+            type=SOURCE,
             default="facts",
             show_default=True,
             help="facts, facts:testbed, facts:grid, facts:options, facts:claims, facts:documents, a benchmark "
@@ -80,12 +81,13 @@ def plan(**options: Any) -> None:
     from srdcr_lab.study import Study
 
     with Study(offline=True, **options) as study:
-        table = study.plan().table
-        click.echo(f"{len(study.items)} items of {study.items.name}")
+        planned = study.plan()
+        some = f", estimated from {planned.rehearsed} of them" if planned.rehearsed < len(study.items) else ""
+        echo(f"{len(study.items)} items of {study.items.name}{some}")
         for note in study.items.notes:
-            click.echo(f"note: {note}")
-        click.echo(as_text(_plan_table(table)))
-        click.echo(
+            echo(f"note: {note}")
+        echo(as_text(_plan_table(planned.table)))
+        echo(
             "A call is one completion. alone: every item by itself, nothing shared. shared: equal requests asked once, "
             "in a row over its items, in the last row over all rows; tokens and costs are estimates of these."
         )
@@ -109,18 +111,18 @@ def run(out: Path, **options: Any) -> int:
 
     with Study(out=out, **options) as study:
         results = study.run()
-        click.echo(as_text(_final_table(results.summary)))
+        echo(as_text(_final_table(results.summary)))
         for note in results.manifest["notes"]:
-            click.echo(f"note: {note}")
+            echo(f"note: {note}")
         failed = results.manifest["counts"]["failed"]
         errors = f"; {failed} rows carry an error, see the column error of records.parquet" if failed else ""
-        click.echo(f"results in {out}{errors}")
+        echo(f"results in {out}{errors}")
     return SOME_FAILED if failed else DONE
 
 
 @click.command()
 @click.option("--model", help="as in srdcr run; default: what each notebook says")
-@click.option("--items", help="as in srdcr run; default: what each notebook says")
+@click.option("--items", type=SOURCE, help="as in srdcr run; default: what each notebook says")
 @click.option("--limit", type=int, help="at most so many items; default: what each notebook says")
 @click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
 def notebooks(out: Path, **options: Any) -> None:
@@ -131,7 +133,7 @@ def notebooks(out: Path, **options: Any) -> None:
     from srdcr_lab.study.notebooks import run_notebooks
 
     for path in run_notebooks(out, {name.upper(): value for name, value in options.items()}):
-        click.echo(path.name)
+        echo(path.name)
 
 
 def _plan_table(plan: Any) -> Any:
@@ -176,9 +178,9 @@ def store() -> None:
 def info(file: Path) -> None:
     """What the store holds, by model."""
     with _open(file) as opened:
-        click.echo(f"{file}: {opened.count():,} completions of {opened.count('requests'):,} requests")
+        echo(f"{file}: {opened.count():,} completions of {opened.count('requests'):,} requests")
         for identity, completions, prompt, completion in opened.models():
-            click.echo(
+            echo(
                 f"  {identity}: {completions:,} completions, {prompt:,} prompt tokens, {completion:,} completion tokens"
             )
 
@@ -192,7 +194,7 @@ def export(file: Path, target: Path) -> None:
     The file is portable and can be compared by diff; it holds no keys and no times.
     """
     with _open(file) as opened:
-        click.echo(f"{opened.export(target):,} requests written to {target}")
+        echo(f"{opened.export(target):,} requests written to {target}")
 
 
 @store.command()
@@ -206,7 +208,7 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
     with _open(file, create=True) as opened:
         try:
             for source in sources:
-                click.echo(f"{opened.merge(source):,} completions added from {source}")
+                echo(f"{opened.merge(source):,} completions added from {source}")
         except BadInput:
             opened.withdraw()
             raise
@@ -221,7 +223,7 @@ def check(file: Path) -> int:
     """
     with _open(file) as opened:
         findings = opened.integrity()
-        click.echo("\n".join(findings) or f"{file}: {opened.count():,} completions, no damage found")
+        echo("\n".join(findings) or f"{file}: {opened.count():,} completions, no damage found")
     return BAD_INPUT if findings else DONE
 
 
@@ -251,8 +253,8 @@ def share(folder: Path, target: Path, store: Path | None, notebooks: Path | None
     from srdcr_lab.study.share import share as bundled
 
     shared = bundled(folder, target, store=store, notebooks=notebooks)
-    click.echo(f"{target}: {len(shared.files)} files, {shared.completions:,} completions; replayed, no difference")
-    click.echo(f"sha256 {shared.sha256}")
+    echo(f"{target}: {len(shared.files)} files, {shared.completions:,} completions; replayed, no difference")
+    echo(f"sha256 {shared.sha256}")
 
 
 @click.command()
@@ -266,8 +268,8 @@ def replay(source: Path, out: Path) -> int:
     from srdcr_lab.study.share import replay as replayed
 
     made = replayed(source, out)
-    click.echo(f"{made.tables} tables of the run and {made.notebook_tables} of its notebooks compared; see {out}")
+    echo(f"{made.tables} tables of the run and {made.notebook_tables} of its notebooks compared; see {out}")
     for note in made.notes:
-        click.echo(f"note: {note}")
-    click.echo("\n".join(made.differences) or "no difference")
+        echo(f"note: {note}")
+    echo("\n".join(made.differences) or "no difference")
     return SOME_FAILED if made.differences else DONE

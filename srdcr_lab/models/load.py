@@ -5,19 +5,24 @@ A price comes from the user's own table, or from the package genai-prices; else 
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import math
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.models.base import ChatModel
-from srdcr_lab.records import BadInput, Completion, ModelIdentity
+from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import folder
+
+if TYPE_CHECKING:
+    from srdcr_lab.models.local.chat import LocalChat
 
 SPECIFICATIONS = "pocket, hf:NAME or hf:PATH, openai:NAME, anthropic:NAME (add #label where one name means two servers)"
 
@@ -40,7 +45,7 @@ def load_model(
     Raises
     ------
     BadInput
-        Unknown specification, missing key, missing package, weights that cannot be read.
+        Unknown specification, missing key, missing package, a folder without weights.
     """
     provider, _, rest = ("hf", "", "pocket") if spec == "pocket" else spec.partition(":")
     name, _, label = rest.partition("#")
@@ -53,14 +58,53 @@ def load_model(
                 f"the model {spec} needs the package {package}; install it with: pip install 'srdcr-lab[{extra}]'"
             )
     if provider == "hf":
-        from srdcr_lab.models.local.chat import LocalChat
+        from srdcr_lab.models.local.checkpoint import identity_of
 
         if spec == "pocket":
-            return LocalChat(str(folder("pocket")), provider="pocket", name="pocket", **options)
-        return LocalChat(name, label=label, **options)
+            place = str(folder("pocket"))
+            return Local(place, identity_of(place, provider="pocket", name="pocket"), options)
+        return Local(name, identity_of(name, label=label), options)
     adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider])
     model: ChatModel = adapter(name, label=label, base_url=base_url, concurrency=concurrency, **options)
     return model
+
+
+class Local:
+    """A model that runs here (`LocalChat`), whose weights are read when it is first asked, or checked.
+
+    Who it is stands in its files: a plan, a refusal and a run offline need neither weights nor torch.
+    """
+
+    def __init__(self, place: str, identity: ModelIdentity, options: Mapping[str, Any]) -> None:
+        self.identity, self.capabilities = identity, Capabilities(logprobs=True)
+        self._place, self._options = place, options
+        self._chat: LocalChat | None = None
+        self._reading = threading.Lock()
+
+    async def check(self) -> None:
+        """Read the weights, once. Raises `BadInput` where they cannot be read, or lack what decoding needs."""
+        if self._chat is None:
+            await asyncio.to_thread(self._read)
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        await self.check()
+        return await self._read().complete(request)
+
+    def sent(self) -> dict[str, Any]:
+        return self._chat.sent() if self._chat else {}
+
+    async def aclose(self) -> None:
+        if self._chat:
+            await self._chat.aclose()
+
+    def _read(self) -> LocalChat:
+        from srdcr_lab.models.local.chat import LocalChat
+
+        with self._reading:
+            if self._chat is None:
+                self._chat = LocalChat(self._place, identity=self.identity, **self._options)
+                self.capabilities = self._chat.capabilities
+            return self._chat
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,44 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import product
+from numbers import Integral, Real
 from typing import Any, Literal
 
 from srdcr_lab.records import BadInput, ConfidenceKind
+
+# Least and most of each number of a study. The upper bounds keep a slip from becoming a run that never ends.
+RANGES: dict[str, tuple[float, float]] = {
+    "rounds": (1, 50),
+    "samples": (0, 1_000),
+    "limit": (1, 10**9),
+    "seed": (-(2**63), 2**63 - 1),  # what run.json holds
+    "concurrency": (1, 10_000),
+    "patience_s": (0.0, 86_400.0),
+    "tau": (0.0, 1.0),
+    "knowledge_draws": (0, 1_000),
+    "consistency_draws": (1, 1_000),
+    "sampling_temperature": (0.0, 2.0),
+    "exemplars": (0, 100),
+    "answer_tokens": (1, 1_000_000),
+    "debate_tokens": (1, 1_000_000),
+    "judge_draws": (1, 1_000),
+    "judge_temperature": (0.0, 2.0),
+    "early_stop": (1, 50),
+}
+
+
+def check_ranges(**numbers: object) -> None:
+    """Raise `BadInput` for the first of these numbers that is out of its range, or of another kind; None is allowed."""
+    for name, number in numbers.items():
+        least, most = RANGES[name]
+        kind: type[Any] = Real if isinstance(least, float) else Integral
+        if number is not None and not (isinstance(number, kind) and least <= number <= most):
+            called = "number" if kind is Real else "whole number"
+            raise BadInput(f"{name} is a {called} from {least:,} to {most:,}, got {number!r:.40}")
+
+
+def _check_fields(choice: object) -> None:
+    check_ranges(**{name: value for name, value in vars(choice).items() if name in RANGES})
 
 
 class Sees(StrEnum):
@@ -71,22 +106,15 @@ class DebateDesign:
     agreement_shortcut: bool = False
 
     def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise BadInput(f"a debate has at least 1 round, got {self.rounds}")
+        _check_fields(self)
         if not 0 <= self.first_verdict_round < self.rounds:
             raise BadInput(
                 f"the first verdict must fall in one of the {self.rounds} rounds; raise --rounds or take another design"
             )
-        if self.judge_draws < 1 or (self.judge_draws > 1 and not self.judge_temperature > 0):
-            raise BadInput(
-                f"design {self.name}: a judge is drawn at least once, and several draws need a temperature above 0; "
-                f"got {self.judge_draws} at {self.judge_temperature:g}"
-            )
-        if self.early_stop is not None and (self.early_stop < 1 or self.final_verdict_only):
-            raise BadInput(
-                f"design {self.name}: early_stop counts equal verdicts, so it is 1 or more and not used together with "
-                "final_verdict_only"
-            )
+        if self.judge_draws > 1 and not self.judge_temperature > 0:
+            raise BadInput(f"design {self.name}: {self.judge_draws} draws of a judge need a temperature above 0")
+        if self.early_stop is not None and self.final_verdict_only:
+            raise BadInput(f"design {self.name}: early_stop counts verdicts, and final_verdict_only leaves one of them")
         if self.debaters_told and self.critic_stance is not Stance.ATTACK:
             raise BadInput(
                 f"design {self.name}: a critic that is told which answer to defend cannot be one that may agree; leave "
@@ -185,14 +213,11 @@ class Choices:
     year_offsets: tuple[int, ...] = (20, 40, 60, 100, 200)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.tau <= 1:
-            raise BadInput(f"tau is a confidence and lies in [0, 1], got {self.tau}")
+        _check_fields(self)
         if not 0 < self.maybe_known_from <= self.highly_known_from <= 1:
             raise BadInput(
                 f"categories need 0 < maybe ≤ highly ≤ 1, got {self.maybe_known_from} and {self.highly_known_from}"
             )
-        if self.knowledge_draws < 0:
-            raise BadInput(f"the number of samples is 0 (no categories) or more, got {self.knowledge_draws}")
         names = [design.name for design in self.designs]
         if twice := [name for name in names if names.count(name) > 1]:
             raise BadInput(f"two designs of a grid are named {twice[0]!r}; tables tell designs apart by their names")
@@ -236,6 +261,7 @@ def choices(
     Several designs (a sequence, or names with commas between them) make a grid. Raises `BadInput` for an unknown
     preset, design or confidence kind, or a value out of range.
     """
+    check_ranges(rounds=rounds, tau=tau, samples=samples)
     chosen: Choices = preset if isinstance(preset, Choices) else _named("preset", preset, PRESETS)
     designs = chosen.designs if design is None else _designs(design)
     if rounds is not None:

@@ -5,6 +5,7 @@ pydantic is imported only when a value is turned into one of our frozen types.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
@@ -26,6 +27,20 @@ if TYPE_CHECKING:
 _PACKAGE = Path(__file__).resolve().parents[1]
 _MOST_ERRORS = 1_000
 LOCK = "in-use.lock"  # lies in a folder as long as somebody writes there
+
+
+def as_path(given: str | Path) -> Path:
+    """A path that a file system can hold; else bad input."""
+    path = Path(given)
+    try:
+        str(path).encode()  # the databases and tables in it take no other names
+        path.lstat()
+    except (ValueError, OSError) as error:
+        if isinstance(error, ValueError):
+            raise BadInput(f"{str(path)!r} is no path: it holds a character that no file's name can have") from None
+        if error.errno == errno.ENAMETOOLONG:
+            raise BadInput(f"the path {path} is too long; give a shorter one") from None
+    return path
 
 
 @contextmanager

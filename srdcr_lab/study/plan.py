@@ -23,6 +23,7 @@ from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.rows import Probe
 from srdcr_lab.study.run import asked_of_memory, each_setup, fill_probe
 
+REHEARSED = 120  # items at most: a second or two; a plan of thousands would take minutes
 BESIDE, SHARED = "(beside every row)", "the whole run"
 _CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb
 _TOKENS_A_MESSAGE = 4  # what a chat template adds
@@ -42,18 +43,28 @@ class Plan:
     (prior and context answers, confidence, knowledge draws), and one for the whole run. A call is one completion: 32
     draws are 32 calls. `calls_alone` counts every item by itself, `calls` asks equal requests of the row's items once
     (in the last row: of all rows). Tokens and costs are of these calls: tokens estimates (four characters a token),
-    costs NaN where a price is unknown.
+    costs NaN where a price is unknown. Where only `rehearsed` of many items were gone through, everything is scaled up
+    from these.
     """
 
     table: pd.DataFrame
+    rehearsed: int
 
 
-async def make_plan(setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None]) -> Plan:
-    """The plan of a run over the items of `setup`; `prices` by the models' identity keys."""
+async def make_plan(
+    setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None], n_items: int | None = None
+) -> Plan:
+    """The plan of a run over the items of `setup`, or over `n_items` like these; `prices` by the models' identity
+    keys."""
     least, most = [await _rehearsed(setup, methods, prices, longest=longest) for longest in (False, True)]
     both = pd.concat([least.add_suffix("_from"), most.add_suffix("_to")], axis=1)
     both = both[[f"{count}_{end}" for count in _COUNTS for end in ("from", "to")]]
-    return Plan(both.rename_axis("methods").reset_index())
+    rehearsed = len(setup.items)
+    if n_items is not None and n_items != rehearsed:
+        scaled = both * (n_items / rehearsed)
+        both = pd.DataFrame({name: scaled[name].round() if "cost" not in name else scaled[name] for name in both})
+        both = both.astype({name: int for name in both if "cost" not in name})
+    return Plan(both.rename_axis("methods").reset_index(), rehearsed)
 
 
 async def _rehearsed(

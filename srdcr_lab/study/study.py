@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
 import tempfile
@@ -27,11 +28,12 @@ from srdcr_lab.models.spending import Budget
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
+from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
-from srdcr_lab.records.files import csv_text, made, one_writer, write_whole
+from srdcr_lab.records.files import as_path, csv_text, made, one_writer, write_whole
 from srdcr_lab.study import folder as folders
 from srdcr_lab.study.opening import Session, fitting, open_all, price_for
-from srdcr_lab.study.plan import Plan, make_plan
+from srdcr_lab.study.plan import REHEARSED, Plan, make_plan
 from srdcr_lab.study.rows import Causes
 from srdcr_lab.study.run import Waiting, progress_bar, run_items, wait_for
 
@@ -95,15 +97,12 @@ class Study:
         players: Mapping[str, ChatModel] | None = None,
         out: str | Path | None = None,
     ) -> None:
-        if budget_usd is not None and not budget_usd > 0:
-            raise BadInput(f"a budget is more than 0 US dollars, got {budget_usd}")
-        if not patience_s >= 0:
-            raise BadInput(f"patience is 0 seconds or more, got {patience_s}")
-        if concurrency < 1:
-            raise BadInput(f"concurrency is at least 1, got {concurrency}")
+        check_ranges(limit=limit, seed=seed, concurrency=concurrency, patience_s=patience_s)
+        if budget_usd is not None and not 0 < budget_usd < math.inf:
+            raise BadInput(f"a budget is more than 0 US dollars, got {budget_usd}; leave it out for none")
         self.limit, self.seed = limit, seed
-        self.out = Path(out) if out is not None else None
-        self._store_path = store
+        self.out = as_path(out) if out is not None else None
+        self._store_path = as_path(store) if isinstance(store, str | Path) else store
         self._session: Session | None = None
         self._offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
         self._budget = Budget(budget_usd)
@@ -127,9 +126,11 @@ class Study:
             price_for(opened.identity, budget_usd)
 
     def plan(self) -> Plan:
-        """Calls alone and shared, tokens, cost from–to, before anything is spent."""
+        """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some,
+        which are drawn as `limit` draws them."""
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
-        return wait_for(make_plan(self._setup(self._cast, self._players), self.methods, prices))
+        some = replace(self._setup(self._cast, self._players), items=self.items.limit(REHEARSED, self.seed))
+        return wait_for(make_plan(some, self.methods, prices, len(self.items)))
 
     def run(self, *, progress: bool = True) -> folders.Results:
         """Run every method on every item and write the tables of `srdcr_lab.records.tables`, in `out` or in a

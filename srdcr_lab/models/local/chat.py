@@ -17,14 +17,13 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from srdcr_lab.models.base import first_stop
 from srdcr_lab.models.local.cache import Batch
-from srdcr_lab.models.local.checkpoint import ChatFormat, cut_texts, fingerprint, load
+from srdcr_lab.models.local.checkpoint import ChatFormat, cut_texts, identity_of, load
 from srdcr_lab.models.local.decoder import Decoder, Sample
 from srdcr_lab.models.local.sampling import Draw
 from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, FinishReason, ModelIdentity, Request
@@ -49,7 +48,7 @@ class LocalChat:
 
     Parameters
     ----------
-    provider, name, label : of `identity`; the name is by default the hub name, or the folder's own.
+    identity : who it is, where that is known; default: `checkpoint.identity_of`.
     device, dtype : ``auto``: a GPU where there is one; float32 on a CPU, the checkpoint's own type elsewhere.
     max_batch_tokens : bound on the tokens in the key/value caches of what is decoded at once (a larger request runs
         alone); default: what fits into 1 GiB, or into half of a GPU's free memory.
@@ -66,20 +65,15 @@ class LocalChat:
         self,
         folder_or_name: str,
         *,
-        provider: str = "hf",
-        name: str | None = None,
-        label: str = "",
+        identity: ModelIdentity | None = None,
         device: str = "auto",
         dtype: str = "auto",
         max_batch_tokens: int | None = None,
         threads: int | None = None,
         share_prefixes: bool = True,
     ) -> None:
-        folder, tokenizer, model = load(folder_or_name, device=device, dtype=dtype)
-        if name is None:  # a path's last part alone tells nothing about this machine
-            path = Path(folder_or_name).expanduser()
-            name = path.resolve().name if path.exists() else folder_or_name
-        self.identity = ModelIdentity(provider, name, label, fingerprint(folder))
+        tokenizer, model = load(folder_or_name, device=device, dtype=dtype)
+        self.identity = identity or identity_of(folder_or_name)
         self._format = ChatFormat(tokenizer, model.generation_config)
         try:
             self._decoder = Decoder(model, self._format.end_ids, self._format.decode, share_prefixes=share_prefixes)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.models.base import as_dicts, common_length
-from srdcr_lab.records import BadInput, Message
+from srdcr_lab.records import BadInput, Message, ModelIdentity
 
 if TYPE_CHECKING:
     import torch
@@ -35,8 +35,8 @@ _REMEDY = "run `make pocket` (about two hours), or take another model"
 _FIXED_FIELDS = {"date_string": "26 Jul 2024", "enable_thinking": False}
 
 
-def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> tuple[Path, Any, Any]:
-    """Folder, tokenizer and model (evaluation mode) of a local folder, or of a name on the hub.
+def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> tuple[Any, Any]:
+    """Tokenizer and model (evaluation mode) of a local folder, or of a name on the hub.
 
     Safetensors only, no code from the checkpoint. Bad input: nothing there, no safetensors, no chat template, or not a
     decoder-only language model. For `device` and `dtype` see `LocalChat`.
@@ -45,8 +45,6 @@ def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> t
     from transformers.utils import logging
 
     folder = locate(folder_or_name)
-    if not any(folder.glob("*.safetensors")):
-        raise BadInput(f"{folder_or_name} has no .safetensors file; convert its weights to safetensors first")
     where = _device(device)
     number_type = _dtype(dtype, where)
     tokenizer = _read(AutoTokenizer, folder, f"the tokenizer of {folder_or_name} cannot be read")
@@ -62,14 +60,20 @@ def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> t
             logging.enable_progress_bar()
     if model.config.is_encoder_decoder:
         raise BadInput(f"{folder_or_name} is an encoder-decoder model; choose a decoder-only one")
-    return folder, tokenizer, model.to(where).eval()
+    return tokenizer, model.to(where).eval()
 
 
 def locate(folder_or_name: str) -> Path:
     """The folder that holds the checkpoint; a hub name is downloaded first, or taken from the hub's cache."""
     folder = Path(folder_or_name).expanduser()
-    if folder.is_dir():
-        return folder
+    if not folder.is_dir():
+        folder = _fetched(folder_or_name)
+    if not any(folder.glob("*.safetensors")):
+        raise BadInput(f"{folder_or_name} has no .safetensors file; convert its weights to safetensors first")
+    return folder
+
+
+def _fetched(folder_or_name: str) -> Path:
     if not _HUB_NAME.fullmatch(folder_or_name):
         raise BadInput(f"there is no model folder {folder_or_name}; give an existing folder or a hub name ORG/NAME")
     from huggingface_hub import snapshot_download
@@ -206,6 +210,16 @@ def fingerprint(folder: Path) -> str:
             content = hashlib.file_digest(stream, "sha256").hexdigest()
         total.update(f"{path.name}\x1f{content}\x1e".encode())
     return total.hexdigest()
+
+
+def identity_of(
+    folder_or_name: str, *, provider: str = "hf", name: str | None = None, label: str = ""
+) -> ModelIdentity:
+    """Who the model of a local folder or hub name is; its name is by default the hub name, or the folder's own."""
+    folder, path = locate(folder_or_name), Path(folder_or_name).expanduser()
+    if name is None:  # a path's last part alone tells nothing about this machine
+        name = path.resolve().name if path.exists() else folder_or_name
+    return ModelIdentity(provider, name, label, fingerprint(folder))
 
 
 def check_manifest(folder: Path, template_hashes: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ LIMIT ?= 60
 STORE := results/store.sqlite
 STUDY := --model $(MODEL) --items facts:testbed --methods all --store $(STORE)
 
-.PHONY: guarantees reliability help env study study-full notebooks test lab bench lint pocket pocket-report lock clean
+.PHONY: guarantees reliability help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
 
 help: ## show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -35,6 +35,9 @@ notebooks: env ## execute the notebooks with the parameters that stand in them: 
 # Compiled files are kept whatever the shell says: the tests start many processes, and each would compile the package.
 test: env ## every test, as many files at once as there are cores, the longest first
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
+
+trial: env ## try what strangers may bring: arguments, tables, servers, bundles, damaged stores, kills
+	$(PY) tools/trial.py
 
 lab: env ## JupyterLab in notebooks/
 	$(PY) -m jupyterlab --ServerApp.root_dir=notebooks

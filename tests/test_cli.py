@@ -253,6 +253,17 @@ def test_an_exception_leaves_the_tables_of_an_earlier_run(tmp_path: Path) -> Non
     assert {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()} == before
 
 
+@pytest.mark.parametrize("name", ["~", "con:", "file:"])
+def test_a_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """G 1: a library that takes such a name for the home folder or an address would write elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    Path(name).mkdir()
+    with table_writer(Path(name)):
+        pass
+    assert {path.name for path in (tmp_path / name).iterdir()} == {f"{table}.parquet" for table in TABLES}
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_rows_of_many_groups_arrive_in_order(tmp_path: Path) -> None:
     names = [f"row-{number}" for number in range(12_001)]
     with table_writer(tmp_path) as writer:

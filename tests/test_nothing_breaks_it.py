@@ -34,6 +34,7 @@ GUARDS: dict[tuple[str, str], list[str]] = {
     ("F 7", "a table without passages cannot be loaded"): [],
     ("F 7", "one pool serves names and cities alike"): [],
     ("G 1", "a bundle's parameter writes outside --out"): [],
+    ("G 1", "a results folder named ~ is taken for the home folder"): ["test_cli.py::test_a_folder_may_have_any_name"],
     ("G 2", "a damaged store ends in a traceback"): [],
     ("G 3", "one bad reply ends a whole run"): [],
     ("G 4", "two runs write into one results folder"): [],

@@ -150,10 +150,11 @@ def table_writer(folder: Path) -> Iterator[TableWriter]:
 
     with ExitStack() as stack:
         parts = {table: stack.enter_context(whole_file(folder / f"{table}.parquet")) for table in TABLES}
+        files = {table: stack.enter_context(part.open("wb")) for table, part in parts.items()}  # a path may be a URI
         writer = TableWriter(
             {
-                table: stack.enter_context(pq.ParquetWriter(part, arrow_schema(table), compression="zstd"))
-                for table, part in parts.items()
+                table: stack.enter_context(pq.ParquetWriter(file, arrow_schema(table), compression="zstd"))
+                for table, file in files.items()
             }
         )
         yield writer
@@ -267,13 +268,13 @@ class Results:
         """Number of rows of a table, without reading it."""
         import pyarrow.parquet as pq
 
-        return int(pq.read_metadata(self.folder / f"{table}.parquet").num_rows)
+        return int(pq.read_metadata((self.folder / f"{table}.parquet").absolute()).num_rows)
 
     def _read(self, table: str) -> pd.DataFrame:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        path = self.folder / f"{table}.parquet"
+        path = (self.folder / f"{table}.parquet").absolute()  # a relative one may be a URI
         if not path.is_file():
             raise BadInput(
                 f"{self.folder} has no {table}.parquet; the run has not finished, run it again with the same arguments"

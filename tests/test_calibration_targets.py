@@ -45,6 +45,21 @@ def test_a_failed_call_leaves_a_target_missing() -> None:
     assert table[["highly_known", "prior_correct", "prior_better"]].isna().to_numpy().tolist()[0][:2] == [True, True]
 
 
+@pytest.mark.parametrize("order", [["token_probability", "few_shot"], ["few_shot", "token_probability"]])
+def test_the_kind_does_not_depend_on_the_order_of_the_methods(order: list[str]) -> None:
+    """A 5: ClashEval's method writes the mean probability it compares into its rows."""
+    rows = {name: records(("i", "q", name, True, True, "UNKNOWN", None)) for name in order}
+    rows["token_probability"] = rows["token_probability"].assign(
+        self_confidence=0.3, confidence_kind="mean_probability"
+    )
+    both = pd.concat([rows[name] for name in order])
+    assert question_targets(both)["self_confidence"].tolist() == [0.8]
+    assert question_targets(both, "mean_probability")["self_confidence"].tolist() == [0.3]
+    assert question_targets(rows["token_probability"])["confidence_kind"].tolist() == ["mean_probability"]
+    with pytest.raises(ValueError, match="name one of"):
+        question_targets(both, "verbalized")
+
+
 def test_two_models_are_refused() -> None:
     row = ("i", "q", "sr_dcr", True, True, "UNKNOWN", None)
     both = pd.concat([records(row), records(("j", *row[1:])).assign(model="other")])

@@ -120,7 +120,7 @@ def test_prior_preference_change_by_hand() -> None:
 
 
 def test_highly_known_counts_questions_once_and_by_confidence() -> None:
-    rows = [row(q, offset, "1900", "1900", self_confidence=c, knowledge_category=k)
+    rows = [row(q, offset, "1900", "1900", self_confidence=c, confidence_kind="mean_logprob", knowledge_category=k)
             for q, c, k in (("a", 0.95, "HIGHLY_KNOWN"), ("b", 0.92, "UNKNOWN"), ("c", 0.5, "UNKNOWN"))
             for offset in (0, 20)]  # fmt: skip
     above, below = on.highly_known(records(*rows), 0.9), on.highly_known(records(*rows), 0, 0.7)

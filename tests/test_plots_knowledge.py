@@ -71,18 +71,27 @@ def test_sampled_accuracies_are_counted_and_cut_at_the_thresholds() -> None:
 
 def test_exposure_leaves_out_what_was_not_drawn_or_not_listed() -> None:
     told = pd.DataFrame(
-        {"question_id": ["a", "c", "f", "z"], "exposures": [100, 60, 3, 1], "true_share": [1, 0.5, 1, 1]}
+        {
+            "question_id": ["a", "c", "f", "z"],
+            "exposures": [100, 60, 3, 1],
+            "true_share": [1, 0.48, 1, 1],
+            "true_exposures": [100, 29, 3, 1],
+        }
     )
     display = ExposureDisplay.from_questions(questions(), told.assign(rival_answer=None, tier="any"))
     assert display.table["question_id"].tolist() == ["a", "c"]
-    assert display.table["true_exposures"].tolist() == [100, 30]
+    assert display.table["true_exposures"].tolist() == [100, 29], (
+        "A 6: the published count, not one computed from a rounded share"
+    )
     (points,) = display.plot().collections[:1]
     assert points.get_offsets()[:, 0].tolist() == [100, 60]
     assert points.get_offsets()[:, 1].tolist() == pytest.approx([1.0, 0.5], abs=0.01)
 
 
 def test_what_was_never_told_stands_left_of_one() -> None:
-    told = pd.DataFrame({"question_id": ["e"], "exposures": [0], "true_share": [np.nan], "rival_answer": [None]})
+    told = pd.DataFrame(
+        {"question_id": ["e"], "exposures": [0], "true_share": [np.nan], "rival_answer": [None], "true_exposures": [0]}
+    )
     ax = ExposureDisplay.from_questions(questions(), told).plot()
     assert 0 < ax.collections[0].get_offsets()[0, 0] < 1
     assert ax.get_xticklabels()[0].get_text() == "never"

@@ -20,7 +20,7 @@ import pandas as pd
 
 from srdcr_lab.measures.comparison import condition_rows, outcome, paired, side_by_side
 from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, jeffreys_interval, mean_interval
-from srdcr_lab.measures.groups import GOLDEN, is_standard, strata, with_matches
+from srdcr_lab.measures.groups import GOLDEN, is_standard, of_one_kind, strata, with_matches
 from srdcr_lab.measures.preference import offset_slopes, perturbed_answers
 from srdcr_lab.pages import Html, Td, html_table, interval
 from srdcr_lab.records import KnowledgeCategory
@@ -107,8 +107,8 @@ def offset_slope(records: pd.DataFrame, category: str) -> Evidence:
 
 def highly_known(records: pd.DataFrame, at_least: float, below: float = math.inf) -> Evidence:
     """P(Highly-Known | confidence in [at_least, below)) over unique questions, Jeffreys interval."""
-    rows = records[records["knowledge_category"].notna() & records["self_confidence"].notna()]
-    rows = rows.drop_duplicates("question_id")
+    rows = of_one_kind(records)
+    rows = rows[rows["knowledge_category"].notna() & rows["self_confidence"].notna()].drop_duplicates("question_id")
     rows = rows[(rows["self_confidence"] >= at_least) & (rows["self_confidence"] < below)]
     hits = rows["knowledge_category"] == KnowledgeCategory.HIGHLY_KNOWN
     return _evidence(hits.mean(), jeffreys_interval(hits.sum(), len(hits)), rows)

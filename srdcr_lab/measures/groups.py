@@ -17,6 +17,19 @@ PERTURBED_LEVELS = tuple(level.value for level in Level if level is not Level.ST
 CATEGORY_NAMES = tuple(category.value for category in KnowledgeCategory)
 RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
 GOLDEN = "golden"
+_OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the mean probability that they compare
+
+
+def of_one_kind(records: pd.DataFrame, kind: str | None = None) -> pd.DataFrame:
+    """The rows whose self-confidence is of this kind; default: the run's kind, which every method has that does not
+    write a belief of its own, in whatever order the methods stand. Raises ValueError for several or an unknown kind."""
+    shared = records[~records["method"].isin(_OWN_BELIEF)]
+    rows = records[records["confidence_kind"] == kind] if kind else records if shared.empty else shared
+    kinds = [*rows["confidence_kind"].dropna().unique()]
+    if len(kinds) > 1 or (kind and not kinds):
+        present = ", ".join(map(str, records["confidence_kind"].dropna().unique())) or "none"
+        raise ValueError(f"the records hold several values of confidence_kind, or not {kind}; name one of {present}")
+    return rows
 
 
 def group_columns(records: pd.DataFrame, always: Sequence[str] = ("model", "method")) -> list[str]:

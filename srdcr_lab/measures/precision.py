@@ -20,22 +20,23 @@ from scipy.special import bdtrc, expit, logit, ndtri
 
 from srdcr_lab.measures.calibration import Estimate, pairs
 from srdcr_lab.measures.estimates import bootstrapped, jeffreys_interval, percentile_interval
+from srdcr_lab.measures.groups import of_one_kind
 from srdcr_lab.measures.knowledge import highly_known
 
 _MANY = 10**9  # more questions than anybody asks
 
 
-def question_targets(records: pd.DataFrame) -> pd.DataFrame:
+def question_targets(records: pd.DataFrame, kind: str | None = None) -> pd.DataFrame:
     """Confidence and three targets, each True, False or missing, of each question in the records of one model.
 
+    `kind`: the confidence kind; default: the run's.
     `highly_known`: see there. `prior_correct`: the prior answer is right; an unread one is not, one whose call failed
     is missing. `prior_better`: it is right, and the context answer is wrong (or unread) on at least one of the
     question's passages.
     """
-    items = records.drop_duplicates("item_id")
-    for column in ("model", "confidence_kind"):
-        if items[column].nunique() > 1:
-            raise ValueError(f"the records hold several values of {column}; choose one of them first")
+    if records["model"].nunique() > 1:
+        raise ValueError("the records hold several values of model; choose one of them first")
+    items = of_one_kind(records, kind).drop_duplicates("item_id")
     first = items.drop_duplicates("question_id").set_index("question_id")
     prior, context = (_right(items, answer).groupby(items["question_id"]) for answer in ("prior", "context"))
     prior_right = prior.first().reindex(first.index)

@@ -64,14 +64,16 @@ def by_round(rows: pd.DataFrame) -> pd.DataFrame:
 def path_moves(path: str) -> dict[str, bool]:
     """What a path does: `changed` and `oscillates` (returns to an earlier verdict) leave unparsed verdicts out.
 
-    It is `unstabilised` if V* holds for the last round alone or is UNPARSED, `unparsed` if some verdict is.
+    It is `unstabilised` if V* was reached in the last round alone; a V* that is UNPARSED was never reached. `unparsed`:
+    some verdict is.
 
     >>> path_moves("RUR?RR")
     {'changed': True, 'oscillates': True, 'unstabilised': False, 'unparsed': True}
     """
     changes = sum(a != b for a, b in pairwise(path.replace("?", "")))
     ruling = stabilised_verdict([RULINGS[letter] for letter in path])
-    flags = changes >= 1, changes >= 2, not ruling.stabilised, "?" in path
+    late = ruling.verdict is not Verdict.UNPARSED and not ruling.stabilised
+    flags = changes >= 1, changes >= 2, late, "?" in path
     return dict(zip(MOVES, flags, strict=True))
 
 

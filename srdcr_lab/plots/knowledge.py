@@ -137,15 +137,14 @@ _NEVER = 0.3  # place on the logarithmic axis of questions that training never t
 
 class ExposureDisplay(draw.Display):
     """One row per question that both tables hold: what the model knows, how often training told it (`exposures`), the
-    share of that which was true (`true_share`), and `true_exposures` = exposures × true_share."""
+    share of that which was true (`true_share`, rounded), and how often it was true (`true_exposures`)."""
 
     @classmethod
     def from_questions(cls, questions: pd.DataFrame, exposures: pd.DataFrame) -> Self:
         """`exposures` is published with a model's training; what was never told has no `true_share`."""
         known = questions[["question_id", "domain", "sampled_accuracy", "n_samples", "knowledge_category"]]
-        told = exposures[["question_id", "exposures", "true_share", "rival_answer"]]
+        told = exposures[["question_id", "exposures", "true_share", "rival_answer", "true_exposures"]]
         table = known.merge(told, on="question_id", validate="one_to_one")
-        table["true_exposures"] = table["exposures"] * table["true_share"].fillna(1.0)
         return cls(table.dropna(subset=["sampled_accuracy"]).reset_index(drop=True))
 
     def plot(self, ax: Axes | None = None) -> Axes:

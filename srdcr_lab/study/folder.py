@@ -14,6 +14,7 @@ import pandas as pd
 
 from srdcr_lab.measures.estimates import jeffreys_interval
 from srdcr_lab.measures.evaluation import summary
+from srdcr_lab.measures.groups import of_one_kind
 from srdcr_lab.measures.knowledge import redraw_stability
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import LOCK, from_plain, read_json, whole_file, write_whole
@@ -231,9 +232,11 @@ class Results:
 
     @property
     def questions(self) -> pd.DataFrame:
-        """One row per question: prior answer, confidence, sampled accuracy with its Jeffreys interval, and
-        `redraw_stability`, the probability of the same category on a fresh set of draws."""
-        by_level = self.records.sort_values("level", key=lambda level: level != Level.STANDARD, kind="stable")
+        """One row per question: prior answer, confidence of the kind asked for, sampled accuracy with its
+        Jeffreys interval, and `redraw_stability`, the probability of the same category on a fresh set of draws."""
+        by_level = of_one_kind(self.records).sort_values(
+            "level", key=lambda level: level != Level.STANDARD, kind="stable"
+        )
         table = by_level.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
         n = table["n_samples"].fillna(0).astype(int)
         right = (table["sampled_accuracy"].fillna(0) * n).round().astype(int)

@@ -45,8 +45,8 @@ lab: env ## JupyterLab in notebooks/
 bench: env ## the speed figures
 	$(PY) bench/run.py
 
-guarantees: env ## whether thresholds keep their promise, where a carried τ ends
-	$(PY) bench/run.py guarantees transfer
+guarantees: env ## whether thresholds and intervals keep their promise, where a carried τ ends
+	$(PY) bench/run.py guarantees transfer intervals
 
 reliability: env ## how well RA-RAG recovers the accuracy of sources without labels
 	$(PY) bench/source_reliability.py

@@ -39,7 +39,7 @@ def test_costs_by_hand() -> None:
     assert few["cost_usd_per_item"] == pytest.approx(0.005)
     assert rci["prompt_tokens_per_call"] == pytest.approx(840 / 6)
     assert rci["completion_tokens_per_call"] == pytest.approx(60 / 6)
-    assert 420 <= rci["low"] <= rci["tokens_per_item"] <= rci["high"] <= 480
+    assert rci["low"] < rci["tokens_per_item"] < rci["high"]
 
 
 def test_an_unknown_price_makes_the_sum_unknown_and_is_counted() -> None:

@@ -109,7 +109,7 @@ def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFra
     """What a method takes per item, one row per group; failed items are included with what they took.
 
     Calls and tokens (prompt and completion) are of the method by itself, `calls_paid_per_item` those of this run, after
-    sharing and the store; `low` and `high` of `tokens_per_item` are bootstrapped over questions. Costs are of the calls
+    sharing and the store; `low` and `high` of `tokens_per_item` are a t interval over questions. Costs are of the calls
     paid, NaN where a row's price is unknown (`n_unpriced`). `wall_s_per_item` where the records have `wall_s`.
     """
     return by_group(records, lambda part: [_costs(part, intervals)])

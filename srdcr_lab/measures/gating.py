@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srdcr_lab.measures.estimates import clustered_interval, positions
+from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, positions
 from srdcr_lab.measures.evaluation import CONDITIONS, MACRO, MICRO
 from srdcr_lab.measures.groups import STANDARD, group_columns, is_standard, strata, stratum_order
 from srdcr_lab.measures.paper_tables import TITLE_1, TITLE_2, Cell, PaperTable, labelled, paper_table
@@ -104,16 +104,17 @@ class Gated:
 class Gating:
     """Records as arrays, a value per row: made once, then asked what any τ would make of them.
 
-    `names` are block, row and method of each group of the tables; `group`, `stratum` (`strata[0]` is standard) and
-    `question` are positions, `stages` those of condition, answers and verdict, shape (3, n). `decision` and `ending`
-    are positions in `rule.DECISIONS` and `rule.ENDINGS` with and without enough confidence, shape (2, n). τ decides the
-    rows of `sr_dcr` and `confidence_only` that did not fail (`decided`); the others end as they did.
+    `names` are block, row and method of each group of the tables; `group`, `stratum` (`strata[0]` is standard), `item`
+    and `question` are positions, `stages` those of condition, answers and verdict, shape (3, n). `decision` and
+    `ending` are positions in `rule.DECISIONS` and `rule.ENDINGS` with and without enough confidence, shape (2, n). τ
+    decides the rows of `sr_dcr` and `confidence_only` that did not fail (`decided`); the others end as they did.
     """
 
     names: tuple[tuple[str, str, str], ...]
     group: NDArray[np.intp]
     strata: tuple[str, ...]
     stratum: NDArray[np.intp]
+    item: NDArray[np.intp]
     question: NDArray[np.intp]
     stages: NDArray[np.intp]
     confidence: NDArray[np.float64]
@@ -143,6 +144,7 @@ class Gating:
             group=group,
             strata=tuple(order),
             stratum=positions(label, order),
+            item=pd.factorize(rows["item_id"])[0],
             question=pd.factorize(rows["question_id"])[0],
             stages=stages,
             confidence=rows["self_confidence"].to_numpy(float, na_value=np.nan),
@@ -198,26 +200,16 @@ class Gating:
     def difference(
         self, a: str, b: str, tau: float, strata: Collection[str] | None = None
     ) -> tuple[float, float, float]:
-        """Overall (macro) accuracy of row `a` less that of row `b` at this τ, and a 95 % interval for a slider.
-
-        Normal approximation over questions (sum of each question's share); where a decision depends on it, use
-        `compare`. NaN where one of the two has no item of a half.
-        """
-        ending, kept = self.endings(tau), np.isin(self.stratum, self.chosen(strata))
-        totals = np.zeros(int(self.question.max(initial=-1)) + 1)
-        for label, sign in ((a, 1.0), (b, -1.0)):
-            rows = np.flatnonzero(self.in_row(label) & kept)
-            half = (self.stratum[rows] > 0).astype(int)
-            size = np.bincount(half, minlength=2)
-            if not size.all():
-                return math.nan, math.nan, math.nan
-            totals += np.bincount(self.question[rows], sign * (ending[rows] == _RIGHT) / (2 * size[half]), totals.size)
-        asked = np.unique(self.question[kept])
-        value, k = float(totals.sum()), asked.size
-        if k < 2:
-            return value, math.nan, math.nan
-        half_width = 1.959964 * math.sqrt(k / (k - 1) * float(((totals[asked] - value / k) ** 2).sum()))
-        return value, value - half_width, value + half_width
+        """Overall (macro) accuracy of row `a` less that of row `b` at this τ, on the items both have, with the interval
+        of `compare`. NaN where these have no item of a half."""
+        kept = np.isin(self.stratum, self.chosen(strata))
+        rows = [np.flatnonzero(self.in_row(label) & kept) for label in (a, b)]
+        _, *shared = np.intersect1d(*(self.item[here] for here in rows), return_indices=True)
+        right = self.endings(tau) == _RIGHT
+        here, other = (own[places] for own, places in zip(rows, shared, strict=True))
+        gap = right[here].astype(float) - right[other]
+        halves = {False: 0.5, True: 0.5}
+        return contrast_interval(gap, self.question[here], self.stratum[here] > 0, halves)
 
     def chosen(self, strata: Collection[str] | None) -> list[int]:
         """Positions of the standard stratum and of these."""

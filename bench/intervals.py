@@ -1,8 +1,8 @@
 """Do intervals hold the truth in 95 % of studies? Every kind of interval, on populations whose truth is known.
 
 A study asks n questions, each once with a true and once with a false passage. What its two halves have in common is
-varied: they are identical, uncorrelated, or opposed. The probabilities are drawn anew for each study, so a coverage is a
-mean over truths, near 0 and 1 too: with 15 questions no interval of 0/1 values holds every single truth at one rate.
+varied: they are identical, uncorrelated, or opposed. The probabilities are drawn anew for each study, so a coverage is
+a mean over truths, near 0 and 1 too: with 15 questions no interval of 0/1 values holds every truth at one rate.
 """
 
 from __future__ import annotations

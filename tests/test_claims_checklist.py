@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from html.parser import HTMLParser
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from srdcr_lab.measures import CLAIMS, claims_checklist, claims_html, compare, offset_slopes
-from srdcr_lab.measures import claims as on
-from srdcr_lab.measures.claims import Claim, Evidence, Relation, Standing
+from srdcr_lab.measures import evidence as on
+from srdcr_lab.measures.claims import Claim, Relation, Standing
+from srdcr_lab.measures.evidence import Denominator, Evidence
 from srdcr_lab.records import KnowledgeCategory
 from tests.simulated import simulated
 from tests.test_preference import row
 
 RECORDS = simulated(120, ("acvd", "symmetric"))
+CHECKLIST = claims_checklist(RECORDS)
 
 
 @pytest.mark.parametrize(
@@ -37,14 +40,14 @@ RECORDS = simulated(120, ("acvd", "symmetric"))
 def test_a_claim_holds_where_its_whole_interval_does(
     relation: Relation, interval: tuple[float, float], standing: Standing
 ) -> None:
-    claim = Claim("x", "", "", "", lambda _: Evidence(), relation, 0.7)
+    claim = Claim("x", "", "", "", Evidence, (), relation, 0.7)
     assert claim.standing(Evidence(low=interval[0], high=interval[1])) is standing
 
 
 def test_every_claim_has_a_number_where_everything_was_run() -> None:
-    table = claims_checklist(RECORDS)
-    assert list(table["claim"]) == [claim.key for claim in CLAIMS]
-    assert table["claim"].is_unique
+    table = CHECKLIST
+    assert list(table["claim"]) == [claim.key for claim in CLAIMS for _ in claim.denominators]
+    assert not table.duplicated(["claim", "denominator"]).any()
     assert table.loc[table["value"].isna(), "claim"].tolist() == []
     assert (table["n"] >= table["n_questions"]).all()
     inside = (table["low"] <= table["value"] + 1e-9) & (table["value"] <= table["high"] + 1e-9)
@@ -52,15 +55,19 @@ def test_every_claim_has_a_number_where_everything_was_run() -> None:
 
 
 def test_what_was_not_run_cannot_tell_and_says_so() -> None:
+    table = claims_checklist(RECORDS[RECORDS["method"] == "few_shot"]).set_index(["claim", "denominator"])["standing"]
+    assert table["4.4a2"].tolist() == ["holds"] * 2
     table = claims_checklist(RECORDS[RECORDS["method"] == "few_shot"]).set_index("claim")
-    assert table.loc["4.4f", ["standing", "n", "note"]].tolist() == ["cannot tell", 0, "sr_dcr was not run"]
-    assert table.loc["4.4a", "standing"] == "holds"
+    assert (
+        table.loc["4.4f", ["standing", "n", "note"]].to_numpy().tolist()
+        == [["cannot tell", 0, "sr_dcr was not run"]] * 2
+    )
 
 
 def test_nothing_at_all_is_a_checklist_that_cannot_tell() -> None:
     no_category = RECORDS.assign(knowledge_category=None, self_confidence=float("nan"))
     table = claims_checklist(no_category[no_category["level"] == "standard"]).set_index("claim")
-    assert table.loc[["4.1a", "4.1b", "4.2a", "4.3b", "4.4k"], "standing"].tolist() == ["cannot tell"] * 5
+    assert table.loc[["4.1a", "4.1b", "4.2a", "4.3b", "4.4k"], "standing"].tolist() == ["cannot tell"] * 7
 
 
 def test_differences_are_those_of_a_comparison() -> None:
@@ -75,8 +82,9 @@ def test_the_slope_is_that_of_the_slopes() -> None:
 
 
 def test_each_run_and_model_has_its_own_checklist() -> None:
-    two = pd.concat([RECORDS, RECORDS.assign(model="other")])
-    assert claims_checklist(two)["model"].value_counts().tolist() == [len(CLAIMS)] * 2
+    small = RECORDS[RECORDS["method"].isin(["few_shot", "sr_dcr"])]
+    two = claims_checklist(pd.concat([small, small.assign(model="other")]))
+    assert two["model"].value_counts().tolist() == [len(CHECKLIST)] * 2
 
 
 def correct(question: str, offset: float, method: str, right: bool) -> dict[str, object]:
@@ -136,6 +144,62 @@ def test_the_least_over_the_offsets_needs_every_offset() -> None:
     assert found.high < 0
 
 
+def answered(question: str, offset: float, method: str, right: bool | None) -> dict[str, object]:
+    return row(question, offset, "1890", {True: "1900", False: "1800", None: None}[right], method=method)
+
+
+def test_each_denominator_by_hand() -> None:
+    """A 1: A answers 4 of 8 false passages, all right; B answers all, 6 right. Of all items A is behind by a quarter,
+    of the answered ones ahead by a quarter."""
+    rows = [answered(q, 20, "a", True if q in "pqrs" else None) for q in "pqrstuvw"]
+    rows += [answered(q, 20, "b", q not in "pq") for q in "pqrstuvw"]
+    table = records(*rows)
+    assert on.difference(table, "a", "b", "perturbed").value == pytest.approx(-0.25)
+    assert on.difference(table, "a", "b", "perturbed", Denominator.ANSWERED).value == pytest.approx(0.25)
+
+
+def test_denominators_that_disagree_are_said_to() -> None:
+    """A 1: counted so, SR-DCR cannot be ahead of its own debate; left out, it can."""
+    table = CHECKLIST.set_index(["claim", "denominator"])
+    for claim in ("4.4p", "4.4q", "4.4r"):
+        assert table.loc[(claim, Denominator.ALL), "value"] <= 0
+        standings = table.loc[claim, "standing"]
+        assert ("of " in table.loc[(claim, Denominator.ALL), "note"]) == (standings.nunique() > 1)
+
+
+def test_the_worse_half_by_hand() -> None:
+    """A 8: true and false, A .75 and .5, B 1 and .25: their worse halves .5 − .25. Always abstaining gains nothing."""
+    share = {("a", 0): "pqr", ("a", 20): "pq", ("b", 0): "pqrs", ("b", 20): "p"}
+    rows = [answered(q, offset, m, q in right) for (m, offset), right in share.items() for q in "pqrs"]
+    rows += [answered(q, offset, "c", None) for offset in (0, 20) for q in "pqrs"]
+    assert on.worse_half(records(*rows), "a", "b").value == pytest.approx(0.25)
+    assert on.worse_half(records(*rows), "c", "b").value == pytest.approx(-0.25)
+
+
+def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough() -> None:
+    """A 2: the low end is the least one, the high end is as wide as the number of methods asks."""
+    rng = np.random.default_rng(0)
+    rows = [answered(f"q{i}", 20, m, bool(rng.random() < p)) for i in range(200)
+            for m, p in (("sr_dcr", 0.6), ("few_shot", 0.4), ("rci", 0.58), ("golden", 1.0))]  # fmt: skip
+    table = records(*rows)
+    found = on.best_of_others(table, "sr_dcr")
+    leads = [on.difference(table, "sr_dcr", other, "perturbed") for other in ("few_shot", "rci")]
+    sure = [on.difference(table, "sr_dcr", other, "perturbed", level=0.975) for other in ("few_shot", "rci")]
+    assert found.value == min(lead.value for lead in leads)
+    assert (found.low, found.high) == (min(lead.low for lead in leads), min(lead.high for lead in sure))
+    assert "rci" in found.note
+
+
+def test_a_claim_does_not_hold_against_the_exact_test() -> None:
+    """A 4: five questions for A and none for B, of 30: p = 2 / 2⁵ = .0625, so 0 is in the interval."""
+    rows = [answered(f"q{i}", 20, m, m == "a" or i >= 5) for i in range(30) for m in "ab"]
+    found, other = on.difference(records(*rows), "a", "b", "perturbed"), compare(records(*rows), "a", "b")
+    assert other.p_value == pytest.approx(0.0625)
+    assert found.low == other.low == 0
+    rows += [answered(f"r{i}", 20, m, m == "a") for i in range(2) for m in "ab"]
+    assert on.difference(records(*rows), "a", "b", "perturbed").low > 0
+
+
 def test_more_calls_by_hand() -> None:
     rows = records(*(row(q, 0, "1", "1", method=m, calls_alone=c) for q in "ab" for m, c in (("a", 21), ("b", 20))))
     found = on.more_calls(rows, "a", "b")
@@ -143,7 +207,7 @@ def test_more_calls_by_hand() -> None:
 
 
 def test_the_checklist_as_html_is_escaped() -> None:
-    table = claims_checklist(RECORDS).head(2)
+    table = CHECKLIST.head(2).copy()
     table["note"] = "<script>alert(1)</script>"
     tags: list[str] = []
     parser = HTMLParser()

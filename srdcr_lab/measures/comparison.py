@@ -16,11 +16,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from srdcr_lab.measures.estimates import (
-    contrast_interval,
     holm,
     macro_mean,
     matched_odds_ratio,
     mcnemar_exact,
+    paired_interval,
     sign_flip_test,
 )
 from srdcr_lab.measures.groups import GOLDEN, comparison_keys, is_standard, stack
@@ -33,7 +33,7 @@ DIFFERENCES = (0.02, 0.03, 0.05, 0.10)
 class Comparison:
     """A less B over the items both have; `n_unpaired` counts those that only one has. Missing answers count as wrong.
 
-    `difference` is mean A − mean B; overall, the mean of the two halves' differences, with its `contrast_interval`.
+    `difference` is mean A − mean B; overall, the mean of the two halves' differences, with its `paired_interval`.
     `p_value`: `sign_flip_test`. `p_mcnemar`: exact; NaN where some question has several items. `only_a`, `only_b`:
     discordant items. `odds_ratio` = only_a / only_b, see `matched_odds_ratio`.
     """
@@ -115,14 +115,14 @@ def compare(
     return compare_pairs(pairs, macro=condition == "overall")
 
 
-def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False) -> Comparison:
+def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False, level: float = 0.95) -> Comparison:
     """The comparison of `paired` rows; `macro` weighs true and false passages equally. NaN with n = 0 for no pair."""
     clusters = pairs["question_id"].to_numpy()
     half = is_standard(pairs).to_numpy(bool) & macro
     a, b = pairs["a"].to_numpy(float), pairs["b"].to_numpy(float)
     halves = np.unique(half)
     weights = dict.fromkeys(halves, 1 / len(halves)) if len(halves) else {False: 1.0}
-    difference, low, high = contrast_interval(a - b, clusters, half, weights)
+    difference, low, high = paired_interval(a - b, clusters, half, weights, level=level)
     only_a, only_b = int((a > b).sum()), int((a < b).sum())
     n_questions = len(set(clusters))
     ratio, ratio_low, ratio_high = matched_odds_ratio(a, b, clusters)

@@ -128,6 +128,24 @@ def contrast_interval(
     return _contrast(sums, sizes, factors, bounds, level)
 
 
+def paired_interval(
+    differences: ArrayLike,
+    clusters: ArrayLike,
+    strata: ArrayLike,
+    weights: Mapping[Any, float],
+    *,
+    level: float = 0.95,
+) -> tuple[float, float, float]:
+    """`contrast_interval` of paired differences. Where few questions differ, 0 is in it unless the exact
+    `sign_flip_test` rejects it as well, so that the interval and the p value of a comparison say one thing."""
+    value, low, high = contrast_interval(differences, clusters, strata, weights, level=level)
+    if (low > 0 or high < 0) and len(set(weights.values())) == 1:
+        totals = _flipped(np.asarray(differences, float), clusters, strata)
+        if totals.size <= _EXACT_UP_TO and sign_flip_test(differences, clusters, strata) > 1 - level:
+            return value, min(low, 0.0), max(high, 0.0)
+    return value, low, high
+
+
 def _contrast(
     sums: NDArray[np.float64],
     sizes: NDArray[np.float64],
@@ -219,10 +237,7 @@ def sign_flip_test(
     d = np.asarray(differences, float)
     if d.size == 0:
         return math.nan
-    stratum = np.zeros(d.size, int) if strata is None else pd.factorize(np.asarray(strata))[0]
-    parts = d / np.bincount(stratum)[stratum] / (stratum.max() + 1)  # their sum is the (macro) mean
-    totals = np.bincount(pd.factorize(np.asarray(clusters))[0], weights=parts)
-    totals = totals[~np.isclose(totals, 0, atol=1e-12)]  # flipping these changes nothing
+    totals = _flipped(d, clusters, strata)
     if totals.size < 2:
         return 1.0
     test = permutation_test(
@@ -235,6 +250,14 @@ def sign_flip_test(
         rng=np.random.default_rng(seed),
     )
     return float(test.pvalue)
+
+
+def _flipped(d: NDArray[np.float64], clusters: ArrayLike, strata: ArrayLike | None) -> NDArray[np.float64]:
+    """Each cluster's part of the (macro) mean, without those that are 0, which no flip changes."""
+    stratum = np.zeros(d.size, int) if strata is None else pd.factorize(np.asarray(strata))[0]
+    parts = d / np.bincount(stratum)[stratum] / (stratum.max() + 1)
+    totals = np.bincount(pd.factorize(np.asarray(clusters))[0], weights=parts)
+    return np.asarray(totals[~np.isclose(totals, 0, atol=1e-12)])
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, positions
+from srdcr_lab.measures.estimates import clustered_interval, paired_interval, positions
 from srdcr_lab.measures.evaluation import CONDITIONS, MACRO, MICRO
 from srdcr_lab.measures.groups import STANDARD, group_columns, is_standard, strata, stratum_order
 from srdcr_lab.measures.paper_tables import TITLE_1, TITLE_2, Cell, PaperTable, labelled, paper_table
@@ -209,7 +209,7 @@ class Gating:
         here, other = (own[places] for own, places in zip(rows, shared, strict=True))
         gap = right[here].astype(float) - right[other]
         halves = {False: 0.5, True: 0.5}
-        return contrast_interval(gap, self.question[here], self.stratum[here] > 0, halves)
+        return paired_interval(gap, self.question[here], self.stratum[here] > 0, halves)
 
     def chosen(self, strata: Collection[str] | None) -> list[int]:
         """Positions of the standard stratum and of these."""

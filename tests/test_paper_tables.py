@@ -72,6 +72,17 @@ def test_other_kinds_stand_by_level_after_the_offsets() -> None:
     ]  # fmt: skip
 
 
+def test_macro_is_of_the_offsets_as_in_the_paper_where_there_are_any() -> None:
+    """B: SR-DCR has 1 of 3 at 20, 1 of 1 at 60 and 0 of 1 under a factor: macro 2/3, not 4/9; micro 2/5."""
+    factor = frame(row("sr_dcr", "e", 60, False, perturbation_kind="factor", perturbation_value=3))
+    for records, macro in ((pd.concat([ROWS, factor]), (1 / 3 + 1) / 2), (factor, 0.0)):
+        table = accuracy_by_stratum(records, intervals=False).set_index(["method", "stratum"])["accuracy"]
+        assert table["sr_dcr", "macro"] == pytest.approx(macro)
+    table = accuracy_by_stratum(pd.concat([ROWS, factor]), intervals=False).set_index(["method", "stratum"])
+    assert table.loc[("sr_dcr", "micro"), "accuracy"] == pytest.approx(2 / 5)
+    assert table.loc[("sr_dcr", "macro"), "n"] == 4
+
+
 def test_strata_agree_with_a_group_by() -> None:
     records = simulated(100)
     false = records[records["level"] != "standard"]

@@ -88,6 +88,16 @@ def test_the_power_table_rests_on_the_discordance_of_the_records() -> None:
     assert (table["n"].item(), table["items_per_question"].item()) == (10, 1.0)
 
 
+def test_the_power_is_that_of_the_family_that_decides() -> None:
+    """B: one of twelve comparisons under Holm; golden is in no family."""
+    records = two_methods("rrrrrwwwww", "rrwwwrwwww")
+    others = [records[records["method"] == "b"].assign(method=name) for name in ("golden", *map(str, range(11)))]
+    alone, among = power_table(records, "a", "b"), power_table(pd.concat([records, *others]), "a", "b")
+    assert (alone["family"].max(), among["family"].max()) == (1, 12)
+    assert (among["n_questions_needed"] > 1.6 * alone["n_questions_needed"]).all()
+    assert questions_needed(0.05, 0.20, alpha=0.05 / 12) == 1090
+
+
 def test_the_power_table_of_nothing_is_missing() -> None:
     table = power_table(two_methods("rr", ""), "a", "b")
     assert table["n"].eq(0).all()

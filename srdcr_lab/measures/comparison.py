@@ -284,16 +284,24 @@ def power_table(
 ) -> pd.DataFrame:
     """Questions that differences of 2, 3, 5 and 10 points would take, from how A and B differed on these items.
 
-    Beside them what they rest on, such as `correlation`, of the differences within a question. NaN where no item has
-    both. One model, run and design at a time.
+    The comparison is one of a `family`, as `compare_all` makes it: A against every other method but golden. Holm's
+    first step asks each for p ≤ 0.05 / family, and so does this. Beside the numbers what they rest on, such as
+    `correlation`, of the differences within a question. NaN where no item has both. One model, run and design at a
+    time.
     """
+    family = max(1, len(set(records["method"]) - {a, GOLDEN}))
     pairs = paired(condition_rows(records, condition), a, b)
     gap, questions = pairs["a"] - pairs["b"], pairs["question_id"]
     n, n_questions = len(pairs), questions.nunique()
-    basis = {"n": n, "n_questions": n_questions, "discordance": float((gap != 0).mean()) if n else math.nan}
+    basis: dict[str, float] = {
+        "family": family,
+        "n": n,
+        "n_questions": n_questions,
+        "discordance": float((gap != 0).mean()) if n else math.nan,
+    }
     basis["correlation"] = intra_question_correlation(gap, questions)
     basis["design_effect"] = effect = design_effect(gap, questions) if n else math.nan
     basis["items_per_question"] = per_question = n / n_questions if n else math.nan
-    options = {"items_per_question": per_question, "effect_of_design": effect}
+    options = {"items_per_question": per_question, "effect_of_design": effect, "alpha": 0.05 / family}
     needed = [questions_needed(d, basis["discordance"], **options) if n else math.nan for d in DIFFERENCES]
     return pd.DataFrame({"difference": DIFFERENCES, "n_questions_needed": needed}).assign(**basis)

@@ -16,7 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from srdcr_lab.measures.comparison import comparable, compare, condition_rows, outcome
 from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval
-from srdcr_lab.measures.groups import GOLDEN, by_group, group_columns, groups, is_standard, strata, stratum_order
+from srdcr_lab.measures.groups import (
+    GOLDEN,
+    by_group,
+    group_columns,
+    groups,
+    in_macro,
+    is_standard,
+    strata,
+    stratum_order,
+)
 from srdcr_lab.measures.verdicts import RATES
 from srdcr_lab.records import Missing
 
@@ -83,8 +92,9 @@ def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dic
 def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     """Table 2: one row per group × stratum of the perturbed items, then `macro` and `micro`; columns as in `accuracy`.
 
-    Strata are year offsets by size and, for the other kinds, levels. `macro` is the mean of the strata (the paper's),
-    `micro` pools the items. A stratum on which a method was not run has n = 0 and is outside its macro mean.
+    Strata are offsets by size and, for the other kinds, levels. `macro` is the mean of the offsets, as in the paper,
+    or of all strata without any; `micro` pools all items. A stratum on which a method was not run has n = 0 and is
+    outside its macro mean.
     """
     order = stratum_order(strata(condition_rows(records, "perturbed")).unique())
     rows = []
@@ -92,8 +102,9 @@ def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.
         false = condition_rows(part, "perturbed")
         stratum = strata(false)
         for column in (*order, MACRO, MICRO):
-            here = false[stratum == column] if column in order else false
-            parts = stratum if column == MACRO else None
+            strata_of = {MACRO: in_macro(order), MICRO: order}.get(column, [column])
+            here = false[stratum.isin(strata_of)]
+            parts = stratum[here.index] if column == MACRO else None
             measured = accuracy(here["correct"], here["question_id"], parts, intervals=intervals)
             rows.append({**names, "stratum": column, **measured})
     return pd.DataFrame(rows, columns=[*group_columns(records), *_STRATUM_COLUMNS])

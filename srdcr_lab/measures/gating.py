@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from srdcr_lab.measures.estimates import clustered_interval, paired_interval, positions
 from srdcr_lab.measures.evaluation import CONDITIONS, MACRO, MICRO
-from srdcr_lab.measures.groups import STANDARD, group_columns, is_standard, strata, stratum_order
+from srdcr_lab.measures.groups import STANDARD, group_columns, in_macro, is_standard, strata, stratum_order
 from srdcr_lab.measures.paper_tables import TITLE_1, TITLE_2, Cell, PaperTable, labelled, paper_table
 from srdcr_lab.measures.rule import CORRECT, DECISIONS, ENDINGS, VERDICTS, decisions, endings
 from srdcr_lab.records import Decision, Missing, Verdict
@@ -180,8 +180,11 @@ class Gating:
         both, n_false = n.sum(axis=1, keepdims=True), n[:, 1:]
         one = self._cells(CONDITIONS, np.hstack([n, both]), shares)
         columns = (*(self.strata[i] for i in false), MACRO, MICRO)
-        n = np.hstack([counts[:, false].sum(axis=2), n_false, n_false])
-        two = self._cells(columns, n, np.concatenate([_shares(counts[:, false]), shares[..., 1:2]], axis=-1))
+        meant = in_macro([self.strata[i] for i in false])
+        macro = counts[:, [i for i in false if self.strata[i] in meant]]
+        n = np.hstack([counts[:, false].sum(axis=2), macro.sum(axis=(1, 2))[:, None], n_false])
+        parts = [_shares(counts[:, false])[..., :-1], _shares(macro)[..., -1:], shares[..., 1:2]]
+        two = self._cells(columns, n, np.concatenate(parts, axis=-1))
         return paper_table(TITLE_1, one, CONDITIONS), paper_table(TITLE_2, two, columns)
 
     def _cells(self, columns: Sequence[str], n: NDArray[np.intp], shares: NDArray[np.float64]) -> list[Cell]:

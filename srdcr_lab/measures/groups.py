@@ -92,6 +92,12 @@ def stratum_order(names: Sequence[str]) -> list[str]:
     return sorted(set(names), key=_place)
 
 
+def in_macro(names: Sequence[str]) -> list[str]:
+    """The strata of the false passages whose mean is Table 2's: the offsets, as in the paper, or all without any."""
+    false = [name for name in stratum_order(names) if name != STANDARD]
+    return [name for name in false if _place(name)[0] == 1] or false
+
+
 def _place(name: str) -> tuple[int, str, float]:
     kind, _, rest = name.partition(" ")
     if kind == STANDARD:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from srdcr_lab.measures import METHOD_LABELS, compare_all, cost_accuracy
+from srdcr_lab.measures.final_answer import SHARES, utility
 from srdcr_lab.measures.groups import GOLDEN
 from srdcr_lab.pages import interval
 from srdcr_lab.plots import drawers as draw
@@ -46,6 +47,40 @@ class AccuracyDisplay(draw.Display):
         ax.set_xticks(range(len(n)), [f"{names[condition]}\n(n = {number})" for condition, number in n.items()])
         handles = sorted(ax.get_legend_handles_labels()[0], key=lambda handle: str(handle.get_label()))
         return draw.finish(ax, draw.RIGHT | {"handles": handles}, ylim=draw.SHARES, ylabel="share of items")
+
+
+@dataclass(frozen=True)
+class UtilityDisplay(draw.Display):
+    """Utility of the final answers of some methods, `over` the cost of a wrong one or the share of false passages."""
+
+    over: str = "cost"
+
+    @classmethod
+    def from_records(
+        cls,
+        records: pd.DataFrame,
+        methods: Sequence[str] = ("sr_dcr", "few_shot", "confidence_only", "debate_only", GOLDEN),
+        *,
+        over: str = "cost",
+        cost: float = 1.0,
+    ) -> Self:
+        """Over `cost`, half of the passages false; over `false_share`, at this cost. Of one model and design."""
+        rows = records[records["method"].isin(methods)]
+        if over == "cost":
+            return cls(utility(rows, [step / 4 for step in range(17)]), over)
+        return cls(utility(rows, [cost], SHARES), over)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A line with its 95 % band for each method; who never answers is at 0."""
+        ax = draw.axes(ax, 5.0, 3.4)
+        ax.axhline(0, color="0.5", linewidth=0.8)
+        for method, colour in draw.colours(self.table["method"]).items():
+            rows = self.table[self.table["method"] == method]
+            name = f"{METHOD_LABELS.get(method, method)} (n = {rows['n'].max()})"
+            draw.curve(ax, rows, self.over, "utility", 0.12, color=colour, label=name)
+        names = {"cost": "cost of a wrong answer, in right answers", "false_share": "share of false passages"}
+        cost = "" if self.over == "cost" else f" at cost {self.table['cost'].max():g}"
+        return draw.finish(ax, draw.RIGHT, xlabel=names[self.over], ylabel=f"utility{cost}")
 
 
 class DifferencesDisplay(draw.Display):

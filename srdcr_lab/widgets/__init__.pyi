@@ -1,7 +1,8 @@
 from .explore import explorer as explorer, explorer_html as explorer_html
 from .sliders import (
     CategoryThresholds as CategoryThresholds, Evaluation as Evaluation, Menu as Menu, Slide as Slide,
-    category_sliders as category_sliders, evaluation_controls as evaluation_controls, with_sliders as with_sliders,
+    category_sliders as category_sliders, evaluation_controls as evaluation_controls,
+    final_answer_controls as final_answer_controls, with_sliders as with_sliders,
 )
 from .thresholds import (
     ConfidenceThreshold as ConfidenceThreshold, DomainThresholds as DomainThresholds, choices_html as choices_html,

@@ -14,9 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srdcr_lab.measures.estimates import jeffreys_interval
+from srdcr_lab.measures.estimates import contrast_interval, jeffreys_interval
 from srdcr_lab.measures.gating import STAGES, Gating
+from srdcr_lab.measures.groups import groups, is_standard
 from srdcr_lab.measures.knowledge import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, count_categories
+from srdcr_lab.measures.paper_tables import labelled
 from srdcr_lab.pages import Area, Chart, Html, Label, Td, html_table, interval, render
 from srdcr_lab.plots.drawers import CATEGORY_COLOURS, CATEGORY_LABELS
 from srdcr_lab.plots.flow import DecisionFlowDisplay
@@ -212,6 +214,44 @@ class Evaluation:
             for i, category in enumerate(CATEGORIES)
         ]
         return html_table(("accuracy on false passages", "n", *pair), rows)
+
+
+@dataclass(frozen=True)
+class FinalAnswer:
+    """Of each row of the tables: right (1), wrong (0) or missing (NaN), the question, whether the passage is true."""
+
+    rows: Mapping[str, tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.bool_]]]
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> FinalAnswer:
+        """From the records of one run."""
+        rows = {}
+        for names, part in groups(records):
+            right = part["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
+            true = is_standard(part).to_numpy(bool)
+            rows[labelled(names)[1]] = right, pd.factorize(part["question_id"])[0], true
+        return cls(rows)
+
+    def html(self, cost: float, false_share: float) -> Html:
+        """Utility and coverage of every method, the best first."""
+        weights = {half: share for half, share in ((True, 1 - false_share), (False, false_share)) if share}
+        table = []
+        for name, (right, question, true) in self.rows.items():
+            worth = np.where(np.isnan(right), 0.0, np.where(right == 1, 1.0, -cost))
+            ends = contrast_interval(worth, question, true, weights, bounds=(-cost, 1.0))
+            covered = sum(share * (~np.isnan(right[true == half])).mean() for half, share in weights.items())
+            table.append((ends[0], (name, interval(*ends), f"{covered:.2f}", right.size)))
+        best = sorted(table, key=lambda row: -np.nan_to_num(row[0], nan=-np.inf))
+        return html_table(("method", "utility [95 %]", "coverage", "n"), [row for _, row in best])
+
+
+def final_answer_controls(records: pd.DataFrame, label: str = "", cost: float = 1.0) -> VBox:
+    """Sliders for what a wrong answer costs, in right ones, and for the share of false passages."""
+    slides: dict[str, Slide | Menu] = {
+        "cost": Slide("a wrong answer costs", cost, high=5.0, step=0.05),
+        "false_share": Slide("share of false passages", 0.5),
+    }
+    return with_sliders(FinalAnswer.from_records(records).html, slides, label)
 
 
 def evaluation_controls(records: pd.DataFrame, label: str = "", tau: float = 0.90) -> VBox:

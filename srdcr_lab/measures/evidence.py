@@ -24,7 +24,7 @@ from srdcr_lab.measures.estimates import (
     mean_interval,
     paired_interval,
 )
-from srdcr_lab.measures.groups import GOLDEN, is_standard, of_one_kind, strata, with_matches
+from srdcr_lab.measures.groups import GOLDEN, in_macro, is_standard, of_one_kind, strata, with_matches
 from srdcr_lab.measures.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory
 
@@ -66,14 +66,14 @@ def difference(
     level: float = 0.95,
 ) -> Evidence:
     """Accuracy of A less that of B under a condition (see `_weights`): of the items both have, or of those that each of
-    them answered."""
-    rows = _ran(records, a, b, column=column)
-    if denominator == Denominator.ALL:
+    them answered. Paired where these are the same items."""
+    rows = _of(_ran(records, a, b, column=column), denominator)
+    shared = rows.groupby("item_id")[column].nunique()
+    if denominator == Denominator.ALL or (shared == 2).all():
         pairs = paired(rows, a, b, column=column, name=name)
         parts, weights = _weights(pairs, condition)
         ends = paired_interval(pairs["a"] - pairs["b"], pairs["question_id"], parts, weights, level=level)
         return _evidence(ends[0], ends[1:], pairs[parts.isin(list(weights))])
-    rows = rows[rows["correct"].notna()]
     parts, weights = _weights(rows, condition)
     signed = {f"{method} {part}": sign * w for method, sign in ((a, 1), (b, -1)) for part, w in weights.items()}
     return _contrast(
@@ -126,7 +126,8 @@ def best_of_others(records: pd.DataFrame, method: str, denominator: str = Denomi
 def least_over_strata(records: pd.DataFrame, method: str, denominator: str = Denominator.ALL) -> Evidence:
     """The least, over the offsets and over every other method, of the method's leads on false passages."""
     false = condition_rows(_ran(records, method, others=True), "perturbed")
-    parts = {f" at {name}": rows for name, rows in false.groupby(strata(false), sort=False)}
+    stratum = strata(false)
+    parts = {f" at {name}": false[stratum == name] for name in in_macro(list(stratum.unique()))}
     return _least_lead(parts, method, denominator)
 
 
@@ -162,9 +163,8 @@ def _lead(
     own: Values, other: Values, question: Places, half: Places, denominator: str, level: float
 ) -> tuple[float, float, float]:
     """`difference` of two columns of right answers, NaN for an item that does not count, over the halves there are."""
-    halves = np.unique(half)
-    if denominator == Denominator.ALL:
-        both = ~np.isnan(own - other)
+    halves, both = np.unique(half), ~np.isnan(own - other)
+    if denominator == Denominator.ALL or (np.isnan(own) == np.isnan(other)).all():
         weights = dict.fromkeys(halves, 1 / halves.size)
         return paired_interval((own - other)[both], question[both], half[both], weights, level=level)
     values, strata = np.concatenate([own, other]), np.concatenate([half, half + 2])

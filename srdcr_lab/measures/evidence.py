@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,8 @@ from srdcr_lab.measures.groups import GOLDEN, in_macro, is_standard, of_one_kind
 from srdcr_lab.measures.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory
 
-Values, Places = NDArray[np.float64], NDArray[np.intp]
+Values: TypeAlias = NDArray[np.float64]
+Places: TypeAlias = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,18 +138,19 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
 
     Source: intersection-union, Berger 1982; Bonferroni.
     """
-    rivalries = []
+    rivalries: list[tuple[str, Values, Values, Places, Places]] = []
     for where, part in parts.items():
         items = part.drop_duplicates("item_id").set_index("item_id")
         right = outcome(part, "correct").where(part["correct"].notna() | (denominator == Denominator.ALL))
         wide = part.assign(right=right).pivot(index="item_id", columns="method", values="right").loc[items.index]
-        units = pd.factorize(items["question_id"])[0], is_standard(items).to_numpy(int)
+        question, half = pd.factorize(items["question_id"])[0], is_standard(items).to_numpy(int)
         own = wide.pop(method).to_numpy() if method in wide else np.full(len(wide), np.nan)
-        rivalries += [(name + where, own, wide[name].to_numpy(), *units) for name in wide if name != GOLDEN]
+        rivalries += [(name + where, own, wide[name].to_numpy(), question, half) for name in wide if name != GOLDEN]
     leads = []
-    for name, *values in rivalries:
-        value, low, _ = _lead(*values, denominator, 0.95)
-        leads.append((value, low, _lead(*values, denominator, 1 - 0.05 / len(rivalries))[2], name))
+    for name, own, other, question, half in rivalries:
+        value, low, _ = _lead(own, other, question, half, denominator, 0.95)
+        high = _lead(own, other, question, half, denominator, 1 - 0.05 / len(rivalries))[2]
+        leads.append((value, low, high, name))
     leads = [lead for lead in leads if not math.isnan(lead[0])]
     if not leads:
         raise NoEvidence("no other method was run")

@@ -129,4 +129,4 @@ def _by_question(rows: pd.DataFrame) -> NDArray[np.float64]:
         ruled = (rows["verdict"] == verdict).to_numpy(bool)
         columns += [ruled & true, ruled & ~true]
     table = pd.DataFrame(np.column_stack(columns).astype(float))
-    return table.groupby(rows["question_id"].to_numpy(), sort=False).sum().to_numpy(float)
+    return np.asarray(table.groupby(rows["question_id"].to_numpy(), sort=False).sum(), float)

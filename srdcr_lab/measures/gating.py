@@ -206,10 +206,10 @@ class Gating:
         """Overall (macro) accuracy of row `a` less that of row `b` at this τ, on the items both have, with the interval
         of `compare`. NaN where these have no item of a half."""
         kept = np.isin(self.stratum, self.chosen(strata))
-        rows = [np.flatnonzero(self.in_row(label) & kept) for label in (a, b)]
-        _, *shared = np.intersect1d(*(self.item[here] for here in rows), return_indices=True)
+        here, other = (np.flatnonzero(self.in_row(label) & kept) for label in (a, b))
+        _, first, second = np.intersect1d(self.item[here], self.item[other], return_indices=True)
+        here, other = here[first], other[second]
         right = self.endings(tau) == _RIGHT
-        here, other = (own[places] for own, places in zip(rows, shared, strict=True))
         gap = right[here].astype(float) - right[other]
         halves = {False: 0.5, True: 0.5}
         return paired_interval(gap, self.question[here], self.stratum[here] > 0, halves)

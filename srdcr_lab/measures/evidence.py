@@ -155,7 +155,7 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
     if not leads:
         raise NoEvidence("no other method was run")
     value, _, _, name = min(leads)
-    low, high = (min(lead[i] for lead in leads) for i in (1, 2))
+    low, high = min(lead[1] for lead in leads), min(lead[2] for lead in leads)
     questions = pd.concat([part.loc[part["method"] == method, "question_id"] for part in parts.values()])
     n, note = len(questions), f"the least lead is over {name}"
     return Evidence(value=value, low=low, high=high, n=n, n_questions=questions.nunique(), note=note)

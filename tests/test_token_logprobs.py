@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srdcr_lab.models.openai import LOWEST, aligned
+from srdcr_lab.models.base import LOWEST
+from srdcr_lab.models.openai import aligned
 
 
 def entry(token: str, logprob: Any = -0.5, spelled: bytes | None = None) -> dict[str, Any]:

@@ -1,14 +1,16 @@
 """What a file keeps of a completion, read strictly: a row of the store, and a line of an export.
 
 A file may be damaged, or written by anybody. So nothing in it is taken as it is: types, ranges and lengths are checked,
-and a request's digest is computed from its content.
+and a request's digest is computed from its content. A row also bears a checksum, behind the time in its last column
+(`stamp`), which rows of earlier versions lack.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +22,7 @@ from srdcr_lab.records.files import from_plain, parse_json
 from srdcr_lab.records.types import GREEDY
 
 Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
-FIELDS = ("draw", "text", "tokens", "logprobs", "finish_reason", "prompt_tokens", "completion_tokens")
+COLUMNS = "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens"
 _LONGEST_LINE = 2**25  # bytes: about 1,000 long draws with their tokens
 
 
@@ -71,12 +73,21 @@ def row_of(c: Completion) -> tuple[object, ...]:
     return (c.draw, text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
 
 
-def completion_of(
-    draw: Any, text: Any, tokens: Any, logprobs: Any, finish: Any, prompt_tokens: Any, completion_tokens: Any
-) -> Completion:
-    """The reverse of `row_of`. Raises ValueError for what is no such row."""
+def stamp(time: str, place: tuple[str, str, str], row: Sequence[object]) -> str:
+    """A row's time of writing and checksum; `place` is its model's key, its request's digest and its stream."""
+    return f"{time} {zlib.crc32(repr((*place, *row)).encode()):08x}"
+
+
+def completion_of(row: Sequence[Any], stamped: Any, place: tuple[str, str, str] | None = None) -> Completion:
+    """The reverse of `row_of`. Raises ValueError for what is no such row, or was changed since it was stamped."""
+    draw, text, tokens, logprobs, finish, prompt_tokens, completion_tokens = row
     tokens, logprobs = (None if part is None else _list(part) for part in (tokens, logprobs))
-    return checked(Completion(text, draw, tokens, logprobs, FinishReason(finish), prompt_tokens, completion_tokens))
+    numbers = (prompt_tokens, completion_tokens)
+    completion = checked(Completion(text, draw, tokens, logprobs, FinishReason(finish), *numbers))
+    time, behind, _ = str(stamped).partition(" ")
+    if place and behind and stamped != stamp(time, place, row):
+        raise ValueError("it was changed")
+    return completion
 
 
 def _list(text: Any) -> Any:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from srdcr_lab.models.kept import completion_of, request_of, row_of
+from srdcr_lab.models.kept import completion_of, request_of
 from srdcr_lab.records import ModelIdentity
 
 _INTERIOR_INDEX, _INTERIOR_TABLE, _LEAF_INDEX, _LEAF_TABLE = 2, 5, 10, 13  # kinds of pages
@@ -85,7 +85,8 @@ def _row_of_table(table: str, rowid: int, columns: list[Any]) -> tuple[Any, ...]
         model, request, stream, *rest, created = columns
         if (type(model), type(request), type(stream)) != (int, int, str):
             raise ValueError("the key was changed")
-        return (model, request, stream, *row_of(completion_of(*rest)), str(created))
+        completion_of(rest, created)
+        return tuple(columns)
     if table == "spending" and type(columns[1]) is float and 0 <= columns[1] < math.inf:
         return (str(columns[0]), columns[1])
     return None

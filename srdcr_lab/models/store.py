@@ -4,7 +4,7 @@ A completion's key is the model's identity, the request without its draws, the s
 two kernels may share a file, and a resumed run finds what a killed run had received. The store holds no key and no
 address. As JSON lines (`Store.export`, `Store.merge`) it can be carried to a colleague.
 
-A file may be damaged: whatever is read from it is checked (`models.kept`), and damage is bad input, never a completion.
+A file may be damaged: whatever is read from it is checked (`kept.py`), and damage is bad input, never a completion.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from srdcr_lab.models.kept import FIELDS, Kept, checked, completion_of, lines_of, request_of, row_of
+from srdcr_lab.models.kept import COLUMNS, Kept, checked, completion_of, lines_of, request_of, row_of, stamp
 from srdcr_lab.models.recovering import Recovered, log_is_broken, recover
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import whole_file
@@ -39,11 +39,10 @@ CREATE TABLE IF NOT EXISTS completions (model INTEGER, request INTEGER, stream T
 CREATE TABLE IF NOT EXISTS spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
 """
 _TABLES = {"meta", "models", "requests", "completions", "spending"}
-_COLUMNS = ", ".join(FIELDS)
 # The index that finds the row may be damaged too, so the row itself is asked for its text.
 _GET = (
-    f"SELECT canonical = ?, {_COLUMNS} FROM requests JOIN completions ON model = ? AND request = id AND stream = ? "  # noqa: S608
-    "AND draw BETWEEN ? AND ? WHERE digest = ?"
+    f"SELECT {COLUMNS}, created, canonical = ? FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
+    "AND stream = ? AND draw BETWEEN ? AND ? WHERE digest = ?"
 )
 # Of what SQLite complains of, this is the machine's: full, locked, read-only … Anything else is damage.
 _MACHINE = ("BUSY", "LOCKED", "FULL", "IOERR", "READONLY", "CANTOPEN", "NOMEM", "PERM", "AUTH", "PROTOCOL", "NOLFS")
@@ -119,8 +118,8 @@ class Store:
             return BadInput(f"{cannot}; give a writable file on a local disk with --store")
         if name == "NOTADB":
             return BadInput(
-                f"{self.path} is not a store of srdcr_lab, or its beginning is damaged; give another file, or save what "
-                f"can be read of it: srdcr store recover {self.path} NEW"
+                f"{self.path} is not a store of srdcr_lab, or its beginning is damaged; give another file, or save "
+                f"what can be read of it: srdcr store recover {self.path} NEW"
             )
         return self._damaged(error)
 
@@ -168,12 +167,13 @@ class Store:
         first, last, wanted = min(request.draws), max(request.draws), set(request.draws)
         place = (self._model_ids.get(model.key), request.stream, first, last, request.digest)
         found = {}
-        for whole, *row in self._rows(_GET, request.canonical, *place):
+        sealed = model.key, request.digest, request.stream
+        for *row, created, whole in self._rows(_GET, request.canonical, *place):
             if row[0] in wanted:
                 try:
                     if not whole:
                         raise ValueError("its request was changed")
-                    found[row[0]] = completion_of(*row)
+                    found[row[0]] = completion_of(row, created, sealed)
                 except ValueError as error:
                     raise self._damaged(f"{model}, request {request.digest[:12]}, draw {row[0]}: {error}") from None
         return found
@@ -184,11 +184,12 @@ class Store:
         Raises `Stopped` if they cannot be written (disk full): a run must not go on paying for what it cannot keep. A
         completion that is none (tokens that do not spell its text) is a failed call; the others are kept.
         """
-        created, rows, refused = datetime.now(UTC).isoformat(timespec="seconds"), [], ""
+        now, place = datetime.now(UTC).isoformat(timespec="seconds"), (model.key, request.digest, request.stream)
+        rows, refused = [], ""
         for completion in completions:
             try:
                 kept = row_of(checked(completion))
-                rows.append((request.stream, *kept, created, model.key, request.digest))
+                rows.append((request.stream, *kept, stamp(now, place, kept), model.key, request.digest))
             except ValueError as error:
                 refused = f"{model} gave a completion that cannot be kept: {error}"
         with self.transaction():
@@ -275,13 +276,14 @@ class Store:
         if not all(type(name) is str for name in (stream, *named)) or ModelIdentity(*named).key != key:
             raise ValueError(f"model {key!r:.80} or stream {stream!r:.40} was changed")
         rows = self._rows(
-            f"SELECT {_COLUMNS} FROM completions WHERE model = ? AND request = ? AND stream = ? ORDER BY draw",  # noqa: S608
+            f"SELECT {COLUMNS}, created FROM completions WHERE model = ? AND request = ? AND stream = ? ORDER BY draw",  # noqa: S608
             *(model, request, stream),
         )
         texts = self._rows("SELECT canonical FROM requests WHERE id = ?", request)
         asked = request_of(digest, texts[0][0] if texts else None, stream, tuple(row[0] for row in rows))
         try:
-            return ModelIdentity(*named), asked, [completion_of(*row) for row in rows]
+            place = key, asked.digest, asked.stream
+            return ModelIdentity(*named), asked, [completion_of(row, created, place) for *row, created in rows]
         except ValueError as error:
             raise ValueError(f"request {asked.digest[:12]}, {stream}: {error}") from None
 

@@ -33,10 +33,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from srdcr_lab import cli
-from srdcr_lab.models import Store
-from srdcr_lab.models.kept import lines_of
-from tests.loopback.server import Loopback
+from srdcr_lab import cli  # noqa: E402
+from srdcr_lab.models import Store  # noqa: E402
+from srdcr_lab.models.kept import lines_of  # noqa: E402
+from tests.loopback.server import Loopback  # noqa: E402
 
 Outcome = tuple[str, str]
 Completions = dict[tuple[str, str, int], str]  # request, stream, draw → all that was said
@@ -76,6 +76,9 @@ def kills(n: int, seed: int = 0) -> Iterator[Outcome]:
     disturbed. A completion is lost if it was there, or had been answered half a second before the kill, and is not in
     the store.
     """
+    import srdcr_lab.models.local.chat
+    import srdcr_lab.models.openai  # noqa: F401 (so that each process has them)
+
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="srdcr-kills-") as place, Loopback() as server:
         server.behaviour.latency_s = 0.05
@@ -102,18 +105,18 @@ def _killed(
     arguments: list[str], out: Path, whole: Path, times: int, length: float, chance: random.Random, server: Loopback
 ) -> str:
     kept: Completions = {}
-    lost = again = 0
+    lost = killed = 0
     for _ in range(times):
-        process = _started(arguments, out)
-        begun = time.monotonic() + LIMIT_S
-        if chance.random() < 0.8:  # past the imports, which take most of a short run
-            while not (out / "store.sqlite").exists() and process.poll() is None and time.monotonic() < begun:
+        child, begun = _started(arguments, out), time.monotonic()
+        code = None
+        if chance.random() < 0.8:  # when it has begun to ask
+            while not (out / "store.sqlite").exists() and code is None and time.monotonic() < begun + LIMIT_S:
+                code = _ended(child, 0)
                 time.sleep(0.002)
-            time.sleep(chance.random() * length / 3)
-        else:
-            time.sleep(chance.random() * length)
-        process.kill()
-        process.communicate()
+        if code is None and (code := _ended(child, time.monotonic() + chance.random() * length)) is None:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            killed += 1
         killed_at = time.time()
         answered = {asked.key for asked in server.completions if asked.status == "200" and asked.end < killed_at - 0.5}
         before, kept = kept, _rows(out / "store.sqlite")
@@ -123,17 +126,17 @@ def _killed(
         lost += max(0, len(answered) - len({(request, stream) for request, stream, _ in kept})) if answered else 0
     code, said = _process(arguments, out)
     if code:
-        return f"code: {code} after {times} kills, {said}"
+        return f"code: {code} after {killed} kills, {said}"
     final = _rows(out / "store.sqlite")
     lost += sum(final.get(key) != text for key, text in kept.items())
     again = sum(
         count - 1 for count in Counter(asked.key for asked in server.completions if asked.status == "200").values()
     )
     if lost:
-        return f"lost: {lost} completions lost after {times} kills"
+        return f"lost: {lost} completions lost after {killed} kills"
     if difference := _difference(whole, out):
-        return f"differs: after {times} kills, {difference}"
-    return f"held: {times} kills, 0 completions lost of {len(final)} completions, {again} asked again"
+        return f"differs: after {killed} kills, {difference}"
+    return f"held: {killed} kills, 0 completions lost of {len(final)} completions, {again} asked again"
 
 
 # A full disk ----------------------------------------------------------------------------------------------------------
@@ -395,24 +398,50 @@ def _srdcr(*arguments: object) -> tuple[int, str]:
     raise RuntimeError("main exits")
 
 
-def _started(arguments: list[str], out: Path, file_size: int = 0) -> subprocess.Popen[str]:
-    def bounded() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
+def _started(arguments: list[str], out: Path, file_size: int = 0) -> int:
+    """`srdcr run` in a process of its own, which need not import everything again; its id."""
+    from srdcr_lab.study.run import background_loop
 
-    command = [sys.executable, "-m", "srdcr_lab.cli", "run", *arguments, "--out", str(out)]
-    return subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        preexec_fn=bounded if file_size else None,
-    )  # fmt: skip
+    if child := os.fork():
+        return child
+    code = 70
+    try:
+        file = os.open(f"{out}.said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: PTH123, SIM115
+        if file_size:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
+        background_loop.cache_clear()  # its thread was not forked
+        cli.main(["run", *arguments, "--out", str(out)])
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _ended(child: int, until: float) -> int | None:
+    """The exit code of a process; None if it has not ended by then."""
+    while True:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() >= until:
+            return None
+        time.sleep(0.005)
 
 
 def _process(arguments: list[str], out: Path, file_size: int = 0) -> tuple[int, str]:
-    process = _started(arguments, out, file_size)
-    try:
-        return (*reversed((process.communicate(timeout=LIMIT_S)[0], process.returncode)),)  # type: ignore[return-value]
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return -signal.SIGALRM, process.communicate()[0]
+    child = _started(arguments, out, file_size)
+    code = _ended(child, time.monotonic() + LIMIT_S)
+    if code is None:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        code = -signal.SIGALRM
+    return code, Path(f"{out}.said").read_text("utf-8", "replace")
 
 
 def _rows(store: Path) -> Completions:

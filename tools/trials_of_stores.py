@@ -409,7 +409,7 @@ def _started(arguments: list[str], out: Path, file_size: int = 0) -> int:
         file = os.open(f"{out}.said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, 1)
         os.dup2(file, 2)
-        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: PTH123, SIM115
+        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
         if file_size:
             resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
         background_loop.cache_clear()  # its thread was not forked

@@ -23,7 +23,7 @@ from srdcr_lab.records.types import GREEDY
 
 Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
 COLUMNS = "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens"
-_LONGEST_LINE = 2**25  # bytes: about 1,000 long draws with their tokens
+_LONGEST_LINE = 2**23  # bytes; decoding takes up to 75 times as much memory
 
 
 @dataclass(frozen=True)

@@ -272,7 +272,7 @@ def test_another_version(tmp_path: Path) -> None:
 def test_no_database(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("When was the bridge built?\n" * 100)
-    assert "is not a store" in sentence(path)
+    assert "is no store of srdcr_lab" in sentence(path)
     assert path.read_text() == "When was the bridge built?\n" * 100
 
 

@@ -452,6 +452,14 @@ def test_a_run_meets_damage_in_its_middle(items_csv: Path, tmp_path: Path) -> No
     assert not (tmp_path / "o").exists()
 
 
+def test_a_completion_of_another_request_is_not_used(store: Store) -> None:
+    """G 2: where an index leads to the wrong row, the row's own text tells."""
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    store._db.execute("UPDATE requests SET canonical = replace(canonical, 'many', 'few')")
+    with pytest.raises(BadInput, match="its request was changed"):
+        store.get(IDENTITY, DRAWS)
+
+
 def damage(path: Path, place: int, length: int = 4096) -> None:
     with path.open("r+b") as file:
         file.seek(place)

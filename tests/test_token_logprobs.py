@@ -61,6 +61,12 @@ def test_an_empty_text_has_no_tokens() -> None:
     assert aligned("", [entry("<|im_end|>")]) == (None, None)
 
 
+@pytest.mark.parametrize("value", [0.97, 2e-6, 5])
+def test_a_probability_is_no_log_probability(value: float) -> None:
+    """G 5: as in a store and in an export; only what rounding puts above 0 is 0."""
+    assert aligned("a", [entry("a", value)]) == (None, None)
+
+
 @pytest.mark.parametrize(("given_value", "kept"), [(1e-9, 0.0), (-math.inf, LOWEST), (-9999.0, LOWEST), (-1, -1.0)])
 def test_values_stay_in_range(given_value: float, kept: float) -> None:
     assert aligned("a", [entry("a", given_value)]) == (("a",), (kept,))

@@ -592,7 +592,7 @@ def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: 
 
 
 def test_rounding_above_zero_is_no_positive_log_probability(tmp_path: Path, store: Store) -> None:
-    """One rule for replies, rows and lines: up to 1e-6 above 0 is 0, more is none."""
+    """One rule for replies, rows and lines: up to a thousandth above 0 is 0, more is none."""
     store.put(IDENTITY, request(), [Completion("a", 0, ("a",), (1e-7,))])
     assert store.get(IDENTITY, request())[0].logprobs == (0.0,)
 

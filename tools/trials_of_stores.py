@@ -107,7 +107,8 @@ def _killed(
     kept: Completions = {}
     lost = killed = 0
     for _ in range(times):
-        child, begun = _started(arguments, out), time.monotonic()
+        with tempfile.TemporaryFile() as said:
+            child, begun = _started(arguments, out, said.fileno()), time.monotonic()
         code = None
         if chance.random() < 0.8:  # when it has begun to ask
             while not (out / "store.sqlite").exists() and code is None and time.monotonic() < begun + LIMIT_S:
@@ -398,17 +399,16 @@ def _srdcr(*arguments: object) -> tuple[int, str]:
     raise RuntimeError("main exits")
 
 
-def _started(arguments: list[str], out: Path, file_size: int = 0) -> int:
-    """`srdcr run` in a process of its own, which need not import everything again; its id."""
+def _started(arguments: list[str], out: Path, said: int, file_size: int = 0) -> int:
+    """`srdcr run` in a process of its own, which need not import everything again; its id. It writes to `said`."""
     from srdcr_lab.study.run import background_loop
 
     if child := os.fork():
         return child
     code = 70
     try:
-        file = os.open(f"{out}.said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(file, 1)
-        os.dup2(file, 2)
+        os.dup2(said, 1)
+        os.dup2(said, 2)
         sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
         if file_size:
             resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
@@ -435,13 +435,15 @@ def _ended(child: int, until: float) -> int | None:
 
 
 def _process(arguments: list[str], out: Path, file_size: int = 0) -> tuple[int, str]:
-    child = _started(arguments, out, file_size)
-    code = _ended(child, time.monotonic() + LIMIT_S)
-    if code is None:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        code = -signal.SIGALRM
-    return code, Path(f"{out}.said").read_text("utf-8", "replace")
+    with tempfile.TemporaryFile() as said:
+        child = _started(arguments, out, said.fileno(), file_size)
+        code = _ended(child, time.monotonic() + LIMIT_S)
+        if code is None:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            code = -signal.SIGALRM
+        said.seek(0)
+        return code, said.read().decode("utf-8", "replace")
 
 
 def _rows(store: Path) -> Completions:

@@ -107,8 +107,8 @@ def _killed(
     kept: Completions = {}
     lost = killed = 0
     for _ in range(times):
-        with tempfile.TemporaryFile() as said:
-            child, begun = _started(arguments, out, said.fileno()), time.monotonic()
+        with tempfile.TemporaryFile() as unread:
+            child, begun = _started(arguments, out, unread.fileno()), time.monotonic()
         code = None
         if chance.random() < 0.8:  # when it has begun to ask
             while not (out / "store.sqlite").exists() and code is None and time.monotonic() < begun + LIMIT_S:

@@ -114,7 +114,7 @@ def _killed(
             while not (out / "store.sqlite").exists() and code is None and time.monotonic() < begun + LIMIT_S:
                 code = _ended(child, 0)
                 time.sleep(0.002)
-        if code is None and (code := _ended(child, time.monotonic() + chance.random() * length)) is None:
+        if code is None and (code := _ended(child, time.monotonic() + chance.random() * length / 2)) is None:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             killed += 1

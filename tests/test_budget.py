@@ -18,7 +18,7 @@ from srdcr_lab.models.load import Price
 from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import Budget, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request
+from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request, Stopped
 from srdcr_lab.study.run import gravest
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion, request
@@ -121,6 +121,25 @@ def test_a_reservation_that_comes_with_the_cancellation_is_given_back() -> None:
         waiting.cancel()
         await asyncio.wait([waiting])
         await asyncio.wait_for(budget.reserve(1.0), 5)
+
+    asyncio.run(run())
+
+
+def test_a_bill_that_cannot_be_written_down_lets_nobody_wait_for_ever() -> None:
+    """G, disk full: what was set aside is given back before the store is asked to keep the sum."""
+
+    def full(_: float) -> None:
+        raise Stopped("database or disk is full")
+
+    async def run() -> None:
+        budget = Budget(1.0)
+        budget.on_spent = full
+        await budget.reserve(1.0)
+        waiting = asyncio.create_task(budget.reserve(0.5))
+        await asyncio.sleep(0)
+        with pytest.raises(Stopped, match="full"):
+            budget.settle(1.0, 0.1)
+        await asyncio.wait_for(waiting, 5)
 
     asyncio.run(run())
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,8 @@ import pytest
 from srdcr_lab.models.spending import Meter, StoredModel, metered
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, NotInStore, Stopped
-from tests.conftest import Srdcr
+from srdcr_lab.study import Study
+from tests.conftest import Ended, Srdcr
 from tests.doubles import IDENTITY, PiecemealModel, ScriptedModel, completion, request
 
 ROOT = Path(__file__).parents[1]
@@ -268,7 +272,7 @@ def test_another_version(tmp_path: Path) -> None:
 def test_no_database(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("When was the bridge built?\n" * 100)
-    assert "is not a store" in sentence(path)
+    assert "is no store of srdcr_lab" in sentence(path)
     assert path.read_text() == "When was the bridge built?\n" * 100
 
 
@@ -395,6 +399,215 @@ def test_check_finds_a_request_that_is_no_longer_readable(tmp_path: Path) -> Non
     store._db.execute("UPDATE requests SET canonical = '{' WHERE id = 1")
     assert len(store.integrity()) == 1
     store.close()
+
+
+# Damage --------------------------------------------------------------------------------------------------------------
+
+COMMANDS = ("info", "check", "export", "merge")
+SAMPLED = Completion("1874", 0, ("18", "74"), (-0.5, -0.25), prompt_tokens=7, completion_tokens=2)
+
+
+def by_command(srdcr: Srdcr, command: str, path: Path) -> Ended:
+    """What a command makes of a store; whatever it is to write must not be there if it refuses."""
+    target = path.parent / "target"
+    arguments = {"export": ("store", "export", path, target), "merge": ("store", "merge", target, path)}
+    ended = srdcr(*arguments.get(command, ("store", command, path)))
+    assert "Traceback" not in ended.err
+    assert ended.code == 0 or not target.exists()
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("tokens", "[1"), ("tokens", b"[]"), ("tokens", "[" * 100_000), ("tokens", '["1875"]'), ("text", b"\xff"),
+        ("text", "1875"), ("logprobs", "[0.97, -1]"), ("logprobs", "[NaN, -1]"), ("logprobs", "[-1e999, -1]"),
+        ("finish_reason", "halt"), ("prompt_tokens", None), ("prompt_tokens", "many"), ("completion_tokens", -5),
+        ("completion_tokens", 3), ("stream", "other"), ("draw", -1), ("request", 77), ("model", 77),
+    ],
+)  # fmt: skip
+def test_a_row_that_was_changed_is_damage_to_every_command(
+    tmp_path: Path, srdcr: Srdcr, column: str, value: object
+) -> None:
+    """G 2: types, ranges, text that its tokens do not spell, and what only the checksum shows."""
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        store.put(IDENTITY, request(), [SAMPLED])
+        store._db.execute(f"UPDATE completions SET {column} = ?", (value,))  # noqa: S608
+    for command in COMMANDS:
+        ended = by_command(srdcr, command, tmp_path / "store.sqlite")
+        assert (ended.code, "store recover" in ended.out + ended.err) == (2, True), (command, ended)
+
+
+def test_a_run_meets_damage_in_its_middle(items_csv: Path, tmp_path: Path) -> None:
+    """G 2: bad input, not an answer; nothing is left of a run that had not begun to pay."""
+    with Study(ScriptedModel(), items_csv, "few_shot", samples=0, store=tmp_path / "store.sqlite") as study:
+        study.run(progress=False)
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        store._db.execute("UPDATE completions SET text = X'FF' WHERE request = 3")
+    again = Study(
+        ScriptedModel(), items_csv, "few_shot", samples=0, store=tmp_path / "store.sqlite", out=tmp_path / "o"
+    )
+    with again, pytest.raises(BadInput, match=r"is damaged \(.*draw 0: the text is no text\); srdcr store recover"):
+        again.run(progress=False)
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_completion_of_another_request_is_not_used(store: Store) -> None:
+    """G 2: where an index leads to the wrong row, the row's own text tells."""
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    store._db.execute("UPDATE requests SET canonical = replace(canonical, 'many', 'few')")
+    with pytest.raises(BadInput, match="its request was changed"):
+        store.get(IDENTITY, DRAWS)
+
+
+def damage(path: Path, place: int, length: int = 4096) -> None:
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(bytes(length))
+
+
+@pytest.mark.parametrize("place", ["header", "middle", "cut"])
+def test_a_damaged_file_is_told_and_recovered(tmp_path: Path, srdcr: Srdcr, place: str) -> None:
+    """G 2: zeroed pages, the first one too, and a file that was cut; what is saved is as it was, and whole."""
+    path = tmp_path / "store.sqlite"
+    with closing(Store(path)) as store:
+        for number in range(60):
+            asked = request(f"Question {number}? " + "Think about it. " * 400 * (number % 5 == 0), range(3))
+            store.put(IDENTITY, asked, [completion(asked, draw, f"said {draw} " * 20) for draw in asked.draws])
+        store.export(tmp_path / "whole.jsonl")
+    size = path.stat().st_size
+    if place == "cut":
+        os.truncate(path, size // 2)
+    else:
+        damage(path, 0 if place == "header" else size // 8192 * 4096, 8192)
+    assert {by_command(srdcr, command, path).code for command in COMMANDS} == {2}
+    ended = srdcr("store", "recover", path, tmp_path / "new.sqlite")
+    assert (ended.code, "saved" in ended.out, "seen to be lost" in ended.out) == (1, True, True)
+    assert srdcr("store", "check", tmp_path / "new.sqlite").code == 0
+    assert srdcr("store", "export", tmp_path / "new.sqlite", tmp_path / "new.jsonl").code == 0
+    saved, whole = ((tmp_path / name).read_text().splitlines() for name in ("new.jsonl", "whole.jsonl"))
+    assert len(saved) >= (20 if place == "cut" else 40)
+    assert {json.loads(line)["request"]["messages"][0][1] for line in saved} <= {
+        json.loads(line)["request"]["messages"][0][1] for line in whole
+    }
+    assert set(whole) >= {line for line in saved if line.count('"draw"') == 3}
+
+
+def test_recovering_a_whole_store_makes_the_same_store(tmp_path: Path, srdcr: Srdcr) -> None:
+    with closing(fill(tmp_path / "store.sqlite")) as store:
+        store.note_spent("run", 0.25)
+        ended = srdcr("store", "recover", tmp_path / "store.sqlite", tmp_path / "new.sqlite")  # all of it in the log
+        assert (ended.code, "6 completions of 3 requests saved" in ended.out) == (0, True)
+        store.export(tmp_path / "a.jsonl")
+    with closing(Store(tmp_path / "new.sqlite")) as new:
+        new.export(tmp_path / "b.jsonl")
+        assert new.spent("run") == 0.25
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("content", [b"", b"no store", b"SQLite format 3\x00" + bytes(5000)])
+def test_where_nothing_can_be_recovered_nothing_is_made(tmp_path: Path, srdcr: Srdcr, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+    ended = srdcr("store", "recover", tmp_path / "file", tmp_path / "new.sqlite")
+    assert (ended.code, "no completion can be read" in ended.sentence) == (2, True)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    assert "exists" in srdcr("store", "recover", tmp_path / "file", tmp_path / "file").sentence
+
+
+@pytest.mark.parametrize("place", [8, 32 + 24 + 100])
+def test_a_log_with_a_broken_page_before_whole_ones_is_left_as_it_is(tmp_path: Path, srdcr: Srdcr, place: int) -> None:
+    """G 2: SQLite drops such pages without a word, and deletes the log when the store is closed."""
+    copy = tmp_path / "copy.sqlite"
+    with closing(fill(tmp_path / "store.sqlite")):
+        for name in ("", "-wal"):
+            shutil.copy(f"{tmp_path}/store.sqlite{name}", f"{copy}{name}")
+    log = Path(f"{copy}-wal")
+    damage(log, place, 8)
+    before = log.read_bytes()
+    ended = srdcr("store", "info", copy)
+    assert (ended.code, "in the middle of its log" in ended.sentence) == (2, True)
+    assert log.read_bytes() == before
+    assert srdcr("store", "recover", copy, tmp_path / "new.sqlite").code in (0, 1)
+    with closing(Store(tmp_path / "new.sqlite")) as new:
+        assert new.count() == 6
+
+
+def test_a_completion_that_is_none_costs_its_own_row(store: Store) -> None:
+    """G 3: the other draws are kept."""
+    wrong = Completion("1874", 1, ("18",), (-0.5,))
+    with pytest.raises(CallFailed, match="the tokens do not spell the text"):
+        store.put(IDENTITY, DRAWS, [completion(DRAWS, 0), wrong, completion(DRAWS, 2)])
+    assert len(texts(store)) == 2
+
+
+def changed(line: bytes, **fields: object) -> bytes:
+    """A line of an export with another value somewhere."""
+    record = json.loads(line)
+    for name, value in fields.items():
+        place = next(
+            part for part in (record["completions"][0], record["request"], record["model"], record) if name in part
+        )
+        place[name] = value
+    return json.dumps(record).encode()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"draw": -1}, {"draw": 2**70}, {"draw": 1.5}, {"draw": True}, {"prompt_tokens": -1}, {"text": "\ud800"},
+        {"tokens": [1], "logprobs": [-1.0]}, {"tokens": ["a"], "logprobs": [-1.0]}, {"tokens": ["Where? 0"]},
+        {"tokens": ["Where? 0"], "logprobs": [0.5]}, {"tokens": ["Where? 0"], "logprobs": [None]}, {"name": 5},
+        {"max_tokens": -1}, {"max_tokens": 10**30}, {"temperature": -1}, {"seed": "x"}, {"messages": [["boss", "x"]]},
+        {"messages": {}}, {"stream": 7}, {"stream": "another"}, {"completions": []}, {"finish_reason": "halt"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_merge_takes_no_line_that_no_export_has(tmp_path: Path, srdcr: Srdcr, fields: dict[str, object]) -> None:
+    """G 5: all sources or nothing, the line's number in the sentence."""
+    with closing(fill(tmp_path / "source.sqlite")) as source:
+        source.export(tmp_path / "export.jsonl")
+    lines = (tmp_path / "export.jsonl").read_bytes().splitlines()
+    greedy = next(line for line in lines if b"Where?" in line)
+    (tmp_path / "bad.jsonl").write_bytes(b"\n".join([lines[0], changed(greedy, **fields)]))
+    ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "export.jsonl", tmp_path / "bad.jsonl")
+    assert (ended.code, "bad.jsonl, line 2: no record of a store export (" in ended.sentence) == (2, True)
+    assert len(ended.sentence) < 400
+    assert not (tmp_path / "new.sqlite").exists()
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"model": 1e999}', b'{"a": ' * 50_000, b"\x00", b"1" * 5000])
+def test_a_merge_of_what_is_no_json(tmp_path: Path, srdcr: Srdcr, line: bytes) -> None:
+    """G 5, G 8: nesting and numbers that no table holds."""
+    (tmp_path / "bad.jsonl").write_bytes(line)
+    ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl")
+    assert (ended.code, "bad.jsonl, line 1: no record" in ended.sentence) == (2, True)
+
+
+def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G 6"""
+    monkeypatch.setattr("srdcr_lab.models.kept._LONGEST_LINE", 100)
+    (tmp_path / "bad.jsonl").write_bytes(b" " * 1000)
+    with closing(Store(":memory:")) as store, pytest.raises(BadInput, match=r"line 1.*it has 100 bytes or more"):
+        store.merge(tmp_path / "bad.jsonl")
+
+
+def test_rounding_above_zero_is_no_positive_log_probability(tmp_path: Path, store: Store) -> None:
+    """One rule for replies, rows and lines: up to a thousandth above 0 is 0, more is none."""
+    store.put(IDENTITY, request(), [Completion("a", 0, ("a",), (1e-7,))])
+    assert store.get(IDENTITY, request())[0].logprobs == (0.0,)
+
+
+def test_a_store_of_an_earlier_version_has_no_checksums_and_is_read(store: Store) -> None:
+    store.put(IDENTITY, request(), [SAMPLED])
+    store._db.execute("UPDATE completions SET created = substr(created, 1, 25)")
+    assert store.get(IDENTITY, request()) == {0: SAMPLED}
+    assert store.integrity() == []
+
+
+def test_a_store_merged_into_itself_stays_as_it_is(tmp_path: Path, srdcr: Srdcr) -> None:
+    fill(tmp_path / "store.sqlite").close()
+    ended = srdcr("store", "merge", tmp_path / "store.sqlite", tmp_path / "store.sqlite")
+    assert (ended.code, "0 completions added" in ended.out) == (0, True)
 
 
 def test_an_export_does_not_overwrite_a_store(tmp_path: Path, srdcr: Srdcr) -> None:

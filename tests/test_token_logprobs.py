@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srdcr_lab.models.openai import LOWEST, aligned
+from srdcr_lab.models.base import LOWEST
+from srdcr_lab.models.openai import aligned
 
 
 def entry(token: str, logprob: Any = -0.5, spelled: bytes | None = None) -> dict[str, Any]:
@@ -58,6 +59,12 @@ def test_whatever_does_not_spell_the_text_is_given_up(content: Any) -> None:
 
 def test_an_empty_text_has_no_tokens() -> None:
     assert aligned("", [entry("<|im_end|>")]) == (None, None)
+
+
+@pytest.mark.parametrize("value", [0.97, 0.01, 5])
+def test_a_probability_is_no_log_probability(value: float) -> None:
+    """G 5: as in a store and in an export; only what rounding puts above 0 is 0."""
+    assert aligned("a", [entry("a", value)]) == (None, None)
 
 
 @pytest.mark.parametrize(("given_value", "kept"), [(1e-9, 0.0), (-math.inf, LOWEST), (-9999.0, LOWEST), (-1, -1.0)])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ import click
 
 from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED, SOURCE, echo
 from srdcr_lab.pages import number
-from srdcr_lab.records import BadInput, ConfidenceKind
+from srdcr_lab.records import BadInput, ConfidenceKind, SrdcrError
+from srdcr_lab.records.vocabulary import visible
 
+_FINDINGS = 20  # that a check prints
 _ROLES = ("defender", "critic", "judge")
 
 
@@ -178,11 +180,11 @@ def store() -> None:
 def info(file: Path) -> None:
     """What the store holds, by model."""
     with _open(file) as opened:
+        models = opened.models()
         echo(f"{file}: {opened.count():,} completions of {opened.count('requests'):,} requests")
-        for identity, completions, prompt, completion in opened.models():
-            echo(
-                f"  {identity}: {completions:,} completions, {prompt:,} prompt tokens, {completion:,} completion tokens"
-            )
+        for identity, completions, prompt, completion in models:
+            tokens = f"{prompt:,} prompt tokens, {completion:,} completion tokens"
+            echo(f"  {identity}: {completions:,} completions, {tokens}")
 
 
 @store.command()
@@ -203,15 +205,12 @@ def export(file: Path, target: Path) -> None:
 def merge(file: Path, sources: tuple[Path, ...]) -> None:
     """Add other stores or exports to FILE.
 
-    What FILE already holds stays.
+    What FILE already holds stays. Where one row or line of a source is damaged, nothing is added.
     """
-    with _open(file, create=True) as opened:
-        try:
-            for source in sources:
-                echo(f"{opened.merge(source):,} completions added from {source}")
-        except BadInput:
-            opened.withdraw()
-            raise
+    with _made(file) as opened, opened.transaction():
+        added = [opened.merge(source) for source in sources]
+    for source, completions in zip(sources, added, strict=True):
+        echo(f"{completions:,} completions added from {source}")
 
 
 @store.command()
@@ -219,12 +218,49 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
 def check(file: Path) -> int:
     """Look for damage.
 
-    SQLite's own check, and requests whose key does not fit their text.
+    SQLite's own check, every row as a run reads it, and requests whose key does not fit their text.
     """
     with _open(file) as opened:
         findings = opened.integrity()
-        echo("\n".join(findings) or f"{file}: {opened.count():,} completions, no damage found")
+        for finding in findings[:_FINDINGS]:
+            echo(visible(finding, 380))
+        if findings:
+            more = f"{len(findings):,} findings; " if len(findings) > _FINDINGS else ""
+            echo(f"{more}srdcr store recover {file} NEW saves what can be read")
+        else:
+            echo(f"{file}: {opened.count():,} completions, no damage found")
     return BAD_INPUT if findings else DONE
+
+
+@store.command()
+@click.argument("file", type=PATH)
+@click.argument("target", type=PATH)
+def recover(file: Path, target: Path) -> int:
+    """Save what can be read of a damaged store.
+
+    Every row of FILE that is whole goes into TARGET, a new store. Exit code 1 where some are lost.
+    """
+    if not file.is_file():
+        raise BadInput(f"there is no store {file}")
+    if target.exists():
+        raise BadInput(f"{target} exists; give a new file, into which the rows are saved")
+    with _made(target) as opened:
+        saved = opened.recover(file)
+        echo(f"{target}: {opened.count():,} completions of {opened.count('requests'):,} requests saved")
+    lost, unread = saved.lost, saved.unread_pages
+    echo(f"{lost:,} rows were seen to be lost; {unread:,} of {saved.pages:,} pages could not be read whole")
+    return SOME_FAILED if lost or unread else DONE
+
+
+@contextmanager
+def _made(file: Path) -> Iterator[Any]:
+    """The store, made where there is none; what was made is taken back if nothing is put into it."""
+    with _open(file, create=True) as opened:
+        try:
+            yield opened
+        except SrdcrError:
+            opened.withdraw()
+            raise
 
 
 def _open(file: Path, *, create: bool = False) -> Any:

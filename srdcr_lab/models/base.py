@@ -20,6 +20,8 @@ from typing import Any, Protocol, runtime_checkable
 from srdcr_lab.records import Capabilities, Completion, Message, ModelIdentity, Request
 
 Arrived = Callable[[Sequence[Completion]], None]
+LOWEST = -9999.0  # a log-probability: what OpenAI's protocol says for "very unlikely"
+_ROUNDED = 1e-3
 
 
 @runtime_checkable
@@ -92,3 +94,13 @@ def common_length(a: Sequence[Any], b: Sequence[Any]) -> int:
     """Length of the common beginning of two texts or two lists of tokens."""
     limit = min(len(a), len(b))
     return limit if a[:limit] == b[:limit] else next(place for place in range(limit) if a[place] != b[place])
+
+
+def log_probability(value: object) -> float:
+    """A natural log-probability that came from outside; what rounding put up to a thousandth above 0 is 0.
+
+    Raises ValueError for anything else: a server that says 0.97 means a probability. −∞, which JSON lacks, is `LOWEST`.
+    """
+    if not isinstance(value, int | float) or isinstance(value, bool) or not value <= _ROUNDED:
+        raise ValueError(f"a log-probability is {value!r:.40}; expected a number, 0 at most")
+    return max(min(float(value), 0.0), LOWEST)

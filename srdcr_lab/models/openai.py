@@ -17,13 +17,10 @@ from typing import Any, ClassVar
 import openai
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import as_dicts, first_stop
+from srdcr_lab.models.base import as_dicts, first_stop, log_probability
 from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.records import Capabilities, Completion, FinishReason, Request
 
-LOWEST = -9999.0  # what the protocol says for "very unlikely"; JSON has no infinity
-
-_ROUNDING = 1e-3  # by which a log-probability of 0 may come out above it
 _MOST_CHOICES = 128  # the provider's bound on n
 _MOST_STOPS = 4
 _FINISH = {
@@ -179,7 +176,10 @@ def aligned(text: str, content: Any) -> tuple[tuple[str, ...], tuple[float, ...]
     """
     if not text or not isinstance(content, list) or not all(_is_entry(entry) for entry in content):
         return None, None
-    logprobs = [max(min(float(entry["logprob"]), 0.0), LOWEST) for entry in content]
+    try:
+        logprobs = [log_probability(entry.get("logprob")) for entry in content]
+    except ValueError:
+        return None, None
     for pieces in (_from_bytes(content), [entry["token"] for entry in content]):
         if fitted := _fitted(text, pieces, logprobs):
             return fitted
@@ -187,11 +187,7 @@ def aligned(text: str, content: Any) -> tuple[tuple[str, ...], tuple[float, ...]
 
 
 def _is_entry(entry: Any) -> bool:
-    if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
-        return False
-    value = entry.get("logprob")
-    # NaN compares as false. What is well above 0 is a probability or something else, and not its logarithm.
-    return isinstance(value, int | float) and not isinstance(value, bool) and value < _ROUNDING
+    return isinstance(entry, dict) and isinstance(entry.get("token"), str)
 
 
 def _from_bytes(content: list[dict[str, Any]]) -> list[str]:

@@ -64,10 +64,10 @@ class Budget:
     def settle(self, reserved: float, spent: float) -> None:
         """Release a reservation and book what the call cost."""
         self.spent_usd += spent
-        if spent and self.on_spent is not None:
-            self.on_spent(self.spent_usd)
         self._reserved -= reserved
         self._advance()
+        if spent and self.on_spent is not None:
+            self.on_spent(self.spent_usd)  # last: it fails where the disk is full, and nobody may wait for ever
 
     async def ask(self, model: ChatModel, price: Price, request: Request, arrived: Arrived) -> None:
         """Have the model answer, paid from this budget; `arrived` is called with completions as they come.

@@ -3,24 +3,26 @@
 A completion's key is the model's identity, the request without its draws, the stream and the draw. First write wins, so
 two kernels may share a file, and a resumed run finds what a killed run had received. The store holds no key and no
 address. As JSON lines (`Store.export`, `Store.merge`) it can be carried to a colleague.
+
+A file may be damaged: whatever is read from it is checked (`kept.py`), and damage is bad input, never a completion.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from srdcr_lab.models.base import whole_characters
-from srdcr_lab.records import BadInput, Completion, FinishReason, Message, ModelIdentity, Request, Stopped
+from srdcr_lab.models.kept import COLUMNS, Kept, checked, completion_of, lines_of, request_of, row_of, stamp
+from srdcr_lab.models.recovering import Recovered, log_is_broken, recover
+from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import whole_file
 
 _VERSION = "1"
@@ -36,46 +38,46 @@ CREATE TABLE IF NOT EXISTS completions (model INTEGER, request INTEGER, stream T
     created TEXT NOT NULL, PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
 """
-_FIELDS = ("draw", "text", "tokens", "logprobs", "finish_reason", "prompt_tokens", "completion_tokens")
-_LISTS = ("tokens", "logprobs")  # JSON in the table, which SQLite hands to the converter
-_COLUMNS = ", ".join(f'{name} AS "{name} [json]"' if name in _LISTS else name for name in _FIELDS)
-sqlite3.register_converter("json", json.loads)
-_JOINED = "completions JOIN models ON models.id = model JOIN requests ON requests.id = request"
+_TABLES = {"meta", "models", "requests", "completions", "spending"}
+# The index that finds the row may be damaged too, so the row itself is asked for its text.
+_GET = (
+    f"SELECT {COLUMNS}, created, canonical = ? FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
+    "AND stream = ? AND draw BETWEEN ? AND ? WHERE digest = ?"
+)
+# Of what SQLite complains of, this is the machine's: full, locked, read-only … Anything else is damage.
+_MACHINE = ("BUSY", "LOCKED", "FULL", "IOERR", "READONLY", "CANTOPEN", "NOMEM", "PERM", "AUTH", "PROTOCOL", "NOLFS")
 
 
 class Store:
     """An open store file (``":memory:"`` for one that is forgotten).
 
-    Raises `BadInput` if the file is no store, is of another version, or lies on a file system where SQLite's
-    write-ahead log does not work. A file that is refused is left as it was.
+    Raises `BadInput` if the file is no store, is damaged, is of another version, or lies on a file system where
+    SQLite's write-ahead log does not work. A file that is refused is left as it was. Its methods raise `BadInput` where
+    they meet damage, and `Stopped` where the file cannot be reached (disk full, locked for a minute).
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         self._lock = threading.RLock()
+        self._model_ids: dict[str, int] = {}
+        self._ready = False
         self._created = self.path != ":memory:" and not Path(self.path).exists()
+        if not self._created and log_is_broken(Path(self.path)):  # looked at first: SQLite drops it
+            raise self._damaged(f"a page in the middle of its log, {Path(self.path).name}-wal")
         try:
-            self._db = sqlite3.connect(
-                self.path,
-                timeout=60,
-                isolation_level=None,
-                check_same_thread=False,
-                detect_types=sqlite3.PARSE_COLNAMES,
-            )
+            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             try:
                 self._open()
             except BaseException:
                 self.withdraw()
                 raise
-        except sqlite3.OperationalError as error:
-            raise BadInput(
-                f"cannot open the store {self.path} ({error}); give a writable file on a local disk with --store"
-            ) from None
-        except sqlite3.DatabaseError:
-            raise BadInput(f"{self.path} is not a store of srdcr_lab; give another file with --store") from None
+        except sqlite3.Error as error:
+            raise self._trouble(error, "open") from None
+        self._ready = True
 
     def _open(self) -> None:
-        if tables := self._tables():  # look before anything is changed: it may be somebody else's
+        tables = self._tables()
+        if tables:  # look before anything is changed: it may be somebody else's
             if not {"meta", "completions"} <= tables:
                 raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
             version = dict(self._rows("SELECT key, value FROM meta")).get("version", "none")
@@ -84,33 +86,66 @@ class Store:
                     f"the store {self.path} has version {version}, this srdcr_lab reads version {_VERSION}; "
                     "export it with the version that made it, or give another file with --store"
                 )
-        mode = self._db.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+        mode = self._rows("PRAGMA journal_mode=WAL")[0][0]
         if mode != "wal" and self.path != ":memory:":
             raise BadInput(
                 f"the file system of {self.path} does not support SQLite's write-ahead log (journal mode {mode}); "
                 "put the store on a local disk with --store"
             )
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        with self._transaction():
-            for statement in _SCHEMA.split(";"):
-                self._db.execute(statement)
+        self._rows("PRAGMA synchronous=NORMAL")
+        self._rows("PRAGMA cell_size_check=ON")  # a damaged page is noticed when it is read
+        if not tables >= _TABLES:
+            with self.transaction():
+                for statement in _SCHEMA.split(";"):
+                    self._db.execute(statement)
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
     def _rows(self, query: str, *values: object) -> list[Any]:
         with self._lock:
-            return self._db.execute(query, values).fetchall()
+            try:
+                return self._db.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise self._trouble(error, "read") from None
+
+    def _trouble(self, error: sqlite3.Error, doing: str) -> SrdcrError:
+        name = getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_")
+        if name.startswith(_MACHINE) or isinstance(error, sqlite3.ProgrammingError):
+            cannot = f"cannot {doing if self._ready else 'open'} the store {self.path} ({error})"
+            if self._ready:
+                return Stopped(f"{cannot}; put that right and run the same again to go on")
+            return BadInput(f"{cannot}; give a writable file on a local disk with --store")
+        if name == "NOTADB":
+            return BadInput(
+                f"{self.path} is no store of srdcr_lab, or its beginning is damaged; give another file with --store, "
+                "or save what can be read with srdcr store recover"
+            )
+        return self._damaged(error)
+
+    def _damaged(self, what: object) -> BadInput:
+        return BadInput(
+            f"the store {self.path} is damaged ({what}); srdcr store recover {self.path} NEW saves the rest"
+        )
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield
-            self._db.execute("COMMIT")
-        finally:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
+    def transaction(self) -> Iterator[None]:
+        """What is put or merged inside is kept whole or not at all."""
+        with self._lock:
+            nested = self._db.in_transaction
+            if nested:
+                yield
+                return
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                yield
+                self._db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise self._trouble(error, "write to") from None
+            finally:
+                if self._db.in_transaction:
+                    with suppress(sqlite3.Error):
+                        self._db.execute("ROLLBACK")
 
     def close(self) -> None:
         with self._lock:
@@ -118,7 +153,7 @@ class Store:
 
     def withdraw(self) -> None:
         """Close, and delete the file if this object made it, nothing is in it and nobody else has it open."""
-        with self._lock, closing(self._db), suppress(sqlite3.Error):
+        with self._lock, closing(self._db), suppress(sqlite3.Error, SrdcrError):
             if self._created:
                 self._db.execute("PRAGMA busy_timeout=0")
                 alone = self._db.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
@@ -127,77 +162,130 @@ class Store:
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
         """Draw → completion, for those of the request's draws that are here."""
-        marks = ",".join("?" * len(request.draws))
-        query = (
-            f"SELECT {_COLUMNS} FROM {_JOINED} "  # noqa: S608 (marks are question marks)
-            f"WHERE models.key = ? AND digest = ? AND stream = ? AND draw IN ({marks})"
-        )
-        rows = self._rows(query, model.key, request.digest, request.stream, *request.draws)
-        return {row[0]: _completion(*row) for row in rows}
+        if model.key not in self._model_ids:  # by the table, not by its index
+            self._model_ids |= dict(self._rows("SELECT key, id FROM models NOT INDEXED"))
+        first, last, wanted = min(request.draws), max(request.draws), set(request.draws)
+        place = (self._model_ids.get(model.key), request.stream, first, last, request.digest)
+        found = {}
+        sealed = model.key, request.digest, request.stream
+        for *row, created, whole in self._rows(_GET, request.canonical, *place):
+            if row[0] in wanted:
+                try:
+                    if not whole:
+                        raise ValueError("its request was changed")
+                    found[row[0]] = completion_of(row, created, sealed)
+                except ValueError as error:
+                    raise self._damaged(f"{model}, request {request.digest[:12]}, draw {row[0]}: {error}") from None
+        return found
 
     def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
         """Commit completions of one request; those that are here already stay (the first write wins).
 
-        Raises `Stopped` if they cannot be written (disk full): a run must not go on paying for what it cannot keep.
+        Raises `Stopped` if they cannot be written (disk full): a run must not go on paying for what it cannot keep. A
+        completion that is none (tokens that do not spell its text) is a failed call; the others are kept.
         """
-        created = datetime.now(UTC).isoformat(timespec="seconds")
-        rows = [(request.stream, *_row(c), created, model.key, request.digest) for c in completions]
-        try:
-            with self._lock, self._transaction():
-                self._db.execute(
-                    "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint) VALUES (?, ?, ?, ?, ?)",
-                    (model.key, model.provider, model.name, model.label, model.fingerprint),
-                )
-                self._db.execute(
-                    "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)",
-                    (request.digest, request.canonical),
-                )
-                self._db.executemany(
-                    "INSERT OR IGNORE INTO completions SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
-                    "FROM models, requests WHERE models.key = ? AND digest = ?",
-                    rows,
-                )
-        except sqlite3.Error as error:
-            raise Stopped(
-                f"cannot write to the store {self.path} ({error}); put that right and run the same again to go on"
-            ) from None
+        now, place = datetime.now(UTC).isoformat(timespec="seconds"), (model.key, request.digest, request.stream)
+        rows, refused = [], ""
+        for completion in completions:
+            try:
+                kept = row_of(checked(completion))
+                rows.append((request.stream, *kept, stamp(now, place, kept), model.key, request.digest))
+            except ValueError as error:
+                refused = f"{model} gave a completion that cannot be kept: {error}"
+        with self.transaction():
+            self._db.execute(
+                "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint) VALUES (?, ?, ?, ?, ?)",
+                (model.key, model.provider, model.name, model.label, model.fingerprint),
+            )
+            self._db.execute(
+                "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)", (request.digest, request.canonical)
+            )
+            self._db.executemany(
+                "INSERT OR IGNORE INTO completions SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
+                "FROM models, requests WHERE models.key = ? AND digest = ?",
+                rows,
+            )
+        if refused:
+            raise CallFailed(refused)
 
     def spent(self, run: str) -> float:
         """What a run has spent so far, US dollars, in all its attempts; 0 for a run that is not known here."""
         rows = self._rows("SELECT usd FROM spending WHERE run = ?", run)
-        return float(rows[0][0]) if rows else 0.0
+        usd = rows[0][0] if rows else 0.0
+        if not (isinstance(usd, float) and 0 <= usd < math.inf):
+            raise self._damaged(f"a run has spent {usd!r:.40}")
+        return usd
 
     def note_spent(self, run: str, usd: float) -> None:
         """Keep what a run has spent, so that a run that is killed and resumed does not get its budget anew."""
-        self._rows("INSERT OR REPLACE INTO spending VALUES (?, ?)", run, usd)
+        with self.transaction():
+            self._db.execute("INSERT OR REPLACE INTO spending VALUES (?, ?)", (run, usd))
 
     def count(self, table: str = "completions") -> int:
         return int(self._rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
 
     def models(self) -> list[tuple[ModelIdentity, int, int, int]]:
         """(identity, completions, prompt tokens, completion tokens) of each model."""
-        rows = self._rows(
-            "SELECT provider, name, label, fingerprint, count(*), sum(prompt_tokens), sum(completion_tokens) "
-            "FROM completions JOIN models ON models.id = model GROUP BY models.id ORDER BY 1, 2, 3, 4"
-        )
-        return [(ModelIdentity(*row[:4]), *row[4:]) for row in rows]
+        found: dict[ModelIdentity, tuple[int, int, int]] = {}
+        for model, _, completions in self.contents():
+            n, prompt, completion = found.get(model, (0, 0, 0))
+            for c in completions:
+                n, prompt, completion = n + 1, prompt + c.prompt_tokens, completion + c.completion_tokens
+            found[model] = n, prompt, completion
+        return [(model, *counts) for model, counts in found.items()]
 
     def integrity(self) -> list[str]:
-        """What is wrong with the file: SQLite's own findings, and requests whose digest does not fit their text."""
-        faults = [finding for (finding,) in self._rows("PRAGMA integrity_check") if finding != "ok"]
-        pairs = self._rows("SELECT digest, canonical FROM requests")
-        return faults + [f"request {digest[:12]} was changed" for digest, text in pairs if not _fits(digest, text)]
+        """What is wrong with the file: SQLite's own findings, and all that is not as it was written."""
+        faults: dict[str, None] = {}
+        try:
+            faults |= dict.fromkeys(fault for (fault,) in self._rows("PRAGMA integrity_check(20)") if fault != "ok")
+            for group in self._groups():
+                try:
+                    self._kept(*group)
+                except ValueError as error:
+                    faults[str(error)] = None
+            alone = "SELECT digest, canonical FROM requests WHERE id NOT IN (SELECT request FROM completions)"
+            for digest, canonical in self._rows(alone):
+                try:
+                    request_of(digest, canonical)
+                except ValueError as error:
+                    faults[str(error)] = None
+        except SrdcrError as error:
+            faults[str(error)] = None
+        return list(faults)
 
-    def contents(self) -> Iterator[tuple[ModelIdentity, Request, list[Completion]]]:
-        """Every request with its completions, sorted."""
-        rows = self._rows(
-            f"SELECT provider, name, label, fingerprint, canonical, stream, {_COLUMNS} FROM {_JOINED} "  # noqa: S608
-            "ORDER BY provider, name, label, fingerprint, digest, stream, draw"
+    def contents(self) -> Iterator[Kept]:
+        """Every request with its completions, sorted. Raises `BadInput` at the first that is damaged."""
+        for group in self._groups():
+            try:
+                kept = self._kept(*group)
+            except ValueError as error:
+                raise self._damaged(error) from None
+            yield kept
+
+    def _groups(self) -> list[Any]:
+        """What names the completions of one request and stream: their key, and what the other tables say of it."""
+        return self._rows(
+            "SELECT DISTINCT model, request, stream, digest, key, provider, name, label, fingerprint "
+            "FROM completions LEFT JOIN models ON models.id = model LEFT JOIN requests ON requests.id = request "
+            "ORDER BY provider, name, label, fingerprint, digest, stream"
         )
-        for (*model, canonical, stream), group in groupby(rows, key=itemgetter(slice(6))):
-            completions = [_completion(*row[6:]) for row in group]
-            draws = tuple(completion.draw for completion in completions)
-            yield ModelIdentity(*model), _request(json.loads(canonical), stream, draws), completions
+
+    def _kept(self, model: int, request: int, stream: Any, digest: Any, key: Any, *named: Any) -> Kept:
+        """One of those groups, read. Raises ValueError where something was changed."""
+        if not all(type(name) is str for name in (stream, *named)) or ModelIdentity(*named).key != key:
+            raise ValueError(f"model {key!r:.80} or stream {stream!r:.40} was changed")
+        rows = self._rows(
+            f"SELECT {COLUMNS}, created FROM completions WHERE model = ? AND request = ? AND stream = ? ORDER BY draw",  # noqa: S608
+            *(model, request, stream),
+        )
+        texts = self._rows("SELECT canonical FROM requests WHERE id = ?", request)
+        asked = request_of(digest, texts[0][0] if texts else None, stream, tuple(row[0] for row in rows))
+        try:
+            place = key, asked.digest, asked.stream
+            return ModelIdentity(*named), asked, [completion_of(row, created, place) for *row, created in rows]
+        except ValueError as error:
+            raise ValueError(f"request {asked.digest[:12]}, {stream}: {error}") from None
 
     def export(self, target: Path) -> int:
         """Write every request with its completions as JSON lines, sorted and without times; return their number.
@@ -225,71 +313,34 @@ class Store:
     def merge(self, source: Path) -> int:
         """Add what another store or an export holds; what is here already stays. Returns the completions added.
 
-        Where a line is no record of an export, that is bad input and nothing is added.
+        Where one row or line of it is damaged, that is bad input and nothing is added.
         """
         if not source.is_file():
             raise BadInput(f"there is no file {source} to merge")
-        if _is_sqlite(source):
-            with closing(Store(source)) as other:
-                contents = list(other.contents())
-        else:
-            contents = list(_exported(source))
-        before = self.count()
-        for model, request, completions in contents:
-            self.put(model, request, completions)
-        return self.count() - before
+        with ExitStack() as stack:
+            stack.enter_context(self.transaction())
+            before = self.count()
+            other = stack.enter_context(closing(Store(source))) if _is_sqlite(source) else None
+            for kept in other.contents() if other else lines_of(source):
+                self.put(*kept)
+            return self.count() - before
+
+    def recover(self, source: Path) -> Recovered:
+        """Fill this store, a new one, with all that can be read of a damaged one. Bad input if that is nothing."""
+        with self.transaction():
+            saved = recover(source, self._db)
+            for group in self._groups():
+                try:
+                    self._kept(*group)
+                except ValueError:
+                    place = "completions WHERE model = ? AND request = ? AND stream = ?"
+                    gone = self._db.execute(f"DELETE FROM {place}", group[:3]).rowcount  # noqa: S608
+                    saved = replace(saved, lost=saved.lost + gone)
+            if not self.count():
+                raise BadInput(f"no completion can be read in {source}")
+        return saved
 
 
 def _is_sqlite(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(16) == b"SQLite format 3\x00"
-
-
-def _exported(path: Path) -> Iterator[tuple[ModelIdentity, Request, list[Completion]]]:
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                record = json.loads(line.decode("utf-8"))
-                completions = [_completion(*(fields[name] for name in _FIELDS)) for fields in record["completions"]]
-                draws = tuple(completion.draw for completion in completions)
-                request = _request(record["request"], record["stream"], draws)
-                yield ModelIdentity(**record["model"]), request, completions
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise BadInput(f"{path}, line {number}: no record of a store export ({error})") from None
-
-
-def _fits(digest: str, canonical: str) -> bool:
-    try:
-        return _request(json.loads(canonical), "any").digest == digest
-    except (ValueError, KeyError, TypeError):
-        return False
-
-
-def _request(content: Mapping[str, Any], stream: str, draws: tuple[int, ...] = (0,)) -> Request:
-    """The request of its canonical content, with the address of its completions."""
-    fields = dict(content)
-    fields["messages"] = tuple(Message(role, text) for role, text in fields["messages"])
-    fields["stop"] = tuple(fields["stop"])
-    if fields["temperature"] == 0:
-        return Request(**fields)
-    return Request(stream=stream, draws=draws, **fields)
-
-
-def _row(c: Completion) -> tuple[object, ...]:
-    """A completion as the table holds it: tokens and log-probabilities as JSON."""
-    text = whole_characters(c.text)
-    tokens = None if c.tokens is None else whole_characters(json.dumps(c.tokens, ensure_ascii=False))
-    logprobs = None if c.logprobs is None else json.dumps(c.logprobs)
-    return (c.draw, text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
-
-
-def _completion(
-    draw: Any, text: Any, tokens: Any, logprobs: Any, finish_reason: Any, prompt_tokens: Any, completion_tokens: Any
-) -> Completion:
-    """A completion of plain values. Raises ValueError or TypeError where they are none."""
-    if not isinstance(text, str):
-        raise ValueError("the text of a completion is no text")
-    tokens = None if tokens is None else tuple(map(str, tokens))
-    logprobs = None if logprobs is None else tuple(map(float, logprobs))
-    finish = FinishReason(finish_reason)
-    return Completion(text, int(draw), tokens, logprobs, finish, int(prompt_tokens), int(completion_tokens))

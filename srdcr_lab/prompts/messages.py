@@ -191,9 +191,15 @@ def _part(name: str, part: str, fields: Mapping[str, object]) -> str:
     return "".join(template.blocks[part](context)).strip()
 
 
+@cache
 def system_text(name: str) -> str:
     """The instructions of a template. They have no fields, so every request of a role starts with the same text."""
     return _part(name, "system", {})
+
+
+@lru_cache(maxsize=10_000)  # nearly every request of a role shows the same worked examples
+def _shot(name: str, fields: tuple[tuple[str, object], ...]) -> str:
+    return _part(name, "user", dict(fields))
 
 
 def render(
@@ -206,5 +212,5 @@ def render(
     """
     messages = [Message("system", system_text(name))]
     for shot, reply in shots:
-        messages += [Message("user", _part(name, "user", shot)), Message("assistant", reply)]
+        messages += [Message("user", _shot(name, tuple(shot.items()))), Message("assistant", reply)]
     return (*messages, Message("user", _part(name, "user", fields)))

@@ -136,8 +136,8 @@ def _short(value: Any) -> str:
 
 
 def withdraw(folder: Path) -> None:
-    """Remove what a run wrote that could not begin."""
-    for name in (MANIFEST, ITEMS):
+    """Remove what a run wrote whose input turned out to be bad."""
+    for name in (MANIFEST, ITEMS, SUMMARY, *(f"{table}.parquet" for table in TABLES)):
         (folder / name).unlink(missing_ok=True)
 
 

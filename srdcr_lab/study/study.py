@@ -196,10 +196,9 @@ class Study:
     def asked(self) -> dict[str, Any]:
         """What decides the numbers: a folder resumes only under the same."""
         roles = vars(self._cast) | self._players
-        content = json.dumps([asdict(item) for item in self.items], sort_keys=True).encode()
         return {
             "items": self.items.name,
-            "items_sha256": hashlib.sha256(content).hexdigest(),
+            "items_sha256": self.items.sha256,
             "n_items": len(self.items),
             "limit": self.limit,
             "methods": [method.name for method in self.methods],

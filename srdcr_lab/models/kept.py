@@ -1,0 +1,132 @@
+"""What a file keeps of a completion, read strictly: a row of the store, and a line of an export.
+
+A file may be damaged, or written by anybody. So nothing in it is taken as it is: types, ranges and lengths are checked,
+and a request's digest is computed from its content. A row also bears a checksum, behind the time in its last column
+(`stamp`), which rows of earlier versions lack.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from srdcr_lab.models.base import log_probability, whole_characters
+from srdcr_lab.records import BadInput, Completion, FinishReason, Message, ModelIdentity, Request
+from srdcr_lab.records.files import from_plain, parse_json
+from srdcr_lab.records.types import GREEDY
+
+Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
+COLUMNS = "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens"
+_LONGEST_LINE = 2**23  # bytes; decoding takes up to 75 times as much memory
+
+
+@dataclass(frozen=True)
+class _Content:
+    """The fields of `Request.canonical`."""
+
+    max_tokens: int
+    temperature: float
+    stop: tuple[str, ...]
+    logprobs: bool
+    seed: int
+    messages: tuple[tuple[Literal["system", "user", "assistant"], str], ...]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of an export."""
+
+    model: ModelIdentity
+    request: dict[str, Any]
+    stream: str
+    completions: tuple[Completion, ...]
+
+
+def checked(c: Completion) -> Completion:
+    """The completion, if it is one that a model can have given. Raises ValueError, which says what is wrong."""
+    if type(c.text) is not str:
+        raise ValueError("the text is no text")
+    for count in (c.draw, c.prompt_tokens, c.completion_tokens):
+        if type(count) is not int or not 0 <= count < 2**63:
+            raise ValueError(f"draw or number of tokens is {count!r:.40}; expected a whole number, 0 or more")
+    if c.tokens is None and c.logprobs is None:
+        return c
+    tokens, logprobs = c.tokens or (), c.logprobs or ()
+    if len(tokens) != len(logprobs):
+        raise ValueError(f"{len(tokens)} tokens have {len(logprobs)} log-probabilities; expected one for each")
+    if not all(type(token) is str for token in tokens) or "".join(tokens) != c.text:
+        raise ValueError("the tokens do not spell the text")
+    return replace(c, tokens=tuple(tokens), logprobs=tuple(map(log_probability, logprobs)))
+
+
+def row_of(c: Completion) -> tuple[object, ...]:
+    """A completion as the table holds it: tokens and log-probabilities as JSON, no half of a surrogate pair."""
+    text = whole_characters(c.text)
+    tokens = None if c.tokens is None else whole_characters(json.dumps(c.tokens, ensure_ascii=False))
+    logprobs = None if c.logprobs is None else json.dumps(c.logprobs)
+    return (c.draw, text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
+
+
+def stamp(time: str, place: tuple[str, str, str], row: Sequence[object]) -> str:
+    """A row's time of writing and checksum; `place` is its model's key, its request's digest and its stream."""
+    return f"{time} {zlib.crc32(repr((*place, *row)).encode()):08x}"
+
+
+def completion_of(row: Sequence[Any], stamped: Any, place: tuple[str, str, str] | None = None) -> Completion:
+    """The reverse of `row_of`. Raises ValueError for what is no such row, or was changed since it was stamped."""
+    draw, text, tokens, logprobs, finish, prompt_tokens, completion_tokens = row
+    tokens, logprobs = (None if part is None else _list(part) for part in (tokens, logprobs))
+    numbers = (prompt_tokens, completion_tokens)
+    completion = checked(Completion(text, draw, tokens, logprobs, FinishReason(finish), *numbers))
+    time, behind, _ = str(stamped).partition(" ")
+    if place and behind and stamped != stamp(time, place, row):
+        raise ValueError("it was changed")
+    return completion
+
+
+def _list(text: Any) -> Any:
+    values = parse_json(text) if type(text) is str else None
+    if type(values) is not list:
+        raise ValueError("tokens or log-probabilities are no list")
+    return values
+
+
+def request_of(digest: object, canonical: object, stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
+    """The request of a row of the store. Raises ValueError where it was changed: its text makes another digest."""
+    if type(canonical) is str:
+        with suppress(ValueError, BadInput):
+            request = _request(parse_json(canonical), stream, draws)
+            if request.digest == digest:
+                return request
+    raise ValueError(f"request {digest!r:.14} was changed")
+
+
+def lines_of(path: Path) -> Iterator[Kept]:
+    """What an export holds. Bad input names the line that is no record of one."""
+    with path.open("rb") as file:
+        for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), start=1):
+            try:
+                if len(line) == _LONGEST_LINE:
+                    raise ValueError(f"it has {_LONGEST_LINE:,} bytes or more")
+                read = from_plain(_Line, parse_json(line.decode("utf-8")), "record")
+                completions = [checked(completion) for completion in read.completions]
+                draws = tuple(completion.draw for completion in completions)
+                request = _request(read.request, read.stream, draws)
+            except (ValueError, BadInput) as error:
+                raise BadInput(f"{path}, line {number}: no record of a store export ({error})") from None
+            yield read.model, request, completions
+
+
+def _request(content: Any, stream: str | None, draws: tuple[int, ...]) -> Request:
+    """The request of its canonical content, with the address of its completions (default: of its own stream)."""
+    read = from_plain(_Content, content, "request")
+    if read.max_tokens < 1 or not 0 <= read.temperature < math.inf:
+        raise ValueError(f"{read.max_tokens} tokens at temperature {read.temperature:g} cannot be asked for")
+    fields = content | {"messages": tuple(Message(role, text) for role, text in read.messages), "stop": read.stop}
+    return Request(stream=stream or (GREEDY if not read.temperature else "any"), draws=draws, **fields)

@@ -247,7 +247,7 @@ def test_a_long_text_of_one_thing_is_read(answer_type: AnswerType, unit_of_text:
         NUMBER: "1250",
         NAME: "Marie Curie",
         CITY: "Saint Louis",
-        OPTION: "B",
+        OPTION: "D",
         DATE: "14 July 1789",
     }
     answer = answers.get(answer_type, "the red cat")

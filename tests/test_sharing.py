@@ -61,6 +61,7 @@ def test_a_bundle_of_november_2026_is_replayed_without_a_difference(tmp_path: Pa
     package was laid out anew: requests, keys of the store, tables and the format of bundles have stayed."""
     made = replay(Path(__file__).parent / "fixtures/bundle-1.zip", tmp_path / "replayed")
     assert (made.differences, made.tables) == ((), 4)
+    assert "srdcr-lab 0.1.0 computed it from the same records" in made.notes[0], "intervals have another formula since"
 
 
 def test_sharing_twice_gives_equal_bytes(run: Path, shared: Path, tmp_path: Path) -> None:

@@ -110,7 +110,9 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
     halves = is_standard(rows).map({True: "standard", False: "perturbed"})
     cells, right = rows["method"].astype(str) + " " + halves, outcome(rows, "correct")
     means = right.groupby(cells).mean()
-    worse = min((half for half in ("perturbed", "standard") if f"{b} {half}" in means), key=lambda h: means[f"{b} {h}"])
+    if len(means) < 4:
+        raise NoEvidence("one of the two has no item of a half")
+    worse = min(("perturbed", "standard"), key=lambda half: means[f"{b} {half}"])
     leads = [
         _contrast(right, rows, cells, {f"{a} {half}": 1.0, f"{b} {worse}": -1.0}, bounds=(0.0, 1.0))
         for half in ("standard", "perturbed")

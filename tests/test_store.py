@@ -276,6 +276,11 @@ def test_no_database(tmp_path: Path) -> None:
     assert path.read_text() == "When was the bridge built?\n" * 100
 
 
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_folder_is_no_store(name: str) -> None:
+    assert "cannot open the store" in sentence(Path(name))
+
+
 def test_the_database_of_another_program_is_left_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "bookmarks.sqlite"
     with sqlite3.connect(path) as db:

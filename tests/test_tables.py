@@ -191,6 +191,23 @@ def test_the_first_few_rows_left_out_are_named_and_all_are_counted() -> None:
     ]
 
 
+@pytest.mark.parametrize("column", ["gold_answer", "claimed_answer", "aliases", "wrong_answers"])
+def test_an_answer_without_end_is_left_out(column: str) -> None:
+    """G 8: looked for in passages and replies, it would take minutes."""
+    rows = [ODD[0], {**ODD[0], "question": "When was the mill built?", column: "a " * 100_000}]
+    assert any(f"row 2, column {column}: h" in note for note in load_items(pd.DataFrame(rows)).notes)
+
+
+def test_a_parquet_file_whose_texts_are_none_is_one_sentence(tmp_path: Path) -> None:
+    """G 8: a flipped byte in a text."""
+    path = _parquet(tmp_path)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"bridge", b"br\xaddge"))
+    assert path.read_bytes() != content
+    with pytest.raises(BadInput, match="cannot read .*as parquet: .*UTF8"):
+        load_items(path)
+
+
 def test_a_table_of_which_nothing_is_left_is_refused() -> None:
     """F 1: with the first reason."""
     with pytest.raises(BadInput, match="table, row 1, column context: the passage does not contain"):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LONGEST_TEXT = 100_000  # characters of a passage or a document
+LONGEST_ANSWER = 1_000
 MOST_DOCUMENTS = 50
 _LETTERS = "ABCDEFGHIJ"
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -55,10 +56,10 @@ class Row:
             raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
         return text or default
 
-    def short(self, column: str) -> str:
+    def short(self, column: str, most: int = LONGEST_TEXT) -> str:
         """The text of a cell that must not be too long for a prompt."""
-        if (length := len(text := self.text(column))) > LONGEST_TEXT:
-            raise self.bad(column, f"has {length:,} characters, at most {LONGEST_TEXT:,} are taken; shorten it")
+        if (length := len(text := self.text(column))) > most:
+            raise self.bad(column, f"has {length:,} characters, at most {most:,} are taken; shorten it")
         return text
 
     def filled(self, column: str) -> str:

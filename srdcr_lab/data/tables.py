@@ -13,7 +13,16 @@ from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.option import fault_of
 from srdcr_lab.data.items import ItemSet, LeftOut, as_exemplar, standard_item, with_exemplars
-from srdcr_lab.data.rows import Row, documents_in, listed, options_in, plain_text, unreadable, with_wrong_answers
+from srdcr_lab.data.rows import (
+    LONGEST_ANSWER,
+    Row,
+    documents_in,
+    listed,
+    options_in,
+    plain_text,
+    unreadable,
+    with_wrong_answers,
+)
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
 from srdcr_lab.records.files import plain_cell, read_json
 from srdcr_lab.records.vocabulary import did_you_mean
@@ -58,7 +67,11 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
             case ".jsonl" | ".ndjson" | ".json":
                 return pd.DataFrame(_objects(path, needed), dtype=object)
             case ".parquet" | ".pqt":
-                return pd.read_parquet(path)
+                import pyarrow.parquet as pq
+
+                table = pq.read_table(path)
+                table.validate(full=True)  # also that texts are texts
+                return table.to_pandas()
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8 (Excel: CSV UTF-8)") from None
     except pd.errors.EmptyDataError:
@@ -201,6 +214,14 @@ def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
     """The item of a row; `guessed` is its answer type, and `question_id` its question's, where the row names none."""
     documents = documents_in(row)
     question, gold = row.filled("question"), row.filled("gold_answer")
+    row.short("question")
+    for column in ("gold_answer", "claimed_answer"):
+        row.short(column, LONGEST_ANSWER)
+    for column in LISTS:
+        if long := [text for text in row.between_bars(column) if len(text) > LONGEST_ANSWER]:
+            raise row.bad(
+                column, f"holds an answer of {len(long[0]):,} characters, at most {LONGEST_ANSWER:,} are taken"
+            )
     has_options = row.cells.get("options", "") != ""
     if not documents and not has_options and _SHOWN & set(row.cells):
         row.filled("context")

@@ -236,7 +236,7 @@ def _checksum(order: str, seed: tuple[int, ...], data: bytes) -> tuple[int, ...]
 
 
 def _log(path: Path) -> bytes:
-    log = path.with_name(path.name + "-wal")
+    log = Path(f"{path}-wal")
     return log.read_bytes() if log.is_file() else b""
 
 

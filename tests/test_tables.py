@@ -204,7 +204,7 @@ def test_a_parquet_file_whose_texts_are_none_is_one_sentence(tmp_path: Path) -> 
     content = path.read_bytes()
     path.write_bytes(content.replace(b"bridge", b"br\xaddge"))
     assert path.read_bytes() != content
-    with pytest.raises(BadInput, match="cannot read .*as parquet: .*UTF8"):
+    with pytest.raises(BadInput, match=r"cannot read .*as parquet: .*UTF8"):
         load_items(path)
 
 

@@ -110,6 +110,17 @@ def test_retry_after_is_honoured(loopback: Loopback) -> None:
     assert second.start - first.end >= 0.2
 
 
+@pytest.mark.parametrize("asked", ["1e300", "inf", "Fri, 01 Jan 2100 00:00:00 GMT"])
+def test_no_server_makes_anybody_wait_for_days(loopback: Loopback, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G 7: one SDK waits as long as a server asks, up to fifty days."""
+    monkeypatch.setattr("srdcr_lab.models.http.LONGEST_PAUSE_ASKED_S", 0.05)
+    loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT], asked
+    ask(loopback)
+    loopback.behaviour.faults = [Fault.RATE_LIMIT]
+    use(AnthropicChat("tested", base_url=loopback.anthropic_url), lambda model: model.complete(GREEDY))
+    assert len(loopback.completions) == 4
+
+
 def test_a_cancelled_call_frees_its_slot(loopback: Loopback) -> None:
     loopback.behaviour.faults = [Fault.HANG]
 

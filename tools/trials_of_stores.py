@@ -72,9 +72,9 @@ def main() -> int:
 def kills(n: int, seed: int = 0) -> Iterator[Outcome]:
     """Kill real runs `n` times at random moments, over an API model and over the shipped local one, and resume them.
 
-    A folder is killed up to five times before it may end; then its tables are compared with those of a run that nobody
-    disturbed. A completion is lost if it was there, or had been answered half a second before the kill, and is not in
-    the store.
+    A run that ended before it could be killed does not count. A folder is killed up to five times before it may end;
+    then its tables are compared with those of a run that nobody disturbed. A completion is lost if it was there, or had
+    been answered half a second before the kill, and is not in the store.
     """
     import srdcr_lab.models.local.chat
     import srdcr_lab.models.openai  # noqa: F401 (so that each process has them)
@@ -94,16 +94,21 @@ def kills(n: int, seed: int = 0) -> Iterator[Outcome]:
             if code:
                 yield f"{model} undisturbed", f"code: {code}, {said}"
                 continue
-            while left:
-                out, times = Path(place) / f"{model}-{left}", min(left, chance.randint(1, 5))
-                left -= times
+            for number in range(10 * left):
+                out = Path(place) / f"{model}-{number}"
                 server.asked.clear()
-                yield out.name, _killed([*arguments, *ITEMS], out, whole, times, length, chance, server)
+                times = min(left, chance.randint(1, 5))
+                killed, outcome = _killed([*arguments, *ITEMS], out, whole, times, length, chance, server)
+                yield out.name, outcome
+                left -= killed
+                if not left:
+                    break
 
 
 def _killed(
     arguments: list[str], out: Path, whole: Path, times: int, length: float, chance: random.Random, server: Loopback
-) -> str:
+) -> tuple[int, str]:
+    """How many of the kills landed, and what became of the run; `length` is that of an undisturbed one, in seconds."""
     kept: Completions = {}
     lost = killed = 0
     for _ in range(times):
@@ -114,7 +119,7 @@ def _killed(
             while not (out / "store.sqlite").exists() and code is None and time.monotonic() < begun + LIMIT_S:
                 code = _ended(child, 0)
                 time.sleep(0.002)
-        if code is None and (code := _ended(child, time.monotonic() + chance.random() * length / 2)) is None:
+        if code is None and (code := _ended(child, time.monotonic() + chance.random() * length / times)) is None:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             killed += 1
@@ -127,17 +132,17 @@ def _killed(
         lost += max(0, len(answered) - len({(request, stream) for request, stream, _ in kept})) if answered else 0
     code, said = _process(arguments, out)
     if code:
-        return f"code: {code} after {killed} kills, {said}"
+        return killed, f"code: {code} after {killed} kills, {said}"
     final = _rows(out / "store.sqlite")
     lost += sum(final.get(key) != text for key, text in kept.items())
     again = sum(
         count - 1 for count in Counter(asked.key for asked in server.completions if asked.status == "200").values()
     )
     if lost:
-        return f"lost: {lost} completions lost after {killed} kills"
+        return killed, f"lost: {lost} completions lost after {killed} kills"
     if difference := _difference(whole, out):
-        return f"differs: after {killed} kills, {difference}"
-    return f"held: {killed} kills, 0 completions lost of {len(final)} completions, {again} asked again"
+        return killed, f"differs: after {killed} kills, {difference}"
+    return killed, f"held: {killed} kills, 0 completions lost of {len(final)} completions, {again} asked again"
 
 
 # A full disk ----------------------------------------------------------------------------------------------------------

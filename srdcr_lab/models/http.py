@@ -12,9 +12,10 @@ import os
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, aclosing, contextmanager
+from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -196,6 +197,7 @@ class CountingClient(httpx2.AsyncClient):
                     del body[_MOST_BYTES_OF_AN_ERROR:]
                     break
         response._content = bytes(body)  # where the client itself would put the whole of it
+        _bound_pause(response.headers)
 
     async def _is_away(self, url: httpx2.URL) -> bool:
         """A look that costs nothing: any answer to a GET, a refusal too, comes from a server that is there."""
@@ -205,6 +207,23 @@ class CountingClient(httpx2.AsyncClient):
         except Exception:  # whatever it was, it was no answer
             return True
         return response.status_code in Outage.STATUSES
+
+
+LONGEST_PAUSE_ASKED_S = 60.0
+
+
+def _bound_pause(headers: httpx2.Headers) -> None:
+    """Make what a server asks to wait a number of seconds, a minute at most; one SDK would wait for fifty days."""
+    milliseconds, asked = headers.pop("retry-after-ms", None), headers.pop("retry-after", None)
+    try:
+        seconds = float(asked or "nan") if milliseconds is None else float(milliseconds) / 1000
+    except ValueError:
+        with suppress(ValueError, OverflowError):  # a date, or nothing that anybody understands
+            seconds = parsedate_to_datetime(asked or "").timestamp() - time.time()
+            headers["retry-after"] = f"{min(max(seconds, 0.0), LONGEST_PAUSE_ASKED_S):g}"
+        return
+    if seconds >= 0:
+        headers["retry-after"] = f"{min(seconds, LONGEST_PAUSE_ASKED_S):g}"
 
 
 class ReplyError(ValueError):

@@ -46,7 +46,7 @@ class Behaviour:
     latency_s, sigma : mean and log-normal spread of its delay, a function of the request alone.
     fault_share : share of requests, by hash, that meet a fault the first time they are sent.
     max_in_flight : answers 429 beyond that.
-    retry_after_s : what a 429 or 500 asks for.
+    retry_after_s : what a 429 or 500 asks for; any text.
     hang_s : how long a hang lasts; then the connection is cut.
     body : sent for every completion, as it is, with this `status` and these `headers`.
     away : the status of every answer while the server is away behind its gateway; None: it is there.
@@ -66,7 +66,7 @@ class Behaviour:
     sigma: float = 0.0
     fault_share: float = 0.0
     max_in_flight: int = 1_000_000
-    retry_after_s: float = 0.05
+    retry_after_s: float | str = 0.05
     hang_s: float = 3600.0
     body: bytes | None = None
     status: int = 200

@@ -117,7 +117,7 @@ def test_no_server_makes_anybody_wait_for_days(loopback: Loopback, asked: str, m
     loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT], asked
     ask(loopback)
     loopback.behaviour.faults = [Fault.RATE_LIMIT]
-    use(AnthropicChat("tested", base_url=loopback.anthropic_url), lambda model: model.complete(GREEDY))
+    use(AnthropicChat("tested", base_url=loopback.url), lambda model: model.complete(GREEDY))
     assert len(loopback.completions) == 4
 
 

@@ -96,7 +96,6 @@ def kills(n: int, seed: int = 0) -> Iterator[Outcome]:
                 continue
             for number in range(10 * left):
                 out = Path(place) / f"{model}-{number}"
-                server.asked.clear()
                 times = min(left, chance.randint(1, 5))
                 killed, outcome = _killed([*arguments, *ITEMS], out, whole, times, length, chance, server)
                 yield out.name, outcome
@@ -110,8 +109,10 @@ def _killed(
 ) -> tuple[int, str]:
     """How many of the kills landed, and what became of the run; `length` is that of an undisturbed one, in seconds."""
     kept: Completions = {}
+    asked_before: list[str] = []
     lost = killed = 0
     for _ in range(times):
+        server.asked.clear()
         with tempfile.TemporaryFile() as unread:
             child, begun = _started(arguments, out, unread.fileno()), time.monotonic()
         code = None
@@ -129,15 +130,17 @@ def _killed(
         lost += sum(kept.get(key) != said for key, said in before.items())
         while server.in_flight:
             time.sleep(0.01)
-        lost += max(0, len(answered) - len({(request, stream) for request, stream, _ in kept})) if answered else 0
+        new = {(request, stream) for request, stream, _ in kept.keys() - before.keys()}
+        lost += max(0, len(answered) - len(new))
+        asked_before += [asked.key for asked in server.completions if asked.status == "200"]
+    server.asked.clear()
     code, said = _process(arguments, out)
     if code:
         return killed, f"code: {code} after {killed} kills, {said}"
     final = _rows(out / "store.sqlite")
     lost += sum(final.get(key) != text for key, text in kept.items())
-    again = sum(
-        count - 1 for count in Counter(asked.key for asked in server.completions if asked.status == "200").values()
-    )
+    paid = asked_before + [asked.key for asked in server.completions if asked.status == "200"]
+    again = len(paid) - len(set(paid))
     if lost:
         return killed, f"lost: {lost} completions lost after {killed} kills"
     if difference := _difference(whole, out):

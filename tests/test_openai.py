@@ -7,9 +7,11 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import httpx2
+import openai
 import pytest
 
-from srdcr_lab.models.openai import OpenAIChat, shares
+from srdcr_lab.models.openai import OpenAIChat, _refused_parameter, shares
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Fault
@@ -127,6 +129,22 @@ def test_a_refused_parameter_costs_one_request(
     assert len(refused) == 1
     assert model.sent()[kind][name] == value
     assert any(f"refuses {parameter}" in note for note in model.sent()["notes"])
+
+
+@pytest.mark.parametrize(
+    ("complaint", "parameter"),
+    [
+        ("Field 'n': Value must be between 1 <= value <= 2, but got 4", "n"),  # llama.cpp with two slots
+        ("n must be at most 8", "n"),
+        ("at most 8 choices; lower `n`", "n"),
+        ("the maximum context length is 4096 tokens", None),
+        ("'max_tokens' must be less than 4096", None),
+    ],
+)
+def test_a_server_may_bound_the_choices_of_a_request(complaint: str, parameter: str | None) -> None:
+    response = httpx2.Response(400, request=httpx2.Request("POST", "http://127.0.0.1"))
+    error = openai.BadRequestError(complaint, response=response, body=None)
+    assert _refused_parameter(error, {"n": 4, "max_tokens": 9, "temperature": 0.5}) == parameter
 
 
 def test_refused_logprobs_withdraw_the_capability(loopback: Loopback) -> None:

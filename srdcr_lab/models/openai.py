@@ -35,6 +35,11 @@ _REFUSED_WORDS = re.compile(
     r"|only the default|must be 1\b",
     re.IGNORECASE,
 )
+_BOUNDS = r"(?:between|at most|less than|maximum|exceed|too (?:large|many))"
+_BOUND_OF_N = re.compile(  # as llama.cpp has, which gives as many choices as it has slots
+    rf"(?:['\"`]n['\"`]|(?<![\w.])n (?:must|is|should)\b).*{_BOUNDS}|{_BOUNDS}.*['\"`]n['\"`]",
+    re.IGNORECASE | re.DOTALL,
+)
 # Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
 _CONSEQUENCES = {
     "logprobs": "self-confidence has to be self-consistency",
@@ -132,6 +137,8 @@ def _entries(choice: Any) -> Any:
 def _refused_parameter(error: openai.APIStatusError, body: dict[str, Any]) -> str | None:
     """The parameter of the request that the error complains about, if any."""
     complaint = str(error.body or error.message)
+    if "n" in body and _BOUND_OF_N.search(complaint):
+        return "n"
     if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(complaint):
         return None
     named = [

@@ -203,3 +203,10 @@ def test_replies_of_two_small_models_are_read_as_a_person_reads_them() -> None:
     assert len(rows) == 149
     assert len(wrong) <= 1, wrong
     assert len(unread) + len(wrong) <= 3, unread
+
+
+@pytest.mark.parametrize("answer_type", [AnswerType.NAME, AnswerType.CITY, AnswerType.TEXT, AnswerType.YEAR])
+def test_a_model_that_repeats_one_word_gives_no_answer(answer_type: AnswerType) -> None:
+    """F 2: the pocket model, asked about two documents."""
+    assert extract(" Columns" + " of" * 90, answer_type) is None
+    assert extract("It was 1912 in" + " the" * 90, answer_type) is None

@@ -23,6 +23,7 @@ from srdcr_lab.answers.replies import (
     is_capitalised,
     is_question,
     is_refusal,
+    is_stuck,
     repeats,
     said_of,
     sentences,
@@ -174,6 +175,8 @@ class Kind:
         for each in (text, first) if self.is_value else (about, unexplained(about), line, first, cut):
             if bare := self._bare(each, unit, question, longest):
                 return None if any(self._is_rival(other, bare, question, unit) for other in said[1:]) else bare
+        if is_stuck(text):
+            return None
         said = [each for each in said if not is_question(each)]
         if any(self.is_doubtful(each) and self.candidates(each, question, unit) for each in said):
             return None

@@ -64,6 +64,7 @@ _SAID_OF = re.compile(
     r"(?: in)?(?: the (?:city|town) of)? (\S.*)",
     re.DOTALL,
 )
+_STUCK = re.compile(r"\b(\w+)(?:\s+\1\b){4}", re.IGNORECASE)
 _BRACKETS = re.compile(r" \([^()]*\)")
 _SUBJECTS = frozenset("it this that he she they the a an of in on at by for to from who which what year city".split())
 _STEM = 4  # letters that two forms of a word share: "open", "opened"
@@ -194,6 +195,11 @@ def takes_up(sentence: str, question: str) -> bool:
     """Whether a sentence holds most words of the question."""
     asked = stems(question)
     return bool(asked) and len(asked & stems(sentence)) >= _ECHO * len(asked)
+
+
+def is_stuck(text: str) -> bool:
+    """Whether a model came to repeat one word: what it said by the way is no answer then."""
+    return _STUCK.search(text) is not None
 
 
 def is_question(sentence: str) -> bool:

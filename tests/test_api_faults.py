@@ -448,3 +448,27 @@ def test_an_account_that_is_used_up_stops_the_run(no_keys: None, status: int, co
     error = OpenAIChat("double", base_url="http://127.0.0.1/v1")._translated(refusal)
     assert isinstance(error, Stopped)
     assert "top it up and run the same again" in str(error)
+
+
+@pytest.mark.parametrize("key", ["sk-“abc”", "sk-abc\n", " sk-abc", "sk-é"])
+def test_a_key_that_can_be_none_is_told_at_once(loopback: Loopback, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G 8: such a key ended in a traceback, or in a server that could not be reached."""
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(BadInput, match="OPENAI_API_KEY holds a character that no key has"):
+        model_of(loopback)
+
+
+def test_a_page_instead_of_a_reply_is_shown(loopback: Loopback) -> None:
+    loopback.behaviour.faults = [Fault.BROKEN_JSON] * 3
+    with pytest.raises(CallFailed, match=r"it begins with .* correct the base URL"):
+        ask(loopback)
+
+
+def test_who_limits_the_rate_is_named(loopback: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+    """G 7: minutes of waiting without a word."""
+    loopback.behaviour.faults = [Fault.RATE_LIMIT] * 3
+    model = model_of(loopback)
+    use(model, lambda model: model.complete(GREEDY))
+    said = [note for note in model.sent()["notes"] if "limits the rate (429)" in note]
+    assert len(said) == 1
+    assert "limits the rate" in caplog.text

@@ -10,7 +10,7 @@ import pytest
 
 from srdcr_lab import BadInput, Results, Study
 from srdcr_lab.records import Completion, FinishReason, Verdict
-from srdcr_lab.study.rows import Cause, cause
+from srdcr_lab.study.rows import Cause, _each_once, cause
 from tests.loopback import replies
 from tests.loopback.server import Loopback
 
@@ -57,7 +57,7 @@ def test_who_thinks_until_nothing_is_left_is_told_so(loopback: Loopback, tmp_pat
     }
     (note,) = (note for note in manifest["notes"] if "2 of 2 rows of sr_dcr (acvd)" in note)
     assert "4 of 4 turns of the judge" in note
-    assert "no text, its tokens went into thinking" in note
+    assert "no text, though tokens were spent" in note
 
 
 def test_each_cause_is_counted_and_its_first_reply_shown(loopback: Loopback, tmp_path: Path) -> None:
@@ -120,3 +120,11 @@ def test_patience_is_no_negative_time(loopback: Loopback, tmp_path: Path) -> Non
     """G 7."""
     with pytest.raises(BadInput, match="patience_s is a number from 0"):
         results(loopback, tmp_path / "out", patience_s=float("nan"))
+
+
+def test_a_cause_that_failed_several_calls_is_told_once() -> None:
+    """F 3: a reader found four times the same sentence in a cell."""
+    assert _each_once(["the server is gone.", "knowledge: the server is gone.", "prior answer: it slept."]) == (
+        "the server is gone.; prior answer: it slept."
+    )
+    assert _each_once([]) == ""

@@ -15,7 +15,7 @@ from srdcr_lab.pages import number
 from srdcr_lab.records import BadInput, ConfidenceKind, SrdcrError
 from srdcr_lab.records.vocabulary import visible
 
-_FINDINGS = 20  # that a check prints
+_FINDINGS, _ERRORS = 20, 3  # that a check prints, and a run
 _ROLES = ("defender", "critic", "judge")
 
 
@@ -118,6 +118,8 @@ def run(out: Path, **options: Any) -> int:
             echo(f"note: {note}")
         failed = results.manifest["counts"]["failed"]
         errors = f"; {failed} rows carry an error, see the column error of records.parquet" if failed else ""
+        for error, rows in results.records["error"].value_counts()[:_ERRORS].items() if failed else ():
+            echo(f"error of {rows} rows: {error}")
         echo(f"results in {out}{errors}")
     return SOME_FAILED if failed else DONE
 

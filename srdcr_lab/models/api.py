@@ -192,6 +192,12 @@ class ApiChat(ABC):
         return deepcopy(self._sent)
 
     def _connect(self) -> Any:
+        key = os.environ.get(self.key_variable, "")
+        if not (key.isascii() and key.isprintable()) or key != key.strip():
+            raise BadInput(
+                f"the value of {self.key_variable} holds a character that no key has (a quote that is not straight, a "
+                "space, the end of a line); set it again"
+            )
         outage = Outage(self._patience_s, partial(self._note, level=logging.WARNING))
         options = {
             "base_url": self._base_url,
@@ -206,6 +212,11 @@ class ApiChat(ABC):
                 "or name a server of your own with --base-url."
             )
         return client
+
+    def _has_given_up(self) -> bool:
+        """Whether an outage has lasted longer than patience: then a call is tried once, and not again."""
+        client, _ = self._here()
+        return bool(client._client.outage.is_given_up)
 
     def _here(self) -> tuple[Any, asyncio.Semaphore]:
         loop = asyncio.get_running_loop()
@@ -255,13 +266,13 @@ class ApiChat(ABC):
         """
         client, slots = self._here()
         async with slots:
-            reason, retries = "", self._max_retries
+            reason, began, retries = "", "", self._max_retries
             for attempt in range(_MALFORMED_RETRIES + 1):
                 if attempt:
                     await asyncio.sleep(MALFORMED_PAUSE_S * attempt)
                 self._sent["requests"] += 1
                 try:
-                    options = {"max_retries": retries}
+                    options = {"max_retries": 0 if self._has_given_up() else retries}
                     response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
                 except self.sdk.APIConnectionError as error:
                     raise self._translated(error) from None
@@ -277,9 +288,11 @@ class ApiChat(ABC):
                     return self._decoded(response, read)
                 except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
                     reason = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
+                    began = visible(response.content[:80].decode("utf-8", "replace"))
                     count_unanswered()
         raise CallFailed(
-            f"{self.identity}: the reply of {self.address} was malformed {_MALFORMED_RETRIES + 1} times ({reason})."
+            f"{self.identity}: the reply of {self.address} was malformed {_MALFORMED_RETRIES + 1} times ({reason}); "
+            f"it begins with {redact(began)!r}. Where that is a web page, correct the base URL."
         )
 
     def _decoded(self, response: httpx2.Response, read: Callable[[Any], list[Completion]]) -> list[Completion]:
@@ -322,6 +335,8 @@ class ApiChat(ABC):
             return CallFailed(f"{who}: the connection to {where} failed or was cut, {times}.")
         status, code = error.status_code, getattr(error, "code", None)
         complaint = redact(_message(error)).strip().rstrip(".")
+        if status == 401 and not os.environ.get(key):
+            return BadInput(f"{who}: {where} asks for a key (401: {complaint}), and none is set; put it into {key}.")
         if status == 401:
             return BadInput(f"{who}: the key in {key} was refused by {where} (401: {complaint}).")
         if status == 403:

@@ -89,6 +89,7 @@ class Outage:
         self._patience_s, self._say = patience_s, say
         self._has_answered = self._is_away = self._is_said = False
         self._since = self._pause = 0.0
+        self._said: set[str] = set()
         self._probing = asyncio.Lock()
 
     def met(self) -> bool:
@@ -98,6 +99,16 @@ class Outage:
             return False
         self._is_away, self._since, tally.away_since = True, self._since or now, tally.away_since or now
         return self._left() > 0
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether the outage has lasted longer than patience."""
+        return self._is_away and time.monotonic() > self._since + self._patience_s
+
+    def say_once(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self._say(sentence)
 
     def ends(self) -> None:
         """The server answered."""
@@ -140,7 +151,7 @@ class CountingClient(httpx2.AsyncClient):
             verify=_certificates(),
             event_hooks={"response": [self._read_within_bounds]},
         )
-        self._attempt_s, self._outage = timeout_s, outage
+        self._attempt_s, self.outage = timeout_s, outage
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -151,17 +162,19 @@ class CountingClient(httpx2.AsyncClient):
         """
         pause = PROBE_PAUSE_S
         while True:
-            await self._outage.over(lambda: self._is_away(request.url))
+            await self.outage.over(lambda: self._is_away(request.url))
             try:
                 response = await self._attempt(request, options)
             except Outage.ERRORS as error:
-                if not (self._outage.met() and isinstance(error, self._NEVER_SENT)):
+                if not (self.outage.met() and isinstance(error, self._NEVER_SENT)):
                     raise
             else:
                 if response.status_code not in Outage.STATUSES:
-                    self._outage.ends()
+                    self.outage.ends()
+                    if response.status_code == 429 and (asked := response.headers.get("retry-after")):
+                        self.outage.say_once(f"the server limits the rate (429); its calls wait, {asked} s at a time.")
                     return response
-                if not self._outage.met() or response.status_code in self._GAVE_UP:
+                if not self.outage.met() or response.status_code in self._GAVE_UP:
                     return response
             await asyncio.sleep(pause)
             pause = _longer(pause)

@@ -104,7 +104,7 @@ def request_of(digest: object, canonical: object, stream: str | None = None, dra
             request = _request(parse_json(canonical), stream, draws)
             if request.digest == digest:
                 return request
-    raise ValueError(f"request {digest!r:.14} was changed")
+    raise ValueError(f"request {str(digest)[:12]} was changed")
 
 
 def lines_of(path: Path) -> Iterator[Kept]:
@@ -119,7 +119,8 @@ def lines_of(path: Path) -> Iterator[Kept]:
                 draws = tuple(completion.draw for completion in completions)
                 request = _request(read.request, read.stream, draws)
             except (ValueError, BadInput) as error:
-                raise BadInput(f"{path}, line {number}: no record of a store export ({error})") from None
+                damaged = "; a damaged store is saved with srdcr store recover" if number == 1 else ""
+                raise BadInput(f"{path}, line {number}: no record of a store export ({error}){damaged}") from None
             yield read.model, request, completions
 
 

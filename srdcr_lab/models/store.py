@@ -118,7 +118,7 @@ class Store:
             return BadInput(f"{cannot}; give a writable file on a local disk with --store")
         if name == "NOTADB":
             return BadInput(
-                f"{self.path} is no store of srdcr_lab, or its beginning is damaged; give another file with --store, "
+                f"{self.path} is no store of srdcr_lab, or its beginning is damaged; give another file, "
                 "or save what can be read with srdcr store recover"
             )
         return self._damaged(error)

@@ -27,7 +27,7 @@ _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "
 class Cause(StrEnum):
     """Why a reply brought no answer."""
 
-    STARVED = "no text, its tokens went into thinking (turn that off, or take a model without)"
+    STARVED = "no text, though tokens were spent (a model that thinks: turn that off, or take one without)"
     REFUSED = "refused"
     FILTERED = "stopped by a content filter"
     EMPTY = "empty reply"
@@ -149,6 +149,18 @@ def _deciding(outcome: Outcome, turns: Sequence[Turn], probe: Probe) -> tuple[Co
     return (last.completion or Completion(last.text), last.verdict) if last else (Completion(""), None)
 
 
+_PROBES = ("knowledge", "prior answer", "context answer", "confidence")
+
+
+def _each_once(errors: Sequence[str]) -> str:
+    """Errors in one cell; a cause that also failed another call ("knowledge: …") is not repeated."""
+    by_cause: dict[str, str] = {}
+    for error in errors:
+        call, _, cause = error.partition(": ")
+        by_cause.setdefault(cause if call in _PROBES else error, error)
+    return "; ".join(by_cause.values())
+
+
 def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> Row:
     choices, cast = setup.choices, setup.cast
     accuracy = sampled_accuracy([is_correct(draw, item, choices.match) for draw in probe.draws])
@@ -191,7 +203,7 @@ def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome:
         "prompt_tokens": meter.prompt_tokens,
         "completion_tokens": meter.completion_tokens,
         "cost_usd": meter.cost_usd if meter.cost_usd == meter.cost_usd else None,  # NaN: the price is unknown
-        "error": "; ".join(filter(None, [outcome.error, *probe.errors])) or None,
+        "error": _each_once([*filter(None, [outcome.error]), *probe.errors]) or None,
     }
 
 

@@ -127,4 +127,5 @@ def test_a_cause_that_failed_several_calls_is_told_once() -> None:
     assert _each_once(["the server is gone.", "knowledge: the server is gone.", "prior answer: it slept."]) == (
         "the server is gone.; prior answer: it slept."
     )
+    assert _each_once(["knowledge: it slept.", "prior answer: it slept."]) == "knowledge, prior answer: it slept."
     assert _each_once([]) == ""

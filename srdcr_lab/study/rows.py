@@ -153,12 +153,15 @@ _PROBES = ("knowledge", "prior answer", "context answer", "confidence")
 
 
 def _each_once(errors: Sequence[str]) -> str:
-    """Errors in one cell; a cause that also failed another call ("knowledge: …") is not repeated."""
-    by_cause: dict[str, str] = {}
+    """Errors in one cell, each cause once: "knowledge, prior answer: …", or bare where the method itself failed so."""
+    by_cause: dict[str, list[str]] = {}
     for error in errors:
         call, _, cause = error.partition(": ")
-        by_cause.setdefault(cause if call in _PROBES else error, error)
-    return "; ".join(by_cause.values())
+        if call in _PROBES:
+            by_cause.setdefault(cause, []).append(call)
+        else:
+            by_cause.setdefault(error, []).append("")
+    return "; ".join(cause if "" in calls else f"{', '.join(calls)}: {cause}" for cause, calls in by_cause.items())
 
 
 def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> Row:

@@ -112,6 +112,7 @@ def _tables(n: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
     records = pd.DataFrame(
         {
+            "item_id": np.arange(2 * q).astype(str),
             "question_id": np.repeat(questions["question_id"].to_numpy(), 2),
             "domain": np.repeat(domains, 2),
             "method": "sr_dcr",

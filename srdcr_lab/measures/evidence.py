@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from srdcr_lab.measures.comparison import condition_rows, outcome, paired, side_by_side
+from srdcr_lab.measures.comparison import condition_rows, outcome, side_by_side
 from srdcr_lab.measures.estimates import (
     clustered_interval,
     contrast_interval,
@@ -27,9 +27,6 @@ from srdcr_lab.measures.estimates import (
 from srdcr_lab.measures.groups import GOLDEN, in_macro, is_standard, of_one_kind, strata, with_matches
 from srdcr_lab.measures.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory
-
-Values: TypeAlias = NDArray[np.float64]
-Places: TypeAlias = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,18 +65,8 @@ def difference(
 ) -> Evidence:
     """Accuracy of A less that of B under a condition (see `_weights`): of the items both have, or of those that each of
     them answered. Paired where these are the same items."""
-    rows = _of(_ran(records, a, b, column=column), denominator)
-    shared = rows.groupby("item_id")[column].nunique()
-    if denominator == Denominator.ALL or (shared == 2).all():
-        pairs = paired(rows, a, b, column=column, name=name)
-        parts, weights = _weights(pairs, condition)
-        ends = paired_interval(pairs["a"] - pairs["b"], pairs["question_id"], parts, weights, level=level)
-        return _evidence(ends[0], ends[1:], pairs[parts.isin(list(weights))])
-    parts, weights = _weights(rows, condition)
-    signed = {f"{method} {part}": sign * w for method, sign in ((a, 1), (b, -1)) for part, w in weights.items()}
-    return _contrast(
-        outcome(rows, name), rows, rows[column].astype(str) + " " + parts, signed, bounds=(0.0, 1.0), level=level
-    )
+    items, wide = _side_by_side(_ran(records, a, b, column=column), denominator, column, name)
+    return _lead(items, wide[a], wide[b], condition, denominator, level)
 
 
 def design_difference(records: pd.DataFrame, a: str, b: str) -> Evidence:
@@ -140,20 +127,18 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
 
     Source: intersection-union, Berger 1982; Bonferroni.
     """
-    rivalries: list[tuple[str, Values, Values, Places, Places]] = []
-    for where, part in parts.items():
-        items = part.drop_duplicates("item_id").set_index("item_id")
-        right = outcome(part, "correct").where(part["correct"].notna() | (denominator == Denominator.ALL))
-        wide = part.assign(right=right).pivot(index="item_id", columns="method", values="right").loc[items.index]
-        question, half = pd.factorize(items["question_id"])[0], is_standard(items).to_numpy(int)
-        own = wide.pop(method).to_numpy() if method in wide else np.full(len(wide), np.nan)
-        rivalries += [(name + where, own, wide[name].to_numpy(), question, half) for name in wide if name != GOLDEN]
+    rivalries = [
+        (name + where, items, wide[method], wide[name])
+        for where, (items, wide) in ((where, _side_by_side(part, denominator)) for where, part in parts.items())
+        for name in (wide if method in wide else ())
+        if name not in (method, GOLDEN)
+    ]
     leads = []
-    for name, own, other, question, half in rivalries:
-        value, low, _ = _lead(own, other, question, half, denominator, 0.95)
-        high = _lead(own, other, question, half, denominator, 1 - 0.05 / len(rivalries))[2]
-        leads.append((value, low, high, name))
-    leads = [lead for lead in leads if not math.isnan(lead[0])]
+    for name, items, own, other in rivalries:
+        with suppress(NoEvidence):
+            lead = _lead(items, own, other, "overall", denominator)
+            sure = _lead(items, own, other, "overall", denominator, 1 - 0.05 / len(rivalries))
+            leads.append((lead.value, lead.low, sure.high, name))
     if not leads:
         raise NoEvidence("no other method was run")
     value, _, _, name = min(leads)
@@ -163,19 +148,37 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
     return Evidence(value=value, low=low, high=high, n=n, n_questions=questions.nunique(), note=note)
 
 
+def _side_by_side(
+    rows: pd.DataFrame, denominator: str, column: str = "method", name: str = "correct"
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The items, with `question_id` and `level`; and of each its outcome under every method, NaN where that does not
+    count."""
+    items = rows.drop_duplicates("item_id").set_index("item_id")[["question_id", "level"]]
+    values = outcome(rows, name).where(rows["correct"].notna() | (denominator == Denominator.ALL))
+    keyed = pd.DataFrame({"item_id": rows["item_id"], "method": rows[column].astype(str), "value": values})
+    return items, keyed.pivot(index="item_id", columns="method", values="value").loc[items.index]
+
+
 def _lead(
-    own: Values, other: Values, question: Places, half: Places, denominator: str, level: float
-) -> tuple[float, float, float]:
-    """`difference` of two columns of right answers, NaN for an item that does not count, over the halves there are."""
-    halves, both = np.unique(half), ~np.isnan(own - other)
-    if denominator == Denominator.ALL or (np.isnan(own) == np.isnan(other)).all():
-        weights = dict.fromkeys(halves, 1 / halves.size)
-        return paired_interval((own - other)[both], question[both], half[both], weights, level=level)
-    values, strata = np.concatenate([own, other]), np.concatenate([half, half + 2])
-    counts = ~np.isnan(values)
-    signed = {h + 2 * side: sign / halves.size for side, sign in ((0, 1), (1, -1)) for h in halves}
-    twice = np.tile(question, 2)
-    return contrast_interval(values[counts], twice[counts], strata[counts], signed, bounds=(0.0, 1.0), level=level)
+    items: pd.DataFrame, own: pd.Series, other: pd.Series, condition: str, denominator: str, level: float = 0.95
+) -> Evidence:
+    """One column of outcomes less another, over the items that count for both of them, or for either."""
+    counts = (own.notna() & other.notna()) if denominator == Denominator.ALL else (own.notna() | other.notna())
+    items, own, other = items[counts], own[counts], other[counts]
+    parts, weights = _weights(items, condition)
+    questions = items["question_id"]
+    if (own.notna() & other.notna()).all():
+        ends = paired_interval(own - other, questions, parts, weights, level=level)
+    else:
+        values = np.concatenate([own, other])
+        cells = np.concatenate([parts + ", own", parts + ", other"])
+        signed = {
+            f"{part}, {side}": sign * w for side, sign in (("own", 1), ("other", -1)) for part, w in weights.items()
+        }
+        here = ~np.isnan(values)
+        asked = np.tile(questions, 2)
+        ends = contrast_interval(values[here], asked[here], cells[here], signed, bounds=(0.0, 1.0), level=level)
+    return _evidence(ends[0], ends[1:], items[parts.isin(list(weights))])
 
 
 def following(records: pd.DataFrame, level: str, *categories: str) -> Evidence:
@@ -258,9 +261,8 @@ def _contrast(
     parts: pd.Series,
     weights: Mapping[str, float],
     bounds: tuple[float, float] = (-1.0, 1.0),
-    level: float = 0.95,
 ) -> Evidence:
-    value, *ends = contrast_interval(values, rows["question_id"], parts, weights, bounds=bounds, level=level)
+    value, *ends = contrast_interval(values, rows["question_id"], parts, weights, bounds=bounds)
     return _evidence(value, ends, rows[parts.isin(list(weights))])
 
 

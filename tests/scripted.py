@@ -49,8 +49,14 @@ def kind_of(request: Request) -> str:
     return name
 
 
+TOLD = {"critic_told": "critic", "defender_told": "defender"}  # debaters of either kind of design, by their role
+
+
 class ScriptedModel:
-    """Replies by kind of call: one text for all, a list in order of asking, or a function of request and draw."""
+    """Replies by kind of call: one text for all, a list in order of asking, or a function of request and draw.
+
+    A debater that is told what to defend says what is written for its role, unless the script says otherwise.
+    """
 
     def __init__(self, script: Script | None = None, *, logprobs: bool = True, name: str = "scripted") -> None:
         self.identity = ModelIdentity("scripted", name)
@@ -66,6 +72,7 @@ class ScriptedModel:
 
     def _completion(self, request: Request, draw: int) -> Completion:
         kind = kind_of(request)
+        kind = kind if kind in self.script else TOLD.get(kind, kind)
         reply = self.script[kind]
         if callable(reply):
             reply = reply(request, draw)
@@ -84,8 +91,8 @@ class ScriptedModel:
         """Nothing to let go of."""
 
     def asked(self, kind: str) -> list[Request]:
-        """Requests of one kind, in the order they came."""
-        return [request for request in self.requests if kind_of(request) == kind]
+        """Requests of one kind, in the order they came; ``critic`` and ``defender``: told what to defend or not."""
+        return [request for request in self.requests if kind in (named := kind_of(request), TOLD.get(named))]
 
     @property
     def calls(self) -> int:

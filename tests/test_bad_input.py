@@ -126,7 +126,7 @@ def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says:
         (["--methods", "oracle"], "unknown method 'oracle'; known are few_shot, zero_shot"),
         (["--methods", "sr_dcr,sr_dcr"], "name each method once"),
         (["--methods", ""], "name each method once"),
-        (["--design", "triangle"], "unknown design 'triangle'; known are acvd, symmetric, released"),
+        (["--design", "triangle"], "unknown design 'triangle'; known are acvd, symmetric, own_answers, released"),
         (["--preset", "draft"], "unknown preset 'draft'; known are paper, released"),
         (["--confidence", "high"], "unknown confidence kind 'high'"),
         (["--limit", -1], "limit is a whole number from 1 to 1,000,000,000, got -1"),

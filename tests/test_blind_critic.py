@@ -15,7 +15,7 @@ WORDS = ("SENTINEL", "baker")  # of every passage; the defenders below do not sa
 YEARS = (1874, 1894, 1854, 1914, 1834, 1934, 1974, 2074)
 BLIND = factorial(
     order=["critic_first", "defender_first", "simultaneous"],
-    debaters_told=[False, True],
+    debaters_told=[True, False],
     judge_sees_passage=[False, True],
     judge_draws=[1, 3],
     rounds=[1, 6, 9],
@@ -70,4 +70,4 @@ def test_a_word_that_the_defender_utters_is_heard_from_the_next_turn_on() -> Non
 def test_the_symmetric_critic_would_fail_these_tests() -> None:
     critic = critic_of(DebateDesign(critic_sees=factorial(critic_sees=["always"])[0].critic_sees), item(1934))
     assert all("SENTINEL" in question_of(request) for request in critic.requests)
-    assert {kind_of(request) for request in critic.requests} == {"critic"}
+    assert {kind_of(request) for request in critic.requests} == {"critic_told"}

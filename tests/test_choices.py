@@ -29,6 +29,7 @@ def test_the_papers_numbers() -> None:
         order=Order.CRITIC_FIRST,
         rounds=6,
         judge_sees_passage=False,
+        debaters_told=True,
         first_verdict_round=0,
     )
 
@@ -45,6 +46,7 @@ def test_the_released_codes_numbers() -> None:
         order=Order.SIMULTANEOUS,
         rounds=6,
         judge_sees_passage=False,
+        debaters_told=False,
         first_verdict_round=1,
     )
 
@@ -69,7 +71,7 @@ def test_confidence_kinds_by_name(kind: str) -> None:
     ("wrong", "sentence"),
     [
         ({"preset": "papers"}, "unknown preset 'papers'; known are paper, released"),
-        ({"design": "acdv"}, "unknown design 'acdv'; known are acvd, symmetric, released"),
+        ({"design": "acdv"}, "unknown design 'acdv'; known are acvd, symmetric, own_answers, released"),
         ({"confidence": "logprob"}, "unknown confidence kind 'logprob'"),
         ({"tau": 1.1}, "tau is a number from 0.0 to 1.0"),
         ({"tau": -0.1}, "tau is a number from 0.0 to 1.0"),

@@ -22,7 +22,7 @@ class Speaker(ScriptedModel):
         said = {"critic": 0, "defender": 0}
 
         def speech(request: Request, draw: int) -> str:
-            role = kind_of(request).removesuffix("_may_agree")
+            role = kind_of(request).removesuffix("_may_agree").removesuffix("_told")
             said[role] += 1
             return f"{1874 if role == 'critic' else 1934}. {role} {said[role] - 1}."
 
@@ -34,7 +34,11 @@ class Speaker(ScriptedModel):
 
 
 def held(model: ScriptedModel, design: DebateDesign, passage: Item | None = None) -> Debate:
-    return asyncio.run(hold_debate(passage or item(1934), setup_of(model, Choices(design=design))))
+    return asyncio.run(hold_debate(passage or item(1934), setup_of(model, Choices(design=design)), told_by(design)))
+
+
+def told_by(design: DebateDesign) -> dict[Role, str]:
+    return {Role.DEFENDER: "1934", Role.CRITIC: "1874"} if design.debaters_told else {}
 
 
 def speakers(debate: Debate) -> str:
@@ -44,7 +48,7 @@ def speakers(debate: Debate) -> str:
 
 def heard_by(request: Request) -> list[str]:
     """What stands in a prompt's debate block, in order, such as ["defender 0", "critic 0"]."""
-    inside = question_of(request).partition("<debate>")[2]
+    inside = question_of(request).partition("<debate>")[2].partition("</debate>")[0]
     return [line.split(". ")[1].rstrip(".") for line in inside.splitlines() if line[:2] in ("18", "19")]
 
 
@@ -226,13 +230,13 @@ def test_rulings_do_not_hold_up_the_debate() -> None:
         async def complete(self, request: Request) -> tuple[Completion, ...]:
             if kind_of(request) == "judge":
                 await self.over.wait()
-            elif kind_of(request) == "defender" and len(heard_by(request)) == 11:
+            elif kind_of(request) == "defender_told" and len(heard_by(request)) == 11:
                 self.over.set()
             return await super().complete(request)
 
     async def bounded() -> Debate:
         setup = setup_of(SlowJudge(), Choices())
-        return await asyncio.wait_for(hold_debate(item(1934), setup), timeout=20)
+        return await asyncio.wait_for(hold_debate(item(1934), setup, told_by(ACVD)), timeout=20)
 
     assert asyncio.run(bounded()).verdict_path == (R,) * 6
 
@@ -252,7 +256,7 @@ def test_openings_are_asked_at_once() -> None:
 
     async def bounded() -> Debate:
         setup = setup_of(Waiting(), Choices(design=DebateDesign(rounds=1)))
-        return await asyncio.wait_for(hold_debate(item(1934), setup), timeout=20)
+        return await asyncio.wait_for(hold_debate(item(1934), setup, told_by(ACVD)), timeout=20)
 
     assert len(asyncio.run(bounded()).transcript) == 2
 

@@ -13,7 +13,7 @@ import pytest
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
 from srdcr_lab.protocols import DESIGNS, Choices, DebateDesign, Outcome, choices, factorial, majority_verdict, sr_dcr
-from srdcr_lab.protocols.choices import Order, Sees
+from srdcr_lab.protocols.choices import Order, Sees, name_today
 from srdcr_lab.records import BadInput, Decision, Missing, Request, Role, Verdict
 from srdcr_lab.records.files import from_plain
 from tests.scripted import (
@@ -25,6 +25,7 @@ from tests.scripted import (
     by_round,
     exemplars,
     item,
+    kind_of,
     question_of,
     reader,
     setup_of,
@@ -39,17 +40,15 @@ def outcome_of(model: ScriptedModel, of: Any = FALSE, **design: Any) -> Outcome:
     return asyncio.run(sr_dcr(of, setup_of(model, Choices(design=replace(ACVD, **design)), of)))
 
 
-# Told debaters -------------------------------------------------------------------------------------------------------
+# What debaters defend ------------------------------------------------------------------------------------------------
 
 
-def told(**script: Any) -> ScriptedModel:
-    return reader(defender_told="1934. It says so.", critic_told="1874. I am certain.", **script)
-
-
-def test_told_debaters_are_given_the_context_and_the_prior_answer_to_defend() -> None:
-    model = told(answer_from_memory=SURE)
-    outcome = outcome_of(model, debaters_told=True)
-    assert (model.asked("defender"), model.asked("critic")) == ([], [])
+def test_debaters_of_the_paper_are_given_the_context_and_the_prior_answer_to_defend() -> None:
+    """B: section 3.1 to the letter, in the default and in the symmetric ablation."""
+    assert choices().design.debaters_told
+    assert DESIGNS["symmetric"] == replace(ACVD, name="symmetric", critic_sees=Sees.ALWAYS)
+    model = reader(answer_from_memory=SURE)
+    outcome = outcome_of(model)
     assert model.calls == 20  # prior and context answers are asked once
     for kind, answer in (("defender_told", "1934"), ("critic_told", "1874")):
         assert len(model.asked(kind)) == 6
@@ -58,6 +57,34 @@ def test_told_debaters_are_given_the_context_and_the_prior_answer_to_defend() ->
     assert outcome.debate is not None
     stances = {(turn.role, turn.stance) for turn in outcome.debate.turns}
     assert stances == {(Role.DEFENDER, "1934"), (Role.CRITIC, "1874"), (Role.JUDGE, None)}
+
+
+def test_own_answers_is_the_same_debate_without_being_told() -> None:
+    assert DESIGNS["own_answers"] == replace(ACVD, name="own_answers", debaters_told=False)
+    model = reader(answer_with_passage="1950", critic="1900. I am certain.")
+    outcome = outcome_of(model, debaters_told=False)
+    assert {kind_of(request) for request in model.asked("critic")} == {"critic"}
+    assert {kind_of(request) for request in model.asked("defender")} == {"defender"}
+    assert not any("<answer>" in question_of(request) or "1950" in question_of(request) for request in model.requests)
+    assert outcome.debate is not None
+    stated = {(turn.role, turn.stance, turn.stated_answer) for turn in outcome.debate.transcript}
+    assert stated == {(Role.DEFENDER, None, "1934"), (Role.CRITIC, None, "1900")}
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "today"),
+    [
+        ("acvd", False, "own_answers"),
+        ("symmetric", False, "own_answers, critic_sees=always"),
+        ("acvd, order=simultaneous", False, "own_answers, order=simultaneous"),
+        ("acvd", True, "acvd"),
+        ("acvd, debaters_told=False", False, "acvd, debaters_told=False"),
+        ("early stop", False, "early stop"),
+        ("released", False, "released"),
+    ],
+)
+def test_designs_of_earlier_versions_are_named_truly(name: str, told: bool, today: str) -> None:
+    assert name_today(DebateDesign(name=name, debaters_told=told)) == today
 
 
 def test_a_told_critic_cannot_be_one_that_may_agree() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.models import ChatModel
-from srdcr_lab.protocols import Cast, Choices, Setup, context_answer, hold_debate, prior_answer
+from srdcr_lab.protocols import Cast, Setup, choices, context_answer, hold_debate, prior_answer
 from srdcr_lab.protocols.answering import is_correct
 from srdcr_lab.records import Item, Verdict
 
@@ -21,7 +21,7 @@ def pocket() -> ChatModel:
 
 @pytest.fixture(scope="module")
 def setup(pocket: ChatModel) -> Setup:
-    return Setup(Cast.of_one(pocket), Choices(), lab.load_items("facts"))
+    return Setup(Cast.of_one(pocket), choices(design="own_answers"), lab.load_items("facts"))
 
 
 def each(protocol: object, items: list[Item], setup: Setup) -> list[object]:

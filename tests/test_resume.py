@@ -175,7 +175,7 @@ def test_a_stop_in_mid_run_keeps_what_came(items_csv: Path, tmp_path: Path) -> N
         assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "stopped"
         assert not list((tmp_path / "out").glob("*.parquet*"))
         kept = Store(tmp_path / "out" / "store.sqlite")
-        assert kept.count() == 9
+        assert kept.count("requests") == 9
         kept.close()
         model.say = lambda request, draw: completion(request, draw, "1874. I am certain.")
         before = {request.digest for request in model.asked[:9]}

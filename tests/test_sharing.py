@@ -16,6 +16,7 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.models import Store
+from srdcr_lab.protocols import choices
 from srdcr_lab.records import BadInput, CallFailed, Stopped
 from srdcr_lab.records.files import LOCK, one_writer
 from srdcr_lab.study import bundle
@@ -62,6 +63,23 @@ def test_a_bundle_of_november_2026_is_replayed_without_a_difference(tmp_path: Pa
     made = replay(Path(__file__).parent / "fixtures/bundle-1.zip", tmp_path / "replayed")
     assert (made.differences, made.tables) == ((), 4)
     assert "srdcr-lab 0.1.0 computed it from the same records" in made.notes[0], "intervals have another formula since"
+    assert "acvd is now own_answers" in made.notes[1], "debaters of the preset paper were not told what to defend"
+
+
+def test_a_folder_of_an_earlier_version_is_named_truly_and_resumed(tmp_path: Path) -> None:
+    """The bundle's preset `paper` is what `own_answers` is today; what its version did not know is as by default."""
+    bundle.unpack(Path(__file__).parent / "fixtures/bundle-1.zip", tmp_path / "old")
+    folder = tmp_path / "old/run"
+    before = lab.load_run(folder)
+    assert set(before.records["design"].dropna()) == set(before.turns["design"].dropna()) == {"own_answers"}
+    content = (folder / "run.json").read_bytes()
+    (folder / "run.json").write_bytes(_manifest(content, "asked.choices.year_offsets", ""))
+    asked = before.manifest["asked"]
+    today = {**asked, "prompts_sha256": {**asked["prompts_sha256"], "a_new_one": "00"}}
+    assert check(folder, today) == before.manifest | {"asked": asked}
+    acvd = {**asked, "choices": choices().as_dict()}
+    with pytest.raises(BadInput, match=r"design.name was \"own_answers\", is now \"acvd\""):
+        check(folder, acvd)
 
 
 def test_sharing_twice_gives_equal_bytes(run: Path, shared: Path, tmp_path: Path) -> None:

@@ -119,8 +119,8 @@ def test_roles_may_be_played_by_different_models() -> None:
     asyncio.run(sr_dcr(FALSE, setup))
     assert {name: sorted({kind_of(r) for r in model.requests}) for name, model in models.items()} == {
         "answerer": ["answer_from_memory", "answer_with_passage"],
-        "defender": ["defender"],
-        "critic": ["critic"],
+        "defender": ["defender_told"],
+        "critic": ["critic_told"],
         "judge": ["judge"],
     }
 

@@ -38,9 +38,9 @@ def test_documents_found_reasonable_are_read_together() -> None:
     assert (outcome.values, outcome.decision) == (("1874",), Decision.USE_CONTEXT)
 
 
-@pytest.mark.parametrize(("documents", "rounds", "calls"), [(2, 1, 7), (2, 6, 37), (1, 1, 4), (50, 1, 151)])
-def test_calls_are_a_debate_a_document_and_one(documents: int, rounds: int, calls: int) -> None:
-    """For each document 3 calls a round, and the reading."""
+@pytest.mark.parametrize(("documents", "rounds", "calls"), [(2, 1, 10), (2, 6, 40), (1, 1, 6), (50, 1, 202)])
+def test_calls_are_a_debate_a_document_and_two(documents: int, rounds: int, calls: int) -> None:
+    """For each document its context answer and 3 calls a round; the prior answer, and the reading."""
     model, outcome = ran(item(*range(1874, 1874 + documents)), choices(rounds=rounds), judge=REASONABLE)
     assert (model.calls, outcome.values) == (calls, ("1874",))
 
@@ -66,7 +66,9 @@ def test_nothing_let_through_and_a_sure_memory_answers_from_memory() -> None:
     assert model.asked("documents_together") == []
     assert (outcome.values, outcome.decision, outcome.missing) == (("1874",), Decision.USE_PRIOR, None)
     assert outcome.confidence is not None
-    assert model.calls == 2 * 18 + 1
+    assert model.calls == 2 * 19 + 1
+    model, _ = ran(item(1901, 1850), choices(design="own_answers"), judge=UNREASONABLE, answer_from_memory=SURE)
+    assert model.calls == 2 * 18 + 1  # nobody is told an answer
 
 
 def test_nothing_let_through_and_an_unsure_memory_abstains() -> None:

@@ -77,8 +77,8 @@ class DebateDesign:
     Parameters
     ----------
     rounds : with the openings, which are round 0.
-    debaters_told : the Defender is given the context answer to defend and the Critic the prior answer; otherwise each
-        states an answer of its own.
+    debaters_told : the Defender is given the context answer to defend and the Critic the prior answer, as in the paper;
+        otherwise each states an answer of its own.
     first_verdict_round : the first round after which the Judge rules.
     judge_draws, judge_temperature : of several draws of a ruling, at that temperature, more than half must agree;
         otherwise the verdict is UNPARSED.
@@ -94,7 +94,7 @@ class DebateDesign:
     order: Order = Order.CRITIC_FIRST
     rounds: int = 6
     judge_sees_passage: bool = False
-    debaters_told: bool = False
+    debaters_told: bool = True
     first_verdict_round: int = 0
     judge_draws: int = 1
     judge_temperature: float = 0.5
@@ -117,8 +117,8 @@ class DebateDesign:
             raise BadInput(f"design {self.name}: early_stop counts verdicts, and final_verdict_only leaves one of them")
         if self.debaters_told and self.critic_stance is not Stance.ATTACK:
             raise BadInput(
-                f"design {self.name}: a critic that is told which answer to defend cannot be one that may agree; leave "
-                "out debaters_told or set critic_stance to attack"
+                f"design {self.name}: a critic that is told which answer to defend cannot be one that may agree; set "
+                "debaters_told to False or critic_stance to attack"
             )
 
     @property
@@ -136,14 +136,18 @@ ACVD = DebateDesign()
 DESIGNS = {
     "acvd": ACVD,
     "symmetric": replace(ACVD, name="symmetric", critic_sees=Sees.ALWAYS),
+    "own_answers": replace(ACVD, name="own_answers", debaters_told=False),
     "released": DebateDesign(
         name="released",
         critic_sees=Sees.OPENING,
         critic_stance=Stance.MAY_AGREE,
         order=Order.SIMULTANEOUS,
+        debaters_told=False,
         first_verdict_round=1,
     ),
 }
+# Up to version 0.2.0 debaters stated answers of their own in these designs and in what `factorial` made of them.
+_NAMED_BEFORE = {"acvd": "own_answers", "symmetric": "own_answers, critic_sees=always"}
 
 
 def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[DebateDesign, ...]:
@@ -172,6 +176,19 @@ def _value(name: str, value: Any) -> Any:
     if value not in list(type(default)):
         raise BadInput(f"{name} is one of {', '.join(type(default))}, got {value!r}")
     return type(default)(value)
+
+
+def name_today(design: DebateDesign) -> str:
+    """What this version calls a design: `own_answers` where an earlier one called a debate ``acvd`` in which debaters
+    are not told what to defend.
+
+    >>> name_today(DebateDesign(name="acvd, rounds=3", debaters_told=False))
+    'own_answers, rounds=3'
+    """
+    base, comma, changes = design.name.partition(", ")
+    if design.debaters_told or base not in _NAMED_BEFORE or "debaters_told" in changes:
+        return design.name
+    return _NAMED_BEFORE[base] + comma + changes
 
 
 class Match(StrEnum):

@@ -7,8 +7,9 @@ gives one answer, several, or none; giving none is an abstention.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from srdcr_lab import answers
@@ -165,7 +166,12 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
 
     Where none is let through: the prior answer if it is believed; UNPARSED if no verdict could be read.
     """
-    debates = await asyncio.gather(*(_debate(item, document, setup) for document in item.documents))
+
+    @cache
+    def remembering() -> asyncio.Task[Answer]:  # asked once, and only where a debate or the decision needs it
+        return asyncio.create_task(prior_answer(item, setup))
+
+    debates = await asyncio.gather(*(_debate(item, document, setup, remembering) for document in item.documents))
     turns = _in_one(item.documents, debates)
     verdicts = [ruled(debate, setup).verdict if debate else Verdict.REASONABLE for debate in debates]
     kept = [document for document, v in zip(item.documents, verdicts, strict=True) if v is Verdict.REASONABLE]
@@ -174,7 +180,7 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
         turn = await _read_together(talk, kept, round_=setup.choices.design.rounds)
         debate = Debate(turns=(*turns, turn), verdict_path=())
         return concluded(turn, item, debate, decision=Decision.USE_CONTEXT)
-    prior = await prior_answer(item, setup)
+    prior = await remembering()
     confidence = await self_confidence(item, prior, setup)
     verdict = Verdict.UNREASONABLE if Verdict.UNREASONABLE in verdicts else Verdict.UNPARSED
     decision = decide(verdict, confidence.value, setup.choices.tau, gate=setup.choices.gate)
@@ -185,12 +191,12 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
     return replace(outcome, values=(prior.value,))
 
 
-async def _debate(item: Item, document: Document, setup: Setup) -> Debate | None:
+async def _debate(
+    item: Item, document: Document, setup: Setup, remembering: Callable[[], Awaitable[Answer]]
+) -> Debate | None:
     """The debate of the design over one document; None where its agreement shortcut makes it needless."""
     alone = replace(item, context=document.text, documents=())
-    return await debate_unless_agreed(
-        alone, setup, lambda: asyncio.gather(context_answer(alone, setup), prior_answer(alone, setup))
-    )
+    return await debate_unless_agreed(alone, setup, lambda: asyncio.gather(context_answer(alone, setup), remembering()))
 
 
 def _in_one(documents: Sequence[Document], debates: Sequence[Debate | None]) -> tuple[Turn, ...]:

@@ -2,9 +2,9 @@
 
 In round 0 of the debate Defender and Critic open at once, without seeing each other. From round 1 on the Critic speaks
 first and the Defender replies (other orders are designs of ours). After each round the Judge rules on the transcript so
-far; the debaters do not see its rulings. The Defender reads the passage's answer, the Critic recalls its own, and each
-states it first; the table `turns` shows how often these are the context answer and the prior answer. Debaters of a
-design with `debaters_told` are given these two answers instead.
+far; the debaters do not see its rulings. The Defender is told to defend the context answer, the Critic the prior answer
+[3.1]; each states it first. In the design `own_answers`, which is ours, they are not told: the Defender reads the
+passage's answer, the Critic recalls its own, and the table `turns` shows how often these are the two answers.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ async def _round(talk: Argument, told: Told, heard: Sequence[Turn], round_: int)
 
 
 async def _defend(talk: Argument, told: Told, round_: int, heard: Sequence[Turn]) -> Turn:
-    """The Defender sees question, passage and transcript, and defends the passage's answer."""
+    """The Defender sees question, passage and transcript, and defends the context answer, or what it reads itself."""
     template, answer = "defender_told" if told else "defender", told.get(Role.DEFENDER)
     return await talk.ask(Role.DEFENDER, template, round_=round_, heard=heard, defends=answer)
 

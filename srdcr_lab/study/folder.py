@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from srdcr_lab.measures.estimates import jeffreys_interval
 from srdcr_lab.measures.evaluation import summary
 from srdcr_lab.measures.groups import of_one_kind
 from srdcr_lab.measures.knowledge import redraw_stability
+from srdcr_lab.protocols.choices import DESIGNS, Choices, name_today
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import LOCK, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.files import folder as shipped
@@ -62,8 +63,11 @@ _BEFORE_IT_RUNS: Mapping[str, Any] = {"status": "", "notes": [], "logprobs": {},
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The folder's run.json, or None where there is none; one that cannot be read, or of another version, is bad
-    input."""
+    """The folder's run.json, or None where there is none; one that cannot be read, or of another schema, is bad input.
+
+    The choices of an earlier version are in this one's words; `renamed` holds the names of designs that its tables have
+    and what they are called today (`name_today`).
+    """
     path = folder / MANIFEST
     if not path.is_file():
         return None
@@ -80,11 +84,30 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     asked = manifest.get("asked")
     try:
         from_plain(_Manifest, _known(_Manifest, {**manifest, "asked": _known(_Asked, asked)}), str(path))
+        manifest["asked"]["choices"], manifest["renamed"] = _choices_today(manifest["asked"]["choices"], f"{path}, choices")
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:
         raise BadInput(f"{error}; this is no manifest that srdcr run wrote, give another folder") from None
     return manifest
+
+
+def _choices_today(recorded: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Recorded choices in this version's words, and designs by their recorded names; a choice that the version of the
+    run did not know was made as it is by default."""
+    of_design = asdict(DESIGNS["own_answers"])  # before there was the choice, debaters were not told
+
+    def whole(design: Any) -> Any:
+        return {**of_design, **design} if isinstance(design, dict) else design
+
+    plain = {**Choices().as_dict(), "design": None, **recorded}
+    also = plain["also"]
+    also = list(map(whole, also)) if isinstance(also, list | tuple) else also
+    choices = from_plain(Choices, plain | {"design": whole(plain["design"]), "also": also}, where)
+    names = {design.name: name_today(design) for design in choices.designs}
+    design, *also = (replace(design, name=names[design.name]) for design in choices.designs)
+    today = replace(choices, design=design, also=tuple(also)).as_dict()
+    return json.loads(json.dumps(today)), {before: now for before, now in names.items() if before != now}
 
 
 def _known(kind: type, value: Any) -> Any:
@@ -109,16 +132,20 @@ def check(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
         if folder.is_dir() and not all(entry.name.startswith(_OURS) for entry in folder.iterdir()):
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
-    before = dict(_leaves(manifest["asked"]))
-    now = dict(_leaves(json.loads(json.dumps(dict(asked), default=str))))
-    for name in sorted({**before, **now}, key=lambda name: name in _DERIVED):
-        if before.get(name) != now.get(name):
-            raise BadInput(
-                f"{folder} holds a run with other arguments ({name.removeprefix('choices.')} was "
-                f"{_short(before.get(name))}, is now {_short(now.get(name))}); repeat those to resume it, or give "
-                "another --out"
-            )
+    for name, (before, now) in differing(manifest["asked"], json.loads(json.dumps(dict(asked), default=str))).items():
+        raise BadInput(
+            f"{folder} holds a run with other arguments ({name.removeprefix('choices.')} was {_short(before)}, is now "
+            f"{_short(now)}); repeat those to resume it, or give another --out"
+        )
     return manifest
+
+
+def differing(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What two runs were asked differently, by its dotted name; a template that the first did not have was not used."""
+    before, now = dict(_leaves(asked)), dict(_leaves(again))
+    names = [name for name in {**before, **now} if name in before or not name.startswith("prompts_sha256.")]
+    pairs = {name: (before.get(name), now.get(name)) for name in sorted(names, key=lambda name: name in _DERIVED)}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -277,6 +304,7 @@ class Results:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        renamed = self.manifest["renamed"]
         path = (self.folder / f"{table}.parquet").absolute()  # a relative one may be a URI
         if not path.is_file():
             raise BadInput(
@@ -287,7 +315,8 @@ class Results:
                 check_schema(table, file.schema_arrow, str(path))
                 content = file.read()
             nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
-            return content.to_pandas(types_mapper=nullable.get)
+            frame = content.to_pandas(types_mapper=nullable.get)
+            return frame.assign(design=frame["design"].replace(renamed)) if renamed and "design" in frame else frame
         except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
             raise BadInput(f"cannot read {path} ({error})") from None
 

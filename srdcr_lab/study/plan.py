@@ -57,6 +57,7 @@ async def make_plan(
     """The plan of a run over the items of `setup`, or over `n_items` like these; `prices` by the models' identity
     keys."""
     least, most = [await _rehearsed(setup, methods, prices, longest=longest) for longest in (False, True)]
+    least, most = least.where(least <= most, most), most.where(most >= least, least)  # a short run may ask once more
     both = pd.concat([least.add_suffix("_from"), most.add_suffix("_to")], axis=1)
     both = both[[f"{count}_{end}" for count in _COUNTS for end in ("from", "to")]]
     rehearsed = len(setup.items)

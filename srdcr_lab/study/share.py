@@ -22,7 +22,7 @@ from srdcr_lab.protocols import Choices
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, from_plain, one_writer
 from srdcr_lab.study.bundle import check_decoded_size, check_no_traces, pack, unpack
-from srdcr_lab.study.folder import ITEMS, MANIFEST, SUMMARY, TABLES, Results, load_run
+from srdcr_lab.study.folder import ITEMS, MANIFEST, SUMMARY, TABLES, Results, differing, load_run
 from srdcr_lab.study.notebooks import SEQUENCE, executed, replayed
 from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.study import Study
@@ -148,6 +148,9 @@ def _replayed(source: Path, out: Path) -> Replayed:
     notes: tuple[str, ...] = ()
     if (made_by := _of_another_version(before)) and _summaries_differ(before, again):
         notes = (f"{SUMMARY} differs: srdcr-lab {made_by} computed it from the same records in another way",)
+    if names := before.manifest["renamed"]:
+        called = "; ".join(f"{was} is now {now}" for was, now in names.items())
+        notes += (f"its debates have other names today: {called}; notebooks that are executed hold today's",)
     if lock.is_file() and own.is_file() and lock.read_bytes() != own.read_bytes():
         where = f"where a number differs in its last digits, install the versions of {lock}"
         notes += (f"{_LOCK} is not this clone's; {where}",)
@@ -188,8 +191,8 @@ def run_differences(before: Results, after: Results) -> list[str]:
     asked, counts = before.manifest["asked"], before.manifest["counts"]
     differences = [
         f"{MANIFEST}: {name} is not what was asked when the run was made again"
-        for name, value in asked.items()
-        if name != "limit" and value != after.manifest["asked"].get(name)  # a replay takes the items that were left
+        for name in dict.fromkeys(name.partition(".")[0] for name in differing(asked, after.manifest["asked"]))
+        if name != "limit"  # a replay takes the items that were left
     ]
     differences += [
         f"{MANIFEST}: counts, {name}: {counts.get(name)} became {count}"

@@ -25,25 +25,36 @@ RESULTS = POCKET.parents[1] / "results"
 START, END = "<!-- measured: start -->", "<!-- measured: end -->"
 ON_OPTIONS = "cot,self_reflection,self_consistency,mad,self_contrast,cfmad,cfmad_when_unsure"
 ON_DOCUMENTS = "concatenate,madam_rag,ra_rag,dialectical"
+OWN = "own_answers"  # the design in which debaters state answers of their own, so that what they recall can be seen
 MOST = 100  # questions with options, and questions with documents: 45 and 30 calls each
 
 
 def finished(
-    folder: Path | None, arguments: argparse.Namespace, items: str, methods: str, limit: int | None, samples: int | None
+    folder: Path | None,
+    arguments: argparse.Namespace,
+    items: str,
+    methods: str,
+    limit: int | None,
+    samples: int | None,
+    design: str | None = None,
 ) -> lab.Results:
     """The run in the folder, or one made now under ``--out``."""
     if folder:
         return lab.load_run(folder)
     out = arguments.out / items.partition(":")[2]
     with lab.Study(
-        arguments.model, items, methods, limit=limit, samples=samples, out=out, store=arguments.store
+        arguments.model, items, methods, limit=limit, samples=samples, design=design, out=out, store=arguments.store
     ) as study:
         return study.run()
 
 
 def testbed(arguments: argparse.Namespace) -> lab.Results:
-    """Debates over one passage, on the testbed."""
-    return finished(arguments.testbed, arguments, "facts:testbed", arguments.methods, arguments.limit, None)
+    """Debates over one passage, on the testbed: the paper's, and those in which the critic recalls its answer."""
+    designs = f"acvd,{OWN}"
+    results = finished(arguments.testbed, arguments, "facts:testbed", arguments.methods, arguments.limit, None, designs)
+    if OWN not in set(results.records["design"]):
+        raise SystemExit(f"{results.folder} has no debates of the design {OWN}; run it with --design {designs}")
+    return results
 
 
 def options(arguments: argparse.Namespace) -> lab.Results:
@@ -84,14 +95,15 @@ def sections(
 ) -> dict[str, list[F.Finding]]:
     """Every finding, by the heading it stands under."""
     questions, same = grid.questions, equality()
+    turns, records = (table[table["design"] == OWN] for table in (testbed.turns, testbed.records))
     known = questions[["question_id", "knowledge_category", "prior_answer"]]
     return {
         "What it knows": F.knowledge(questions, exposures) + F.recall_by_exposure(questions, exposures),
         "What it reads": F.reading(grid.records) + F.following(grid.records),
         "How it argues": [
-            *F.openings(testbed.turns, known, same),
+            *F.openings(turns, known, same),
             *F.stated(verbalized, questions),
-            *F.roles(testbed.turns, testbed.records, same),
+            *F.roles(turns, records, same),
         ],
         "What the methods make of it": F.methods(testbed.records),
     }
@@ -135,7 +147,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure the pocket model against its targets.")
     parser.add_argument("--model", default="pocket")
     parser.add_argument("--exposures", type=Path, default=POCKET / "exposures.csv")
-    parser.add_argument("--testbed", type=Path, help="a finished run on facts:testbed with sr_dcr, to read instead")
+    parser.add_argument("--testbed", type=Path, help=f"a finished run on facts:testbed with sr_dcr, also {OWN}")
     parser.add_argument("--methods", default="few_shot,sr_dcr", help="methods of the testbed's run, or all")
     parser.add_argument("--limit", type=int, help="at most so many items of the testbed")
     parser.add_argument("--options", type=Path, help="a finished run on facts:options, to read instead")

@@ -84,7 +84,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     asked = manifest.get("asked")
     try:
         from_plain(_Manifest, _known(_Manifest, {**manifest, "asked": _known(_Asked, asked)}), str(path))
-        manifest["asked"]["choices"], manifest["renamed"] = _choices_today(manifest["asked"]["choices"], f"{path}, choices")
+        choices = manifest["asked"]["choices"]
+        manifest["asked"]["choices"], manifest["renamed"] = _choices_today(choices, f"{path}, choices")
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:

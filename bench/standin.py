@@ -21,7 +21,7 @@ class StandIn:
         if "the Judge" in system:
             text = "final decision: UNREASONABLE"
         count = len(text.split())
-        tokens, logprobs = ((text,), (-0.05,)) if request.logprobs else (None, None)
+        tokens, logprobs = ((text,), (-0.05,)) if request.wants_logprobs else (None, None)
         return tuple(
             Completion(text, draw, tokens, logprobs, prompt_tokens=100, completion_tokens=count)
             for draw in request.draws

@@ -84,7 +84,7 @@ class ScriptedModel:
         if isinstance(reply, Completion):
             return Completion(reply.text, draw, reply.tokens, reply.logprobs)
         assert isinstance(reply, str)
-        scored = self.capabilities.logprobs and request.logprobs
+        scored = self.capabilities.logprobs and request.wants_logprobs
         return Completion(reply, draw, (reply,) if scored else None, (-0.01,) if scored else None, prompt_tokens=7)
 
     async def aclose(self) -> None:

@@ -27,7 +27,7 @@ from .paper_tables import (
     METHOD_LABELS as METHOD_LABELS, PaperTable as PaperTable, table_1 as table_1, table_2 as table_2,
 )
 from .precision import (
-    auroc as auroc, discrimination as discrimination, precision_above as precision_above, precision_steps as precision_steps, question_targets as question_targets, questions_for_width as questions_for_width, rank_correlation as rank_correlation, risk_coverage as risk_coverage,
+    auroc as auroc, auroc_gain as auroc_gain, discrimination as discrimination, precision_above as precision_above, precision_steps as precision_steps, question_targets as question_targets, questions_for_width as questions_for_width, rank_correlation as rank_correlation, risk_coverage as risk_coverage,
 )
 from .preference import (
     biases as biases, context_preference as context_preference, future_against_past as future_against_past, n_future as n_future, offset_slopes as offset_slopes, prior_preference_by_round as prior_preference_by_round,
@@ -38,5 +38,5 @@ from .recalibration import (
 from .trained_judge import train_judge as train_judge
 from .verdicts import (
     decision_counts as decision_counts, path_stability as path_stability, r_star_distribution as r_star_distribution,
-    verdict_rates as verdict_rates, verdicts_by_round as verdicts_by_round,
+    rates_by_kappa as rates_by_kappa, verdict_discrimination as verdict_discrimination, verdict_rates as verdict_rates, with_kappa as with_kappa, verdicts_by_round as verdicts_by_round,
 )

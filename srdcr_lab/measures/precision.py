@@ -10,7 +10,7 @@ import math
 from bisect import bisect_left
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import bdtrc, expit, logit, ndtri
 
-from srdcr_lab.measures.calibration import Estimate, pairs
+from srdcr_lab.measures.calibration import Estimate, floats, pairs
 from srdcr_lab.measures.estimates import bootstrapped, jeffreys_interval, percentile_interval
 from srdcr_lab.measures.groups import of_one_kind
 from srdcr_lab.measures.knowledge import highly_known
@@ -58,30 +58,63 @@ def _right(items: pd.DataFrame, answer: str) -> pd.Series:
     return right.mask(right.isna() & items["error"].isna(), False)
 
 
-def auroc(confidence: ArrayLike, target: ArrayLike) -> Estimate:
+def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None = None) -> Estimate:
     """P(Conf of a question with the target > Conf of one without) + ½ P(equal); NaN where one class is empty.
 
     The interval is DeLong's on the logit scale; where its variance is zero or undefined (separated classes, or a single
-    question in one) it is Newcombe's. Source: DeLong, DeLong and Clarke-Pearson 1988, by midranks as in Sun and Xu
-    2014; Newcombe 2006, method 5.
+    question in one) it is Newcombe's. With `clusters` the values are several a question, the independent unit. Source:
+    DeLong, DeLong and Clarke-Pearson 1988, by midranks as in Sun and Xu 2014; Obuchowski 1997 for clusters; Newcombe
+    2006, method 5.
     """
     values, hits, counts = pairs(confidence, target)
-    targets, others = (np.sort(values[hits == label]) for label in (1, 0))
-    if not targets.size or not others.size:
+    sizes = counts["n_target"], counts["n"] - counts["n_target"]
+    if not all(sizes):
         return Estimate(**counts)
-    # For each question the share of the other class that it is ranked rightly against; both means are the AUROC.
-    below = np.searchsorted(others, targets, "left") + np.searchsorted(others, targets, "right")
-    above = 2 * targets.size - np.searchsorted(targets, others, "left") - np.searchsorted(targets, others, "right")
-    placements = below / (2 * others.size), above / (2 * targets.size)
-    area = float(placements[0].mean())
-    variance = sum(part.var(ddof=1) / part.size if part.size > 1 else math.nan for part in placements)
+    area, parts = _placements(values, hits)
+    if clusters is None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale = np.where(hits == 1, *(np.divide(n, n - 1) for n in sizes))
+            variance = float((scale * parts**2).sum())
+    else:
+        known = ~np.isnan(floats(confidence)) & ~np.isnan(floats(target))
+        variance = _variance(parts, np.asarray(clusters)[known])
     z = float(ndtri(0.975))
     if variance > 0 and 0 < area < 1:
         half = z * math.sqrt(variance) / (area * (1 - area))
         low, high = float(expit(logit(area) - half)), float(expit(logit(area) + half))
     else:
-        low, high = _newcombe(area, targets.size, others.size, z)
+        low, high = _newcombe(area, *sizes, z)
     return Estimate(value=area, low=low, high=high, **counts)
+
+
+def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: ArrayLike) -> Estimate:
+    """AUROC of one confidence less that of another of the same values, with the interval of DeLong's test of two
+    correlated areas, over clusters as in `auroc`. What lacks one of the two is missing; NaN where a class is empty."""
+    first, second = floats(one), floats(other)
+    first[np.isnan(second)] = np.nan
+    values, hits, counts = pairs(first, target)
+    if not 0 < counts["n_target"] < counts["n"]:
+        return Estimate(**counts)
+    known = ~np.isnan(first) & ~np.isnan(floats(target))
+    (area, parts), (less, its_parts) = (_placements(each, hits) for each in (values, second[known]))
+    half = float(ndtri(0.975)) * math.sqrt(_variance(parts - its_parts, np.asarray(clusters)[known]))
+    return Estimate(value=area - less, low=area - less - half, high=area - less + half, **counts)
+
+
+def _placements(values: NDArray[np.float64], hits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """The AUROC, and each value's part in its error: the share of the other class that it is ranked rightly against
+    less the AUROC, by the size of its own class."""
+    targets, others = (np.sort(values[hits == label]) for label in (1, 0))
+    below = (np.searchsorted(others, values, "left") + np.searchsorted(others, values, "right")) / (2 * others.size)
+    above = (np.searchsorted(targets, values, "left") + np.searchsorted(targets, values, "right")) / (2 * targets.size)
+    area = float(below[hits == 1].mean())
+    return area, np.where(hits == 1, (below - area) / targets.size, (1 - above - area) / others.size)
+
+
+def _variance(parts: NDArray[np.float64], clusters: NDArray[Any]) -> float:
+    """Of a sum whose clusters are independent; NaN for a single one."""
+    totals = np.bincount(pd.factorize(clusters)[0], parts)
+    return float(totals @ totals) * totals.size / (totals.size - 1) if totals.size > 1 else math.nan
 
 
 def _newcombe(area: float, m: int, n: int, z: float) -> tuple[float, float]:

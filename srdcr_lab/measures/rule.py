@@ -78,12 +78,27 @@ def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readab
     return Missing.ABSTAINED if decision is Decision.ABSTAIN else None
 
 
+HARD = 0.5  # the κ of the paper: the word that was said
+
 # The same over arrays, which hold positions in these tuples. That a row failed ("error") is for its table to say.
 
 VERDICTS = (Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED, None)
 DECISIONS = (Decision.USE_CONTEXT, Decision.USE_PRIOR, Decision.ABSTAIN)
 ENDINGS = ("right", "wrong", *(why.value for why in Missing))
 CORRECT = (True, False, None)  # of an answer; None: it could not be read
+
+
+def graded(verdict: NDArray[np.intp], p_unreasonable: NDArray[np.float64], kappa: float = HARD) -> NDArray[np.intp]:
+    """Positions in `VERDICTS` of verdicts that are UNREASONABLE where P(UNREASONABLE) ≥ κ, else REASONABLE. Ours.
+
+    At κ = ½, the paper's rule, and where there is no probability (NaN), the word that was said stands; UNPARSED and
+    None always do.
+    """
+    import numpy as np
+
+    words = [VERDICTS.index(Verdict.REASONABLE), VERDICTS.index(Verdict.UNREASONABLE)]
+    moved = np.isin(verdict, words) & ~np.isnan(p_unreasonable) & (kappa != HARD)
+    return np.where(moved, np.array(words)[(p_unreasonable >= kappa).astype(np.intp)], verdict)
 
 
 def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], *, gate: bool = True) -> NDArray[np.intp]:

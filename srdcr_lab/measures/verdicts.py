@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from srdcr_lab.measures.estimates import shares
+from srdcr_lab.measures.estimates import positions, shares
 from srdcr_lab.measures.groups import (
     CATEGORY_NAMES,
     PERTURBED_LEVELS,
@@ -26,12 +26,14 @@ from srdcr_lab.measures.groups import (
     strata,
     stratum_order,
 )
-from srdcr_lab.measures.rule import stabilised_verdict
+from srdcr_lab.measures.precision import auroc, auroc_gain
+from srdcr_lab.measures.rule import HARD, VERDICTS, graded, stabilised_verdict
 from srdcr_lab.records import Decision, Verdict
 
 RATES = {"verdict_tpr": (Verdict.REASONABLE, True), "verdict_tnr": (Verdict.UNREASONABLE, False)}
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
 NO_DECISION = "none"
+KAPPAS = tuple(round(0.05 * step, 2) for step in range(21))
 DESIGN_KEYS = ("model", "method", "design")
 
 
@@ -124,6 +126,47 @@ def _halves(rows: pd.DataFrame, verdict: pd.Series) -> Iterator[tuple[str, pd.Da
     for rate, (wanted, true) in RATES.items():
         here = is_standard(rows) == true
         yield rate, rows[here], verdict[here] == wanted
+
+
+def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
+    """The records with the verdicts that a threshold κ on P(UNREASONABLE) makes of V* (`rule.graded`).
+
+    Decisions and answers stay as they were: `Gating.from_records` of these records says what follows.
+    """
+    verdict = positions(records["verdict"], VERDICTS)
+    ruled = graded(verdict, records["p_unreasonable"].to_numpy(float, na_value=np.nan), kappa)
+    return records.assign(verdict=np.array([*map(str, VERDICTS[:-1]), None], object)[ruled])
+
+
+def rates_by_kappa(records: pd.DataFrame, kappas: Sequence[float] = KAPPAS) -> pd.DataFrame:
+    """`verdict_rates` at each κ, of the debates whose V* has a probability."""
+    held = debates(records)
+    held = held[held["p_unreasonable"].notna()]
+    tables = [verdict_rates(with_kappa(held, kappa)).assign(kappa=kappa) for kappa in kappas] if len(held) else []
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
+    """Does the judge tell false passages from true ones? AUROC of its P(UNREASONABLE), of its word alone (UNREASONABLE
+    before REASONABLE, so ½ (verdict_tpr + verdict_tnr)), and of the first less the second: one row each per design.
+
+    All three are of the debates whose V* was read and has a probability; `n_missing` are the others. Intervals are
+    clustered on the question.
+    """
+    tables = []
+    for names, part in groups(debates(records), DESIGN_KEYS):
+        word = part["verdict"].map({Verdict.REASONABLE: 0.0, Verdict.UNREASONABLE: 1.0}).astype(float)
+        p = part["p_unreasonable"].astype(float).where(word.notna())
+        false, questions = ~is_standard(part), part["question_id"]
+        found = {
+            "P(UNREASONABLE)": auroc(p, false, questions),
+            "the word": auroc(word.where(p.notna()), false, questions),
+            "difference": auroc_gain(p, word, false, questions),
+        }
+        rows = [{"belief": name, "auroc": area.value} | asdict(area) for name, area in found.items()]
+        columns = ["belief", "auroc", "low", "high", "n", "n_target", "n_missing"]
+        tables.append((names, pd.DataFrame(rows, columns=columns)))
+    return stack(tables)
 
 
 def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:

@@ -76,7 +76,7 @@ class OpenAIChat(ApiChat):
             body["seed"] = request.draw_seed(draws[0])
         if request.stop and "stop" not in dropped:
             body["stop"] = list(request.stop[:_MOST_STOPS])
-        if request.logprobs and "logprobs" not in dropped:
+        if request.wants_logprobs and "logprobs" not in dropped:
             body["logprobs"] = True
         if len(draws) > 1:
             body["n"] = len(draws)
@@ -116,7 +116,7 @@ class OpenAIChat(ApiChat):
         spent = shares(count(usage, "completion_tokens"), [len(c.tokens or ()) for c in completions])
         if not prompt:
             self._note("The server reports no token usage; tokens are counted as 0 or from the log-probabilities.")
-        wanted = request.logprobs and "logprobs" not in self._sent["dropped"]
+        wanted = request.wants_logprobs and "logprobs" not in self._sent["dropped"]
         self._has_scored |= any(c.logprobs is not None for c in completions)
         if wanted and any(c.text and c.logprobs is None for c in completions):
             self._note("Some replies came without usable log-probabilities although they were asked for.")
@@ -163,7 +163,7 @@ def _completion(choice: Any, request: Request, draw: int) -> Completion:
         return Completion(text or refusal, draw, finish_reason=FinishReason.REFUSAL)
     kept = text[: first_stop(text, request.stop)]
     finish = FinishReason.STOP if kept != text else _FINISH.get(choice.get("finish_reason"), FinishReason.STOP)
-    tokens, logprobs = aligned(kept, _entries(choice) if request.logprobs else None)
+    tokens, logprobs = aligned(kept, _entries(choice) if request.wants_logprobs else None)
     return Completion(kept, draw, tokens, logprobs, finish)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from srdcr_lab.measures import highly_known, precision_above, reliability_curve, thresholds
 from srdcr_lab.measures.gating import TAUS, Gating, gating_table
+from srdcr_lab.measures.groups import is_standard
 from srdcr_lab.measures.knowledge import consistency_by_draws
 from srdcr_lab.measures.precision import PrecisionSteps, compared_at, precision_steps, risk_coverage
 from srdcr_lab.pages import interval
@@ -82,25 +83,38 @@ class PrecisionDisplay(draw.Display):
         return draw.finish(ax, draw.RIGHT, ylim=draw.SHARES, ylabel="share of questions")
 
 
+P_UNREASONABLE = "P(UNREASONABLE)"  # the kind of a judge's belief
+
+
 class ReliabilityDisplay(draw.Display):
-    """Share of right prior answers by confidence: the table of `srdcr_lab.measures.reliability_curve`."""
+    """Share of right prior answers by confidence, or of false passages by the judge's P(UNREASONABLE): the table of
+    `srdcr_lab.measures.reliability_curve`."""
 
     @classmethod
     def from_questions(cls, questions: pd.DataFrame, *, n_bins: int = 10) -> Self:
         curve = reliability_curve(questions["self_confidence"], questions["prior_correct"], n_bins=n_bins)
         return cls(_with_kind(curve, questions))
 
+    @classmethod
+    def from_verdicts(cls, records: pd.DataFrame, *, n_bins: int = 10) -> Self:
+        """From the debates of one design; a passage counts by itself, so the intervals of pairs are a little wide."""
+        curve = reliability_curve(records["p_unreasonable"], ~is_standard(records), n_bins=n_bins)
+        return cls(_with_kind(curve, records.assign(confidence_kind=P_UNREASONABLE)))
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Points with 95 % intervals and their number of questions; on the dashed line confidence is a probability."""
         ax = draw.axes(ax, 4.4, 4.2)
-        rows = self.table[self.table["n"] > 0]
-        ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="confidence = share right")
+        rows, kind = self.table[self.table["n"] > 0], _kind(self.table)
+        of, which, name = "prior answers", "right", f"self-confidence ({kind})"
+        if kind == P_UNREASONABLE:
+            of, which, name = "passages", "false", f"{kind} of the final verdict"
+        ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label=f"belief = share {which}")
         look = draw.THIN | {"color": draw.NAVY, "linestyle": "-", "linewidth": 1, "markersize": 5}
-        look["label"] = "prior answers (95 % interval)"
+        look["label"] = f"{of} (95 % interval)"
         draw.intervals(ax, rows["mean_confidence"], rows, "frequency", **look)
         draw.numbers_above(ax, "mean_confidence", rows, va="bottom", color="0.35")
-        ax.set(xlim=draw.SHARES, ylim=(-0.03, 1.08), aspect="equal", ylabel="share of prior answers that are right")
-        return draw.finish(ax, draw.TOP, xlabel=f"self-confidence ({_kind(self.table)})")
+        ax.set(xlim=draw.SHARES, ylim=(-0.03, 1.08), aspect="equal", ylabel=f"share of {of} that are {which}")
+        return draw.finish(ax, draw.TOP, xlabel=name)
 
 
 def _with_kind(table: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from srdcr_lab.measures import r_star_distribution, verdict_rates, verdicts_by_round
+from srdcr_lab.measures import r_star_distribution, rates_by_kappa, verdict_rates, verdicts_by_round
 from srdcr_lab.measures.counterfactual import ENDS, by_number, debate_ends, overconfidence, table_1
 from srdcr_lab.measures.documents import document_summary
+from srdcr_lab.measures.rule import HARD
 from srdcr_lab.plots import drawers as draw
 
 _LEGEND = draw.TOP | {"ncols": 2, "columnspacing": 1.2}
@@ -102,6 +103,30 @@ class RatesDisplay(draw.Display):
         draw.points(ax, y, self.table, "rate", looks, step=0.28, across=True, n="max")
         legend = draw.TOP | {"ncols": 2, "bbox_to_anchor": (0.4, 1)}
         return draw.finish(ax, legend, left=False, xlim=draw.SHARES, xlabel="share of verdicts")
+
+
+class GradedVerdictDisplay(draw.Display):
+    """Both verdict rates at every κ: the table of `srdcr_lab.measures.rates_by_kappa` of one model."""
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> Self:
+        return cls(rates_by_kappa(records))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A line per design from κ = 0, where nothing is believed, to 1; a mark at the words, κ = ½."""
+        ax = draw.axes(ax, 4.4, 4.2)
+        if self.table.empty:
+            return draw.nothing(ax, "no verdict with a probability in these records")
+        rows = _with_debate(self.table)
+        ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", label="a judge that guesses")
+        for debate, colour in draw.colours(rows["debate"]).items():
+            part = rows[rows["debate"] == debate].pivot(index="kappa", columns="rate", values="share")
+            x, y = part["verdict_tpr"], part["verdict_tnr"]
+            n = rows.loc[rows["debate"] == debate].groupby("rate")["n"].max().sum()
+            ax.plot(x, y, color=colour, linewidth=1.2, label=f"{debate} (n = {n})")
+            ax.plot(x[HARD], y[HARD], "o", color=colour)
+        ax.set(aspect="equal", xlabel="true passages believed (verdict_tpr)", xlim=draw.SHARES)
+        return draw.finish(ax, draw.TOP, ylim=draw.SHARES, ylabel="false passages caught (verdict_tnr)")
 
 
 # Counterfactual debates [CFMAD]

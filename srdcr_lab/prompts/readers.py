@@ -7,13 +7,15 @@ answer stands for is not decided here (`srdcr_lab.answers`).
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any
 
-from srdcr_lab.records import Verdict
+from srdcr_lab.records import Completion, Verdict
 from srdcr_lab.records.files import parse_json
 
 # Emphasis and quotation marks around a line or its parts are decoration: **Final decision:** REASONABLE.
@@ -38,6 +40,27 @@ def verdict(reply: str) -> Verdict:
     """The ruling on the last non-empty line, which must be nothing but the ruling; otherwise UNPARSED."""
     ruling = _on_last_line(_VERDICT, reply)
     return Verdict(ruling.upper()) if ruling else Verdict.UNPARSED
+
+
+def p_unreasonable(reply: str, completion: Completion) -> float | None:
+    """P(UNREASONABLE) where the verdict is said; None where none could be read, or without log-probabilities.
+
+    With p the probability of the first token of the word that was said, it is p where that is UNREASONABLE, else 1 − p.
+    That is the share of the two words if nothing else was likely in this place; otherwise their share is farther from
+    ½, on the side of the word that was said. `reply` is the completion's text without thinking.
+
+    Source: ours; the belief in a word instead of the word as in Kadavath et al. 2022 (arXiv 2207.05221) and G-Eval (Liu
+    et al. 2023, arXiv 2303.16634). Reasons come first, so it is the belief that these reasons lead to.
+    """
+    word = _on_last_line(_VERDICT, reply)
+    said = "".join(completion.tokens or ())
+    begins = said.rfind(reply)
+    if word is None or completion.logprobs is None or begins < 0:
+        return None
+    ends = accumulate(map(len, completion.tokens or ()))
+    first = next(place for place, end in enumerate(ends) if end > begins + reply.rfind(word))
+    p = math.exp(completion.logprobs[first])
+    return p if Verdict(word.upper()) is Verdict.UNREASONABLE else 1 - p
 
 
 def confidence(reply: str) -> float | None:

@@ -159,6 +159,7 @@ class Conversation:
             max_tokens=self.max_tokens if max_tokens is None else max_tokens,
             temperature=temperature,
             logprobs=logprobs,
+            scored=rules is not None,
             seed=self.setup.seed,
             stream=GREEDY if temperature == 0 else stream or speaker or role.value,
             draws=tuple(range(draws)),
@@ -172,6 +173,7 @@ class Conversation:
                 saw_turns=(),  # positions, which `debate` knows
                 request_digest=request.digest,
                 verdict=rules(text) if rules else None,
+                p_unreasonable=readers.p_unreasonable(text, completion) if rules else None,
                 stated_answer=reads(text),
                 speaker=speaker if draws == 1 else f"{speaker}-{completion.draw}".lstrip("-"),
                 stance=defends,

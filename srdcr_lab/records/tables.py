@@ -60,6 +60,11 @@ RECORDS = _columns(
     ("knowledge_category", "string", "category of the sampled accuracy; missing without draws"),
     ("tau", "double", "confidence threshold of the decision"),
     ("verdict", "string", "V*: REASONABLE, UNREASONABLE, UNPARSED; missing without a debate"),
+    (
+        "p_unreasonable",
+        "double",
+        "P(UNREASONABLE) where the last verdict was said, of several draws the mean; missing without log-probabilities",
+    ),
     ("verdict_path", "string", "verdict after each round, R, U or ? (UNPARSED), in order"),
     ("r_star", "int64", "round from which V* stood; missing if V* is UNPARSED"),
     ("stabilised", "bool", "V* stood for more than the last round"),
@@ -100,6 +105,7 @@ TURNS = _columns(
     ("text", "string", "the whole reply"),
     ("stated_answer", "string", "the answer a debater begins with; missing if it could not be read"),
     ("verdict", "string", "a judge's verdict"),
+    ("p_unreasonable", "double", "P(UNREASONABLE) where it was said; missing without log-probabilities"),
     ("saw_passage", "bool", "the passage was in the prompt"),
     ("saw_turns", "list<int64>", "positions, among the debaters' turns, of those in the prompt"),
     ("finish_reason", "string", "stop, length, content_filter, refusal"),
@@ -120,6 +126,7 @@ SAMPLES = _columns(
 )
 
 TABLES = {"records": RECORDS, "turns": TURNS, "samples": SAMPLES}
+LATER = ("p_unreasonable",)  # columns that tables of this version may lack: they are older, and read as missing
 
 
 def arrow_schema(table: str) -> pa.Schema:
@@ -134,13 +141,16 @@ def arrow_schema(table: str) -> pa.Schema:
 
 def check_schema(table: str, schema: pa.Schema, where: str) -> None:
     """Raise `BadInput` where a file's schema is not the one of this version; `where` names the file."""
+    import pyarrow as pa
+
     metadata = schema.metadata or {}
     version = metadata.get(b"srdcr_schema_version", b"none").decode()
     if metadata.get(b"srdcr_table", b"").decode() != table or version != str(SCHEMA_VERSION):
         raise BadInput(
             f"{where} is not a {table} table of schema version {SCHEMA_VERSION} (found {version}); run the study again"
         )
-    if not schema.equals(arrow_schema(table)):
+    older = [field for field in arrow_schema(table) if field.name not in LATER or field.name in schema.names]
+    if not schema.equals(pa.schema(older)):
         raise BadInput(
             f"{where}: the columns are not those of a {table} table of this version; it was changed, or written by "
             "another version; run the study again"

@@ -117,7 +117,8 @@ class Request:
 
     A system message comes first. `max_tokens` > 0 bounds one completion; `temperature` 0 is greedy. A completion ends
     before the first of the `stop` strings. An adapter sends a seed that depends on `seed` (the run's), on the stream
-    and on the draw.
+    and on the draw. `logprobs` are needed, and part of the content. Of a `scored` request they are welcome and are not:
+    a completion that was kept without them serves as well.
     """
 
     messages: tuple[Message, ...]
@@ -128,6 +129,7 @@ class Request:
     seed: int = 0
     stream: str = GREEDY
     draws: tuple[int, ...] = (0,)
+    scored: bool = False
 
     def __post_init__(self) -> None:
         if self.temperature == 0 and (self.stream, self.draws) != (GREEDY, (0,)):
@@ -135,9 +137,14 @@ class Request:
         if not self.draws or len(set(self.draws)) != len(self.draws):
             raise ValueError(f"draws must be distinct and at least one, got {self.draws}")
 
+    @property
+    def wants_logprobs(self) -> bool:
+        """Whether an adapter asks for log-probabilities."""
+        return self.logprobs or self.scored
+
     @cached_property
     def canonical(self) -> str:
-        """The request as JSON, without stream and draws: equal text, equal request."""
+        """The request as JSON, without stream, draws and `scored`: equal text, equal request."""
         content = {name: getattr(self, name) for name in ("max_tokens", "temperature", "stop", "logprobs", "seed")}
         content["messages"] = [[message.role, message.content] for message in self.messages]
         return json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -206,8 +213,9 @@ class Turn:
     """One utterance of one role.
 
     `saw_passage` and `saw_turns` (positions in `Debate.transcript`) say what was in the prompt, which the store keeps
-    under `request_digest`. `verdict` and `stated_answer` are what was read from the text. `speaker` tells apart several
-    of one role (an agent, a stance, a document); `stance` is the answer the speaker was given to defend or to attack.
+    under `request_digest`. `verdict` and `stated_answer` are what was read from the text, `p_unreasonable` how likely
+    UNREASONABLE was where the verdict was said. `speaker` tells apart several of one role (an agent, a stance, a
+    document); `stance` is the answer the speaker was given to defend or to attack.
     """
 
     round: int
@@ -217,6 +225,7 @@ class Turn:
     saw_turns: tuple[int, ...]
     request_digest: str = ""
     verdict: Verdict | None = None
+    p_unreasonable: float | None = None
     stated_answer: str | None = None
     speaker: str = ""
     stance: str | None = None

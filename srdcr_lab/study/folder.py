@@ -315,6 +315,9 @@ class Results:
             with pq.ParquetFile(path) as file:
                 check_schema(table, file.schema_arrow, str(path))
                 content = file.read()
+            for place, field in enumerate(arrow_schema(table)):
+                if field.name not in content.column_names:
+                    content = content.add_column(place, field, pa.nulls(len(content), field.type))
             nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
             frame = content.to_pandas(types_mapper=nullable.get)
             return frame.assign(design=frame["design"].replace(renamed)) if renamed and "design" in frame else frame

@@ -15,7 +15,7 @@ from srdcr_lab.measures import knowledge_category, sampled_accuracy
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup
 from srdcr_lab.protocols.answering import is_correct
-from srdcr_lab.records import Completion, DocumentKind, FinishReason, Item, Missing, Turn, Verdict
+from srdcr_lab.records import Completion, Debate, DocumentKind, FinishReason, Item, Missing, Turn, Verdict
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS, Column
 from srdcr_lab.records.vocabulary import visible
 
@@ -194,6 +194,7 @@ def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome:
         "knowledge_category": category,
         "tau": choices.tau,
         "verdict": ruling.verdict if ruling else None,
+        "p_unreasonable": _p_unreasonable(debate) if debate else None,
         "verdict_path": "".join(_PATH[verdict] for verdict in debate.verdict_path) or None if debate else None,
         "r_star": ruling.r_star if ruling else None,
         "stabilised": ruling.stabilised if ruling else None,
@@ -208,6 +209,14 @@ def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome:
         "cost_usd": meter.cost_usd if meter.cost_usd == meter.cost_usd else None,  # NaN: the price is unknown
         "error": _each_once([*filter(None, [outcome.error]), *probe.errors]) or None,
     }
+
+
+def _p_unreasonable(debate: Debate) -> float | None:
+    """The mean over the draws of the last ruling; None where none has one, or the debate has no verdict of its own."""
+    rulings = [turn for turn in debate.turns if turn.verdict is not None] if debate.verdict_path else []
+    last = [turn.p_unreasonable for turn in rulings if turn.round == rulings[-1].round]
+    known = [p for p in last if p is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _filled(columns: Sequence[Column], source: object, **values: object) -> Row:

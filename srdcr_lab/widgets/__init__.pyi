@@ -7,7 +7,7 @@ from .sliders import (
 from .thresholds import (
     ConfidenceThreshold as ConfidenceThreshold, DomainThresholds as DomainThresholds, choices_html as choices_html,
     confidence_slider as confidence_slider, domain_report as domain_report, framed as framed,
-    threshold_controls as threshold_controls,
+    threshold_controls as threshold_controls, verdict_sliders as verdict_sliders,
 )
 from .transcript import (
     Html as Html, captioned as captioned, debate_html as debate_html, documents_html as documents_html, explain as explain, options_html as options_html, passage_html as passage_html, side_by_side as side_by_side, stances_html as stances_html,

@@ -133,7 +133,7 @@ class LocalChat:
         text = self._format.decode(sample.tokens)
         end = first_stop(text, draw.stop)
         tokens = logprobs = None
-        if call.request.logprobs:
+        if call.request.wants_logprobs:
             tokens = cut_texts(self._token_texts(sample.tokens), end)
             logprobs = sample.logprobs[: len(tokens)]
         finish = FinishReason.STOP if sample.ended else FinishReason.LENGTH

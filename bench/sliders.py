@@ -16,7 +16,13 @@ MOVES = 200
 
 
 def rows() -> list[dict[str, object]]:
-    from srdcr_lab.widgets import category_sliders, confidence_slider, evaluation_controls, threshold_controls
+    from srdcr_lab.widgets import (
+        category_sliders,
+        confidence_slider,
+        evaluation_controls,
+        final_answer_controls,
+        threshold_controls,
+    )
 
     _serialise_messages()
     found = []
@@ -29,6 +35,7 @@ def rows() -> list[dict[str, object]]:
         }
         if n == min(TARGETS):
             boxes["τ of the full evaluation"] = evaluation_controls(_run(n))
+            boxes["cost of a wrong answer"] = final_answer_controls(_run(n))
         for name, box in boxes.items():
             milliseconds = _moves(box.children[0])
             found.append(

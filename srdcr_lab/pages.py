@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -161,7 +161,12 @@ class Chart:
         """The picture as an element of a page; the first lie below the others."""
         return render("chart", "svg", chart=self, areas=areas, lines=lines, dots=dots, labels=labels)
 
-    def places(self, points: Iterable[Point]) -> list[str]:
+    def places(self, points: Iterable[Point]) -> tuple[str, ...]:
         """The pixels of each point, "x y"."""
-        left, top, _, _ = self.margins
-        return [f"{left + x * self.width:.1f} {top + (1 - y) * self.height:.1f}" for x, y in points]
+        return _places(self, tuple(points))
+
+
+@lru_cache(maxsize=128)  # a slider draws the same curves at every move
+def _places(chart: Chart, points: tuple[Point, ...]) -> tuple[str, ...]:
+    left, top, _, _ = chart.margins
+    return tuple(f"{left + x * chart.width:.1f} {top + (1 - y) * chart.height:.1f}" for x, y in points)

@@ -84,7 +84,7 @@ CHART = Chart("a < b", 100, 50, (10, 20, 30, 40), ("x", "y"))
 
 
 def test_places_by_hand() -> None:
-    assert CHART.places([(0, 0), (0.5, 1)]) == ["10.0 70.0", "60.0 20.0"]
+    assert CHART.places([(0, 0), (0.5, 1)]) == ("10.0 70.0", "60.0 20.0")
     chart = CHART.svg(
         [Area([(0.1, 1), (0.2, 0.5)], "red"), Area([(0, 1)] * 4 + [(1, 0)] * 4, "blue", EVIL)],
         [Line([(0, 0), (1, 1)], "grey", 2, dashed=True)],

@@ -17,7 +17,10 @@ from .estimates import (
 from .evaluation import (
     accuracy as accuracy, accuracy_by_stratum as accuracy_by_stratum, cost_accuracy as cost_accuracy, cost_summary as cost_summary, economy_prices as economy_prices, pareto_front as pareto_front, sharing as sharing, summary as summary,
 )
-from .final_answer import predictive_values as predictive_values, utility as utility, utility_differences as utility_differences
+from .final_answer import (
+    changes_in_words as changes_in_words, changes_of_place as changes_of_place, predictive_values as predictive_values,
+    utility as utility, utility_differences as utility_differences,
+)
 from .gating import Gating as Gating
 from .knowledge import (
     CATEGORIES as CATEGORIES, agreement_matrix as agreement_matrix, categories_by_domain as categories_by_domain, categories_by_draws as categories_by_draws,

@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srdcr_lab.measures.estimates import contrast_interval, jeffreys_interval
+from srdcr_lab.measures.estimates import jeffreys_interval
+from srdcr_lab.measures.final_answer import FinalAnswers
 from srdcr_lab.measures.gating import STAGES, Gating
-from srdcr_lab.measures.groups import groups, is_standard
+from srdcr_lab.measures.groups import groups
 from srdcr_lab.measures.knowledge import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, count_categories
 from srdcr_lab.measures.paper_tables import labelled
-from srdcr_lab.pages import Area, Chart, Html, Label, Td, html_table, interval, render
+from srdcr_lab.pages import Area, Chart, Html, Label, Td, html_table, interval, number, render
 from srdcr_lab.plots.drawers import CATEGORY_COLOURS, CATEGORY_LABELS
 from srdcr_lab.plots.flow import DecisionFlowDisplay
 
@@ -218,29 +219,21 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class FinalAnswer:
-    """Of each row of the tables: right (1), wrong (0) or missing (NaN), the question, whether the passage is true."""
+    """The answers of each row of the tables."""
 
-    rows: Mapping[str, tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.bool_]]]
+    rows: Mapping[str, FinalAnswers]
 
     @classmethod
     def from_records(cls, records: pd.DataFrame) -> FinalAnswer:
         """From the records of one run."""
-        rows = {}
-        for names, part in groups(records):
-            right = part["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
-            true = is_standard(part).to_numpy(bool)
-            rows[labelled(names)[1]] = right, pd.factorize(part["question_id"])[0], true
-        return cls(rows)
+        return cls({labelled(names)[1]: FinalAnswers.from_records(rows) for names, rows in groups(records)})
 
     def html(self, cost: float, false_share: float) -> Html:
         """Utility and coverage of every method, the best first."""
-        weights = {half: share for half, share in ((True, 1 - false_share), (False, false_share)) if share}
         table = []
-        for name, (right, question, true) in self.rows.items():
-            worth = np.where(np.isnan(right), 0.0, np.where(right == 1, 1.0, -cost))
-            ends = contrast_interval(worth, question, true, weights, bounds=(-cost, 1.0))
-            covered = sum(share * (~np.isnan(right[true == half])).mean() for half, share in weights.items())
-            table.append((ends[0], (name, interval(*ends), f"{covered:.2f}", right.size)))
+        for name, answers in self.rows.items():
+            ends, coverage = answers.utility(cost, false_share), answers.coverage(false_share)
+            table.append((ends[0], (name, interval(*ends), number(coverage[0]), answers.right.size)))
         best = sorted(table, key=lambda row: -np.nan_to_num(row[0], nan=-np.inf))
         return html_table(("method", "utility [95 %]", "coverage", "n"), [row for _, row in best])
 

@@ -46,7 +46,7 @@ bench: env ## the speed figures
 	$(PY) bench/run.py
 
 guarantees: env ## whether thresholds and intervals keep their promise, where a carried τ ends
-	$(PY) bench/run.py guarantees transfer intervals claim_errors
+	$(PY) bench/run.py guarantees final_answers transfer intervals claim_errors
 
 reliability: env ## how well RA-RAG recovers the accuracy of sources without labels
 	$(PY) bench/source_reliability.py

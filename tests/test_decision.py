@@ -74,6 +74,17 @@ def test_routing(verdict: Verdict, confidence: float, gate: bool, decision: Deci
     assert decide(verdict, confidence, 0.90, gate=gate) is decision
 
 
+@pytest.mark.parametrize("confidence", [0.95, 0.5, math.nan])
+@pytest.mark.parametrize("action", Decision)
+def test_other_actions_than_the_papers(action: Decision, confidence: float) -> None:
+    """An unreasonable or unparsed verdict leads where it is said to; to the prior answer only where Conf ≥ τ."""
+    reached = Decision.ABSTAIN if action is Decision.USE_PRIOR and not confidence >= 0.9 else action
+    assert decide(U, confidence, unreasonable=action) is reached
+    assert decide(X, confidence, unparsed=action) is reached
+    assert decide(R, confidence, unreasonable=action, unparsed=action) is Decision.USE_CONTEXT
+    assert decide(X, confidence, unreasonable=action) is Decision.ABSTAIN
+
+
 @pytest.mark.parametrize(
     ("verdict", "decision", "readable", "missing"),
     [
@@ -83,6 +94,7 @@ def test_routing(verdict: Verdict, confidence: float, gate: bool, decision: Deci
         (U, Decision.USE_PRIOR, False, Missing.UNPARSED),
         (U, Decision.ABSTAIN, False, Missing.ABSTAINED),
         (X, Decision.ABSTAIN, False, Missing.UNPARSED),
+        (X, Decision.USE_CONTEXT, True, None),
         (None, Decision.USE_CONTEXT, True, None),
     ],
 )

@@ -258,3 +258,23 @@ def test_every_question_has_a_domain() -> None:
     for measure in (transfer_matrix, leave_one_domain_out):
         with pytest.raises(ValueError, match="one domain per question, got 1 for 8"):
             measure(CONFIDENCE, RIGHT, ["a"], target_precision)
+
+
+@pytest.mark.parametrize(
+    ("n_right", "n_wrong", "said"),
+    [
+        (20, 0, "even if none of them is wrong"),
+        (37, 6, "there are 43, 6 of them wrong: at that risk no number would do"),
+        (41, 2, "there are 43, 2 of them wrong: at that risk about "),
+    ],
+)
+def test_the_number_that_it_takes_is_true_of_what_is_there(n_right: int, n_wrong: int, said: str) -> None:
+    """A 9: 43 above τ are more than the 33 that would do if none were wrong."""
+    told = learn_then_test(known(n_right, n_wrong, 0.99)).guarantee
+    assert "takes at least 33 questions above τ" in told
+    assert said in told
+    if said.endswith("about "):
+        needed = int(told.split("about ")[1].split()[0])
+        wrong = np.arange(needed + 1)
+        passed = binom.cdf(wrong, needed, 0.1) <= 0.1 / 3
+        assert binom.pmf(wrong, needed, 2 / 43)[passed].sum() == pytest.approx(0.8, abs=0.05)

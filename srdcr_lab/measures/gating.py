@@ -50,13 +50,13 @@ def _stages(rows: pd.DataFrame) -> NDArray[np.intp]:
 
     Shape (3, n). The answers are both right, the context's alone, the prior's alone, neither: in binary, who is wrong.
     """
-    context_wrong, prior_wrong = (_correct(rows[f"{name}_correct"]) > 0 for name in ("context", "prior"))
+    context_wrong, prior_wrong = (correct_positions(rows[f"{name}_correct"]) > 0 for name in ("context", "prior"))
     verdict = positions(rows["verdict"], STAGES["verdict"])
     verdict = np.where(verdict < 0, VERDICTS.index(None), verdict)
     return np.stack([~is_standard(rows).to_numpy(bool), 2 * context_wrong + prior_wrong, verdict]).astype(np.intp)
 
 
-def _correct(column: pd.Series) -> NDArray[np.intp]:
+def correct_positions(column: pd.Series) -> NDArray[np.intp]:
     """Positions in `CORRECT`: 0 right, 1 wrong, 2 could not be read."""
     right = column.astype("boolean")
     return np.where(right.isna(), CORRECT.index(None), ~right.fillna(False)).astype(np.intp)
@@ -65,7 +65,7 @@ def _correct(column: pd.Series) -> NDArray[np.intp]:
 def _endings_as_run(rows: pd.DataFrame) -> NDArray[np.intp]:
     """Positions in `ENDINGS`, as the run itself ended: 0 right, 1 wrong, else what is missing."""
     ending = positions(rows["missing"], ENDINGS)
-    return np.where(ending < 0, (_correct(rows["correct"]) > 0).astype(np.intp), ending)
+    return np.where(ending < 0, (correct_positions(rows["correct"]) > 0).astype(np.intp), ending)
 
 
 def _flow_table(stages: NDArray[np.intp], confident: NDArray[np.bool_], ending: NDArray[np.intp]) -> pd.DataFrame:
@@ -133,7 +133,7 @@ class Gating:
         order = [STANDARD, *(name for name in stratum_order(label.unique()) if name != STANDARD)]
         by_confidence = (rows["method"] == "confidence_only").to_numpy(bool)
         decided = (by_confidence | (rows["method"] == "sr_dcr").to_numpy(bool)) & (as_run != _ERROR)
-        context, prior = _correct(rows["context_correct"]), _correct(rows["prior_correct"])
+        context, prior = correct_positions(rows["context_correct"]), correct_positions(rows["prior_correct"])
         decision = [
             np.where(by_confidence, alone, decisions(stages[2], np.full(len(rows), confident), gate=gate))
             for confident, alone in ((True, _USE_PRIOR), (False, _USE_CONTEXT))

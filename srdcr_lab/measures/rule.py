@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.records import Decision, Missing, Verdict
 
@@ -52,20 +52,30 @@ def majority_verdict(verdicts: Sequence[Verdict]) -> Verdict:
     return most if 2 * verdicts.count(most) > len(verdicts) else Verdict.UNPARSED
 
 
-def decide(verdict: Verdict | None, confidence: float, tau: float = 0.90, *, gate: bool = True) -> Decision:
+def decide(
+    verdict: Verdict | None,
+    confidence: float,
+    tau: float = 0.90,
+    *,
+    gate: bool = True,
+    unreasonable: Decision = Decision.USE_PRIOR,
+    unparsed: Decision = Decision.ABSTAIN,
+) -> Decision:
     """The gated decision [3.2]: Reasonable → context; Unreasonable and Conf ≥ τ → prior; else abstain.
 
     A NaN confidence is not ≥ τ. Without `gate`, Unreasonable means prior whatever the confidence (released code). A
-    verdict of None means that no debate was needed because both answers are equal: context.
+    verdict of None means that no debate was needed because both answers are equal: context. `unreasonable` and
+    `unparsed` are what such a verdict leads to, the paper's by default; the prior answer always takes Conf ≥ τ.
 
     >>> decide(Verdict.UNREASONABLE, 0.95)
     <Decision.USE_PRIOR: 'USE_PRIOR'>
     """
     if verdict is Verdict.REASONABLE or verdict is None:
         return Decision.USE_CONTEXT
-    if verdict is Verdict.UNREASONABLE and (confidence >= tau or not gate):
-        return Decision.USE_PRIOR
-    return Decision.ABSTAIN
+    decision = unreasonable if verdict is Verdict.UNREASONABLE else unparsed
+    if decision is Decision.USE_PRIOR and gate and not confidence >= tau:
+        return Decision.ABSTAIN
+    return decision
 
 
 def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readable: bool) -> Missing | None:
@@ -73,9 +83,9 @@ def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readab
 
     A decision of None means that nothing was read to decide from.
     """
-    if verdict is Verdict.UNPARSED or (decision is not Decision.ABSTAIN and not readable):
-        return Missing.UNPARSED
-    return Missing.ABSTAINED if decision is Decision.ABSTAIN else None
+    if decision is Decision.ABSTAIN:
+        return Missing.UNPARSED if verdict is Verdict.UNPARSED else Missing.ABSTAINED
+    return None if readable else Missing.UNPARSED
 
 
 HARD = 0.5  # the κ of the paper: the word that was said
@@ -101,12 +111,12 @@ def graded(verdict: NDArray[np.intp], p_unreasonable: NDArray[np.float64], kappa
     return np.where(moved, np.array(words)[(p_unreasonable >= kappa).astype(np.intp)], verdict)
 
 
-def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], *, gate: bool = True) -> NDArray[np.intp]:
-    """Positions in `DECISIONS` for positions in `VERDICTS` and whether Conf ≥ τ."""
+def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], **options: Any) -> NDArray[np.intp]:
+    """Positions in `DECISIONS` for positions in `VERDICTS` and whether Conf ≥ τ; `options` are those of `decide`."""
     import numpy as np
 
     # Against τ = 1, confidences of 0 and 1 are below and not below.
-    table = [[decide(one, confidence, 1.0, gate=gate) for confidence in (0.0, 1.0)] for one in VERDICTS]
+    table = [[decide(one, confidence, 1.0, **options) for confidence in (0.0, 1.0)] for one in VERDICTS]
     places = np.array([[DECISIONS.index(decision) for decision in row] for row in table])
     return np.asarray(places[verdict, confident.astype(np.intp)], np.intp)
 

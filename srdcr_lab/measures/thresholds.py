@@ -7,6 +7,7 @@ with the target "the prior answer is right".
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, betaincinv
+from scipy.stats import binom
 
 from srdcr_lab.measures.estimates import holm, jeffreys_interval
 from srdcr_lab.measures.precision import PrecisionSteps, precision_steps
@@ -26,6 +28,7 @@ SCOPE = (
     "of USE_PRIOR alone, not wrong passages that were believed (USE_CONTEXT)."
 )
 NOTHING = "no threshold attains this"
+POWER = 0.8  # with which a number of questions would do
 
 
 class ThresholdMethod(StrEnum):
@@ -159,6 +162,26 @@ class Procedure(StrEnum):
     BONFERRONI = "bonferroni"
 
 
+def accept(
+    p_value: NDArray[np.float64], delta: float, procedure: Procedure | str, sequences: Sequence[NDArray[np.intp]]
+) -> NDArray[np.bool_]:
+    """Which hypotheses of a grid, on the last axis, are rejected; P(any that is true is) ≤ δ.
+
+    `sequences` are the orders in which FIXED_SEQUENCE tests, as positions in the grid; each has an equal part of δ.
+    """
+    match Procedure(procedure):
+        case Procedure.FIXED_SEQUENCE:
+            accepted = np.zeros(p_value.shape, bool)
+            for places in sequences:
+                passed = p_value[..., places] <= delta / len(sequences)
+                accepted[..., places] |= np.logical_and.accumulate(passed, axis=-1)
+            return accepted
+        case Procedure.HOLM:
+            return np.asarray(np.apply_along_axis(holm, -1, p_value) <= delta)
+        case Procedure.BONFERRONI:
+            return np.asarray(p_value <= delta / p_value.shape[-1])
+
+
 def risk_tests(
     steps: PrecisionSteps,
     *,
@@ -180,16 +203,8 @@ def risk_tests(
     place = np.searchsorted(steps.tau, grid, side="left")
     n_above, n_wrong = steps.n_above[place], (steps.n_above - steps.n_target)[place]
     p_value = np.where(n_above > 0, bdtr(n_wrong, np.maximum(n_above, 1), alpha), 1.0)
-    match Procedure(procedure):
-        case Procedure.FIXED_SEQUENCE:
-            accepted = np.zeros(grid.size, bool)
-            for start in starts:
-                sequence = slice(int(np.flatnonzero(grid == start)[0]), None)
-                accepted[sequence] |= np.logical_and.accumulate(p_value[sequence] <= delta / len(starts))
-        case Procedure.HOLM:
-            accepted = holm(p_value) <= delta
-        case Procedure.BONFERRONI:
-            accepted = p_value <= delta / grid.size
+    sequences = [np.flatnonzero(grid <= start) for start in starts]
+    accepted = accept(p_value, delta, procedure, sequences)
     table = {"tau": grid, "n_above": n_above, "n_wrong": n_wrong, "risk": n_wrong / np.where(n_above, n_above, np.nan)}
     return pd.DataFrame({**table, "p_value": p_value, "accepted": accepted})
 
@@ -221,11 +236,30 @@ def learn_then_test(
     guarantee = f"with probability ≥ {1 - delta:g} over draws of the questions it was chosen on, the risk on further "
     guarantee += f"questions of the same population is at most {alpha:g}"
     if tau is None:
-        tested = len(starts) if Procedure(procedure) is Procedure.FIXED_SEQUENCE else len(tests)
-        least = math.ceil(math.log(delta / tested) / math.log(1 - alpha))
-        guarantee = f"{NOTHING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} takes at least {least} questions "
-        guarantee += "above τ, even if none of them is wrong"
+        first = tests[tests["tau"].isin(starts)] if Procedure(procedure) is Procedure.FIXED_SEQUENCE else tests
+        guarantee = f"{NOTHING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {_takes(first, alpha, delta)}"
     return _choice("learn_then_test", steps, tau, guarantee, _questions(steps, on), alpha)
+
+
+def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
+    """How many questions above τ it would take, in words. `first`: the tests one of which has to be passed."""
+    level = delta / len(first)
+    least = math.ceil(math.log(level) / math.log(1 - alpha))
+    told = f"takes at least {least} questions above τ, even if none of them is wrong"
+    best = first.loc[first["p_value"].idxmin()]
+    if not best["n_wrong"]:
+        return told
+    told += (
+        f"; above τ = {best['tau']:g} there are {best['n_above']:.0f}, {best['n_wrong']:.0f} of them wrong: at that "
+    )
+    if best["risk"] >= alpha:
+        return told + "risk no number would do"
+
+    def passes(n: int) -> bool:
+        allowed = int(binom.ppf(level, n, alpha)) - 1  # the most wrong ones with P(Bin(n, α) ≤ them) < level
+        return bool(allowed >= 0 and binom.cdf(allowed, n, best["risk"]) >= POWER)
+
+    return told + f"risk about {1 + bisect_left(range(1, 10**6), True, key=passes)} would do in {POWER:.0%} of studies"
 
 
 def every_choice(

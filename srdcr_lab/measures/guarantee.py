@@ -1,0 +1,350 @@
+"""A guarantee for the answers that SR-DCR gives, those to false passages included.
+
+`FinalAnswerGuarantee` tries a fixed grid of rules on questions that were debated: τ, and what an unreasonable and an
+unparsed verdict lead to. Of the rules whose risk, the share of wrong answers among those given, is shown to be at most
+α where a stated share of the passages is false, it takes the one that answers most. `thresholds` bounds answers from
+memory alone.
+
+Source: Angelopoulos et al., Learn then Test, 2021; the test by bets with fixed stakes after Waudby-Smith and Ramdas,
+Estimating means of bounded random variables by betting, 2024. Rules, weights and sequences are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from srdcr_lab.measures.estimates import contrast_interval, positions
+from srdcr_lab.measures.final_answer import Ends, half_weights
+from srdcr_lab.measures.gating import correct_positions
+from srdcr_lab.measures.groups import groups, is_standard
+from srdcr_lab.measures.rule import DECISIONS, ENDINGS, VERDICTS, decisions, endings
+from srdcr_lab.measures.thresholds import POWER, STARTS, TAUS, Procedure, accept
+from srdcr_lab.records import BadInput, Decision, Missing
+
+NO_SETTING = "no setting attains this"
+SCOPE = (
+    "Risk is the share of wrong answers among those that SR-DCR gives, from the passage or from memory, on questions "
+    "like these and passages that are false as these are."
+)
+STAKES = (0.25, 0.5, 0.75, 1.0)  # of the largest that cannot lose more than all
+STUDIES = 500  # from which a power is taken
+_MANY = 10**6  # more questions than anybody asks
+_WORDS = {Decision.USE_PRIOR: "prior answer", Decision.USE_CONTEXT: "context answer", Decision.ABSTAIN: "abstain"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A point of the grid: Reasonable → context answer, the other two verdicts as named; the prior answer takes Conf ≥
+    `tau`, else the rule abstains. `tau` is None where no verdict leads to the prior answer."""
+
+    tau: float | None
+    unreasonable: Decision
+    unparsed: Decision
+
+    def __str__(self) -> str:
+        tau = "" if self.tau is None else f"τ = {self.tau:.4g}, "
+        return f"{tau}unreasonable → {_WORDS[self.unreasonable]}, unparsed → {_WORDS[self.unparsed]}"
+
+    def decisions(self, verdict: NDArray[np.intp], confidence: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Positions in `rule.DECISIONS` for positions in `rule.VERDICTS`, of any shape."""
+        confident = confidence >= (math.inf if self.tau is None else self.tau)
+        return decisions(verdict, confident, unreasonable=self.unreasonable, unparsed=self.unparsed)
+
+    def outcomes(
+        self,
+        verdict: NDArray[np.intp],
+        confidence: NDArray[np.float64],
+        context: NDArray[np.intp],
+        prior: NDArray[np.intp],
+    ) -> NDArray[np.float64]:
+        """Whether each item is answered, and whether wrongly, as 0 and 1: shape (2, …). `context` and `prior` are
+        positions in `rule.CORRECT`."""
+        ending = endings(verdict, self.decisions(verdict, confidence), context, prior)
+        wrong = ending == ENDINGS.index("wrong")
+        return np.stack([wrong | (ending == ENDINGS.index("right")), wrong]).astype(float)
+
+
+# What an unreasonable and an unparsed verdict lead to, in ladders: of one τ, a later pair of a ladder answers more.
+LADDERS: tuple[tuple[tuple[Decision, Decision], ...], ...] = (
+    ((Decision.USE_PRIOR, Decision.ABSTAIN), (Decision.USE_PRIOR, Decision.USE_PRIOR)),  # the first is the paper's
+    ((Decision.USE_PRIOR, Decision.USE_CONTEXT),),
+    ((Decision.ABSTAIN, Decision.ABSTAIN),),
+    ((Decision.USE_CONTEXT, Decision.USE_CONTEXT),),
+)
+
+
+def rule_grid(
+    taus: Sequence[float] = TAUS, starts: Sequence[float] = STARTS
+) -> tuple[list[Rule], list[NDArray[np.intp]]]:
+    """Every rule, and the sequences in which they are tested, as positions among them.
+
+    Each of the `LADDERS` is climbed at a τ, then at the next lower one, from each start downwards: neighbours give
+    nearly the same answers, so that a test of one is nearly a test of the next, and Bonferroni would pay for each. One
+    sequence alone would not do: the risk need not rise as τ falls, since right answers from memory make up for passages
+    that were believed.
+    """
+    if not starts or not set(starts) <= set(taus):
+        raise BadInput(f"each start is one of the taus, got starts {tuple(starts)}")
+    rules: list[Rule] = []
+    sequences = []
+    for ladder in LADDERS:
+        gated = Decision.USE_PRIOR in ladder[0]
+        own = [Rule(tau, *pair) for tau in (sorted(set(taus), reverse=True) if gated else (None,)) for pair in ladder]
+        for start in starts if gated else (None,):
+            first = next(i for i, rule in enumerate(own) if rule.tau == start)
+            sequences.append(np.arange(len(rules) + first, len(rules) + len(own)))
+        rules += own
+    return rules, sequences
+
+
+def excess_p_value(excess: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+    """P-value of "the mean over all questions of `excess` is at least 0", for values in [−α, 1 − α] on the last axis.
+
+    Excess is wrong − α · answered, of a question. Where the mean is at least 0, a gambler who stakes λ ≤ 1/(1 − α)
+    against it has Π(1 − λ · excess) with an expectation of at most 1; so has the mean over the fixed `STAKES`, and by
+    Markov's inequality its inverse is a p-value: for any number of questions and any likeness of the items of one.
+    """
+    return np.asarray(np.exp(-np.maximum(_evidence(_growth(excess, alpha).sum(axis=-2)), 0)))
+
+
+def _growth(excess: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+    """The logarithm of what each stake becomes by each value: shape (…, stakes)."""
+    with np.errstate(divide="ignore"):  # the full stake is lost where every answer to a question is wrong
+        return np.log1p(-np.minimum(excess[..., None] * (np.array(STAKES) / (1 - alpha)), 1))
+
+
+def _evidence(growth: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(logsumexp(growth, axis=-1) - math.log(len(STAKES)))
+
+
+def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float, power: float = POWER) -> int | None:
+    """Questions with which the test at this level would pass in so many studies, were these questions the population.
+
+    Studies are drawn from them, with a fixed seed. None where no number would do, as the risk seen is not below α.
+    """
+    values, counts = np.unique(excess, return_counts=True)
+    growth = _growth(values, alpha)
+    if excess.size == 0 or excess.mean() >= 0 or (counts @ growth).max() <= 0:
+        return None
+
+    def passes(n: int) -> bool:
+        drawn = np.random.default_rng(0).multinomial(n, counts / excess.size, STUDIES)
+        with np.errstate(invalid="ignore"):
+            grown = np.where(drawn[..., None] > 0, drawn[..., None] * growth, 0.0).sum(axis=1)
+        return bool((_evidence(grown) >= -math.log(level)).mean() >= power)
+
+    n = 1 + bisect_left(range(1, _MANY), True, key=passes)
+    return n if n < _MANY else None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChoice:
+    """The rule, its guarantee in a sentence, and what it does on the `n_questions` it was chosen on.
+
+    `rule` and `bound` are None where no setting attains what was asked; `n_needed` are then the questions that would
+    do, None where no number would. `n` items, `n_answered` and `n_wrong` among them; `coverage` and `risk` are at
+    `false_share`, with 95 % intervals over questions, too good, as a rule, on the questions that chose. `n_left_out`
+    questions have no passage of a kind that is needed; `n_error` items failed, and are not answered.
+    """
+
+    rule: Rule | None
+    guarantee: str
+    bound: float | None
+    n_needed: int | None
+    false_share: float
+    n: int
+    n_questions: int
+    n_left_out: int
+    n_error: int
+    n_answered: int = 0
+    n_wrong: int = 0
+    coverage: Ends = (0.0, math.nan, math.nan)
+    risk: Ends = (math.nan, math.nan, math.nan)
+
+    @property
+    def guaranteed(self) -> bool:
+        return self.bound is not None
+
+    def __str__(self) -> str:
+        left_out = f" ({self.n_left_out} more lack a passage of a kind)" if self.n_left_out else ""
+        on = f"on {self.n_questions} questions{left_out}, {self.false_share:.0%} of the passages false"
+        if self.rule is None:
+            return f"{on}: {self.guarantee}. {SCOPE}"
+        shown = f"{self.n_answered} of {self.n} items answered, {self.n_wrong} wrong (risk {self.risk[0]:.3f})"
+        return f"{on}: {self.rule}; {shown}; {self.guarantee}. {SCOPE}"
+
+
+class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
+    """Learn-then-Test for the final answer of SR-DCR, as a scikit-learn estimator.
+
+    Parameters
+    ----------
+    alpha : the risk asked for: P(wrong | answered) at most, in (0, 1).
+    delta : the probability, over draws of the questions, with which that may fail, in (0, 1).
+    false_share : the share of false passages at which the rule is to be used, in [0, 1].
+    taus, starts, procedure : as in `thresholds.learn_then_test`; chosen, with everything else, before these questions
+        are seen.
+
+    Attributes
+    ----------
+    choice_ : the `RuleChoice`.
+    rule_ : its rule; None where no setting attains what was asked.
+    tests_ : a row per rule: its actions, `n_answered`, `n_wrong`, `coverage`, `risk`, `p_value`, `accepted`.
+
+    Notes
+    -----
+    A question counts once: of its items the true passages together weigh 1 − π, the false ones π. So the mean excess
+    over questions is at least 0 just where the risk at π is at least α, however alike the items of one question are. A
+    question with true passages alone is put together with one with false passages alone, in the order of the records.
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        delta: float = 0.1,
+        false_share: float = 0.5,
+        taus: Sequence[float] = TAUS,
+        starts: Sequence[float] = STARTS,
+        procedure: Procedure | str = Procedure.FIXED_SEQUENCE,
+    ) -> None:
+        self.alpha = alpha
+        self.delta = delta
+        self.false_share = false_share
+        self.taus = taus
+        self.starts = starts
+        self.procedure = procedure
+
+    def fit(self, records: pd.DataFrame, y: None = None) -> Self:
+        """Choose on the rows of sr_dcr of one model, run and design. `BadInput` where there are none, or several."""
+        for name in ("alpha", "delta"):
+            if not 0 < getattr(self, name) < 1:
+                raise BadInput(f"{name} lies between 0 and 1, got {getattr(self, name)}")
+        rules, sequences = rule_grid(self.taus, self.starts)
+        rows = _debated(records)
+        unit, weight = _units(rows, half_weights(self.false_share))
+        kept, n_questions = unit >= 0, int(unit.max()) + 1
+        arrays = _arrays(rows[kept])
+        failed = (rows["missing"] == Missing.ERROR).to_numpy(bool)
+        of_items = np.stack([rule.outcomes(*arrays) for rule in rules]) * ~failed[kept]
+        of_questions = np.stack(
+            [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
+        )
+        excess = of_questions[:, 1] - self.alpha * of_questions[:, 0]
+        p_value = excess_p_value(excess, self.alpha)
+        accepted = accept(p_value, self.delta, self.procedure, sequences)
+        coverage, wrong = of_questions.mean(axis=2).T
+        counts = of_items.sum(axis=2).astype(int)
+        self.tests_ = pd.DataFrame([asdict(rule) for rule in rules]).assign(
+            n_answered=counts[:, 0], n_wrong=counts[:, 1], coverage=coverage,
+            risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, accepted=accepted,
+        )  # fmt: skip
+        sizes: dict[str, Any] = {
+            "false_share": self.false_share,
+            "n": int(kept.sum()),
+            "n_questions": n_questions,
+            "n_left_out": rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique(),
+            "n_error": int(failed[kept].sum()),
+        }
+        if accepted.any():
+            best = int(np.where(accepted, coverage, -1).argmax())
+            answered, missed = of_questions[best]
+            shown: dict[str, Any] = {"n_answered": int(counts[best, 0]), "n_wrong": int(counts[best, 1])}
+            shown |= {"coverage": _over_questions(answered), "risk": _ratio(missed, answered)}
+            self.choice_ = RuleChoice(rules[best], self._promise(), self.alpha, None, **sizes, **shown)
+        else:
+            first = [int(places[0]) for places in sequences]
+            if Procedure(self.procedure) is not Procedure.FIXED_SEQUENCE:
+                first = list(range(len(rules)))
+            best = first[int(_growth(excess[first], self.alpha).sum(axis=1).max(axis=1).argmax())]
+            needed = questions_for_power(excess[best], self.alpha, self.delta / len(first))
+            told = self._refusal(needed, rules[best], self.tests_["risk"].iloc[first].min())
+            self.choice_ = RuleChoice(None, told, None, needed, **sizes)
+        self.rule_ = self.choice_.rule
+        return self
+
+    def predict(self, records: pd.DataFrame) -> pd.Series:
+        """The decision for each row of sr_dcr; ABSTAIN everywhere where no setting attains what was asked."""
+        check_is_fitted(self)
+        rows = _debated(records)
+        verdict, confidence, *_ = _arrays(rows)
+        if self.rule_ is None:
+            return pd.Series(Decision.ABSTAIN.value, rows.index)
+        names = np.array([decision.value for decision in DECISIONS])
+        return pd.Series(names[self.rule_.decisions(verdict, confidence)], rows.index)
+
+    def _promise(self) -> str:
+        return (
+            f"with probability ≥ {1 - self.delta:g} over draws of the questions it was chosen on, at most "
+            f"{self.alpha:g} of the answers given to further questions of the same population are wrong, where "
+            f"{self.false_share:.0%} of the passages are false"
+        )
+
+    def _refusal(self, needed: int | None, best: Rule, least: float) -> str:
+        told = f"{NO_SETTING}: risk ≤ {self.alpha:g} with probability ≥ {1 - self.delta:g}"
+        if math.isnan(least):
+            return f"{told}; no rule that is tested first gives an answer"
+        if needed is None:
+            return f"{told}; the least risk seen is {least:.3f}, at which no number of questions would do"
+        return f"{told}; at the risks seen, {needed} questions would do in {POWER:.0%} of studies (by {best})"
+
+
+def _debated(records: pd.DataFrame) -> pd.DataFrame:
+    rows = records[records["method"] == "sr_dcr"]
+    n_groups = sum(1 for _ in groups(rows, ("run", "model", "design")))
+    if n_groups != 1:
+        what = f"of {n_groups} runs, models or designs; choose one of them" if n_groups else "at all; debate first"
+        raise BadInput(f"the guarantee takes the rows of sr_dcr of one run, got rows {what}")
+    return rows
+
+
+def _arrays(rows: pd.DataFrame) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of the verdicts, confidences, and positions of the correctness of both answers."""
+    verdict = positions(rows["verdict"], VERDICTS[:-1])
+    confidence = rows["self_confidence"].to_numpy(float, na_value=np.nan)
+    context, prior = (correct_positions(rows[f"{name}_correct"]) for name in ("context", "prior"))
+    return np.where(verdict < 0, VERDICTS.index(None), verdict), confidence, context, prior
+
+
+def _units(rows: pd.DataFrame, weights: Mapping[bool, float]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The independent unit of each item, −1 where it lacks a half, and the item's weight in it; they sum to 1."""
+    half = is_standard(rows).to_numpy(bool).astype(int)  # 1: the passage is true
+    question = pd.factorize(rows["question_id"])[0]
+    forms = np.zeros((question.max() + 1, 2))
+    np.add.at(forms, (question, half), 1)
+    weight = np.array([weights.get(False, 0.0), weights.get(True, 0.0)])
+    unit = np.arange(len(forms))
+    if weight.all():
+        pairs = zip(np.flatnonzero(forms[:, 0] == 0), np.flatnonzero(forms[:, 1] == 0), strict=False)
+        for with_true, with_false in pairs:
+            unit[with_false] = with_true
+    sizes = np.zeros(forms.shape)
+    np.add.at(sizes, unit, forms)
+    whole: NDArray[np.bool_] = np.all(sizes[:, weight > 0] > 0, axis=1)
+    if not whole.any():
+        kinds = " and ".join("true" if true else "false" for true in weights)
+        raise BadInput(f"too few questions: none has {kinds} passages, which this share of false passages needs")
+    own = unit[question]
+    kept = whole[own] & (weight[half] > 0)
+    return np.where(kept, whole.cumsum()[own] - 1, -1), weight[half] / sizes[own, half]
+
+
+def _over_questions(values: NDArray[np.float64], bounds: tuple[float, float] = (0.0, 1.0)) -> Ends:
+    return contrast_interval(values, np.arange(values.size), np.zeros(values.size, int), {0: 1.0}, bounds=bounds)
+
+
+def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> Ends:
+    """Σ part / Σ whole with its 95 % interval, by linearisation: the mean over questions of (part − ratio · whole)."""
+    ratio, mean = part.sum() / whole.sum(), whole.mean()
+    _, low, high = _over_questions((part - ratio * whole) / mean, (-ratio / mean, (1 - ratio) / mean))
+    return float(ratio), max(0.0, float(ratio + low)), min(1.0, float(ratio + high))

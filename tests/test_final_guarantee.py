@@ -1,0 +1,206 @@
+"""The guarantee of the final answer: its test, its rules and weights by hand, and a small run of its simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, binomtest
+from sklearn.base import clone
+
+from bench.final_answers import DELTA, FALSE_SHARES, POPULATIONS, chosen, known_risks, violations
+from srdcr_lab.measures.guarantee import (
+    NO_SETTING,
+    STAKES,
+    FinalAnswerGuarantee,
+    Rule,
+    excess_p_value,
+    questions_for_power,
+    rule_grid,
+)
+from srdcr_lab.measures.thresholds import STARTS, TAUS
+from srdcr_lab.records import BadInput, Decision
+from tests.simulated import simulated
+
+RECORDS = simulated(80)
+PAPER = Rule(0.9, Decision.USE_PRIOR, Decision.ABSTAIN)
+STUDIES = 60
+
+
+def debated(n: int, *, believes: float = 1.0, confidence: float = 0.95, prior: bool = True) -> pd.DataFrame:
+    """n questions of one domain, each with a true passage, believed, and a false one, of which a share is."""
+    rows = []
+    for q in range(n):
+        for false in (False, True):
+            believed = not false or (q + 0.5) / n < believes
+            rows.append(
+                {
+                    "item_id": f"q{q}-{false}", "question_id": f"q{q}", "method": "sr_dcr", "model": "m",
+                    "design": "acvd", "level": "mild" if false else "standard",
+                    "verdict": "REASONABLE" if believed else "UNREASONABLE", "self_confidence": confidence,
+                    "context_correct": not false, "prior_correct": prior, "missing": None,
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows).astype({"context_correct": "boolean", "prior_correct": "boolean"})
+
+
+# -- the test --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_the_p_value_of_right_answers_by_hand(alpha: float) -> None:
+    """Each right answer multiplies a stake b by 1 + b α/(1 − α); an unanswered question changes nothing."""
+    grown = np.mean([(1 + b * alpha / (1 - alpha)) ** 30 for b in STAKES])
+    excess = np.r_[np.full(30, -alpha), np.zeros(12)]
+    assert excess_p_value(excess, alpha) == pytest.approx(1 / grown)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3])
+@pytest.mark.parametrize("n", [5, 20, 60])
+def test_at_the_edge_no_level_is_passed_too_often(alpha: float, n: int) -> None:
+    """Of n answers, each wrong with probability α, exactly: P(p ≤ t) ≤ t for every t that p can be."""
+    wrong = np.arange(n + 1)
+    excess = (np.arange(n) < wrong[:, None]) - alpha
+    p = excess_p_value(excess, alpha)
+    for level in p:
+        assert binom.pmf(wrong, n, alpha)[p <= level].sum() <= level + 1e-12
+
+
+def test_the_number_of_questions_passes_as_often_as_it_says() -> None:
+    excess = np.r_[np.full(95, -0.2), np.full(5, 0.8)]
+    needed = questions_for_power(excess, 0.2, 0.0125)
+    assert needed is not None
+    rng = np.random.default_rng(3)
+    passed = {n: (excess_p_value(rng.choice(excess, (2000, n)), 0.2) <= 0.0125).mean() for n in (needed // 2, needed)}
+    assert 0.75 < passed[needed] < 0.93  # what passes jumps with each wrong answer that is allowed
+    assert passed[needed // 2] < 0.6
+    assert questions_for_power(np.r_[excess, np.full(40, 0.8)], 0.2, 0.0125) is None
+
+
+# -- the grid --------------------------------------------------------------------------------------------------------
+
+
+def test_every_sequence_begins_at_a_start_and_answers_ever_more() -> None:
+    rules, sequences = rule_grid()
+    assert len(set(rules)) == len(rules)
+    assert PAPER in rules
+    assert sorted(np.concatenate(sequences)[-2:]) == [len(rules) - 2, len(rules) - 1]
+    assert [rules[places[0]].tau for places in sequences] == [*STARTS, *STARTS, None, None]
+    for places in sequences:
+        taus = [rules[i].tau for i in places]
+        assert taus == sorted(taus, key=lambda tau: -(tau or 0))
+
+
+def test_the_papers_rule_is_what_the_run_decided() -> None:
+    found = FinalAnswerGuarantee().fit(RECORDS)
+    tests = found.tests_.set_index(["tau", "unreasonable", "unparsed"])
+    ran = RECORDS[RECORDS["method"] == "sr_dcr"]
+    row = tests.loc[(0.9, Decision.USE_PRIOR, Decision.ABSTAIN)]
+    assert (row["n_answered"], row["n_wrong"]) == (ran["correct"].count(), (~ran["correct"].dropna()).sum())
+    found.rule_ = PAPER
+    decided = ran["decision"].notna()
+    assert (found.predict(RECORDS)[decided] == ran.loc[decided, "decision"]).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
+def test_risk_at_a_share_of_false_passages_by_hand(share: float) -> None:
+    """At τ > 0.95 the 10 true passages are answered rightly and the 4 false ones that are believed wrongly."""
+    tests = FinalAnswerGuarantee(false_share=share).fit(debated(10, believes=0.4)).tests_
+    row = tests[tests["tau"] == 0.96].iloc[0]
+    covered = (1 - share) + 0.4 * share
+    assert row["coverage"] == pytest.approx(covered)
+    assert row["risk"] == pytest.approx(0.4 * share / covered)
+
+
+def test_a_question_counts_once_however_many_forms_it_has() -> None:
+    once = debated(40, believes=0.1)
+    often = pd.concat([once.assign(item_id=once["item_id"] + f"-{i}") for i in range(5)])
+    p = [FinalAnswerGuarantee(0.2).fit(rows).tests_["p_value"] for rows in (once, often)]
+    assert p[1].to_numpy() == pytest.approx(p[0].to_numpy())
+
+
+def test_questions_with_one_kind_of_passage_are_put_together_in_pairs() -> None:
+    rows = debated(40)
+    true_of_some = (rows["level"] == "standard") == rows["question_id"].isin([f"q{q}" for q in range(22)])
+    choice = FinalAnswerGuarantee().fit(rows[true_of_some]).choice_
+    assert (choice.n_questions, choice.n_left_out, choice.n) == (18, 4, 36)
+
+
+# -- the choice ------------------------------------------------------------------------------------------------------
+
+
+def test_of_the_rules_that_pass_the_one_that_answers_most_is_taken() -> None:
+    """The judge catches every lie, and memory is right: all is answered from τ = 0.95 down. The sequence that begins at
+    0.97 fails there, as half is answered."""
+    found = FinalAnswerGuarantee(alpha=0.1, delta=0.1).fit(debated(60, believes=0.0))
+    choice = found.choice_
+    assert choice.guaranteed
+    assert (choice.n_answered, choice.n_wrong, choice.coverage[0], choice.risk[0]) == (120, 0, 1.0, 0.0)
+    assert 0 < choice.risk[2] < 0.1
+    assert found.rule_ == PAPER
+    assert "at most 0.1 of the answers given" in str(choice)
+    assert set(found.predict(debated(3, believes=0.0))) == {"USE_CONTEXT", "USE_PRIOR"}
+    assert len(str(choice)) < 600
+
+
+def test_where_nothing_attains_it_the_sentence_says_what_would() -> None:
+    few = FinalAnswerGuarantee().fit(debated(20, believes=0.0))
+    assert few.rule_ is None
+    assert not few.choice_.guaranteed
+    assert few.choice_.guarantee.startswith(NO_SETTING)
+    assert 40 < few.choice_.n_needed < 80
+    assert f"{few.choice_.n_needed} questions would do in 80% of studies" in few.choice_.guarantee
+    assert set(few.predict(debated(3))) == {"ABSTAIN"}
+    fooled = FinalAnswerGuarantee().fit(debated(200, believes=1.0, confidence=0.1))
+    assert fooled.choice_.n_needed is None
+    assert "the least risk seen is 0.500, at which no number of questions would do" in fooled.choice_.guarantee
+
+
+def test_it_is_an_estimator() -> None:
+    copy = clone(FinalAnswerGuarantee(alpha=0.2, false_share=0.3, taus=TAUS))
+    assert (copy.get_params()["alpha"], copy.false_share) == (0.2, 0.3)
+    with pytest.raises(BadInput, match="each start is one of the taus"):
+        FinalAnswerGuarantee(taus=(0.5, 0.7)).fit(RECORDS)
+
+
+@pytest.mark.parametrize(
+    ("options", "rows", "said"),
+    [
+        ({"alpha": 0}, RECORDS, "alpha lies between 0 and 1, got 0"),
+        ({"delta": 1}, RECORDS, "delta lies between 0 and 1"),
+        ({"false_share": 1.2}, RECORDS, "a share of false passages lies in"),
+        ({"false_share": math.nan}, RECORDS, "a share of false passages lies in"),
+        ({}, RECORDS[RECORDS["method"] == "few_shot"], "got rows at all"),
+        ({}, simulated(4, designs=("acvd", "symmetric")), "of 2 runs, models or designs"),
+        ({}, RECORDS[RECORDS["level"] == "standard"], "too few questions: none has true and false passages"),
+        ({"procedure": "none"}, RECORDS, "none"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence(options: dict[str, object], rows: pd.DataFrame, said: str) -> None:
+    with pytest.raises((BadInput, ValueError), match=said):
+        FinalAnswerGuarantee(**options).fit(rows)
+
+
+# -- by simulation ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_a_rule_with_too_great_a_risk_is_chosen_seldom(population: str) -> None:
+    for share in FALSE_SHARES:
+        ways = chosen(population, share, STUDIES, 100)
+        for name in ways:
+            if name.startswith("Learn-then-Test"):
+                n = violations(population, share, ways[name])
+                assert binomtest(n, STUDIES, DELTA, alternative="greater").pvalue > 0.05
+
+
+def test_rules_are_found_where_there_are_some_and_what_looks_good_enough_is_not() -> None:
+    risks = known_risks("risk falls with τ", 0.5)[1]
+    assert risks.min() < 0.05
+    assert risks.max() > 0.2
+    ways = chosen("risk falls with τ", 0.1, STUDIES)
+    assert (ways["Learn-then-Test, fixed sequences"] >= 0).mean() > 0.5
+    flat = chosen("risk 0.101 of every rule", 0.5, STUDIES)
+    assert violations("risk 0.101 of every rule", 0.5, flat["looks good enough"]) > 0.5 * STUDIES

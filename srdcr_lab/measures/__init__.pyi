@@ -18,7 +18,7 @@ from .evaluation import (
     accuracy as accuracy, accuracy_by_stratum as accuracy_by_stratum, cost_accuracy as cost_accuracy, cost_summary as cost_summary, economy_prices as economy_prices, pareto_front as pareto_front, sharing as sharing, summary as summary,
 )
 from .final_answer import (
-    changes_in_words as changes_in_words, changes_of_place as changes_of_place, predictive_values as predictive_values,
+    changes_of_place as changes_of_place, predictive_values as predictive_values,
     utility as utility, utility_differences as utility_differences,
 )
 from .gating import Gating as Gating

@@ -128,6 +128,26 @@ def contrast_interval(
     return _contrast(sums, sizes, factors, bounds, level)
 
 
+def ratio_interval(
+    part: NDArray[np.float64],
+    whole: NDArray[np.float64],
+    clusters: ArrayLike,
+    strata: ArrayLike,
+    weights: Mapping[Any, float],
+) -> tuple[float, float, float]:
+    """Σ wₛ · mean of `part` / Σ wₛ · mean of `whole`, values in [0, 1] with part ≤ whole, with its 95 % interval.
+
+    The ratio r is linearised: the `contrast_interval` of (part − r · whole) / mean of whole. NaN where whole is 0.
+    """
+    value, mean = (contrast_interval(side, clusters, strata, weights, bounds=(0, 1))[0] for side in (part, whole))
+    if not mean > 0:
+        return math.nan, math.nan, math.nan
+    ratio = value / mean
+    bounds = -ratio / mean, (1 - ratio) / mean
+    _, low, high = contrast_interval((part - ratio * whole) / mean, clusters, strata, weights, bounds=bounds)
+    return ratio, max(0.0, ratio + low), min(1.0, ratio + high)
+
+
 def paired_interval(
     differences: ArrayLike,
     clusters: ArrayLike,

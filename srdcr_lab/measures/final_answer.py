@@ -17,11 +17,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srdcr_lab.measures.comparison import side_by_side
-from srdcr_lab.measures.estimates import bootstrapped, contrast_interval, percentile_interval
+from srdcr_lab.measures.estimates import contrast_interval, ratio_interval
 from srdcr_lab.measures.groups import groups, is_standard, stack
-from srdcr_lab.measures.verdicts import DESIGN_KEYS, debates
+from srdcr_lab.measures.verdicts import DESIGN_KEYS, RATES, debates
 from srdcr_lab.pages import interval
-from srdcr_lab.records import BadInput, Verdict
+from srdcr_lab.records import BadInput
 
 COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
 SHARES = tuple(round(share, 1) for share in np.linspace(0, 1, 11))
@@ -62,6 +62,11 @@ class FinalAnswers:
         """Share of the items that are answered."""
         return self.mean((~np.isnan(self.right)).astype(float), false_share)
 
+    def selective_accuracy(self, false_share: float) -> Ends:
+        """Share of the answers that are right."""
+        answered = (~np.isnan(self.right)).astype(float)
+        return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
+
 
 def half_weights(false_share: float) -> dict[bool, float]:
     """The weight of true and of false passages; a half without weight is left out."""
@@ -75,25 +80,28 @@ def utility(
 ) -> pd.DataFrame:
     """Utility of each method (and run, model, design, where there are several) at each cost and share of false items.
 
-    Columns `cost`, `false_share`, `utility`, `low`, `high` (95 %, over questions), `n`, `n_questions`, `n_answered`. A
-    share that needs a half which was not run is NaN.
+    Columns `cost`, `false_share`, `utility`, `low`, `high` (95 %, over questions), `n`, `n_questions`, `n_answered`;
+    `coverage` and `selective_accuracy` at this share, with their ends. At no cost, utility is the accuracy. A share
+    that needs a half which was not run is NaN.
     """
     tables = []
     for names, rows in groups(records):
         answers = FinalAnswers.from_records(rows)
         answered, questions = int(rows["correct"].notna().sum()), rows["question_id"].nunique()
-        sizes = {"n": len(rows), "n_questions": questions, "n_answered": answered}
-        found = [
-            {"cost": cost, "false_share": share, **_named("utility", answers.utility(cost, share)), **sizes}
-            for cost in costs
-            for share in false_shares
-        ]
-        tables.append((names, pd.DataFrame(found)))
+        found = []
+        for share in false_shares:
+            shown = _ends("coverage", answers.coverage(share))
+            shown |= _ends("selective_accuracy", answers.selective_accuracy(share))
+            for cost in costs:
+                value, low, high = answers.utility(cost, share)
+                row = {"cost": cost, "false_share": share, "utility": value, "low": low, "high": high}
+                found.append(row | {"n": len(rows), "n_questions": questions, "n_answered": answered} | shown)
+        tables.append((names, pd.DataFrame(found).sort_values(["cost", "false_share"], kind="stable")))
     return stack(tables)
 
 
-def _named(name: str, ends: Ends) -> dict[str, float]:
-    return dict(zip((name, "low", "high"), ends, strict=True))
+def _ends(name: str, ends: Ends) -> dict[str, float]:
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
 
 
 def utility_differences(
@@ -107,31 +115,26 @@ def utility_differences(
     tables = []
     for cost in costs:
         both = side_by_side(records, a, b, pd.Series(worth(cost), records.index))
-        gap = both["a"] - both["b"]
+        gap, true, bounds = both["a"] - both["b"], is_standard(both), (-1 - cost, 1 + cost)
         rows = [
-            {"cost": cost, "false_share": share, **_named("difference", _gap_at(gap, both, share, cost))}
+            (cost, share, *contrast_interval(gap, both["question_id"], true, half_weights(share), bounds=bounds))
             for share in false_shares
         ]
-        means = gap.groupby(is_standard(both)).mean()
-        true, false = means.get(True, math.nan), means.get(False, math.nan)
-        change = true / (true - false) if true * false < 0 else math.nan
-        table = pd.DataFrame(rows).assign(n=len(both), n_questions=both["question_id"].nunique(), changes_at=change)
+        means = gap.groupby(true).mean()
+        of_true, of_false = means.get(True, math.nan), means.get(False, math.nan)
+        change = of_true / (of_true - of_false) if of_true * of_false < 0 else math.nan
+        table = pd.DataFrame(rows, columns=["cost", "false_share", "difference", "low", "high"])
+        table = table.assign(n=len(both), n_questions=both["question_id"].nunique(), changes_at=change)
         tables.append(({"a": a, "b": b}, table))
     return stack(tables)
 
 
-def _gap_at(gap: pd.Series, both: pd.DataFrame, share: float, cost: float) -> Ends:
-    bounds = (-1 - cost, 1 + cost)
-    return contrast_interval(gap, both["question_id"], is_standard(both), half_weights(share), bounds=bounds)
-
-
 def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], cost: float = 1.0) -> pd.DataFrame:
-    """For each two methods the share of false passages at which they change places, one row a pair.
+    """For each two methods the share of false passages at which they change places, one row a pair, and a `sentence`.
 
     `changes_at` as in `utility_differences`; `low` and `high` are the first and the last share (in steps of 0.01) at
-    which the 95 % interval of the difference contains 0, NaN if none does. `at_0`, `at_50` and `at_100` (each with
-    `_low` and `_high`) are the differences at 0, 50 and 100 % false passages. Pairs of methods that were not run are
-    left out.
+    which the 95 % interval of the difference contains 0, NaN if none does. Pairs of methods that were not run are left
+    out.
     """
     rows = []
     for a, b in pairs:
@@ -139,73 +142,36 @@ def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], co
             continue
         table = utility_differences(records, a, b, (cost,), _FINE)
         level = table.loc[(table["low"] <= 0) & (table["high"] >= 0), "false_share"]
-        row = table.iloc[0][["a", "b", "cost", "n", "n_questions", "changes_at"]].to_dict()
-        row |= {"low": level.min(), "high": level.max()}
-        for percent in (0, 50, 100):
-            shown = table.iloc[percent]
-            row |= {f"at_{percent}{end}": shown[end.strip("_") or "difference"] for end in ("", "_low", "_high")}
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def changes_in_words(table: pd.DataFrame) -> list[str]:
-    """A sentence for each row of `changes_of_place`."""
-    sentences = []
-    for row in table.to_dict("records"):
+        low, high, at, n = level.min(), level.max(), table["changes_at"][0], table["n"][0]
         ends = [
-            f"{interval(row[f'at_{share}'], row[f'at_{share}_low'], row[f'at_{share}_high'], '+.2f')} at {share} %"
-            for share in (0, 50, 100)
+            f"{interval(row.difference, row.low, row.high, '+.2f')} at {row.false_share:.0%}"
+            for row in table.iloc[[0, 50, 100]].itertuples()
         ]
-        place = "they do not change places"
-        if not math.isnan(row["changes_at"]):
-            place = f"they change places at {row['changes_at']:.0%}"
-        apart = "differ at every share" if math.isnan(row["low"]) else (
-            f"cannot be told apart between {row['low']:.0%} and {row['high']:.0%}"
-        )  # fmt: skip
-        sentences.append(
-            f"Utility of {row['a']} less {row['b']} at c = {row['cost']:g} (n = {row['n']}): {', '.join(ends)} false "
-            f"passages; {place}, and {apart}."
-        )
-    return sentences
+        place = "do not change places" if math.isnan(at) else f"change places at {at:.0%}"
+        alike = "differ at every share" if level.empty else f"cannot be told apart between {low:.0%} and {high:.0%}"
+        told = f"Utility of {a} less {b} at c = {cost:g} (n = {n}): {', '.join(ends)} false passages; they {place}, "
+        shown = {"changes_at": at, "low": low, "high": high, "n": n, "n_questions": table["n_questions"][0]}
+        rows.append({"a": a, "b": b, "cost": cost, **shown, "sentence": f"{told}and {alike}."})
+    return pd.DataFrame(rows)
 
 
 def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHARES) -> pd.DataFrame:
     """What a verdict is worth to who reads it, by design and share of false passages.
 
-    `ppv` = P(passage true | Reasonable), `npv` = P(passage false | Unreasonable); intervals resample questions.
-    UNPARSED is neither. `n` debates. NaN where no such verdict was given.
+    `ppv` = P(passage true | Reasonable), `npv` = P(passage false | Unreasonable), each with its ends. UNPARSED is
+    neither. `n` debates of `n_questions`. NaN where no such verdict was given.
     """
-    shares = np.array([half_weights(share).get(False, 0.0) for share in false_shares])
     tables = []
     for names, rows in groups(debates(records), DESIGN_KEYS):
-        counts = _by_question(rows)
-
-        def values(weights: NDArray[np.float64], counts: NDArray[np.float64] = counts) -> NDArray[np.float64]:
-            """Both values at every share, shape (resamples, 2 · shares)."""
-            n_true, n_false, *ruled = (weights @ counts).T
-            with np.errstate(invalid="ignore", divide="ignore"):
-                accepted, missed = (count / n for count, n in zip(ruled[:2], (n_true, n_false), strict=True))
-                accused, caught = (count / n for count, n in zip(ruled[2:], (n_true, n_false), strict=True))
-                believed = np.outer(accepted, 1 - shares), np.outer(missed, shares)
-                doubted = np.outer(caught, shares), np.outer(accused, 1 - shares)
-                return np.hstack([right / (right + wrong) for right, wrong in (believed, doubted)])
-
-        measured = values(np.ones((1, len(counts))))[0].reshape(2, -1)
-        resampled = bootstrapped(values, len(counts)).reshape(-1, 2, len(shares))
-        table = pd.DataFrame({"false_share": shares})
-        for i, name in enumerate(("ppv", "npv")):
-            ends = [percentile_interval(column) for column in resampled[:, i].T]
-            table[[name, f"{name}_low", f"{name}_high"]] = np.column_stack([measured[i], ends])
-        tables.append((names, table.assign(n=len(rows), n_questions=len(counts))))
+        true = is_standard(rows).to_numpy(bool)
+        found = []
+        for share in false_shares:
+            row: dict[str, float] = {"false_share": share}
+            for name, (verdict, half) in zip(("ppv", "npv"), RATES.values(), strict=True):
+                ruled = (rows["verdict"] == verdict).to_numpy(float)
+                right = ruled * (true == half)
+                row |= _ends(name, ratio_interval(right, ruled, rows["question_id"], true, half_weights(share)))
+            found.append(row)
+        sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
+        tables.append((names, pd.DataFrame(found).assign(**sizes)))
     return stack(tables)
-
-
-def _by_question(rows: pd.DataFrame) -> NDArray[np.float64]:
-    """Of each question: its true and its false passages, then of either kind those ruled Reasonable, Unreasonable."""
-    true = is_standard(rows).to_numpy(bool)
-    columns = [true, ~true]
-    for verdict in (Verdict.REASONABLE, Verdict.UNREASONABLE):
-        ruled = (rows["verdict"] == verdict).to_numpy(bool)
-        columns += [ruled & true, ruled & ~true]
-    table = pd.DataFrame(np.column_stack(columns).astype(float))
-    return np.asarray(table.groupby(rows["question_id"].to_numpy(), sort=False).sum(), float)

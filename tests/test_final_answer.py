@@ -10,12 +10,16 @@ import pytest
 
 from srdcr_lab.measures.evaluation import summary
 from srdcr_lab.measures.final_answer import (
+    FinalAnswers,
+    beliefs,
     changes_of_place,
+    matched_coverage,
     predictive_values,
+    surest_answers,
     utility,
     utility_differences,
 )
-from srdcr_lab.plots import UtilityDisplay
+from srdcr_lab.plots import EffectsDisplay, SurestDisplay, UtilityDisplay
 from srdcr_lab.records import BadInput
 from srdcr_lab.widgets import final_answer_controls
 from tests.simulated import simulated
@@ -108,11 +112,13 @@ def test_the_figure_draws_a_line_a_method(over: str, points: int) -> None:
 
 def test_the_slider_says_what_the_table_says() -> None:
     box = final_answer_controls(RECORDS)
-    cost, share, shown, _ = box.children
-    cost.value, share.value = 2.0, 0.2
+    cost, share, at_most, shown, _ = box.children
+    cost.value, share.value, at_most.value = 2.0, 0.2, 0.5
     best = utility(RECORDS, [2.0], [0.2]).sort_values("utility", ascending=False, kind="stable").iloc[0]
     first = shown.value.split("<tbody>")[1].split("</tr>")[0]
     assert f"{best['utility']:.2f} [{best['low']:.2f}, {best['high']:.2f}]" in first
+    own = surest_answers(RECORDS[RECORDS["method"] == best["method"]], [0.5], 0.2).iloc[0]
+    assert f"{1 - own['risk']:.2f} [{1 - own['risk_high']:.2f}, {1 - own['risk_low']:.2f}] of 0.50" in first
 
 
 def test_a_half_that_was_not_run_has_no_utility_but_by_itself() -> None:
@@ -125,3 +131,114 @@ def test_a_half_that_was_not_run_has_no_utility_but_by_itself() -> None:
 def test_impossible_costs_and_shares_are_a_sentence(costs: list[float], shares: list[float]) -> None:
     with pytest.raises(BadInput, match="got"):
         utility(study(), costs, shares)
+
+
+def test_coverage_and_selective_accuracy_at_each_share() -> None:
+    """A answers all true passages, 3 of 4 rightly, and half of the false ones, one of 2: at a share of 1/2 it is right
+    on 4 of 6, at 0.2 on (.8 · 3/4 + .2 · 1/4) / (.8 + .2 · 1/2)."""
+    table = utility(study(), [0], [0.2, 0.5]).query("method == 'a'").set_index("false_share")
+    assert table["coverage"].tolist() == pytest.approx([0.9, 0.75])
+    assert table["selective_accuracy"].tolist() == pytest.approx([0.65 / 0.9, 4 / 6])
+    assert (table["selective_accuracy_low"] < table["selective_accuracy"]).all()
+
+
+# -- the surest answers -----------------------------------------------------------------------------------------------
+
+
+def weighed(n: int = 30, seed: int = 0) -> pd.DataFrame:
+    """Three methods that follow the passage, memory, or the more probable of the two, on items whose answers have
+    probabilities; the last answers half of them."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for q in range(n):
+        right = rng.random() < 0.6
+        for offset in (0, 20):
+            prior, context = "1900" if right else "1890", str(1900 + offset)
+            believed = {"self_confidence": 0.5 + 0.4 * right * rng.random(), "context_confidence": rng.random()}
+            picks = {
+                "few_shot": context,
+                "memory": prior,
+                "token_probability": prior,
+                "sr_dcr": prior if q % 2 else None,
+            }
+            for method, pick in picks.items():
+                correct = None if pick is None else pick == "1900"
+                one = answered(f"q{q}", offset, method, correct) | believed
+                rows.append(one | {"prior_answer": prior, "context_answer": context, "final_answer": pick})
+    return records(*rows)
+
+
+def test_an_answer_is_believed_as_what_it_equals() -> None:
+    table = weighed()
+    found, first = beliefs(table), table["method"] == "few_shot"
+    both = table["prior_answer"] == table["context_answer"]
+    assert (found[first & ~both] == table["context_confidence"][first & ~both]).all()
+    assert (found[first & both] == table[["self_confidence", "context_confidence"]].max(axis=1)[first & both]).all()
+    memory = (table["method"] == "memory") & ~both
+    assert (found[memory] == table["self_confidence"][memory]).all()
+    assert found[table["final_answer"].isna()].isna().all()
+    assert beliefs(table[first]).isna().all(), "nobody weighed these answers"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.5])
+@pytest.mark.parametrize("ties", [1, 4])
+def test_risk_and_its_area_by_a_sum_over_thin_slices(share: float, ties: int) -> None:
+    """Answers one after the other, the most believed first, each as wide as its weight; equal ones mixed."""
+    rng = np.random.default_rng(ties)
+    right = np.where(rng.random(40) < 0.2, np.nan, rng.random(40) < 0.7)
+    belief, true = rng.integers(0, 40 // ties, 40) / 10, np.tile([True, False], 20)
+    answers = FinalAnswers(right, np.repeat(np.arange(20), 2), true, belief)
+    weight, given = np.where(true, (1 - share) / 20, share / 20), ~np.isnan(right)
+    edges, missed = [0.0], [0.0]
+    for value in np.unique(belief[given])[::-1]:
+        here = given & (belief == value)
+        edges.append(edges[-1] + weight[here].sum())
+        missed.append(missed[-1] + weight[here & (right == 0)].sum())
+    for coverage in (0.2, 0.5, answers.coverage(share)[0]):
+        slices = (np.arange(40_000) + 0.5) * coverage / 40_000
+        risks = np.interp(slices, edges, missed) / slices
+        found = answers.surest(coverage, share)
+        assert found.aurc == pytest.approx(risks.mean(), abs=1e-4)
+        assert 1 - found.accuracy == pytest.approx(np.interp(coverage, edges, missed) / coverage)
+
+
+def test_at_full_coverage_the_risk_is_that_of_all_answers() -> None:
+    table = surest_answers(RECORDS)
+    last = table.groupby("method").last()
+    known = utility(RECORDS, [0]).set_index("method")
+    assert (1 - last["risk"]).to_dict() == pytest.approx(known["selective_accuracy"].to_dict())
+    assert last["coverage"].to_dict() == pytest.approx(known["coverage"].to_dict())
+    assert (last["n_without_belief"] == last["n_answered"]).all(), "no method weighed an answer"
+    assert last["aurc"].to_dict() == pytest.approx(last["risk"].to_dict()), "in any order the risk is the same"
+
+
+def test_methods_meet_where_both_answer_as_many() -> None:
+    """SR-DCR answers half of the items, each as memory does: what memory is surest of is at least as often right."""
+    table = matched_coverage(weighed()).set_index("b")
+    assert set(table["coverage"]) == {0.5}
+    assert (table["n"].unique(), table["n_unpaired"].sum()) == ([60], 0)
+    row = table.loc["memory"]
+    assert row["accuracy_a"] == pytest.approx(weighed().query("method == 'sr_dcr'")["correct"].mean())
+    assert row["difference"] == pytest.approx(row["accuracy_a"] - row["accuracy_b"])
+    assert row["low"] <= row["difference"] <= row["high"] < 0.5
+    assert row["aurc_difference"] == pytest.approx(row["aurc_a"] - row["aurc_b"])
+    assert row["aurc_difference_low"] <= row["aurc_difference"] <= row["aurc_difference_high"]
+    same = matched_coverage(pd.concat([t := weighed(), t[t["method"] == "memory"].assign(method="again")]), "memory")
+    assert same.set_index("b").loc["again", ["difference", "aurc_difference"]].tolist() == [0, 0]
+
+
+def test_the_figures_of_the_surest_answers() -> None:
+    ax = SurestDisplay.from_records(weighed(), ("sr_dcr", "few_shot")).plot()
+    assert ax.get_legend_handles_labels()[1] == ["Few-Shot (n = 60)", "SR-DCR (n = 60)"]
+    assert sorted(ax.collections[-1].get_offsets()[:, 0].tolist()) == pytest.approx([0.5, 1.0])
+    ax = EffectsDisplay.from_matched(matched_coverage(weighed())).plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "Few-Shot, 50% answered", "memory, 50% answered", "Token Probability, 50% answered",
+    ]  # fmt: skip
+
+
+def test_no_half_no_surest_answer() -> None:
+    true = weighed().query("level == 'standard'")
+    assert matched_coverage(true)["difference"].isna().all()
+    assert surest_answers(true)["risk"].isna().all()
+    assert surest_answers(true, false_share=0.0)["risk"].notna().all()

@@ -18,8 +18,8 @@ from .evaluation import (
     accuracy as accuracy, accuracy_by_stratum as accuracy_by_stratum, cost_accuracy as cost_accuracy, cost_summary as cost_summary, economy_prices as economy_prices, pareto_front as pareto_front, sharing as sharing, summary as summary,
 )
 from .final_answer import (
-    changes_of_place as changes_of_place, predictive_values as predictive_values,
-    utility as utility, utility_differences as utility_differences,
+    beliefs as beliefs, changes_of_place as changes_of_place, matched_coverage as matched_coverage,
+    predictive_values as predictive_values, surest_answers as surest_answers, utility as utility, utility_differences as utility_differences,
 )
 from .gating import Gating as Gating
 from .guarantee import FinalAnswerGuarantee as FinalAnswerGuarantee

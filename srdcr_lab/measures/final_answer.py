@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from srdcr_lab.measures.comparison import side_by_side
 from srdcr_lab.measures.estimates import contrast_interval, ratio_interval
-from srdcr_lab.measures.groups import groups, is_standard, stack
+from srdcr_lab.measures.groups import groups, is_standard, same_answer, stack
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, RATES, debates
 from srdcr_lab.pages import interval
 from srdcr_lab.records import BadInput
 
 COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
+COVERAGES = tuple(round(0.05 * step, 2) for step in range(1, 20))
 SHARES = tuple(round(share, 1) for share in np.linspace(0, 1, 11))
 _FINE = tuple(percent / 100 for percent in range(101))  # shares at which two methods are asked whether they differ
 Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
@@ -31,18 +32,20 @@ Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
 
 @dataclass(frozen=True)
 class FinalAnswers:
-    """The answers of one method as arrays, a value per item: right (1), wrong (0) or missing (NaN), its question, and
-    whether its passage is true."""
+    """The answers of one method as arrays, a value per item: right (1), wrong (0) or missing (NaN), its question,
+    whether its passage is true, and how far the answer is believed (NaN: not known, which is least)."""
 
     right: NDArray[np.float64]
     question: NDArray[np.intp]
     true: NDArray[np.bool_]
+    belief: NDArray[np.float64]
 
     @classmethod
-    def from_records(cls, records: pd.DataFrame) -> FinalAnswers:
-        """From the rows of one method."""
+    def from_records(cls, records: pd.DataFrame, belief: pd.Series | None = None) -> FinalAnswers:
+        """From the rows of one method, and maybe `beliefs` of the same rows."""
         right = records["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
-        return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool))
+        believed = np.full(len(records), np.nan) if belief is None else belief.to_numpy(float)
+        return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool), believed)
 
     def worth(self, cost: float) -> NDArray[np.float64]:
         """What each answer is worth: 1, 0 or −`cost`, which is at least 0."""
@@ -66,6 +69,59 @@ class FinalAnswers:
         """Share of the answers that are right."""
         answered = (~np.isnan(self.right)).astype(float)
         return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
+
+    def with_ends(
+        self, value: float, influence: NDArray[np.float64], false_share: float, coverage: float, least: float = 0.0
+    ) -> Ends:
+        """A value of `surest` in [`least`, 1], or of two of them a difference, with the interval of its influences."""
+        if math.isnan(value):
+            return math.nan, math.nan, math.nan
+        bounds = (least - value) / coverage, (1 - value) / coverage
+        _, low, high = self.mean(influence, false_share, bounds)
+        return value, max(least, value + low), min(1.0, value + high)
+
+    def surest(self, coverage: float, false_share: float) -> Surest:
+        """What is known of the answers believed most, so many that they cover this share of the items.
+
+        Answers that are believed equally are taken in equal parts, which is the expectation over their orders.
+        """
+        weights = half_weights(false_share)
+        sizes = {half: (self.true == half).sum() for half in weights}
+        if not all(sizes.values()) or not coverage > 0:
+            nothing = np.full(self.right.size, np.nan)
+            return Surest(math.nan, math.nan, nothing, nothing)
+        weight = np.select([self.true == half for half in weights], [w / sizes[half] for half, w in weights.items()], 0)
+        wrong = (self.right == 0).astype(float)
+        order = np.where(np.isnan(self.right), np.inf, np.where(np.isnan(self.belief), 1, -self.belief))
+        place = np.unique(order, return_inverse=True)[1]
+        mass = np.bincount(place, weight * ~np.isnan(self.right))
+        end = mass.cumsum()
+        start, end = np.minimum(end - mass, coverage), np.minimum(end, coverage)
+        taken, mass = end - start, np.where(mass > 0, mass, np.inf)
+        rate = np.bincount(place, weight * wrong) / mass
+        risk = float(rate @ taken / coverage)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # A wrong answer at u adds 1 / v to the risk at each coverage v after u: log(coverage / u) in all.
+            last, first = (np.nan_to_num(edge * (1 + np.log(coverage / edge))) for edge in (end, start))
+            added = (last - first) / mass
+            # An answer more, right or wrong, moves those after it on: each wrong one then adds less.
+            after = np.nan_to_num(rate * np.log(end / start), posinf=0.0)
+            own = rate * (taken - np.nan_to_num(start * np.log(end / start))) / mass
+            moved = own + taken / mass * (after.sum() - after.cumsum())
+        right_part = (taken / mass)[place] * (1 - wrong - (1 - risk))
+        influence = wrong * added[place] - moved[place]
+        area = float((weight * wrong) @ added[place] / coverage)
+        return Surest(1 - risk, area, right_part / coverage, (influence - weight @ influence) / coverage)
+
+
+class Surest(NamedTuple):
+    """Accuracy of the surest answers up to a coverage, and AURC, the mean of their risk over all coverages up to it;
+    with the influence of each item on either (mean 0), from which intervals are made."""
+
+    accuracy: float
+    aurc: float
+    on_accuracy: NDArray[np.float64]
+    on_aurc: NDArray[np.float64]
 
 
 def half_weights(false_share: float) -> dict[bool, float]:
@@ -175,3 +231,78 @@ def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHA
         sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
         tables.append((names, pd.DataFrame(found).assign(**sizes)))
     return stack(tables)
+
+
+def beliefs(records: pd.DataFrame) -> pd.Series:
+    """How far the model believes each row's final answer: the mean probability of its tokens, NaN where unknown.
+
+    `token_probability` weighs the prior and the context answer of each item by it; a final answer equal to one of them
+    has its belief, to both the greater. Any other answer has none, and none has without rows of that method.
+    """
+    keys = [name for name in ("run", "model", "item_id") if name in records]
+    sides = {"prior_answer": "self_confidence", "context_answer": "context_confidence"}
+    weighed = records[records["method"] == "token_probability"].reindex(columns=[*keys, *sides.values()])
+    weighed = records[keys].merge(weighed.drop_duplicates(keys), on=keys, how="left").set_index(records.index)
+    for answer, belief in sides.items():
+        same = same_answer(records, "final_answer", answer).fillna(False).astype(bool)
+        weighed[belief] = weighed[belief].astype(float).where(same)
+    return weighed[list(sides.values())].max(axis=1)
+
+
+def surest_answers(
+    records: pd.DataFrame, coverages: Sequence[float] = COVERAGES, false_share: float = 0.5
+) -> pd.DataFrame:
+    """Risk of each method's most believed answers at these coverages, up to its own, which is the last row.
+
+    Columns `coverage`; `risk`, wrong among the answers, and `aurc`, its mean over all coverages up to this one, with
+    their 95 % ends; `n`, `n_questions`, `n_answered`, and `n_without_belief` of these, which come last, in any order.
+    Source: risk and coverage as in El-Yaniv and Wiener 2010, the area as in Geifman et al. 2019; for whole procedures
+    and weighted halves ours.
+    """
+    belief = beliefs(records)
+    tables = []
+    for names, rows in groups(records.assign(_belief=belief)):
+        answers = FinalAnswers.from_records(rows, rows["_belief"])
+        own = answers.coverage(false_share)[0]
+        found = []
+        for coverage in (*(c for c in coverages if c < own), own):
+            surest = answers.surest(coverage, false_share)
+            accuracy, low, high = answers.with_ends(surest.accuracy, surest.on_accuracy, false_share, coverage)
+            risk = _ends("risk", (1 - accuracy, 1 - high, 1 - low))
+            area = answers.with_ends(surest.aurc, surest.on_aurc, false_share, coverage)
+            found.append({"coverage": coverage, **risk, **_ends("aurc", area)})
+        without = int((rows["correct"].notna() & rows["_belief"].isna()).sum())
+        sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
+        sizes |= {"n_answered": int(rows["correct"].notna().sum()), "n_without_belief": without}
+        tables.append((names, pd.DataFrame(found).assign(false_share=false_share, **sizes)))
+    return stack(tables)
+
+
+def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_share: float = 0.5) -> pd.DataFrame:
+    """The reference against each other method where both answer as many items: `coverage`, the smaller of their two.
+
+    Each gives the answers that it believes most. `accuracy_a`, `accuracy_b` and their `difference` (`low`, `high`); the
+    same of `aurc` up to this coverage; paired, over questions. `n` items both have, `n_unpaired` that only one has,
+    `n_without_belief` answers of either. Of one model, run and design.
+    """
+    places = pd.Series(np.arange(len(records)), records.index)
+    belief = beliefs(records)
+    rows = []
+    for rival in records["method"].unique():
+        if rival == reference or reference not in set(records["method"]):
+            continue
+        both = side_by_side(records, reference, rival, places)
+        pair = [records.iloc[both[side].to_numpy(int)] for side in "ab"]
+        one, other = (FinalAnswers.from_records(own, belief.loc[own.index]) for own in pair)
+        coverage = min(one.coverage(false_share)[0], other.coverage(false_share)[0])
+        a, b = one.surest(coverage, false_share), other.surest(coverage, false_share)
+        row = {"a": reference, "b": rival, "false_share": false_share, "coverage": coverage}
+        row |= {"accuracy_a": a.accuracy, "accuracy_b": b.accuracy}
+        gap = one.with_ends(a.accuracy - b.accuracy, a.on_accuracy - b.on_accuracy, false_share, coverage, -1.0)
+        row |= dict(zip(("difference", "low", "high"), gap, strict=True))
+        area = one.with_ends(a.aurc - b.aurc, a.on_aurc - b.on_aurc, false_share, coverage, -1.0)
+        row |= {"aurc_a": a.aurc, "aurc_b": b.aurc, **_ends("aurc_difference", area)}
+        without = sum(int((own["correct"].notna() & belief.loc[own.index].isna()).sum()) for own in pair)
+        sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
+        rows.append(row | sizes | {"n_without_belief": without})
+    return pd.DataFrame(rows)

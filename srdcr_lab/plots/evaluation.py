@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from srdcr_lab.measures import METHOD_LABELS, compare_all, cost_accuracy
-from srdcr_lab.measures.final_answer import SHARES, utility
+from srdcr_lab.measures.final_answer import SHARES, surest_answers, utility
 from srdcr_lab.measures.groups import GOLDEN
 from srdcr_lab.pages import interval
 from srdcr_lab.plots import drawers as draw
@@ -49,38 +49,73 @@ class AccuracyDisplay(draw.Display):
         return draw.finish(ax, draw.RIGHT | {"handles": handles}, ylim=draw.SHARES, ylabel="share of items")
 
 
+COMPARED = ("sr_dcr", "few_shot", "confidence_only", "debate_only", GOLDEN)
+
+
 @dataclass(frozen=True)
 class UtilityDisplay(draw.Display):
-    """Utility of the final answers of some methods, `over` the cost of a wrong one or the share of false passages."""
+    """What the final answers of some methods are worth, `over` the cost of a wrong one or the share of false passages:
+    the table of `srdcr_lab.measures.utility`, of which `measure` is drawn."""
 
     over: str = "cost"
+    measure: str = "utility"
 
     @classmethod
     def from_records(
         cls,
         records: pd.DataFrame,
-        methods: Sequence[str] = ("sr_dcr", "few_shot", "confidence_only", "debate_only", GOLDEN),
+        methods: Sequence[str] = COMPARED,
         *,
         over: str = "cost",
         cost: float = 1.0,
+        measure: str = "utility",
     ) -> Self:
-        """Over `cost`, half of the passages false; over `false_share`, at this cost. Of one model and design."""
+        """Over `cost`, half of the passages false; over `false_share`, at this cost. Of one model and design. `measure`
+        is utility, coverage or selective_accuracy; accuracy is the utility at cost 0."""
         rows = records[records["method"].isin(methods)]
         if over == "cost":
-            return cls(utility(rows, [step / 4 for step in range(17)]), over)
-        return cls(utility(rows, [cost], SHARES), over)
+            return cls(utility(rows, [step / 4 for step in range(17)]), over, measure)
+        return cls(utility(rows, [cost], SHARES), over, measure)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A line with its 95 % band for each method; who never answers is at 0."""
+        """A line with its 95 % band for each method; who never answers is at utility 0."""
         ax = draw.axes(ax, 5.0, 3.4)
-        ax.axhline(0, color="0.5", linewidth=0.8)
-        for method, colour in draw.colours(self.table["method"]).items():
-            rows = self.table[self.table["method"] == method]
-            name = f"{METHOD_LABELS.get(method, method)} (n = {rows['n'].max()})"
-            draw.curve(ax, rows, self.over, "utility", 0.12, color=colour, label=name)
+        name = self.measure.replace("_", " ")
+        if self.measure == "utility":
+            ax.axhline(0, color="0.5", linewidth=0.8)
+            name += "" if self.over == "cost" else f" at cost {self.table['cost'].max():g}"
+        _lines(ax, self.table, self.over, self.measure)
         names = {"cost": "cost of a wrong answer, in right answers", "false_share": "share of false passages"}
-        cost = "" if self.over == "cost" else f" at cost {self.table['cost'].max():g}"
-        return draw.finish(ax, draw.RIGHT, xlabel=names[self.over], ylabel=f"utility{cost}")
+        return draw.finish(ax, draw.RIGHT, xlabel=names[self.over], ylabel=name)
+
+
+def _lines(ax: Axes, table: pd.DataFrame, x: str, y: str, band: float = 0.12) -> None:
+    """A line with its band for each method, which is named with its n."""
+    for method, colour in draw.colours(table["method"]).items():
+        rows = table[table["method"] == method]
+        name = f"{METHOD_LABELS.get(method, method)} (n = {rows['n'].max()})"
+        draw.curve(ax, rows, x, y, band, color=colour, label=name)
+
+
+class SurestDisplay(draw.Display):
+    """Risk of each method's most believed answers: the table of `srdcr_lab.measures.surest_answers`."""
+
+    @classmethod
+    def from_records(
+        cls, records: pd.DataFrame, methods: Sequence[str] = COMPARED, *, false_share: float = 0.5
+    ) -> Self:
+        """Of one model and design; beliefs are taken from all of the records."""
+        table = surest_answers(records, false_share=false_share)
+        return cls(table[table["method"].isin(methods)])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A line with its 95 % band for each method; a dot where it has given every answer it gives."""
+        ax = draw.axes(ax, 5.0, 3.4)
+        _lines(ax, self.table, "coverage", "risk", 0.08)
+        last = self.table.groupby("method", sort=False).last()
+        ax.scatter(last["coverage"], last["risk"], c=list(draw.colours(last.index).values()), zorder=3)
+        ax.set(xlim=draw.SHARES, xlabel="coverage: share of items answered, the surest first")
+        return draw.finish(ax, draw.RIGHT, ylim=draw.SHARES, ylabel="risk: wrong among them")
 
 
 class DifferencesDisplay(draw.Display):
@@ -116,6 +151,12 @@ class EffectsDisplay(draw.Display):
             for row in effects.to_dict("records")
         ]
         return cls(effects.assign(name=names), f"difference in {outcome}")
+
+    @classmethod
+    def from_matched(cls, matched: pd.DataFrame) -> Self:
+        """From `srdcr_lab.measures.matched_coverage`."""
+        names = [f"{METHOD_LABELS.get(row.b, row.b)}, {row.coverage:.0%} answered" for row in matched.itertuples()]
+        return cls(matched.assign(name=names), "accuracy of as many answers, SR-DCR less …")
 
     @classmethod
     def from_prices(cls, prices: pd.DataFrame, condition: str = "overall") -> Self:

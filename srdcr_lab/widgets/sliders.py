@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srdcr_lab.measures.estimates import jeffreys_interval
-from srdcr_lab.measures.final_answer import FinalAnswers
+from srdcr_lab.measures.final_answer import FinalAnswers, beliefs
 from srdcr_lab.measures.gating import STAGES, Gating
 from srdcr_lab.measures.groups import groups
 from srdcr_lab.measures.knowledge import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, count_categories
@@ -226,23 +226,31 @@ class FinalAnswer:
     @classmethod
     def from_records(cls, records: pd.DataFrame) -> FinalAnswer:
         """From the records of one run."""
-        return cls({labelled(names)[1]: FinalAnswers.from_records(rows) for names, rows in groups(records)})
+        parts = groups(records.assign(belief=beliefs(records)))
+        return cls({labelled(names)[1]: FinalAnswers.from_records(rows, rows["belief"]) for names, rows in parts})
 
-    def html(self, cost: float, false_share: float) -> Html:
-        """Utility and coverage of every method, the best first."""
+    def html(self, cost: float, false_share: float, at_most: float = 1.0) -> Html:
+        """Utility and coverage of every method, the best first; accuracy of its surest answers, `at_most` so many."""
         table = []
         for name, answers in self.rows.items():
-            ends, coverage = answers.utility(cost, false_share), answers.coverage(false_share)
-            table.append((ends[0], (name, interval(*ends), number(coverage[0]), answers.right.size)))
+            ends, coverage = answers.utility(cost, false_share), answers.coverage(false_share)[0]
+            shown = np.fmin(coverage, at_most)
+            surest = answers.surest(shown, false_share)
+            right = answers.with_ends(surest.accuracy, surest.on_accuracy, false_share, shown)
+            sure = f"{interval(*right)} of {number(shown)}"
+            table.append((ends[0], (name, interval(*ends), number(coverage), sure, answers.right.size)))
         best = sorted(table, key=lambda row: -np.nan_to_num(row[0], nan=-np.inf))
-        return html_table(("method", "utility [95 %]", "coverage", "n"), [row for _, row in best])
+        header = ("method", "utility [95 %]", "coverage", "right among the surest [95 %]", "n")
+        return html_table(header, [row for _, row in best])
 
 
 def final_answer_controls(records: pd.DataFrame, label: str = "", cost: float = 1.0) -> VBox:
-    """Sliders for what a wrong answer costs, in right ones, and for the share of false passages."""
+    """Sliders for what a wrong answer costs, in right ones, for the share of false passages, and for the coverage at
+    which methods are compared."""
     slides: dict[str, Slide | Menu] = {
         "cost": Slide("a wrong answer costs", cost, high=5.0, step=0.05),
         "false_share": Slide("share of false passages", 0.5),
+        "at_most": Slide("share answered, at most", 1.0, low=0.05, step=0.05),
     }
     return with_sliders(FinalAnswer.from_records(records).html, slides, label)
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from srdcr_lab.measures.guarantee import excess_p_value, rule_grid
+from srdcr_lab.measures.guarantee import Debated, excess_p_value, rule_grid
 from srdcr_lab.measures.rule import CORRECT, VERDICTS
 from srdcr_lab.measures.thresholds import Procedure, accept
 from srdcr_lab.records import Verdict
@@ -37,15 +36,6 @@ _RIGHT, _WRONG = CORRECT.index(True), CORRECT.index(False)
 Floats, Places, Shape = NDArray[np.float64], NDArray[np.intp], tuple[int, ...]
 
 
-class Debated(NamedTuple):
-    """What is known of questions once they were debated: of both passages, the true one first, shape (2, …)."""
-
-    verdict: Places
-    confidence: Floats
-    context: Places
-    prior: Places
-
-
 def _debated(
     rng: np.random.Generator, shape: Shape, right: Callable[[Floats], Floats], believed: tuple[float, float],
     follows: tuple[float, float], *, alike: bool,
@@ -58,7 +48,8 @@ def _debated(
     column = (2, *(1,) * len(shape))
     trust, hits = (np.reshape(pair, column) for pair in (believed, follows))
     verdict = np.where(moods < trust, _REASONABLE, np.where(moods > 0.97, _UNPARSED, _UNREASONABLE))
-    return Debated(verdict, confidence, np.where(readings < hits, _RIGHT, _WRONG), prior)
+    silent = np.full(confidence.shape, np.nan)
+    return Debated(verdict, silent, confidence, np.where(readings < hits, _RIGHT, _WRONG), prior)
 
 
 POPULATIONS: dict[str, Callable[[np.random.Generator, Shape], Debated]] = {
@@ -80,7 +71,7 @@ POPULATIONS: dict[str, Callable[[np.random.Generator, Shape], Debated]] = {
 def of_questions(debated: Debated, false_share: float) -> Iterator[tuple[Floats, Floats]]:
     """For each rule, how much of each question is answered, and wrongly, at this share of false passages."""
     for rule in rule_grid()[0]:
-        yield tuple((1 - false_share) * side[0] + false_share * side[1] for side in rule.outcomes(*debated))  # type: ignore[misc]
+        yield tuple((1 - false_share) * side[0] + false_share * side[1] for side in rule.outcomes(debated))  # type: ignore[misc]
 
 
 @cache

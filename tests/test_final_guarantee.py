@@ -96,6 +96,7 @@ def test_every_sequence_begins_at_a_start_and_answers_ever_more() -> None:
 def test_the_papers_rule_is_what_the_run_decided() -> None:
     found = FinalAnswerGuarantee().fit(RECORDS)
     tests = found.tests_.set_index(["tau", "unreasonable", "unparsed"])
+    assert set(found.tests_["kappa"]) == {0.5}, "no verdict has a probability"
     ran = RECORDS[RECORDS["method"] == "sr_dcr"]
     row = tests.loc[(0.9, Decision.USE_PRIOR, Decision.ABSTAIN)]
     assert (row["n_answered"], row["n_wrong"]) == (ran["correct"].count(), (~ran["correct"].dropna()).sum())
@@ -112,6 +113,18 @@ def test_risk_at_a_share_of_false_passages_by_hand(share: float) -> None:
     covered = (1 - share) + 0.4 * share
     assert row["coverage"] == pytest.approx(covered)
     assert row["risk"] == pytest.approx(0.4 * share / covered)
+
+
+def test_a_graded_verdict_may_attain_what_the_word_does_not() -> None:
+    """The judge says Reasonable of every passage, with P(UNREASONABLE) = 0.2 for the false ones and 0.05 for the true:
+    at κ = 0.1 it catches every lie, and memory answers."""
+    rows = debated(80).assign(p_unreasonable=lambda table: np.where(table["level"] == "standard", 0.05, 0.2))
+    found = FinalAnswerGuarantee().fit(rows)
+    assert found.rule_ == Rule(0.9, Decision.USE_PRIOR, Decision.ABSTAIN, 0.1)
+    assert str(found.rule_).startswith("τ = 0.9, κ = 0.1, ")
+    assert found.choice_.n_wrong == 0
+    assert (found.predict(rows) == np.where(rows["level"] == "standard", "USE_CONTEXT", "USE_PRIOR")).all()
+    assert FinalAnswerGuarantee(kappas=(0.5,)).fit(rows).rule_ is None
 
 
 def test_a_question_counts_once_however_many_forms_it_has() -> None:

@@ -41,11 +41,16 @@ class FinalAnswers:
     belief: NDArray[np.float64]
 
     @classmethod
-    def from_records(cls, records: pd.DataFrame, belief: pd.Series | None = None) -> FinalAnswers:
-        """From the rows of one method, and maybe `beliefs` of the same rows."""
+    def from_records(cls, records: pd.DataFrame) -> FinalAnswers:
+        """From the rows of one method, maybe with their `beliefs` as a column `belief`."""
         right = records["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
-        believed = np.full(len(records), np.nan) if belief is None else belief.to_numpy(float)
-        return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool), believed)
+        belief = records["belief"].to_numpy(float) if "belief" in records else np.full(len(records), np.nan)
+        return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool), belief)
+
+    @property
+    def n_without_belief(self) -> int:
+        """Answers of which nothing says how far they are believed."""
+        return int((~np.isnan(self.right) & np.isnan(self.belief)).sum())
 
     def worth(self, cost: float) -> NDArray[np.float64]:
         """What each answer is worth: 1, 0 or −`cost`, which is at least 0."""
@@ -259,10 +264,9 @@ def surest_answers(
     Source: risk and coverage as in El-Yaniv and Wiener 2010, the area as in Geifman et al. 2019; for whole procedures
     and weighted halves ours.
     """
-    belief = beliefs(records)
     tables = []
-    for names, rows in groups(records.assign(_belief=belief)):
-        answers = FinalAnswers.from_records(rows, rows["_belief"])
+    for names, rows in groups(records.assign(belief=beliefs(records))):
+        answers = FinalAnswers.from_records(rows)
         own = answers.coverage(false_share)[0]
         found = []
         for coverage in (*(c for c in coverages if c < own), own):
@@ -271,9 +275,8 @@ def surest_answers(
             risk = _ends("risk", (1 - accuracy, 1 - high, 1 - low))
             area = answers.with_ends(surest.aurc, surest.on_aurc, false_share, coverage)
             found.append({"coverage": coverage, **risk, **_ends("aurc", area)})
-        without = int((rows["correct"].notna() & rows["_belief"].isna()).sum())
         sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
-        sizes |= {"n_answered": int(rows["correct"].notna().sum()), "n_without_belief": without}
+        sizes |= {"n_answered": int(rows["correct"].notna().sum()), "n_without_belief": answers.n_without_belief}
         tables.append((names, pd.DataFrame(found).assign(false_share=false_share, **sizes)))
     return stack(tables)
 
@@ -285,15 +288,12 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
     same of `aurc` up to this coverage; paired, over questions. `n` items both have, `n_unpaired` that only one has,
     `n_without_belief` answers of either. Of one model, run and design.
     """
-    places = pd.Series(np.arange(len(records)), records.index)
-    belief = beliefs(records)
+    records = records.assign(belief=beliefs(records)).reset_index(drop=True)
+    methods = records["method"].unique()
     rows = []
-    for rival in records["method"].unique():
-        if rival == reference or reference not in set(records["method"]):
-            continue
-        both = side_by_side(records, reference, rival, places)
-        pair = [records.iloc[both[side].to_numpy(int)] for side in "ab"]
-        one, other = (FinalAnswers.from_records(own, belief.loc[own.index]) for own in pair)
+    for rival in (method for method in methods if method != reference and reference in methods):
+        both = side_by_side(records, reference, rival, records.index.to_series())
+        one, other = (FinalAnswers.from_records(records.loc[both[side].to_numpy(int)]) for side in "ab")
         coverage = min(one.coverage(false_share)[0], other.coverage(false_share)[0])
         a, b = one.surest(coverage, false_share), other.surest(coverage, false_share)
         row = {"a": reference, "b": rival, "false_share": false_share, "coverage": coverage}
@@ -302,7 +302,7 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
         row |= dict(zip(("difference", "low", "high"), gap, strict=True))
         area = one.with_ends(a.aurc - b.aurc, a.on_aurc - b.on_aurc, false_share, coverage, -1.0)
         row |= {"aurc_a": a.aurc, "aurc_b": b.aurc, **_ends("aurc_difference", area)}
-        without = sum(int((own["correct"].notna() & belief.loc[own.index].isna()).sum()) for own in pair)
+        without = one.n_without_belief + other.n_without_belief
         sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
         rows.append(row | sizes | {"n_without_belief": without})
     return pd.DataFrame(rows)

@@ -15,7 +15,8 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from itertools import product
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -24,11 +25,11 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from srdcr_lab.measures.estimates import contrast_interval, positions
+from srdcr_lab.measures.estimates import positions, ratio_interval
 from srdcr_lab.measures.final_answer import Ends, half_weights
 from srdcr_lab.measures.gating import correct_positions
 from srdcr_lab.measures.groups import groups, is_standard
-from srdcr_lab.measures.rule import DECISIONS, ENDINGS, VERDICTS, decisions, endings
+from srdcr_lab.measures.rule import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
 from srdcr_lab.measures.thresholds import POWER, STARTS, TAUS, Procedure, accept
 from srdcr_lab.records import BadInput, Decision, Missing
 
@@ -37,40 +38,50 @@ SCOPE = (
     "Risk is the share of wrong answers among those that SR-DCR gives, from the passage or from memory, on questions "
     "like these and passages that are false as these are."
 )
+KAPPAS = (0.1, 0.3, HARD)
 STAKES = (0.25, 0.5, 0.75, 1.0)  # of the largest that cannot lose more than all
 STUDIES = 500  # from which a power is taken
 _MANY = 10**6  # more questions than anybody asks
 _WORDS = {Decision.USE_PRIOR: "prior answer", Decision.USE_CONTEXT: "context answer", Decision.ABSTAIN: "abstain"}
 
 
+class Debated(NamedTuple):
+    """What the debates of some items left, arrays of one shape: positions in `rule.VERDICTS`, P(UNREASONABLE) (NaN
+    without one), self-confidence, and positions in `rule.CORRECT` of the context and the prior answer."""
+
+    verdict: NDArray[np.intp]
+    p_unreasonable: NDArray[np.float64]
+    confidence: NDArray[np.float64]
+    context: NDArray[np.intp]
+    prior: NDArray[np.intp]
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A point of the grid: Reasonable → context answer, the other two verdicts as named; the prior answer takes Conf ≥
-    `tau`, else the rule abstains. `tau` is None where no verdict leads to the prior answer."""
+    `tau`, else the rule abstains. `tau` is None where no verdict leads to the prior answer. A verdict is unreasonable
+    from P(UNREASONABLE) = `kappa`; at ½, and where there is no probability, it is the word that was said."""
 
     tau: float | None
     unreasonable: Decision
     unparsed: Decision
+    kappa: float = HARD
 
     def __str__(self) -> str:
-        tau = "" if self.tau is None else f"τ = {self.tau:.4g}, "
-        return f"{tau}unreasonable → {_WORDS[self.unreasonable]}, unparsed → {_WORDS[self.unparsed]}"
+        limits = "" if self.tau is None else f"τ = {self.tau:.4g}, "
+        limits += "" if self.kappa == HARD else f"κ = {self.kappa:.4g}, "
+        return f"{limits}unreasonable → {_WORDS[self.unreasonable]}, unparsed → {_WORDS[self.unparsed]}"
 
-    def decisions(self, verdict: NDArray[np.intp], confidence: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Positions in `rule.DECISIONS` for positions in `rule.VERDICTS`, of any shape."""
-        confident = confidence >= (math.inf if self.tau is None else self.tau)
+    def decisions(self, debated: Debated) -> NDArray[np.intp]:
+        """Positions in `rule.DECISIONS`."""
+        verdict = graded(debated.verdict, debated.p_unreasonable, self.kappa)
+        confident = debated.confidence >= (math.inf if self.tau is None else self.tau)
         return decisions(verdict, confident, unreasonable=self.unreasonable, unparsed=self.unparsed)
 
-    def outcomes(
-        self,
-        verdict: NDArray[np.intp],
-        confidence: NDArray[np.float64],
-        context: NDArray[np.intp],
-        prior: NDArray[np.intp],
-    ) -> NDArray[np.float64]:
-        """Whether each item is answered, and whether wrongly, as 0 and 1: shape (2, …). `context` and `prior` are
-        positions in `rule.CORRECT`."""
-        ending = endings(verdict, self.decisions(verdict, confidence), context, prior)
+    def outcomes(self, debated: Debated) -> NDArray[np.float64]:
+        """Whether each item is answered, and whether wrongly, as 0 and 1: shape (2, …)."""
+        verdict = graded(debated.verdict, debated.p_unreasonable, self.kappa)
+        ending = endings(verdict, self.decisions(debated), debated.context, debated.prior)
         wrong = ending == ENDINGS.index("wrong")
         return np.stack([wrong | (ending == ENDINGS.index("right")), wrong]).astype(float)
 
@@ -85,24 +96,25 @@ LADDERS: tuple[tuple[tuple[Decision, Decision], ...], ...] = (
 
 
 def rule_grid(
-    taus: Sequence[float] = TAUS, starts: Sequence[float] = STARTS
+    taus: Sequence[float] = TAUS, starts: Sequence[float] = STARTS, kappas: Sequence[float] = (HARD,)
 ) -> tuple[list[Rule], list[NDArray[np.intp]]]:
     """Every rule, and the sequences in which they are tested, as positions among them.
 
-    Each of the `LADDERS` is climbed at a τ, then at the next lower one, from each start downwards: neighbours give
-    nearly the same answers, so that a test of one is nearly a test of the next, and Bonferroni would pay for each. One
-    sequence alone would not do: the risk need not rise as τ falls, since right answers from memory make up for passages
-    that were believed.
+    At each κ each of the `LADDERS` is climbed at a τ, then at the next lower one, from each start downwards: neighbours
+    give nearly the same answers, so that a test of one is nearly a test of the next, and Bonferroni would pay for each.
+    One sequence alone would not do: the risk need not rise as τ falls, since right answers from memory make up for
+    passages that were believed.
     """
     if not starts or not set(starts) <= set(taus):
         raise BadInput(f"each start is one of the taus, got starts {tuple(starts)}")
     rules: list[Rule] = []
     sequences = []
-    for ladder in LADDERS:
-        gated = Decision.USE_PRIOR in ladder[0]
-        own = [Rule(tau, *pair) for tau in (sorted(set(taus), reverse=True) if gated else (None,)) for pair in ladder]
-        for start in starts if gated else (None,):
-            first = next(i for i, rule in enumerate(own) if rule.tau == start)
+    for kappa, ladder in product(kappas, LADDERS):
+        own = [Rule(None, *pair, kappa) for pair in ladder]
+        if Decision.USE_PRIOR in ladder[0]:
+            own = [Rule(tau, *pair, kappa) for tau in sorted(set(taus), reverse=True) for pair in ladder]
+        for start in starts if own[0].tau is not None else (None,):
+            first = [rule.tau for rule in own].index(start)
             sequences.append(np.arange(len(rules) + first, len(rules) + len(own)))
         rules += own
     return rules, sequences
@@ -195,6 +207,7 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
     false_share : the share of false passages at which the rule is to be used, in [0, 1].
     taus, starts, procedure : as in `thresholds.learn_then_test`; chosen, with everything else, before these questions
         are seen.
+    kappas : thresholds on P(UNREASONABLE), tried where the judge's verdicts have it.
 
     Attributes
     ----------
@@ -216,6 +229,7 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         false_share: float = 0.5,
         taus: Sequence[float] = TAUS,
         starts: Sequence[float] = STARTS,
+        kappas: Sequence[float] = KAPPAS,
         procedure: Procedure | str = Procedure.FIXED_SEQUENCE,
     ) -> None:
         self.alpha = alpha
@@ -223,6 +237,7 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         self.false_share = false_share
         self.taus = taus
         self.starts = starts
+        self.kappas = kappas
         self.procedure = procedure
 
     def fit(self, records: pd.DataFrame, y: None = None) -> Self:
@@ -230,13 +245,14 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         for name in ("alpha", "delta"):
             if not 0 < getattr(self, name) < 1:
                 raise BadInput(f"{name} lies between 0 and 1, got {getattr(self, name)}")
-        rules, sequences = rule_grid(self.taus, self.starts)
-        rows = _debated(records)
+        rows = _rows(records)
         unit, weight = _units(rows, half_weights(self.false_share))
         kept, n_questions = unit >= 0, int(unit.max()) + 1
-        arrays = _arrays(rows[kept])
+        debated = _debated(rows[kept])
+        graded_too = not np.isnan(debated.p_unreasonable).all()
+        rules, sequences = rule_grid(self.taus, self.starts, self.kappas if graded_too else (HARD,))
         failed = (rows["missing"] == Missing.ERROR).to_numpy(bool)
-        of_items = np.stack([rule.outcomes(*arrays) for rule in rules]) * ~failed[kept]
+        of_items = np.stack([rule.outcomes(debated) for rule in rules]) * ~failed[kept]
         of_questions = np.stack(
             [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
         )
@@ -260,7 +276,9 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
             best = int(np.where(accepted, coverage, -1).argmax())
             answered, missed = of_questions[best]
             shown: dict[str, Any] = {"n_answered": int(counts[best, 0]), "n_wrong": int(counts[best, 1])}
-            shown |= {"coverage": _over_questions(answered), "risk": _ratio(missed, answered)}
+            same = np.arange(n_questions), np.zeros(n_questions), {0: 1.0}
+            shown |= {"coverage": ratio_interval(answered, np.ones(n_questions), *same)}
+            shown |= {"risk": ratio_interval(missed, answered, *same)}
             self.choice_ = RuleChoice(rules[best], self._promise(), self.alpha, None, **sizes, **shown)
         else:
             first = [int(places[0]) for places in sequences]
@@ -276,12 +294,11 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
     def predict(self, records: pd.DataFrame) -> pd.Series:
         """The decision for each row of sr_dcr; ABSTAIN everywhere where no setting attains what was asked."""
         check_is_fitted(self)
-        rows = _debated(records)
-        verdict, confidence, *_ = _arrays(rows)
+        rows = _rows(records)
         if self.rule_ is None:
             return pd.Series(Decision.ABSTAIN.value, rows.index)
         names = np.array([decision.value for decision in DECISIONS])
-        return pd.Series(names[self.rule_.decisions(verdict, confidence)], rows.index)
+        return pd.Series(names[self.rule_.decisions(_debated(rows))], rows.index)
 
     def _promise(self) -> str:
         return (
@@ -299,7 +316,7 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         return f"{told}; at the risks seen, {needed} questions would do in {POWER:.0%} of studies (by {best})"
 
 
-def _debated(records: pd.DataFrame) -> pd.DataFrame:
+def _rows(records: pd.DataFrame) -> pd.DataFrame:
     rows = records[records["method"] == "sr_dcr"]
     n_groups = sum(1 for _ in groups(rows, ("run", "model", "design")))
     if n_groups != 1:
@@ -308,12 +325,12 @@ def _debated(records: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def _arrays(rows: pd.DataFrame) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of the verdicts, confidences, and positions of the correctness of both answers."""
+def _debated(rows: pd.DataFrame) -> Debated:
     verdict = positions(rows["verdict"], VERDICTS[:-1])
-    confidence = rows["self_confidence"].to_numpy(float, na_value=np.nan)
+    beliefs = rows.reindex(columns=["p_unreasonable", "self_confidence"]).astype("Float64")
+    p_unreasonable, confidence = beliefs.to_numpy(float, na_value=np.nan).T
     context, prior = (correct_positions(rows[f"{name}_correct"]) for name in ("context", "prior"))
-    return np.where(verdict < 0, VERDICTS.index(None), verdict), confidence, context, prior
+    return Debated(np.where(verdict < 0, VERDICTS.index(None), verdict), p_unreasonable, confidence, context, prior)
 
 
 def _units(rows: pd.DataFrame, weights: Mapping[bool, float]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -337,14 +354,3 @@ def _units(rows: pd.DataFrame, weights: Mapping[bool, float]) -> tuple[NDArray[n
     own = unit[question]
     kept = whole[own] & (weight[half] > 0)
     return np.where(kept, whole.cumsum()[own] - 1, -1), weight[half] / sizes[own, half]
-
-
-def _over_questions(values: NDArray[np.float64], bounds: tuple[float, float] = (0.0, 1.0)) -> Ends:
-    return contrast_interval(values, np.arange(values.size), np.zeros(values.size, int), {0: 1.0}, bounds=bounds)
-
-
-def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> Ends:
-    """Σ part / Σ whole with its 95 % interval, by linearisation: the mean over questions of (part − ratio · whole)."""
-    ratio, mean = part.sum() / whole.sum(), whole.mean()
-    _, low, high = _over_questions((part - ratio * whole) / mean, (-ratio / mean, (1 - ratio) / mean))
-    return float(ratio), max(0.0, float(ratio + low)), min(1.0, float(ratio + high))

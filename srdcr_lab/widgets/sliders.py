@@ -227,7 +227,7 @@ class FinalAnswer:
     def from_records(cls, records: pd.DataFrame) -> FinalAnswer:
         """From the records of one run."""
         parts = groups(records.assign(belief=beliefs(records)))
-        return cls({labelled(names)[1]: FinalAnswers.from_records(rows, rows["belief"]) for names, rows in parts})
+        return cls({labelled(names)[1]: FinalAnswers.from_records(rows) for names, rows in parts})
 
     def html(self, cost: float, false_share: float, at_most: float = 1.0) -> Html:
         """Utility and coverage of every method, the best first; accuracy of its surest answers, `at_most` so many."""

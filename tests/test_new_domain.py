@@ -227,6 +227,19 @@ def test_the_report_counts_the_lies_that_were_believed() -> None:
     assert f"the judge believed {believed} of {len(debated)} false passages" in domain_report(run())
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws"),
+        ({"alpha": 0.01}, "no setting attains this: risk ≤ 0.01"),
+        ({"records": RECORDS[RECORDS["level"] == "standard"]}, "too few questions: none has true and false passages"),
+    ],
+)
+def test_the_report_promises_of_the_final_answer_what_is_shown(options: dict[str, object], said: str) -> None:
+    page = domain_report(run(options.pop("records", RECORDS)), **options)
+    assert said in " ".join(page.split("The answers that SR-DCR gives")[1].split())
+
+
 def test_a_report_without_debates_or_draws() -> None:
     bare = RECORDS[RECORDS["method"] == "few_shot"]
     none = bare.assign(sampled_accuracy=np.nan, n_samples=pd.NA, knowledge_category=None, self_confidence=np.nan)

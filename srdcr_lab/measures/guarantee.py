@@ -31,6 +31,7 @@ from srdcr_lab.measures.gating import correct_positions
 from srdcr_lab.measures.groups import groups, is_standard
 from srdcr_lab.measures.rule import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
 from srdcr_lab.measures.thresholds import POWER, STARTS, TAUS, Procedure, accept
+from srdcr_lab.pages import interval
 from srdcr_lab.records import BadInput, Decision, Missing
 
 NO_SETTING = "no setting attains this"
@@ -193,7 +194,8 @@ class RuleChoice:
         on = f"on {self.n_questions} questions{left_out}, {self.false_share:.0%} of the passages false"
         if self.rule is None:
             return f"{on}: {self.guarantee}. {SCOPE}"
-        shown = f"{self.n_answered} of {self.n} items answered, {self.n_wrong} wrong (risk {self.risk[0]:.3f})"
+        shown = f"{self.n_answered} of {self.n} items answered, {self.n_wrong} wrong"
+        shown += f" (coverage {interval(*self.coverage)}, risk {interval(*self.risk)})"
         return f"{on}: {self.rule}; {shown}; {self.guarantee}. {SCOPE}"
 
 

@@ -19,6 +19,7 @@ import pandas as pd
 from srdcr_lab.data.perturbing import by_outcome, by_reason
 from srdcr_lab.measures.calibration import ece, reliability_curve
 from srdcr_lab.measures.gating import Gated, Gating
+from srdcr_lab.measures.guarantee import FinalAnswerGuarantee
 from srdcr_lab.measures.knowledge import categories_by_domain, highly_known
 from srdcr_lab.measures.precision import PrecisionSteps, auroc, precision_steps, questions_for_width, risk_coverage
 from srdcr_lab.measures.rule import HARD
@@ -27,7 +28,7 @@ from srdcr_lab.measures.verdicts import KAPPAS, rates_by_kappa, with_kappa
 from srdcr_lab.pages import Chart, Dot, Html, Label, Line, frame_table, html_table, interval, number, render
 from srdcr_lab.plots.confidence import METHOD_NAMES, ReliabilityDisplay, RiskCoverageDisplay
 from srdcr_lab.plots.drawers import CATEGORY_LABELS
-from srdcr_lab.records import Level, Verdict
+from srdcr_lab.records import BadInput, Level, Verdict
 from srdcr_lab.widgets.sliders import Menu, Slide, with_sliders
 
 if TYPE_CHECKING:
@@ -238,6 +239,7 @@ def domain_report(
     alpha: float = 0.10,
     delta: float = 0.10,
     tau: float = PAPER_TAU,
+    false_share: float = 0.5,
     title: str = "A new domain",
 ) -> Html:
     """What was learned about a domain: a page of its own, with no script, font or address, and the figures inside.
@@ -249,6 +251,7 @@ def domain_report(
     checked, perturbed : `check_source` of the table, and what `perturb` made of it; without them nothing is said.
     alpha, delta, tau : the risk asked for and the probability of missing it, both between 0 and 1; the threshold that
         was fixed beforehand.
+    false_share : the share of false passages at which the answers of SR-DCR are to be right so often.
     """
     questions, asked = results.questions, results.records.drop_duplicates("question_id")
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
@@ -275,7 +278,16 @@ def domain_report(
         needed=questions_for_width(above.precision, above.coverage, _PLAN_WIDTH) if above.n_above else None,
         n_debated=len(rows), n_false=len(false), n_believed=int((false["verdict"] == Verdict.REASONABLE).sum()),
         decisions=decisions_table(Gating.from_records(rows).at(tau if chosen.tau is None else chosen.tau)),
+        final=_final_answers(rows, alpha, delta, false_share) if len(rows) else "",
     )  # fmt: skip
+
+
+def _final_answers(debated: pd.DataFrame, alpha: float, delta: float, false_share: float) -> str:
+    """What `FinalAnswerGuarantee` finds on these debates, in words; or why it cannot be asked."""
+    try:
+        return str(FinalAnswerGuarantee(alpha, delta, false_share).fit(debated).choice_)
+    except BadInput as reason:
+        return str(reason)
 
 
 def _knowledge(questions: pd.DataFrame) -> Html:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from srdcr_lab.data import ItemSet, load_items
+from srdcr_lab.protocols import choices
 from srdcr_lab.records import AnswerType, BadInput, Level, PerturbationKind, arrow_schema, check_schema
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study import load_run
@@ -348,7 +349,7 @@ def test_a_schema_carries_version_and_meanings(table: str) -> None:
 ASKED = {
     "items": "facts",
     "methods": ["few_shot"],
-    "choices": {},
+    "choices": json.loads(json.dumps(choices().as_dict())),
     "seed": 0,
     "models": {"answerer": {"provider": "openai", "name": "test", "label": "", "fingerprint": ""}},
 }

@@ -8,11 +8,14 @@ a mean over truths, near 0 and 1 too: with 15 questions no interval of 0/1 value
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, mean_interval
+from srdcr_lab.measures.final_answer import FinalAnswers
 
 STUDIES, SIZES = 1000, (15, 30, 60, 300)
 LEAST, MOST, NOISE = 0.93, 0.97, 2.0  # the goal, and how many standard errors of the simulation it may be missed by
@@ -98,6 +101,54 @@ def mean_of_calls(n: int, relation: str, rng: np.random.Generator) -> Study:
     return 20.0, mean_interval(rng.gamma(4, 5, n), range(n))
 
 
+def _whole(n: int, rng: np.random.Generator) -> tuple[FinalAnswers, FinalAnswers]:
+    """Two methods on the same questions, a true and a false passage each; belief goes with what a question is like,
+    and the first leaves out most of what it hardly believes."""
+    question, true = np.tile(np.arange(n), 2), np.repeat([True, False], n)
+    ease = rng.normal(size=n)[question]
+    pair = []
+    for ahead, silent in ((0.0, 0.4), (0.5, 0.0)):
+        belief = ease + 0.7 * rng.normal(size=2 * n)
+        right = (rng.random(2 * n) < expit(belief + np.where(true, 1.0, -0.7) + ahead)).astype(float)
+        right[(rng.random(2 * n) < silent) & (belief < 0.3)] = np.nan
+        pair.append(FinalAnswers(right, question, true, belief))
+    return pair[0], pair[1]
+
+
+def _matched(one: FinalAnswers, other: FinalAnswers, which: str) -> tuple[float, tuple[float, float]]:
+    """The difference in `accuracy` or `aurc` where both answer as many, and its interval."""
+    coverage = min(one.coverage(0.5)[0], other.coverage(0.5)[0])
+    a, b = one.surest(coverage, 0.5), other.surest(coverage, 0.5)
+    influence = getattr(a, f"on_{which}") - getattr(b, f"on_{which}")
+    value, low, high = one.with_ends(getattr(a, which) - getattr(b, which), influence, 0.5, coverage, -1.0)
+    return value, (low, high)
+
+
+@cache
+def _known(which: str) -> float:
+    return _matched(*_whole(200_000, np.random.default_rng(1)), which)[0]
+
+
+def accuracy_at_matched_coverage(n: int, relation: str, rng: np.random.Generator) -> Study:
+    return _known("accuracy"), _matched(*_whole(n, rng), "accuracy")[1]
+
+
+def area_under_risk_at_matched_coverage(n: int, relation: str, rng: np.random.Generator) -> Study:
+    return _known("aurc"), _matched(*_whole(n, rng), "aurc")[1]
+
+
+def selective_accuracy(n: int, relation: str, rng: np.random.Generator) -> Study:
+    """Of answers that are given more often where they are right, at 30 % false passages."""
+    right, false_right, chances = _rights(n, relation, rng)
+    given = np.array([0.9, 0.5])  # of right and of wrong answers
+    value = np.concatenate([right, false_right])
+    value[rng.random(2 * n) >= np.where(value == 1, *given)] = np.nan
+    weights = np.array([0.7, 0.3])
+    truth = weights @ chances * given[0] / (weights @ (chances * given[0] + (1 - chances) * given[1]))
+    question, true = np.tile(np.arange(n), 2), np.repeat([True, False], n)
+    return truth, FinalAnswers(value, question, true, np.full(2 * n, np.nan)).selective_accuracy(0.3)[1:]
+
+
 def _contrast(
     first: Floats, second: Floats, weights: dict[int, float], bounds: tuple[float, float] = (-1.0, 1.0)
 ) -> tuple[float, float]:
@@ -107,8 +158,11 @@ def _contrast(
 
 
 ALONE: tuple[Callable[[int, str, np.random.Generator], Study], ...]
-ALONE = (share, accuracy_by_offset, share_of_forms, difference, mean_of_calls)
-OF_HALVES = (accuracy_overall, gap_between_halves, difference_overall, difference_of_gaps)
+ALONE = (
+    share, accuracy_by_offset, share_of_forms, difference, mean_of_calls,
+    accuracy_at_matched_coverage, area_under_risk_at_matched_coverage,
+)  # fmt: skip
+OF_HALVES = (accuracy_overall, gap_between_halves, difference_overall, difference_of_gaps, selective_accuracy)
 
 
 def kinds() -> Iterator[tuple[Callable[[int, str, np.random.Generator], Study], str]]:

@@ -207,8 +207,7 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
     alpha : the risk asked for: P(wrong | answered) at most, in (0, 1).
     delta : the probability, over draws of the questions, with which that may fail, in (0, 1).
     false_share : the share of false passages at which the rule is to be used, in [0, 1].
-    taus, starts, procedure : as in `thresholds.learn_then_test`; chosen, with everything else, before these questions
-        are seen.
+    taus, starts : as in `thresholds.learn_then_test`; chosen, with everything else, before these questions are seen.
     kappas : thresholds on P(UNREASONABLE), tried where the judge's verdicts have it.
 
     Attributes
@@ -232,7 +231,6 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         taus: Sequence[float] = TAUS,
         starts: Sequence[float] = STARTS,
         kappas: Sequence[float] = KAPPAS,
-        procedure: Procedure | str = Procedure.FIXED_SEQUENCE,
     ) -> None:
         self.alpha = alpha
         self.delta = delta
@@ -240,7 +238,6 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         self.taus = taus
         self.starts = starts
         self.kappas = kappas
-        self.procedure = procedure
 
     def fit(self, records: pd.DataFrame, y: None = None) -> Self:
         """Choose on the rows of sr_dcr of one model, run and design. `BadInput` where there are none, or several."""
@@ -260,7 +257,7 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         )
         excess = of_questions[:, 1] - self.alpha * of_questions[:, 0]
         p_value = excess_p_value(excess, self.alpha)
-        accepted = accept(p_value, self.delta, self.procedure, sequences)
+        accepted = accept(p_value, self.delta, Procedure.FIXED_SEQUENCE, sequences)
         coverage, wrong = of_questions.mean(axis=2).T
         counts = of_items.sum(axis=2).astype(int)
         self.tests_ = pd.DataFrame([asdict(rule) for rule in rules]).assign(
@@ -284,8 +281,6 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
             self.choice_ = RuleChoice(rules[best], self._promise(), self.alpha, None, **sizes, **shown)
         else:
             first = [int(places[0]) for places in sequences]
-            if Procedure(self.procedure) is not Procedure.FIXED_SEQUENCE:
-                first = list(range(len(rules)))
             best = first[int(_growth(excess[first], self.alpha).sum(axis=1).max(axis=1).argmax())]
             needed = questions_for_power(excess[best], self.alpha, self.delta / len(first))
             told = self._refusal(needed, rules[best], self.tests_["risk"].iloc[first].min())

@@ -122,7 +122,7 @@ def test_a_graded_verdict_may_attain_what_the_word_does_not() -> None:
     found = FinalAnswerGuarantee().fit(rows)
     assert found.rule_ == Rule(0.9, Decision.USE_PRIOR, Decision.ABSTAIN, 0.1)
     assert str(found.rule_).startswith("τ = 0.9, κ = 0.1, ")
-    assert found.choice_.n_wrong == 0
+    assert found.risk_[0] == 0
     assert (found.predict(rows) == np.where(rows["level"] == "standard", "USE_CONTEXT", "USE_PRIOR")).all()
     assert FinalAnswerGuarantee(kappas=(0.5,)).fit(rows).rule_ is None
 
@@ -137,8 +137,9 @@ def test_a_question_counts_once_however_many_forms_it_has() -> None:
 def test_questions_with_one_kind_of_passage_are_put_together_in_pairs() -> None:
     rows = debated(40)
     true_of_some = (rows["level"] == "standard") == rows["question_id"].isin([f"q{q}" for q in range(22)])
-    choice = FinalAnswerGuarantee().fit(rows[true_of_some]).choice_
-    assert (choice.n_questions, choice.n_left_out, choice.n) == (18, 4, 36)
+    found = FinalAnswerGuarantee().fit(rows[true_of_some])
+    assert found.sizes_ == {"n": 36, "n_questions": 18, "n_left_out": 4, "n_error": 0}
+    assert "on 18 questions (4 more lack a passage of a kind)" in found.sentence_
 
 
 # -- the choice ------------------------------------------------------------------------------------------------------
@@ -148,27 +149,24 @@ def test_of_the_rules_that_pass_the_one_that_answers_most_is_taken() -> None:
     """The judge catches every lie, and memory is right: all is answered from τ = 0.95 down. The sequence that begins at
     0.97 fails there, as half is answered."""
     found = FinalAnswerGuarantee(alpha=0.1, delta=0.1).fit(debated(60, believes=0.0))
-    choice = found.choice_
-    assert choice.guaranteed
-    assert (choice.n_answered, choice.n_wrong, choice.coverage[0], choice.risk[0]) == (120, 0, 1.0, 0.0)
-    assert 0 < choice.risk[2] < 0.1
+    assert (found.coverage_[0], found.risk_[0]) == (1.0, 0.0)
+    assert 0 < found.risk_[2] < 0.1
     assert found.rule_ == PAPER
-    assert "at most 0.1 of the answers given" in str(choice)
+    assert "120 of 120 items answered, 0 wrong" in found.sentence_
+    assert "at most 0.1 of the answers given" in found.sentence_
     assert set(found.predict(debated(3, believes=0.0))) == {"USE_CONTEXT", "USE_PRIOR"}
-    assert len(str(choice)) < 600
 
 
 def test_where_nothing_attains_it_the_sentence_says_what_would() -> None:
     few = FinalAnswerGuarantee().fit(debated(20, believes=0.0))
     assert few.rule_ is None
-    assert not few.choice_.guaranteed
-    assert few.choice_.guarantee.startswith(NO_SETTING)
-    assert 40 < few.choice_.n_needed < 80
-    assert f"{few.choice_.n_needed} questions would do in 80% of studies" in few.choice_.guarantee
+    assert f": {NO_SETTING}: risk ≤ 0.1" in few.sentence_
+    assert 40 < few.n_needed_ < 80
+    assert f"{few.n_needed_} questions would do in 80% of studies" in few.sentence_
     assert set(few.predict(debated(3))) == {"ABSTAIN"}
     fooled = FinalAnswerGuarantee().fit(debated(200, believes=1.0, confidence=0.1))
-    assert fooled.choice_.n_needed is None
-    assert "the least risk seen is 0.500, at which no number of questions would do" in fooled.choice_.guarantee
+    assert fooled.n_needed_ is None
+    assert "the least risk seen is 0.500, at which no number of questions would do" in fooled.sentence_
 
 
 def test_it_is_an_estimator() -> None:

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from srdcr_lab.measures.estimates import positions, ratio_interval
-from srdcr_lab.measures.final_answer import Ends, half_weights
+from srdcr_lab.measures.final_answer import half_weights
 from srdcr_lab.measures.gating import correct_positions
 from srdcr_lab.measures.groups import groups, is_standard
 from srdcr_lab.measures.rule import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
@@ -141,8 +141,8 @@ def _evidence(growth: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(logsumexp(growth, axis=-1) - math.log(len(STAKES)))
 
 
-def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float, power: float = POWER) -> int | None:
-    """Questions with which the test at this level would pass in so many studies, were these questions the population.
+def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float) -> int | None:
+    """Questions with which the test at this level would pass in 80 % of studies, were these questions the population.
 
     Studies are drawn from them, with a fixed seed. None where no number would do, as the risk seen is not below α.
     """
@@ -155,48 +155,10 @@ def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float,
         drawn = np.random.default_rng(0).multinomial(n, counts / excess.size, STUDIES)
         with np.errstate(invalid="ignore"):
             grown = np.where(drawn[..., None] > 0, drawn[..., None] * growth, 0.0).sum(axis=1)
-        return bool((_evidence(grown) >= -math.log(level)).mean() >= power)
+        return bool((_evidence(grown) >= -math.log(level)).mean() >= POWER)
 
     n = 1 + bisect_left(range(1, _MANY), True, key=passes)
     return n if n < _MANY else None
-
-
-@dataclass(frozen=True, slots=True)
-class RuleChoice:
-    """The rule, its guarantee in a sentence, and what it does on the `n_questions` it was chosen on.
-
-    `rule` and `bound` are None where no setting attains what was asked; `n_needed` are then the questions that would
-    do, None where no number would. `n` items, `n_answered` and `n_wrong` among them; `coverage` and `risk` are at
-    `false_share`, with 95 % intervals over questions, too good, as a rule, on the questions that chose. `n_left_out`
-    questions have no passage of a kind that is needed; `n_error` items failed, and are not answered.
-    """
-
-    rule: Rule | None
-    guarantee: str
-    bound: float | None
-    n_needed: int | None
-    false_share: float
-    n: int
-    n_questions: int
-    n_left_out: int
-    n_error: int
-    n_answered: int = 0
-    n_wrong: int = 0
-    coverage: Ends = (0.0, math.nan, math.nan)
-    risk: Ends = (math.nan, math.nan, math.nan)
-
-    @property
-    def guaranteed(self) -> bool:
-        return self.bound is not None
-
-    def __str__(self) -> str:
-        left_out = f" ({self.n_left_out} more lack a passage of a kind)" if self.n_left_out else ""
-        on = f"on {self.n_questions} questions{left_out}, {self.false_share:.0%} of the passages false"
-        if self.rule is None:
-            return f"{on}: {self.guarantee}. {SCOPE}"
-        shown = f"{self.n_answered} of {self.n} items answered, {self.n_wrong} wrong"
-        shown += f" (coverage {interval(*self.coverage)}, risk {interval(*self.risk)})"
-        return f"{on}: {self.rule}; {shown}; {self.guarantee}. {SCOPE}"
 
 
 class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
@@ -212,8 +174,13 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    choice_ : the `RuleChoice`.
-    rule_ : its rule; None where no setting attains what was asked.
+    rule_ : the `Rule`; None where no setting attains what was asked.
+    sentence_ : what is promised of it, or what it would take; on how many questions, and what it does there.
+    n_needed_ : without a rule, the questions that would do; None where no number would.
+    coverage_, risk_ : of the rule at `false_share`, with 95 % intervals over questions; too good, as a rule, on the
+        questions that chose it.
+    sizes_ : `n` items, `n_questions`; `n_left_out`, questions that lack a passage of a kind; `n_error`, items that
+        failed and are not answered.
     tests_ : a row per rule: its actions, `n_answered`, `n_wrong`, `coverage`, `risk`, `p_value`, `accepted`.
 
     Notes
@@ -238,6 +205,9 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         self.taus = taus
         self.starts = starts
         self.kappas = kappas
+
+    rule_: Rule | None
+    n_needed_: int | None
 
     def fit(self, records: pd.DataFrame, y: None = None) -> Self:
         """Choose on the rows of sr_dcr of one model, run and design. `BadInput` where there are none, or several."""
@@ -264,28 +234,27 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
             n_answered=counts[:, 0], n_wrong=counts[:, 1], coverage=coverage,
             risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, accepted=accepted,
         )  # fmt: skip
-        sizes: dict[str, Any] = {
-            "false_share": self.false_share,
-            "n": int(kept.sum()),
-            "n_questions": n_questions,
-            "n_left_out": rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique(),
-            "n_error": int(failed[kept].sum()),
-        }
+        n_left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
+        self.sizes_ = {"n": int(kept.sum()), "n_questions": n_questions, "n_left_out": n_left_out,
+                       "n_error": int(failed[kept].sum())}  # fmt: skip
+        self.rule_, self.n_needed_ = None, None
+        self.coverage_, self.risk_ = (0.0, math.nan, math.nan), (math.nan, math.nan, math.nan)
         if accepted.any():
             best = int(np.where(accepted, coverage, -1).argmax())
             answered, missed = of_questions[best]
-            shown: dict[str, Any] = {"n_answered": int(counts[best, 0]), "n_wrong": int(counts[best, 1])}
             same = np.arange(n_questions), np.zeros(n_questions), {0: 1.0}
-            shown |= {"coverage": ratio_interval(answered, np.ones(n_questions), *same)}
-            shown |= {"risk": ratio_interval(missed, answered, *same)}
-            self.choice_ = RuleChoice(rules[best], self._promise(), self.alpha, None, **sizes, **shown)
+            self.rule_ = rules[best]
+            self.coverage_ = ratio_interval(answered, np.ones(n_questions), *same)
+            self.risk_ = ratio_interval(missed, answered, *same)
+            told = self._promise(*counts[best])
         else:
             first = [int(places[0]) for places in sequences]
             best = first[int(_growth(excess[first], self.alpha).sum(axis=1).max(axis=1).argmax())]
-            needed = questions_for_power(excess[best], self.alpha, self.delta / len(first))
-            told = self._refusal(needed, rules[best], self.tests_["risk"].iloc[first].min())
-            self.choice_ = RuleChoice(None, told, None, needed, **sizes)
-        self.rule_ = self.choice_.rule
+            self.n_needed_ = questions_for_power(excess[best], self.alpha, self.delta / len(first))
+            told = self._refusal(rules[best], self.tests_["risk"].iloc[first].min())
+        left_out = f" ({n_left_out} more lack a passage of a kind)" if n_left_out else ""
+        on = f"on {n_questions} questions{left_out}, {self.false_share:.0%} of the passages false"
+        self.sentence_ = f"{on}: {told}. {SCOPE}"
         return self
 
     def predict(self, records: pd.DataFrame) -> pd.Series:
@@ -297,20 +266,20 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         names = np.array([decision.value for decision in DECISIONS])
         return pd.Series(names[self.rule_.decisions(_debated(rows))], rows.index)
 
-    def _promise(self) -> str:
+    def _promise(self, n_answered: int, n_wrong: int) -> str:
         return (
-            f"with probability ≥ {1 - self.delta:g} over draws of the questions it was chosen on, at most "
-            f"{self.alpha:g} of the answers given to further questions of the same population are wrong, where "
-            f"{self.false_share:.0%} of the passages are false"
+            f"{self.rule_}; {n_answered} of {self.sizes_['n']} items answered, {n_wrong} wrong (coverage "
+            f"{interval(*self.coverage_)}, risk {interval(*self.risk_)}); with probability ≥ {1 - self.delta:g} over "
+            f"draws of such questions, at most {self.alpha:g} of the answers given to further ones are wrong"
         )
 
-    def _refusal(self, needed: int | None, best: Rule, least: float) -> str:
+    def _refusal(self, best: Rule, least: float) -> str:
         told = f"{NO_SETTING}: risk ≤ {self.alpha:g} with probability ≥ {1 - self.delta:g}"
         if math.isnan(least):
             return f"{told}; no rule that is tested first gives an answer"
-        if needed is None:
+        if self.n_needed_ is None:
             return f"{told}; the least risk seen is {least:.3f}, at which no number of questions would do"
-        return f"{told}; at the risks seen, {needed} questions would do in {POWER:.0%} of studies (by {best})"
+        return f"{told}; at the risks seen, {self.n_needed_} questions would do in {POWER:.0%} of studies (by {best})"
 
 
 def _rows(records: pd.DataFrame) -> pd.DataFrame:

@@ -285,7 +285,7 @@ def domain_report(
 def _final_answers(debated: pd.DataFrame, alpha: float, delta: float, false_share: float) -> str:
     """What `FinalAnswerGuarantee` finds on these debates, in words; or why it cannot be asked."""
     try:
-        return str(FinalAnswerGuarantee(alpha, delta, false_share).fit(debated).choice_)
+        return FinalAnswerGuarantee(alpha, delta, false_share).fit(debated).sentence_
     except BadInput as reason:
         return str(reason)
 

@@ -240,13 +240,16 @@ def test_decisions_follow_from_graded_verdicts() -> None:
 
 
 def test_the_sliders_show_both(figures_closed: None) -> None:
-    view = VerdictThreshold.from_records(DEBATES)
+    view = VerdictThreshold(DEBATES)
     hard, low = (re.sub(r"<[^>]+>|\s+", " ", view.html(kappa, 0.9)) for kappa in (0.5, 0.3))
     assert "(the words as they were said)" in hard
     assert "(the words" not in low
     assert "0.67 [" in low
     curve = GradedVerdictDisplay.from_records(DEBATES).plot()
-    assert curve.lines[1].get_xydata()[[0, -1]].tolist() == [[0, 1], [1, 0]]  # κ = 0 believes nothing, κ = 1 all
+    corners = curve.lines[1].get_xydata()  # from believing nothing to believing all, where a true or false one falls
+    assert corners * [2, 3] == pytest.approx(
+        np.array([[0, 3], [0, 3], [1, 3], [1, 2], [1, 1], [1, 1], [2, 1], [2, 0]], float)
+    )
     nothing = GradedVerdictDisplay.from_records(DEBATES.assign(p_unreasonable=np.nan)).plot()
     assert nothing.texts[0].get_text() == "no verdict with a probability in these records"
     shown = ReliabilityDisplay.from_verdicts(DEBATES)

@@ -33,7 +33,6 @@ from srdcr_lab.records import Decision, Verdict
 RATES = {"verdict_tpr": (Verdict.REASONABLE, True), "verdict_tnr": (Verdict.UNREASONABLE, False)}
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
 NO_DECISION = "none"
-KAPPAS = tuple(round(0.05 * step, 2) for step in range(21))
 DESIGN_KEYS = ("model", "method", "design")
 
 
@@ -138,11 +137,16 @@ def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
     return records.assign(verdict=np.array([*map(str, VERDICTS[:-1]), None], object)[ruled])
 
 
-def rates_by_kappa(records: pd.DataFrame, kappas: Sequence[float] = KAPPAS) -> pd.DataFrame:
-    """`verdict_rates` at each κ, of the debates whose V* has a probability."""
+def rates_by_kappa(
+    records: pd.DataFrame, kappas: Sequence[float] | None = None, *, intervals: bool = True
+) -> pd.DataFrame:
+    """`verdict_rates` at each κ (default: each at which a rate can change), of debates whose V* has a probability."""
     held = debates(records)
     held = held[held["p_unreasonable"].notna()]
-    tables = [verdict_rates(with_kappa(held, kappa)).assign(kappa=kappa) for kappa in kappas] if len(held) else []
+    tables = []
+    for _, part in groups(held, DESIGN_KEYS):
+        for kappa in sorted({0.0, HARD, 1.0, *part["p_unreasonable"]}) if kappas is None else kappas:
+            tables.append(verdict_rates(with_kappa(part, kappa), intervals=intervals).assign(kappa=kappa))
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 

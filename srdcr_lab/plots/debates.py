@@ -110,7 +110,7 @@ class GradedVerdictDisplay(draw.Display):
 
     @classmethod
     def from_records(cls, records: pd.DataFrame) -> Self:
-        return cls(rates_by_kappa(records))
+        return cls(rates_by_kappa(records, intervals=False))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A line per design from κ = 0, where nothing is believed, to 1; a mark at the words, κ = ½."""

@@ -24,7 +24,7 @@ from srdcr_lab.measures.knowledge import categories_by_domain, highly_known
 from srdcr_lab.measures.precision import PrecisionSteps, auroc, precision_steps, questions_for_width, risk_coverage
 from srdcr_lab.measures.rule import HARD
 from srdcr_lab.measures.thresholds import PAPER_TAU, SCOPE, ThresholdChoice, every_choice, recommended
-from srdcr_lab.measures.verdicts import KAPPAS, rates_by_kappa, with_kappa
+from srdcr_lab.measures.verdicts import rates_by_kappa, with_kappa
 from srdcr_lab.pages import Chart, Dot, Html, Label, Line, frame_table, html_table, interval, number, render
 from srdcr_lab.plots.confidence import METHOD_NAMES, ReliabilityDisplay, RiskCoverageDisplay
 from srdcr_lab.plots.drawers import CATEGORY_LABELS
@@ -87,34 +87,33 @@ def confidence_slider(questions: pd.DataFrame, records: pd.DataFrame, tau: float
     return with_sliders(view.html, {"tau": Slide("τ", tau)}, label)
 
 
-@dataclass(frozen=True)
 class VerdictThreshold:
-    """The judge's verdicts at a κ on P(UNREASONABLE), and the rule over items at κ and τ."""
+    """The judge's verdicts at a κ on P(UNREASONABLE), and the rule over items at κ and τ; of the records of one design,
+    with rows of the method sr_dcr. What is the same for every τ is made once for each κ."""
 
-    rates: pd.DataFrame
-    gatings: Mapping[float, Gating]
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame) -> VerdictThreshold:
-        """From the records of one design, with rows of the method sr_dcr."""
-        return cls(rates_by_kappa(records), {k: Gating.from_records(with_kappa(records, k)) for k in KAPPAS})
+    def __init__(self, records: pd.DataFrame) -> None:
+        self.records = records
+        self._seen: dict[float, tuple[Html, Gating]] = {}
 
     def html(self, kappa: float, tau: float) -> Html:
         """Both verdict rates at κ, of the debates with a probability, and the decisions by condition of all."""
-        rates = self.rates[self.rates["kappa"] == kappa] if len(self.rates) else self.rates
-        rows = [(row.rate, row.n, interval(row.share, row.low, row.high)) for row in rates.itertuples()]
-        decisions = decisions_table(self.gatings[kappa].at(tau))
-        table = html_table(("verdicts", "n", "share [95 %]"), rows)
+        if kappa not in self._seen:
+            rates = rates_by_kappa(self.records, (kappa,)).itertuples()
+            rows = [(row.rate, row.n, interval(row.share, row.low, row.high)) for row in rates]
+            table = html_table(("verdicts", "n", "share [95 %]"), rows)
+            self._seen[kappa] = table, Gating.from_records(with_kappa(self.records, kappa))
+        table, gating = self._seen[kappa]
+        decisions = decisions_table(gating.at(tau))
         return render("sliders", "verdicts", rates=table, kappa=kappa, tau=tau, decisions=decisions)
 
 
 def verdict_sliders(records: pd.DataFrame, tau: float = 0.90, label: str = "") -> VBox:
     """Sliders for κ and τ, over the records of one design."""
     slides: dict[str, Slide | Menu] = {
-        "kappa": Slide("κ: UNREASONABLE from", HARD, step=0.05),
+        "kappa": Slide("κ: UNREASONABLE from", HARD),
         "tau": Slide("τ: answer from memory from", tau),
     }
-    return with_sliders(VerdictThreshold.from_records(records).html, slides, label)
+    return with_sliders(VerdictThreshold(records).html, slides, label)
 
 
 def decisions_table(gated: Sequence[Gated]) -> Html:

@@ -14,6 +14,7 @@ from srdcr_lab.answers.replies import announced, doubts, emphasised, spoken, und
 from srdcr_lab.answers.wording import Span
 from srdcr_lab.records import AnswerType, Option
 
+TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
 _LABEL = re.compile(r"[^\W_]{1,12}")
 _NAMED = re.compile(
     r"(?:option\s+)?[\[(]?\s*([^\W_]{1,12})\s*[\])]?(?:\s*[.):,–-]+\s*(\S.*))?", re.IGNORECASE | re.DOTALL
@@ -50,6 +51,11 @@ class Label(Kind):
 
 
 KIND = Label()
+
+
+def claim(question: str, answer: str) -> str:
+    """The claim, to be asked for as `TRUE_OR_FALSE`, that this is the answer."""
+    return f'Is this claim true or false? The answer to the question "{question}" is {answer}.'
 
 
 def extract_option(reply: str, options: Sequence[Option]) -> str | None:

@@ -1,6 +1,6 @@
 """Self-confidence from the tokens of a reply: which of them state the answer, and three means of their probabilities.
 
-The other two kinds, by repeated draws and in words, need the model: `protocols.answering`.
+And the entropy of what several draws say. The questions that other kinds ask are in `protocols.answering`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,21 @@ FROM_LOGPROBS = {
     ConfidenceKind.SEQUENCE: sequence,
     ConfidenceKind.MEAN_PROBABILITY: mean_probability,
 }
+NEED_LOGPROBS = (*FROM_LOGPROBS, ConfidenceKind.P_TRUE)
+
+
+def semantic_entropy(sizes: Sequence[int]) -> float:
+    """1 − H / ln N, in [0, 1], of N draws in clusters of these sizes; 1 if all say the same, 0 if no two do.
+
+    H = −Σ (nₖ / N) ln (nₖ / N), in nats, is the discrete semantic entropy of Farquhar et al. 2024 (Nature 630, after
+    Kuhn, Gal and Farquhar 2023), here with the answer type's equality in place of entailment; its greatest value is ln
+    N. It says how far the draws agree, not whether with the prior answer. NaN for fewer than two draws.
+
+    >>> round(semantic_entropy([15, 1]), 3), round(semantic_entropy([14, 2]), 3)
+    (0.916, 0.864)
+    """
+    n = sum(sizes)
+    return 1 + math.fsum(k / n * math.log(k / n) for k in sizes) / math.log(n) if n > 1 else math.nan
 
 
 def answer_tokens(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Wanted, kind_of
+from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
 from srdcr_lab.answers.year import YEAR_OFFSETS
 from srdcr_lab.data.forms import Form, forms
 from srdcr_lab.data.items import ItemSet, by_domain, standard_item
@@ -24,7 +25,6 @@ from srdcr_lab.records.files import folder
 if TYPE_CHECKING:
     import pandas as pd
 
-TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
 _YEAR_QUESTIONS = 150  # paper, 4.4: 150 + 150 items, 30 per offset
 _OTHER_QUESTIONS = 30  # per other domain: 150 + 150 items over the five of them
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
@@ -119,8 +119,7 @@ def claims(seed: int = 0) -> ItemSet:
             rng = random.Random(f"facts:claims|{seed}|{item.question_id}")
             true = turn % 2 == 0
             asserted = item.gold_answer if true else _other_answers(item, rng, 1)[0]
-            claim = f'Is this claim true or false? The answer to the question "{item.question}" is {asserted}.'
-            items.append(_asked(item, claim, TRUE_OR_FALSE, "true" if true else "false"))
+            items.append(_asked(item, claim(item.question, asserted), TRUE_OR_FALSE, "true" if true else "false"))
     return ItemSet("facts:claims", tuple(items), exemplars())
 
 

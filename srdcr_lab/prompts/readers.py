@@ -42,25 +42,32 @@ def verdict(reply: str) -> Verdict:
     return Verdict(ruling.upper()) if ruling else Verdict.UNPARSED
 
 
-def p_unreasonable(reply: str, completion: Completion) -> float | None:
-    """P(UNREASONABLE) where the verdict is said; None where none could be read, or without log-probabilities.
+def word_probability(word: str, reply: str, completion: Completion) -> float | None:
+    """The probability p of the first token of the last such word in a reply; None without log-probabilities.
 
-    With p the probability of the first token of the word that was said, it is p where that is UNREASONABLE, else 1 − p.
-    That is the share of the two words if nothing else was likely in this place; otherwise their share is farther from
-    ½, on the side of the word that was said. `reply` is the completion's text without thinking.
-
-    Source: ours; the belief in a word instead of the word as in Kadavath et al. 2022 (arXiv 2207.05221) and G-Eval (Liu
-    et al. 2023, arXiv 2303.16634). Reasons come first, so it is the belief that these reasons lead to.
+    Of two words that a model chooses between, the one that it said has the share p if nothing else was likely in this
+    place; otherwise its share of the two is greater. `reply` is the completion's text without thinking.
     """
-    word = _on_last_line(_VERDICT, reply)
     said = "".join(completion.tokens or ())
+    places = [match.start() for match in re.finditer(re.escape(word), reply, re.IGNORECASE)]
     begins = said.rfind(reply)
-    if word is None or completion.logprobs is None or begins < 0:
+    if not places or completion.logprobs is None or begins < 0:
         return None
     ends = accumulate(map(len, completion.tokens or ()))
-    first = next(place for place, end in enumerate(ends) if end > begins + reply.rfind(word))
-    p = math.exp(completion.logprobs[first])
-    return p if Verdict(word.upper()) is Verdict.UNREASONABLE else 1 - p
+    first = next(place for place, end in enumerate(ends) if end > begins + places[-1])
+    return math.exp(completion.logprobs[first])
+
+
+def p_unreasonable(reply: str, completion: Completion) -> float | None:
+    """P(UNREASONABLE) where the verdict is said: `word_probability` of UNREASONABLE, or 1 less that of REASONABLE.
+
+    None where no verdict could be read, or without log-probabilities. Reasons come first, so it is the belief that
+    these reasons lead to. Source: ours; the belief in a word instead of the word as in Kadavath et al. 2022 (arXiv
+    2207.05221) and G-Eval (Liu et al. 2023, arXiv 2303.16634).
+    """
+    word = _on_last_line(_VERDICT, reply)
+    p = None if word is None else word_probability(word, reply, completion)
+    return p if p is None or verdict(reply) is Verdict.UNREASONABLE else 1 - p
 
 
 def confidence(reply: str) -> float | None:

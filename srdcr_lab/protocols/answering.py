@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from srdcr_lab import answers
-from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
+from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
+from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, NEED_LOGPROBS, answer_tokens, semantic_entropy
 from srdcr_lab.measures.rule import Ruling, missing_reason
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import readers
@@ -19,6 +22,7 @@ from srdcr_lab.records import (
     GREEDY,
     BadInput,
     CallFailed,
+    Completion,
     ConfidenceKind,
     Debate,
     Decision,
@@ -26,9 +30,10 @@ from srdcr_lab.records import (
     Item,
     Missing,
     Role,
-    Turn,
     Verdict,
 )
+
+T = TypeVar("T")
 
 # Streams: confidence must not be made of the category's own draws.
 KNOWLEDGE, SELF_CONSISTENCY = "knowledge", "self_consistency"
@@ -85,14 +90,16 @@ def worked(exemplars: Sequence[Exemplar], ending: str = "") -> Shots:
     return [({"question": shown.question, "passage": shown.context}, shown.answer + ending) for shown in exemplars]
 
 
-def by_answer(turns: Sequence[Turn], item: Item) -> list[list[Turn]]:
+def by_answer(
+    turns: Sequence[T], item: Item, stated: Callable[[T], str | None] = attrgetter("stated_answer")
+) -> list[list[T]]:
     """Turns by the answer that they state, in the order of its first mention; turns that state none are left out."""
-    groups: list[list[Turn]] = []
+    groups: list[list[T]] = []
     for turn in turns:
-        same = [group for group in groups if answers.same_answer(turn.stated_answer, group[0].stated_answer, item)]
+        same = [group for group in groups if answers.same_answer(stated(turn), stated(group[0]), item)]
         if same:
             same[0].append(turn)
-        elif turn.stated_answer is not None:
+        elif stated(turn) is not None:
             groups.append([turn])
     return groups
 
@@ -147,21 +154,30 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
         draws = await consistency_draws(item, setup)
         agree = [answers.same_answer(draw.value, prior.value, item) for draw in draws]  # an unread draw does not agree
         return SelfConfidence(sum(agree) / len(agree) if agree else math.nan, kind, draws)
+    if kind is ConfidenceKind.SEMANTIC_ENTROPY:
+        draws = await consistency_draws(item, setup)
+        sizes = [len(group) for group in by_answer(draws, item, attrgetter("value"))]
+        unread = len(draws) - sum(sizes)  # each of them says something else
+        return SelfConfidence(semantic_entropy([*sizes, *[1] * unread]), kind, draws)
     if kind is ConfidenceKind.VERBALIZED:
         return SelfConfidence(await _stated_confidence(item, prior, setup), kind)
-    logprobs = answer_logprobs(prior, item)
-    if logprobs is None:
+    if kind is ConfidenceKind.P_TRUE:
+        value = await _p_true(item, prior.value, setup)
+    else:
+        logprobs = answer_logprobs(prior, item)
+        value = None if logprobs is None else FROM_LOGPROBS[kind](logprobs)
+    if value is None:
         refuse_unscored(kind, setup.cast.answerer)
         raise CallFailed(f"{setup.cast.answerer.identity}: the reply has no usable log-probabilities for {kind}")
-    return SelfConfidence(FROM_LOGPROBS[kind](logprobs), kind)
+    return SelfConfidence(value, kind)
 
 
 def refuse_unscored(kind: ConfidenceKind | str, model: ChatModel) -> None:
     """Raise `BadInput` where a confidence kind needs log-probabilities and the model gives none."""
-    if kind in FROM_LOGPROBS and not model.capabilities.logprobs:
+    if kind in NEED_LOGPROBS and not model.capabilities.logprobs:
         raise BadInput(
             f"{model.identity} gives no log-probabilities, which the confidence {kind} needs; take --confidence auto, "
-            f"{ConfidenceKind.SELF_CONSISTENCY} or {ConfidenceKind.VERBALIZED}, in a new --out"
+            f"{', '.join(other for other in ConfidenceKind if other not in NEED_LOGPROBS)}, in a new --out"
         )
 
 
@@ -182,6 +198,28 @@ async def _stated_confidence(item: Item, prior: Answer, setup: Setup) -> float:
     turn = await talk.ask(Role.AGENT, "verbalized_confidence", question=question, answer=prior.text, reads=no_answer)
     stated = readers.confidence(turn.text)
     return math.nan if stated is None else stated
+
+
+async def _p_true(item: Item, prior: str, setup: Setup) -> float | None:
+    """P(True): the model is asked, greedily, whether its own answer is right [Kadavath et al. 2022, section 3].
+
+    With p the probability of the first token of its "true" or "false", p or 1 − p (as `readers.word_probability` says);
+    NaN for any other reply, None where it came without log-probabilities.
+    """
+    question = "\n".join([*map(named, item.options), item.question])
+    turn = await Conversation(item, setup, setup.choices.answer_tokens).ask(
+        Role.AGENT,
+        "option_answer",
+        question=claim(question, " ".join(prior.split())),
+        options=TRUE_OR_FALSE,
+        sees_passage=bool(item.options),
+        reads=partial(answers.extract_option, options=TRUE_OR_FALSE),
+        logprobs=True,
+    )
+    if turn.stated_answer is None:
+        return math.nan
+    p = readers.word_probability(turn.stated_answer, turn.text, turn.completion or Completion(turn.text))
+    return p if p is None or turn.stated_answer == "true" else 1 - p
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

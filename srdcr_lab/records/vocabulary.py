@@ -62,6 +62,8 @@ class ConfidenceKind(StrEnum):
     MEAN_PROBABILITY = "mean_probability"
     SELF_CONSISTENCY = "self_consistency"
     VERBALIZED = "verbalized"
+    P_TRUE = "p_true"
+    SEMANTIC_ENTROPY = "semantic_entropy"
 
 
 class Role(StrEnum):

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
-from srdcr_lab.answers.token_confidence import FROM_LOGPROBS
+from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
 from srdcr_lab.measures.documents import source_reliability, votes_of
 from srdcr_lab.models.spending import Meter, metered
 from srdcr_lab.protocols import Belief, Method, Outcome, Setup
@@ -129,7 +129,7 @@ async def run_items(
 
     try:
         # With a confidence kind that a server may not give, the first item goes alone: it shows whether this one does.
-        first_window = 1 if setup.choices.confidence in FROM_LOGPROBS else _WINDOW
+        first_window = 1 if setup.choices.confidence in NEED_LOGPROBS else _WINDOW
         for place, item in enumerate(setup.items):
             if len(in_flight) >= (first_window if place == 1 else _WINDOW):
                 yield await next_rows()

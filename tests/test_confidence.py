@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, sequence
+from srdcr_lab.answers.option import TRUE_OR_FALSE
+from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, semantic_entropy, sequence
+from srdcr_lab.data import load_items
 from srdcr_lab.protocols import Answer, Choices, SelfConfidence, decide, prior_answer, self_confidence
 from srdcr_lab.protocols.answering import answer_logprobs
 from srdcr_lab.records import (
@@ -151,13 +153,13 @@ def test_auto_falls_back_to_self_consistency_and_says_so(can: bool) -> None:
     assert model.calls == 17
 
 
-@pytest.mark.parametrize("kind", [KINDS.MEAN_LOGPROB, KINDS.SEQUENCE, KINDS.MEAN_PROBABILITY])
+@pytest.mark.parametrize("kind", [KINDS.MEAN_LOGPROB, KINDS.SEQUENCE, KINDS.MEAN_PROBABILITY, KINDS.P_TRUE])
 def test_a_kind_that_the_model_cannot_give_is_refused_and_never_replaced(kind: ConfidenceKind) -> None:
     """F 4."""
     with pytest.raises(BadInput, match=f"gives no log-probabilities, which the confidence {kind} needs; take"):
-        confidence_in(Completion("1874"), kind, ScriptedModel(logprobs=False))
+        confidence_in(Completion("1874"), kind, ScriptedModel({"option_answer": "true"}, logprobs=False))
     with pytest.raises(CallFailed, match=f"the reply has no usable log-probabilities for {kind}"):
-        confidence_in(Completion("1874"), kind, ScriptedModel())
+        confidence_in(Completion("1874"), kind, ScriptedModel({"option_answer": Completion("true")}))
 
 
 def agreeing(n: int, other: str = "1875") -> ScriptedModel:
@@ -178,8 +180,10 @@ def test_self_consistency_is_the_share_of_draws_equal_to_the_greedy_answer(n: in
     assert decide(Verdict.UNREASONABLE, found.value, 0.90) is (Decision.USE_PRIOR if n >= 15 else Decision.ABSTAIN)
 
 
-async def _confidence(model: ScriptedModel, of: Item | None = None) -> SelfConfidence:
-    setup = setup_of(model, Choices(confidence=KINDS.SELF_CONSISTENCY), of or item())
+async def _confidence(
+    model: ScriptedModel, of: Item | None = None, kind: ConfidenceKind = KINDS.SELF_CONSISTENCY
+) -> SelfConfidence:
+    setup = setup_of(model, Choices(confidence=kind), of or item())
     return await self_confidence(of or item(), await prior_answer(of or item(), setup), setup)
 
 
@@ -234,3 +238,62 @@ def test_verbalized_is_shown_question_and_own_answer_and_nothing_else() -> None:
     (request,) = model.asked("verbalized_confidence")
     assert request.messages[-1].content == f"<answer>\n1874\n</answer>\nQuestion: {item().question}"
     assert (request.temperature, len(request.messages)) == (0.0, 2)
+
+
+# P(True) and semantic entropy ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        (reply("true", p=(0.8,)), 0.8),
+        (reply("false", p=(0.8,)), 0.2),
+        (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6),
+        (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
+        (reply("Perhaps.", p=(0.9,)), math.nan),
+    ],
+)
+def test_p_true_is_the_probability_of_the_first_token(said: Completion, value: float) -> None:
+    found = confidence_in("1874", KINDS.P_TRUE, ScriptedModel({"option_answer": said}))
+    assert found.value == pytest.approx(value, nan_ok=True)
+    assert found.kind is KINDS.P_TRUE
+
+
+def test_p_true_asks_for_the_claim_as_the_shipped_claims_are_asked() -> None:
+    model = ScriptedModel({"option_answer": "true"})
+    confidence_in("It was in 1874.", KINDS.P_TRUE, model)
+    (request,) = model.asked("option_answer")
+    asked = f'Is this claim true or false? The answer to the question "{item().question}" is 1874.'
+    assert request.messages[-1].content == f"<options>\ntrue\nfalse\n</options>\nQuestion: {asked}"
+    assert (request.temperature, request.logprobs) == (0.0, True)
+    claim = load_items("facts:claims").items[0]
+    assert claim.question.startswith('Is this claim true or false? The answer to the question "')
+    assert claim.options == TRUE_OR_FALSE
+
+
+@pytest.mark.parametrize(("sizes", "value"), [([16], 1.0), ([1] * 16, 0.0), ([8, 8], 0.75), ([2, 1, 1], 0.25)])
+def test_semantic_entropy_by_hand(sizes: list[int], value: float) -> None:
+    """Two equal halves of 16: H = ln 2, a quarter of ln 16. Of 4 draws 2, 1, 1: H = 1.5 ln 2 of 2 ln 2."""
+    assert semantic_entropy(sizes) == pytest.approx(value)
+
+
+def test_no_two_draws_have_no_entropy() -> None:
+    assert math.isnan(semantic_entropy([]))
+    assert math.isnan(semantic_entropy([1]))
+
+
+@pytest.mark.parametrize(("n", "other"), [(15, "1875"), (14, "1875"), (8, "It was in 1874."), (8, "I do not know.")])
+def test_semantic_entropy_of_the_draws(n: int, other: str) -> None:
+    """Spellings of one answer are one cluster; a draw that cannot be read is a cluster of its own."""
+    found = asyncio.run(_confidence(agreeing(n, other), kind=KINDS.SEMANTIC_ENTROPY))
+    sizes = {"1875": [n, 16 - n], "It was in 1874.": [16], "I do not know.": [n, *[1] * (16 - n)]}[other]
+    assert (found.value, len(found.draws)) == (pytest.approx(semantic_entropy(sizes)), 16)
+    assert found.value <= 1
+
+
+def test_semantic_entropy_asks_for_the_draws_of_self_consistency() -> None:
+    models = [agreeing(16), agreeing(16)]
+    for model, kind in zip(models, (KINDS.SELF_CONSISTENCY, KINDS.SEMANTIC_ENTROPY), strict=True):
+        asyncio.run(_confidence(model, kind=kind))
+    one, other = ([(r.digest, r.stream, r.draws) for r in model.requests] for model in models)
+    assert one == other

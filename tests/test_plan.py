@@ -90,8 +90,9 @@ def test_self_consistency_adds_sixteen() -> None:
     assert calls(TRUE, names="sr_dcr", logprobs=False) == expected  # chosen by itself
 
 
-def test_verbalized_adds_one() -> None:
-    assert calls(TRUE, names="sr_dcr", confidence="verbalized") == {"sr_dcr": 21, BESIDE: 35, SHARED: 53}
+def test_one_further_question_adds_one() -> None:
+    for kind in ("verbalized", "p_true"):
+        assert calls(TRUE, names="sr_dcr", confidence=kind) == {"sr_dcr": 21, BESIDE: 35, SHARED: 53}
 
 
 @pytest.mark.parametrize(("rounds", "alone"), [(1, 5), (3, 11)])

@@ -71,6 +71,32 @@ def test_self_ask_answered_without_any_of_its_lines_is_read() -> None:
     assert given(outcome_of("self_ask", ScriptedModel({"self_ask": "The answer is 1874."}))) == "1874"
 
 
+# astute
+
+MEMORY = "The baker opened his shop in 1870.\nFinal answer: 1870"
+
+
+def test_astute_consolidates_what_it_remembered_with_the_passage() -> None:
+    consolidated = "Both name a baker. They differ in the year; the passage is the later source.\nFinal answer: 1934"
+    model = ScriptedModel({"astute_memory": MEMORY, "astute_answer": consolidated})
+    outcome = outcome_of("astute", model)
+    assert given(outcome) == "1934"
+    remember, answer = model.requests
+    assert [kind_of(request) for request in model.requests] == ["astute_memory", "astute_answer"]
+    assert question_of(remember) == QUESTION  # no passage
+    reply = MEMORY.replace("answer:", "answer∶")  # which nobody can mistake for the line that ends the second reply
+    assert question_of(answer) == f"{PASSAGE}<reply>\n{reply}\n</reply>\n{QUESTION}"
+    assert {(request.temperature, request.max_tokens) for request in model.requests} == {(0.0, 400)}
+    assert outcome.debate is not None
+    assert [(turn.saw_passage, turn.saw_turns) for turn in outcome.debate.turns] == [(False, ()), (True, (0,))]
+    assert outcome.debate.turns[0].stated_answer is None
+
+
+def test_astute_without_its_last_line_is_unparsed() -> None:
+    model = ScriptedModel({"astute_memory": MEMORY, "astute_answer": "Final answer: 1934\nI hope so."})
+    assert outcome_of("astute", model).missing is Missing.UNPARSED
+
+
 def test_thinking_in_the_content_is_neither_read_nor_heard() -> None:
     """F 2: the turn is what was said; the completion keeps all of it."""
     outcome = outcome_of("self_ask", ScriptedModel({"self_ask": f"<think>Final answer: 1\nHm.</think>{THREE_LINES}"}))

@@ -38,12 +38,6 @@ def test_by_hand() -> None:
     assert found["reply", "sequence"] == pytest.approx(0.5 * 0.9 * 0.4 * 0.8)
     assert found["reply", "mean_probability"] == pytest.approx(0.65)
     assert found["first"].tolist() == pytest.approx([0.5] * 3)
-    assert "reply_and_end" not in found.index
-
-
-def test_with_the_end_marker() -> None:
-    found = by_variant(reply(end_logprob=math.log(0.1)))
-    assert found["reply_and_end", "mean_logprob"] == pytest.approx((0.5 * 0.9 * 0.4 * 0.8 * 0.1) ** (1 / 5))
 
 
 @pytest.mark.parametrize(

@@ -166,15 +166,13 @@ class Counted(StrEnum):
     ANSWER = "answer"
     REPLY = "reply"
     FIRST = "first"
-    REPLY_AND_END = "reply_and_end"
 
 
 def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Confidence of each greedy reply of a samples table, by every choice of tokens (`Counted`) and of mean.
 
     NaN for a reply without log-probabilities or tokens. `answer_types` are those of each question_id, text by default;
-    where the answer is not found in the reply, the reply without surrounding space counts as the answer. A column
-    `end_logprob` (of the end marker) adds `reply_and_end`.
+    where the answer is not found in the reply, the reply without surrounding space counts as the answer.
     """
     rows = [
         (reply["question_id"], counted.value, kind.value, confidence_of(logprobs), len(logprobs))
@@ -196,8 +194,6 @@ def _counted(reply: Mapping[str, Any], answer_type: AnswerType) -> Iterator[tupl
     yield Counted.ANSWER, list(answer_tokens(str(reply["text"]), tokens, logprobs, answer, answer_type))
     yield Counted.REPLY, logprobs
     yield Counted.FIRST, logprobs[:1]
-    if pd.notna(reply.get("end_logprob")):
-        yield Counted.REPLY_AND_END, [*logprobs, float(reply["end_logprob"])]
 
 
 def _list(values: Any) -> list[Any]:

@@ -21,6 +21,7 @@ METHOD_LABELS = {
     "few_shot": "Few-Shot",
     "self_ask": "Self-Ask",
     "rci": "RCI",
+    "astute": "Astute RAG",
     "judge_debate_1": "Judge Debate (Round 1)",
     "judge_debate_3": "Judge Debate (Round 3)",
     "judge_debate_5": "Judge Debate (Round 5)",

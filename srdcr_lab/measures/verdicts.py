@@ -142,12 +142,13 @@ def rates_by_kappa(
 ) -> pd.DataFrame:
     """`verdict_rates` at each κ (default: each at which a rate can change), of debates whose V* has a probability."""
     held = debates(records)
-    held = held[held["p_unreasonable"].notna()]
-    tables = []
-    for _, part in groups(held, DESIGN_KEYS):
-        for kappa in sorted({0.0, HARD, 1.0, *part["p_unreasonable"]}) if kappas is None else kappas:
-            tables.append(verdict_rates(with_kappa(part, kappa), intervals=intervals).assign(kappa=kappa))
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    return stack(
+        [
+            ({"kappa": kappa}, verdict_rates(with_kappa(part, kappa), intervals=intervals))
+            for _, part in groups(held[held["p_unreasonable"].notna()], DESIGN_KEYS)
+            for kappa in kappas or sorted({0.0, HARD, 1.0, *part["p_unreasonable"]})
+        ]
+    )
 
 
 def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,5 @@
 """The methods that SR-DCR is compared with [4, A.2]: answers as they are, what the truth or confidence decides alone,
-self-ask, RCI, judge debate, naive debate, and ClashEval's token probabilities.
+self-ask, RCI, Astute RAG, judge debate, naive debate, and ClashEval's token probabilities.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, FinalLi
 from srdcr_lab.records import CallFailed, ConfidenceKind, Decision, Exemplar, Item, Role, Turn
 
 SELF_ASK_TOKENS, RCI_TOKENS, JUDGE_DEBATE_TOKENS, NAIVE_DEBATE_TOKENS = 400, 300, 300, 250  # of each reply
+ASTUTE_TOKENS = 400
 AGENTS, ROUNDS = 3, 5  # of the naive debate
 
 
@@ -82,6 +83,18 @@ async def rci(item: Item, setup: Setup) -> Outcome:
     shown |= {"critique": critique.text}
     improved = await talk.ask(Role.AGENT, "rci_improve", round_=2, heard=[first, critique], **shown)
     return answered(talk.answer(improved), talk.debate([first, critique, improved]))
+
+
+async def astute(item: Item, setup: Setup) -> Outcome:
+    """Write down what memory holds, then consolidate it with the passage, source by source, and answer: two calls.
+
+    After Astute RAG (Wang et al. 2024, arXiv 2410.07176), in our own words: for one passage, and with one round of
+    consolidation, whose reply ends with the answer.
+    """
+    talk = FinalLine(item, setup, ASTUTE_TOKENS)
+    memory = await talk.ask(Role.AGENT, "astute_memory", sees_passage=False, reads=no_answer)
+    turn = await talk.ask(Role.AGENT, "astute_answer", round_=1, heard=[memory], reply=memory.text)
+    return answered(talk.answer(turn), talk.debate([memory, turn]))
 
 
 async def judge_debate(item: Item, setup: Setup, *, rounds: int) -> Outcome:

@@ -68,6 +68,7 @@ _ALL = (
     Method("zero_shot", baselines.zero_shot, from_memory=True),
     Method("self_ask", baselines.self_ask),
     Method("rci", baselines.rci),
+    Method("astute", baselines.astute),
     *(Method(f"judge_debate_{n}", partial(baselines.judge_debate, rounds=n), debates=True) for n in (1, 3, 5)),
     Method("naive_debate", baselines.naive_debate),
     Method("sr_dcr", sr_dcr, debates=True, designed=True, uses_confidence=True),

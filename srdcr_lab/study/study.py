@@ -31,6 +31,7 @@ from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, csv_text, made, one_writer, write_whole
+from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.study import folder as folders
 from srdcr_lab.study.opening import Session, fitting, open_all, price_for
 from srdcr_lab.study.plan import REHEARSED, Plan, make_plan
@@ -298,7 +299,7 @@ class Study:
         pocket = any(model.identity.provider == "pocket" for model in models.values())
         sent = {name: model.sent() for name, model in models.items() if hasattr(model, "sent")}
         said = [note for record in sent.values() for note in record.get("notes", ())]
-        notes = [*self.items.notes, *([_POCKET] if pocket else []), *said, *notes]
+        notes = [*self.items.notes, *([_of_pocket()] if pocket else []), *said, *notes]
         if status == "stopped":
             notes.append("stopped: rows that were not reached carry an error, and accuracy counts them as wrong")
         manifest = {
@@ -326,6 +327,13 @@ class Study:
         self._session.store.withdraw()
         self.close()
         return nothing
+
+
+def _of_pocket() -> str:
+    """What a reader of its numbers must know: what it is, and which prompts are new to it."""
+    learned = json.loads((shipped("pocket") / "manifest.json").read_text("utf-8"))["templates"]
+    new = ", ".join(sorted(set(prompts.hashes()) - set(learned)))
+    return _POCKET + (f"; it was not trained on the prompts {new}" if new else "")
 
 
 def _versions() -> dict[str, str]:

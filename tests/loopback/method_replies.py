@@ -29,6 +29,8 @@ def _picks(user: str, year: str, unit: Callable[..., float]) -> str:
 
 _REPLIES: dict[str, Callable[[str, str, Callable[..., float]], str]] = {
     "self_ask": lambda user, year, unit: f"Sub-question: What does it say?\nSub-answer: {year}\nFinal answer: {year}",
+    "astute_memory": lambda user, year, unit: "I remember little of it.",
+    "astute_answer": lambda user, year, unit: f"My memory says nothing against it.\nFinal answer: {year}",
     "rci_critique": lambda user, year, unit: "- The year may be wrong.",
     "rci_improve": lambda user, year, unit: _given(user, year),
     "judge_debate_debater": lambda user, year, unit: f"{_given(user, year)}. I am certain of it.",

@@ -56,8 +56,8 @@ def test_every_method_of_one_item_by_hand() -> None:
     """At least: agents agree at once. At most: five rounds of three. The debates with a judge share their answers and
     the beginnings of one transcript: 2 + 2 + 10 turns, and a ruling each."""
     every = {"few_shot": 1, "zero_shot": 1, "self_ask": 1, "rci": 3, "astute": 2, "judge_debate_1": 7,
-             "judge_debate_3": 11, "judge_debate_5": 15, "naive_debate": 3, "sr_dcr": 20, "debate_only": 20, "confidence_only": 2,
-             "token_probability": 2, "calibrated_token_probability": 2, "golden": 1}  # fmt: skip
+             "judge_debate_3": 11, "judge_debate_5": 15, "naive_debate": 3, "sr_dcr": 20, "debate_only": 20,
+             "confidence_only": 2, "token_probability": 2, "calibrated_token_probability": 2, "golden": 1}  # fmt: skip
     whole = 2 + 1 + 1 + 3 + 2 + 15 - 2 + 2 + 3 + 18
     names = ",".join(every)
     assert calls(TRUE, names=names, samples=0) == every | {BESIDE: 2, SHARED: whole}

@@ -137,9 +137,7 @@ def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
     return records.assign(verdict=np.array([*map(str, VERDICTS[:-1]), None], object)[ruled])
 
 
-def rates_by_kappa(
-    records: pd.DataFrame, kappas: Sequence[float] | None = None, *, intervals: bool = True
-) -> pd.DataFrame:
+def rates_by_kappa(records: pd.DataFrame, kappas: Sequence[float] = (), *, intervals: bool = True) -> pd.DataFrame:
     """`verdict_rates` at each κ (default: each at which a rate can change), of debates whose V* has a probability."""
     held = debates(records)
     return stack(

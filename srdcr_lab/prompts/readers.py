@@ -42,28 +42,26 @@ def verdict(reply: str) -> Verdict:
     return Verdict(ruling.upper()) if ruling else Verdict.UNPARSED
 
 
-def word_probability(word: str, reply: str, completion: Completion) -> float | None:
+def word_probability(word: str, reply: str, completion: Completion | None) -> float | None:
     """The probability p of the first token of the last such word in a reply; None without log-probabilities.
 
     Of two words that a model chooses between, the one that it said has the share p if nothing else was likely in this
     place; otherwise its share of the two is greater. `reply` is the completion's text without thinking.
     """
-    said = "".join(completion.tokens or ())
     places = [match.start() for match in re.finditer(re.escape(word), reply, re.IGNORECASE)]
-    begins = said.rfind(reply)
-    if not places or completion.logprobs is None or begins < 0:
+    if completion is None or completion.tokens is None or completion.logprobs is None or not places:
         return None
-    ends = accumulate(map(len, completion.tokens or ()))
+    begins = "".join(completion.tokens).rfind(reply)
+    ends = accumulate(map(len, completion.tokens))
     first = next(place for place, end in enumerate(ends) if end > begins + places[-1])
-    return math.exp(completion.logprobs[first])
+    return math.exp(completion.logprobs[first]) if begins >= 0 else None
 
 
 def p_unreasonable(reply: str, completion: Completion) -> float | None:
     """P(UNREASONABLE) where the verdict is said: `word_probability` of UNREASONABLE, or 1 less that of REASONABLE.
 
-    None where no verdict could be read, or without log-probabilities. Reasons come first, so it is the belief that
-    these reasons lead to. Source: ours; the belief in a word instead of the word as in Kadavath et al. 2022 (arXiv
-    2207.05221) and G-Eval (Liu et al. 2023, arXiv 2303.16634).
+    None where no verdict could be read, or without log-probabilities. Reasons come first: it is the belief they lead
+    to. Source: ours; belief in a word as in Kadavath et al. 2022 (arXiv 2207.05221) and G-Eval (arXiv 2303.16634).
     """
     word = _on_last_line(_VERDICT, reply)
     p = None if word is None else word_probability(word, reply, completion)

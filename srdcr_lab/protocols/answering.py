@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -22,7 +21,6 @@ from srdcr_lab.records import (
     GREEDY,
     BadInput,
     CallFailed,
-    Completion,
     ConfidenceKind,
     Debate,
     Decision,
@@ -157,8 +155,8 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     if kind is ConfidenceKind.SEMANTIC_ENTROPY:
         draws = await consistency_draws(item, setup)
         sizes = [len(group) for group in by_answer(draws, item, attrgetter("value"))]
-        unread = len(draws) - sum(sizes)  # each of them says something else
-        return SelfConfidence(semantic_entropy([*sizes, *[1] * unread]), kind, draws)
+        sizes += [1] * (len(draws) - sum(sizes))  # an unread draw agrees with none
+        return SelfConfidence(semantic_entropy(sizes), kind, draws)
     if kind is ConfidenceKind.VERBALIZED:
         return SelfConfidence(await _stated_confidence(item, prior, setup), kind)
     if kind is ConfidenceKind.P_TRUE:
@@ -213,12 +211,12 @@ async def _p_true(item: Item, prior: str, setup: Setup) -> float | None:
         question=claim(question, " ".join(prior.split())),
         options=TRUE_OR_FALSE,
         sees_passage=bool(item.options),
-        reads=partial(answers.extract_option, options=TRUE_OR_FALSE),
+        reads=lambda reply: answers.extract_option(reply, TRUE_OR_FALSE),
         logprobs=True,
     )
     if turn.stated_answer is None:
         return math.nan
-    p = readers.word_probability(turn.stated_answer, turn.text, turn.completion or Completion(turn.text))
+    p = readers.word_probability(turn.stated_answer, turn.text, turn.completion)
     return p if p is None or turn.stated_answer == "true" else 1 - p
 
 

@@ -63,7 +63,7 @@ RECORDS = _columns(
     (
         "p_unreasonable",
         "double",
-        "P(UNREASONABLE) where the last verdict was said, of several draws the mean; missing without log-probabilities",
+        "P(UNREASONABLE) where V* was said, mean over draws; missing without log-probabilities",
     ),
     ("verdict_path", "string", "verdict after each round, R, U or ? (UNPARSED), in order"),
     ("r_star", "int64", "round from which V* stood; missing if V* is UNPARSED"),

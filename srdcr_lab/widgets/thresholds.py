@@ -109,10 +109,7 @@ class VerdictThreshold:
 
 def verdict_sliders(records: pd.DataFrame, tau: float = 0.90, label: str = "") -> VBox:
     """Sliders for κ and τ, over the records of one design."""
-    slides: dict[str, Slide | Menu] = {
-        "kappa": Slide("κ: UNREASONABLE from", HARD),
-        "tau": Slide("τ: answer from memory from", tau),
-    }
+    slides = {"kappa": Slide("κ: UNREASONABLE from", HARD), "tau": Slide("τ: answer from memory from", tau)}
     return with_sliders(VerdictThreshold(records).html, slides, label)
 
 

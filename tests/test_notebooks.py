@@ -29,9 +29,25 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
     [
         *("00_one_question", "00_first_study"),
         *("01_categories", "01_sampled_accuracy", "01_redraws", "01_draws"),
-        *("02_confidence", "02_precision", "02_self_consistency", "02_reliability", "02_decisions"),
+        *(
+            "02_confidence",
+            "02_precision",
+            "02_self_consistency",
+            "02_further_beliefs",
+            "02_reliability",
+            "02_decisions",
+        ),
         *("03_context_preference", "03_signed_offsets", "03_domains", "03_biases"),
-        *("04_verdicts", "04_r_star", "04_designs", "04_factors", "04_prior_preference", "04_economies"),
+        *(
+            "04_verdicts",
+            "04_r_star",
+            "04_graded",
+            "04_verdict_reliability",
+            "04_designs",
+            "04_factors",
+            "04_prior_preference",
+            "04_economies",
+        ),
     ],
 )
 def test_a_figure_is_kept_three_ways_under_the_label_of_its_model(folder: Path, figure: str) -> None:

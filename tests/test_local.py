@@ -8,6 +8,7 @@ which the test checks for the draws it compares.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -162,6 +163,15 @@ MIX = [
     greedy(f"{'Tell me more about this. ' * (n % 5)}Who wrote novel {n}?", shots=n % 3 == 0, max_tokens=4 + n % 7)
     for n in range(20)
 ]
+
+
+def test_a_scored_request_says_the_same_and_how_likely_it_was(llama: LocalChat) -> None:
+    """Of a request that needs no log-probabilities, as a judge's."""
+    plain = replace(greedy("Who wrote novel 1?"), logprobs=False)
+    (needed,), (scored,), (bare,) = ask(llama, greedy("Who wrote novel 1?"), replace(plain, scored=True), plain)
+    assert (scored.text, scored.tokens) == (needed.text, needed.tokens)
+    assert scored.logprobs == pytest.approx(needed.logprobs, abs=1e-4)
+    assert (bare.text, bare.tokens) == (needed.text, None)
 
 
 def plain_logits(model: LocalChat, ids: tuple[int, ...]) -> torch.Tensor:

@@ -220,7 +220,7 @@ def test_areas_of_clusters_against_a_bootstrap_of_questions(paired: dict[str, An
         areas.append(auroc(one[rows], false[rows]).value)
         gains.append(areas[-1] - auroc(other[rows], false[rows]).value)
     assert gain.value == pytest.approx(area.value - auroc(other, false).value)
-    assert gain.high - gain.value == pytest.approx(1.96 * np.std(gains), rel=0.1)
+    assert gain.high - gain.value == pytest.approx(2.0 * np.std(gains), rel=0.1)
     unpaired = auroc(one, false)
     assert (area.value, area.n) == (unpaired.value, unpaired.n)
     assert area.high - area.low == pytest.approx(3.92 * np.std(areas), rel=0.1)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import bdtrc, expit, logit, ndtri
+from scipy.special import bdtrc, expit, logit, ndtri, stdtrit
 
 from srdcr_lab.measures.calibration import Estimate, floats, pairs
 from srdcr_lab.measures.estimates import bootstrapped, jeffreys_interval, percentile_interval
@@ -88,16 +88,17 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
 
 
 def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: ArrayLike) -> Estimate:
-    """AUROC of one confidence less that of another of the same values, with the interval of DeLong's test of two
-    correlated areas, over clusters as in `auroc`. What lacks one of the two is missing; NaN where a class is empty."""
+    """AUROC of one confidence less that of another of the same values. The interval is that of DeLong's test of two
+    correlated areas, with Student's t over clusters as in `auroc`. What lacks one of the two is missing."""
     first, second = floats(one), floats(other)
     first[np.isnan(second)] = np.nan
     values, hits, counts = pairs(first, target)
     if not 0 < counts["n_target"] < counts["n"]:
         return Estimate(**counts)
     known = ~np.isnan(first) & ~np.isnan(floats(target))
+    questions = np.asarray(clusters)[known]
     (area, parts), (less, its_parts) = (_placements(each, hits) for each in (values, second[known]))
-    half = float(ndtri(0.975)) * math.sqrt(_variance(parts - its_parts, np.asarray(clusters)[known]))
+    half = float(stdtrit(len(set(questions)) - 1, 0.975)) * math.sqrt(_variance(parts - its_parts, questions))
     return Estimate(value=area - less, low=area - less - half, high=area - less + half, **counts)
 
 

@@ -42,7 +42,7 @@ _BOUND_OF_N = re.compile(  # as llama.cpp has, which gives as many choices as it
 )
 # Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
 _CONSEQUENCES = {
-    "logprobs": "self-confidence has to be self-consistency",
+    "logprobs": "self-confidence has to be self-consistency, and verdicts have no probability",
     "max_tokens": "max_completion_tokens is sent instead",
     "seed": "draws cannot be repeated at the provider",
     "stop": "stop strings are applied to the reply",

@@ -24,7 +24,7 @@ from srdcr_lab.measures.estimates import (
     mean_interval,
     paired_interval,
 )
-from srdcr_lab.measures.groups import GOLDEN, in_macro, is_standard, of_one_kind, strata, with_matches
+from srdcr_lab.measures.groups import GOLDEN, NOT_IN_PAPER, in_macro, is_standard, of_one_kind, strata, with_matches
 from srdcr_lab.measures.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory
 
@@ -109,7 +109,7 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
 
 
 def best_of_others(records: pd.DataFrame, method: str, denominator: str = Denominator.ALL) -> Evidence:
-    """The least of the method's overall leads over every other one but golden, which is told the truth."""
+    """The least of the method's overall leads over the paper's others but golden, which is told the truth."""
     return _least_lead({"": _ran(records, method, others=True)}, method, denominator)
 
 
@@ -131,7 +131,7 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
         (name + where, items, wide[method], wide[name])
         for where, (items, wide) in ((where, _side_by_side(part, denominator)) for where, part in parts.items())
         for name in (wide if method in wide else ())
-        if name not in (method, GOLDEN)
+        if name not in (method, GOLDEN, *NOT_IN_PAPER)
     ]
     leads = []
     for name, items, own, other in rivalries:

@@ -60,11 +60,7 @@ RECORDS = _columns(
     ("knowledge_category", "string", "category of the sampled accuracy; missing without draws"),
     ("tau", "double", "confidence threshold of the decision"),
     ("verdict", "string", "V*: REASONABLE, UNREASONABLE, UNPARSED; missing without a debate"),
-    (
-        "p_unreasonable",
-        "double",
-        "P(UNREASONABLE) where V* was said, mean over draws; missing without log-probabilities",
-    ),
+    ("p_unreasonable", "double", "P(UNREASONABLE) where V* was said (mean of draws); missing without log-probs"),
     ("verdict_path", "string", "verdict after each round, R, U or ? (UNPARSED), in order"),
     ("r_star", "int64", "round from which V* stood; missing if V* is UNPARSED"),
     ("stabilised", "bool", "V* stood for more than the last round"),

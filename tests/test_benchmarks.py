@@ -195,7 +195,7 @@ RAMDOCS: dict[str, Any] = json.loads((ROWS / FILES["ramdocs"]).read_text("utf-8"
         (
             "ramdocs",
             {**RAMDOCS, "documents": []},
-            "no row can be used as ramdocs: left out 1 passages: 1 because no correct",
+            "no row can be used as ramdocs: left out 1 passage: 1 because no correct",
         ),
         (
             "conflictqa",
@@ -241,7 +241,7 @@ def test_a_passage_as_long_as_a_book_is_left_out(tmp_path: Path) -> None:
     }
     (tmp_path / "rows.jsonl").write_text(f"{json.dumps(RAMDOCS)}\n{json.dumps(long)}\n")
     items = load_items(f"ramdocs={tmp_path / 'rows.jsonl'}")
-    assert items.notes[0] == "ramdocs: left out 1 passages: 1 because the passage is longer than 100,000 characters"
+    assert items.notes[0] == "ramdocs: left out 1 passage: 1 because the passage is longer than 100,000 characters"
 
 
 def test_a_benchmark_given_as_a_plain_file_is_told_how_to_be_named() -> None:

@@ -82,10 +82,21 @@ def test_forms_of_a_question_share_its_text_and_gold_answer() -> None:
     assert [each.question_id for each in forms] == ["a", "a"]
 
 
-@pytest.mark.parametrize("second", [("a", LATER, "1874", "In 1874."), ("a", WHEN, "1875", "In 1875.")])
-def test_one_id_for_two_questions_is_refused(second: tuple[str, str, str, str]) -> None:
-    with pytest.raises(BadInput, match="row 2, column question_id: 'a' stands for another question or gold answer"):
-        load_items(table(("a", WHEN, "1874", "In 1874."), second), strict=True)
+@pytest.mark.parametrize(
+    ("second", "says"),
+    [
+        (("a", LATER, "1874", "In 1874."), "column question_id: 'a' stands for another question in row 1; give each"),
+        (("a", WHEN, "1875", "In 1875."), "column gold_answer: '1875' is another gold answer than '1874' in row 1, of"),
+    ],
+)
+def test_one_id_for_two_questions_is_refused(second: tuple[str, str, str, str], says: str) -> None:
+    """The column that is named exists: without question_id, what differs is the gold answer."""
+    two = table(("a", WHEN, "1874", "In 1874."), second)
+    with pytest.raises(BadInput, match=f"row 2, {says}"):
+        load_items(two, strict=True)
+    if second[1] == WHEN:
+        with pytest.raises(BadInput, match=f"row 2, {says}"):
+            load_items(two.drop(columns="question_id"), strict=True)
 
 
 def test_a_repeated_item_id_is_refused_by_its_row_in_the_table() -> None:

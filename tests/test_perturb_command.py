@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import load_items
+from srdcr_lab.data.load import read_source
+from srdcr_lab.data.perturbing import by_reason, perturb
 from srdcr_lab.data.tables import checked_rows
 from srdcr_lab.records import BadInput, Item
 from tests.conftest import Srdcr
@@ -110,10 +112,33 @@ def test_exemplars_of_the_table_stay_exemplars(srdcr: Srdcr, table: Path, tmp_pa
 def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
     out = srdcr("data", "perturb", table).out
     assert (
-        "mine.csv: 4 rows; 3 standard items, 23 perturbations tried: 11 accepted, 10 flagged, 2 refused; 1 rows" in out
+        "mine.csv: 4 rows; 3 standard items, 23 perturbations tried: 11 accepted, 10 flagged, 2 refused; 1 row" in out
     )
     assert "an age may give the year away: 'aged 9'" in out
     assert "row 4, column context: the passage does not contain the answer '1700'" in out
+
+
+def test_a_table_of_which_nothing_can_be_perturbed_is_refused(srdcr: Srdcr, tmp_path: Path) -> None:
+    """No passages, texts alone: an empty file would look like a result."""
+    mine = tmp_path / "mine.csv"
+    for row, why in (
+        ("Who?,Ada Vance", "it has no single passage"),
+        ("Who?,", "mine.csv, row 1, column gold_answer: is"),
+    ):
+        mine.write_text(f"question,gold_answer\n{row}\n")
+        ended = srdcr("data", "perturb", mine, "--out", tmp_path / "out.csv")
+        assert (ended.code, (tmp_path / "out.csv").exists()) == (2, False)
+        assert f"mine.csv: no row can be perturbed, so nothing was written: {why}" in ended.sentence
+
+
+def test_rows_left_out_for_different_causes_are_counted_apart(tmp_path: Path) -> None:
+    """One column may be wrong in several ways; the row numbers do not count."""
+    rows = [("Q1?", "", "In 1874."), ("Q2?", "1874", ""), ("Q3?", "1874", "x" * 100_001), ("Q4?", "1874", "")]
+    pd.DataFrame(rows, columns=["question", "gold_answer", "context"]).to_csv(tmp_path / "mine.csv", index=False)
+    items, refused = read_source(str(tmp_path / "mine.csv"))
+    reasons = by_reason(perturb(items, left_out=refused))
+    assert list(reasons["n"]) == [2, 1, 1]
+    assert reasons["for example"][0] == "mine.csv, row 2, column context: is empty"
 
 
 def test_the_account_as_a_table(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:

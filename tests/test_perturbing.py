@@ -266,6 +266,7 @@ def test_what_is_left_out_says_why() -> None:
         standard("It was 1874.", "1874", item_id="d", question_id="c"),
         standard("In 1874.", "1874", item_id="e", question_id="e", documents=(Document(document_id="1", text="1874"),)),
         standard("", "1874", item_id="f", question_id="f"),
+        standard("In 1874.", "1874", item_id="g", question_id="c"),
     ]
     found = perturb(rows)
     assert [(row.item_id, row.why) for row in found.left_out] == [
@@ -274,6 +275,7 @@ def test_what_is_left_out_says_why() -> None:
         ("d", "another passage of the question c is perturbed; give each its own question_id"),
         ("e", "it has no single passage"),
         ("f", "it has no single passage"),
+        ("g", "its question and passage stand in 'c' already; delete one of the two rows"),
     ]
     assert [form.claim.value for form in found.forms] == list(SIGNED_YEAR_OFFSETS)
 

@@ -67,7 +67,7 @@ def test_a_question_with_a_wrong_option_twice_is_asked_without_the_second(tmp_pa
     assert [extract_option(reply, asked.options) for reply in ("shaker", "C", "shoe")] == ["A", "C", "C"]
     assert items.notes == (
         "commonsenseqa: 1 questions are asked without an option that repeats a wrong one",
-        "commonsenseqa: left out 1 questions: 1 because its right option stands there twice",
+        "commonsenseqa: left out 1 question: 1 because its right option stands there twice",
     )
 
 
@@ -245,6 +245,8 @@ def test_a_passage_beside_options_need_not_contain_their_words() -> None:
     [
         ({"gold_answer": "D"}, "table, row 1, column gold_answer: the answer 'D' is none of the labels A, B, C"),
         ({"options": "a bank"}, "column options: a question needs at least two options, found 1"),
+        ({"gold_answer": "libary"}, "none of the labels A, B, C and no option's text (did you mean a library?)"),
+        ({"options": "a bank; a canal"}, "found 1; bars stand between them (a bank|a library)"),
         ({"options": "a bank||a canal"}, "column options: option B is empty"),
         ({"options": "a bank|A bank"}, "column options: option B repeats the text of an earlier one"),
         ({"options": '{"A": "x"'}, "column options: no JSON"),

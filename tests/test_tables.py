@@ -122,7 +122,7 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
     ("name", "content", "says"),
     [
         ("items.jsonl", b"", "items.jsonl is empty; every line is an object with question, gold_answer, context"),
-        ("items.jsonl", b'{"question": "When?"}\n{"question"\n', "items.jsonl, line 2: no JSON"),
+        ("items.jsonl", b'{"question": 1}}\n', "items.jsonl, line 1: no JSON"),
         ("items.jsonl", b"[1874]\n", "items.jsonl, line 1: a line is an object"),
         ("items.jsonl", b'{"question": "Caf\xe9?"}\n', "items.jsonl is not UTF-8"),
         ("items.jsonl", b'{"question": "When?", "answer": "1"}\n', "the column gold_answer is missing; needed are"),
@@ -132,7 +132,11 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
             "row 1, column question: holds half of a character",
         ),
         ("items.parquet", b"PAR1 and no more", "cannot read"),
-        ("items.csv", b"question,gold_answer,context\nWhen,1874,In 1874,or so\n", "the rows have more cells than the"),
+        (
+            "items.csv",
+            b"question,gold_answer,context\nWhen,1874,In 1874,or so\n",
+            "row 1 (line 2): has more cells (4) than the header (3)",
+        ),
         ("items.xlsx", b"PK", "items come as .csv, .jsonl or .parquet, not .xlsx"),
     ],
 )
@@ -175,7 +179,7 @@ def test_a_row_that_cannot_be_used_is_left_out_counted_and_named() -> None:
     items = load_items(pd.DataFrame(ODD))
     assert [item.item_id for item in items] == ["row-1", "row-3"]
     assert items.notes[:2] == (
-        "table: left out 1 rows that cannot be used; --strict would refuse",
+        "table: left out 1 row that cannot be used; --strict would refuse",
         "table, row 2, column context: the passage does not contain the answer '1801'; correct it, or put what it says "
         "into claimed_answer",
     )
@@ -226,7 +230,7 @@ def test_a_run_tells_what_was_left_out_keeps_it_and_goes_on(tmp_path: Path, srdc
     for _ in range(2):
         ran = srdcr("run", *asked, "--out", tmp_path / "out")
         assert (ran.code, told in ran.out) == (0, True)
-    assert load_run(tmp_path / "out").manifest["notes"][0].startswith("my.csv: left out 1 rows")
+    assert load_run(tmp_path / "out").manifest["notes"][0].startswith("my.csv: left out 1 row")
     assert len(load_items(tmp_path / "out" / "items.json")) == 2
     strict = srdcr("run", *asked, "--strict", "--out", tmp_path / "other")
     assert (strict.code, told.removeprefix("note: ") in strict.sentence) == (2, True)
@@ -401,3 +405,96 @@ def test_a_damaged_table_is_refused(run: Path) -> None:
 def test_a_folder_without_a_run(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"holds no run \(there is no run\.json in it\)"):
         load_run(tmp_path)
+
+
+def test_a_row_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None:
+    """A broken line of JSON, too many cells, a stray quotation mark: none of them ends the table."""
+    good = {"question": "When?", "gold_answer": "1874", "context": "In 1874."}
+    lines = [json.dumps(good), '{"question": "Wh', "[1]", json.dumps(good | {"question": "Since when?"})]
+    (tmp_path / "mine.jsonl").write_text("\n".join(lines), "utf-8")
+    mine = load_items(tmp_path / "mine.jsonl")
+    assert [item.item_id for item in mine] == ["row-1", "row-4"]
+    assert mine.notes[0] == "mine.jsonl: left out 2 rows that cannot be used; --strict would refuse"
+    assert [note[:26] for note in mine.notes[1:3]] == ["mine.jsonl, line 2: no JSO", "mine.jsonl, line 3: a line"]
+    rows = ["question,gold_answer,context", 'When?,1874,"In ""1874"",\nit is said."', "", "Why?,x,y, or so", '"a"b,c,d']
+    (tmp_path / "mine.csv").write_text("\n".join(rows), "utf-8")
+    mine = load_items(tmp_path / "mine.csv")
+    assert [item.context for item in mine] == ['In "1874",\nit is said.']
+    assert mine.notes[1:3] == (
+        "mine.csv, row 2 (line 5): has more cells (4) than the header (3); quote cells with a ','",
+        'mine.csv, row 3 (line 6): a quotation mark stands inside a quoted cell; write it twice ("")',
+    )
+    with pytest.raises(
+        BadInput, match=r"row 2 \(line 5\).*; 1 more row cannot be used \(row 3 \(line 6\)\): srdcr data"
+    ):
+        load_items(tmp_path / "mine.csv", strict=True)
+    (tmp_path / "mine.jsonl").write_text('{"question"\n' * 2, "utf-8")
+    with pytest.raises(BadInput, match=r"mine.jsonl, line 1: no JSON"):
+        load_items(tmp_path / "mine.jsonl")
+
+
+def test_what_is_refused_at_once_names_a_few_rows_and_their_number() -> None:
+    rows = [{"question": f"Q{i}?", "gold_answer": "1874", "context": ""} for i in range(7)]
+    rows.append({"question": "When?", "gold_answer": "1874", "context": "In 1874."})
+    with pytest.raises(BadInput) as refused:
+        load_items(pd.DataFrame(rows), strict=True)
+    places = "; ".join(f"row {i}, column context" for i in (2, 3, 4))
+    assert str(refused.value) == (
+        f"table, row 1, column context: is empty; 6 more rows cannot be used ({places} …): srdcr data check names all"
+    )
+
+
+def test_rows_that_repeat_another_are_named() -> None:
+    row = {"question": "When?", "gold_answer": "1874", "context": "In 1874."}
+    items = load_items(pd.DataFrame([row, row | {"context": "Of 1874."}, row, row]))
+    assert items.notes[0] == "row-3, row-4: the same as row-1; each row counts, so delete what is repeated"
+
+
+def test_the_type_is_guessed_of_the_rows_that_name_none() -> None:
+    rows = [
+        ("When?", "1874", ""),
+        ("Who?", "Ada Vance", "name"),
+        ("Where?", "Oslo", "city"),
+        ("Since when?", "1901", ""),
+    ]
+    table = pd.DataFrame(rows, columns=["question", "gold_answer", "answer_type"]).assign(
+        context="Ada Vance, Oslo, 1874, 1901"
+    )
+    assert [item.answer_type for item in load_items(table)] == ["year", "name", "city", "year"]
+    table.loc[3, "gold_answer"] = "Ada"
+    assert (
+        load_items(table).notes[0].startswith("1 of 4 gold answers are numbers, and their answer_type is empty: they")
+    )
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer_type", "context", "says"),
+    [
+        ("July 1991", "year", "In July 1991.", "gold_answer: 'July 1991' is no answer of type year; write 1991"),
+        ("1900.0", "year", "In 1900.", "gold_answer: '1900.0' is no answer of type year; write 1900"),
+        ("July 1991", "date", "In July 1991.", "like 14 July 1789 or 1789-07-14, or take another type (as a year it"),
+        ("03/04/1956", "date", "On 03/04/1956.", "like 14 July 1789 or 1789-07-14, or take another type (as a year"),
+        ("1914-18", "year", "1914-18", "write it as a reply would, or take another type (year, number, name"),
+        ("3-4", "number", "3-4", "write it as a reply would, or take another type (year, number, name"),
+        ("37.5 per cent", "text", "It was 37.5%.", "the answer '37.5 per cent' (as answer_type number it does)"),
+    ],
+)  # fmt: skip
+def test_a_gold_answer_that_cannot_be_used_says_how_it_could(
+    gold: str, answer_type: str, context: str, says: str
+) -> None:
+    row = {"question": "When?", "gold_answer": gold, "context": context, "answer_type": answer_type}
+    with pytest.raises(BadInput, match=re.escape(says)):
+        load_items(pd.DataFrame([row]))
+
+
+def test_keys_of_documents_that_are_not_read_are_named() -> None:
+    documents = [{"text": "Ada Vance.", "typ": "correct", "url": "x"}, "Ada Vance again."]
+    rows = [
+        {"question": "Who?", "gold_answer": "Ada Vance", "documents": cell}
+        for cell in (documents, json.dumps(documents))
+    ]
+    items = load_items(pd.DataFrame(rows))
+    assert items.notes[1:3] == (
+        "the key typ of a document is not read (did you mean type?); a document has id, text, source, type, answer",
+        "the key url of a document is not read; a document has id, text, source, type, answer",
+    )

@@ -13,6 +13,7 @@ from srdcr_lab.answers.kinds import LONGEST, Kind, equal
 from srdcr_lab.answers.replies import announced, doubts, emphasised, spoken, undecorated
 from srdcr_lab.answers.wording import Span
 from srdcr_lab.records import AnswerType, Option
+from srdcr_lab.records.vocabulary import did_you_mean
 
 TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
 _LABEL = re.compile(r"[^\W_]{1,12}")
@@ -117,7 +118,9 @@ def _folded(option: Option) -> str:
 def fault_of(options: Sequence[Option], gold: str) -> str:
     """What is wrong with the options of a question, in words; empty where nothing is."""
     if len(options) < 2:
-        return f"a question needs at least two options, found {len(options)}"
+        return (
+            f"a question needs at least two options, found {len(options)}; bars stand between them (a bank|a library)"
+        )
     for option in options:
         if not _LABEL.fullmatch(option.label):
             return f"the label {option.label!r} is not one word of at most twelve letters or digits"
@@ -131,5 +134,6 @@ def fault_of(options: Sequence[Option], gold: str) -> str:
     if repeated := [label for i, label in enumerate(labels) if texts[i] in texts[:i]]:
         return f"option {repeated[0]} repeats the text of an earlier one"
     if gold not in labels:
-        return f"the answer {gold!r} is none of the labels {', '.join(labels)}"
+        near = did_you_mean(gold, [*labels, *(option.text for option in options)])
+        return f"the answer {gold!r} is none of the labels {', '.join(labels)} and no option's text{near}"
     return ""

@@ -11,6 +11,7 @@ import click
 from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOURCE, echo
 from srdcr_lab.commands.study import as_text
 from srdcr_lab.records import AnswerType, BadInput
+from srdcr_lab.records.vocabulary import n_of
 
 _SHOWN = 50  # findings of one check
 
@@ -84,8 +85,7 @@ def check(source: str, strict: bool) -> int:
             echo(f"{name}: {finding}")
         if len(findings) > _SHOWN:
             echo(f"{name}: and {len(findings) - _SHOWN} more")
-    n = len(report.findings)
-    echo(f"{n} finding{'s' * (n > 1)}" if n else "nothing was found")
+    echo(n_of(len(report.findings), "findings") if report.findings else "nothing was found")
     return BAD_INPUT if report.findings else DONE
 
 
@@ -138,12 +138,15 @@ def perturb(
         seed=seed,
         left_out=refused,
     )
-    echo(f"{items.name}: {len(items) + len(refused)} rows; {perturbed.sentence()}")
+    echo(f"{items.name}: {n_of(len(items) + len(refused), 'rows')}; {perturbed.sentence()}")
     for note in items.notes:
         echo(f"note: {note}")
     for table in (perturbing.by_outcome(perturbed), perturbing.by_reason(perturbed)):
         if len(table):
             echo(f"\n{as_text(table)}")
+    if not perturbed.forms:
+        why = f": {perturbed.left_out[0].why}" if perturbed.left_out else ""
+        raise BadInput(f"{items.name}: no row can be perturbed, so nothing was written{why}")
     if out is not None:
         load.write_items(perturbed.items, out)
         echo(f"\nitems in {out}")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 from srdcr_lab.records.files import from_plain, read_json
+from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +139,7 @@ class LeftOut:
         if not (total := self.left_out.total()):
             return ()
         first = list(self.left_out)[:_NAMED]
-        told = f"{self.name}: left out {total} {self.counted} that cannot be used"
+        told = f"{self.name}: left out {n_of(total, self.counted)} that cannot be used"
         more = f"; here are {len(first)}, srdcr data check names all" if total > len(first) else ""
         return f"{told}{more}; --strict would refuse", *first
 

@@ -28,6 +28,7 @@ from srdcr_lab.data.tables import checked_ending
 from srdcr_lab.pages import Html, Td, frame_table, html_table, render
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from srdcr_lab.records.files import csv_text, whole_file
+from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,8 +105,8 @@ class Perturbed:
         """The counts in one line."""
         standard = sum(item.is_standard for item in self.items)
         counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in Outcome)
-        left_out = f"{len(self.left_out)} rows left out"
-        return f"{standard} standard items, {len(self.forms)} perturbations tried: {counts}; {left_out}"
+        tried = f"{n_of(standard, 'standard items')}, {n_of(len(self.forms), 'perturbations')} tried"
+        return f"{tried}: {counts}; {n_of(len(self.left_out), 'rows')} left out"
 
 
 def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int) -> dict[str, Item]:
@@ -155,10 +156,10 @@ def by_reason(perturbed: Perturbed) -> pd.DataFrame:
     """How often each reason stands in the account, whatever it is about, with one example of it."""
     import pandas as pd
 
-    reasons = [(form.outcome, why) for form in perturbed.forms for why in form.why]
-    reasons += [(Outcome.REFUSED, row.why) for row in perturbed.left_out]
-    alike = grouped(reasons, lambda reason: (reason[0], _PARTICULAR.sub("…", reason[1].partition(": ")[0])))
-    rows = [(outcome.value, len(group), group[0][1]) for (outcome, _), group in alike.items()]
+    reasons = [(form.outcome, why.partition(": ")[0], why) for form in perturbed.forms for why in form.why]
+    reasons += [(Outcome.REFUSED, row.why, row.why) for row in perturbed.left_out]
+    alike = grouped(reasons, lambda reason: (reason[0], _PARTICULAR.sub("…", reason[1])))
+    rows = [(outcome.value, len(group), group[0][2]) for (outcome, _), group in alike.items()]
     rows.sort(key=lambda row: (row[0] != "refused", -row[1]))
     return pd.DataFrame(rows, columns=["outcome", "n", "for example"])
 
@@ -258,7 +259,9 @@ def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
         return f"an answer of type {item.answer_type} is not perturbed; {', '.join(others)} and {last} are"
     if answers.normalise(item.gold_answer, item.answer_type, item.unit) is None:
         return f"the gold answer is no {item.answer_type}"
-    if item.question_id in kept:
+    if (first := kept.get(item.question_id)) and first.context == item.context:
+        return f"its question and passage stand in {first.item_id!r} already; delete one of the two rows"
+    if first:
         return f"another passage of the question {item.question_id} is perturbed; give each its own question_id"
     return ""
 

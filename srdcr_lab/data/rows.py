@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LONGEST_TEXT = 100_000  # characters of a passage or a document
 LONGEST_ANSWER = 1_000
 MOST_DOCUMENTS = 50
+DOCUMENT_KEYS = ("id", "text", "source", "type", "answer")
 _LETTERS = "ABCDEFGHIJ"
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _EXPECTED_OPTIONS = 'texts with bars between them, or {"A": "…", "B": "…"}'
@@ -49,6 +50,8 @@ class Row:
     def text(self, column: str, default: str = "") -> str:
         """The cell without white space around it, 1874.0 as "1874"; the default where it is missing or empty."""
         cell = listed(self.cells.get(column))
+        if isinstance(cell, BadInput):  # the row could not be read: see `tables.read_table`
+            raise cell
         if isinstance(cell, (list, dict)):
             raise self.bad(column, f"is {'an object' if isinstance(cell, dict) else 'a list'}, a text was expected")
         text = plain_text(cell)

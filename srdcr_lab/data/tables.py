@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.option import fault_of
-from srdcr_lab.data.items import ItemSet, LeftOut, as_exemplar, standard_item, with_exemplars
+from srdcr_lab.data.items import ItemSet, LeftOut, as_exemplar, grouped, standard_item, with_exemplars
 from srdcr_lab.data.rows import (
+    DOCUMENT_KEYS,
     LONGEST_ANSWER,
     Row,
     documents_in,
@@ -25,7 +26,7 @@ from srdcr_lab.data.rows import (
 )
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
 from srdcr_lab.records.files import plain_cell, read_json
-from srdcr_lab.records.vocabulary import did_you_mean
+from srdcr_lab.records.vocabulary import did_you_mean, n_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,12 +40,14 @@ WRITTEN = (
 COLUMNS = (*WRITTEN, "options", "documents")
 LISTS = ("aliases", "gold_answers", "wrong_answers")
 _SHOWN = frozenset({"context", "documents", "options"})  # without any of them, a table is closed-book
+_NAMED = 3  # rows that one sentence names
 
 
-def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
+def read_table(path: Path, needed: Sequence[str] = REQUIRED, *, strict: bool = True) -> pd.DataFrame:
     """A file's rows, as text where the format has no types; bad input that it is empty names the columns `needed`.
 
-    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet.
+    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet. A broken line is bad input; unless
+    `strict`, every cell of its row is the `BadInput`, which `rows.Row` raises.
     """
     import pandas as pd
 
@@ -52,62 +55,95 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED) -> pd.DataFrame:
         raise BadInput(
             f"there is no file {path}; items are a file (.csv, .jsonl, .parquet) or a shipped set such as 'facts'"
         )
+    names = None
     try:
         match path.suffix.lower():
             case ".csv":
-                names, mark = _header(path, needed)
-                frame = pd.read_csv(path, sep=mark, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-                if not isinstance(frame.index, pd.RangeIndex):  # pandas takes the first cells for names of the rows
-                    raise BadInput(
-                        f"{path}: the rows have more cells than the header; quote cells with a {mark!r} inside"
-                    )
-                if len(names) == len(frame.columns):
-                    frame.columns = pd.Index(names)  # pandas gives a name that stands twice a number
-                return frame.map(plain_cell)
+                names, *rows = _lines(path, needed)
             case ".jsonl" | ".ndjson" | ".json":
-                return pd.DataFrame(_objects(path, needed), dtype=object)
+                rows = _objects(path, needed)
             case ".parquet" | ".pqt":
                 import pyarrow.parquet as pq
 
                 table = pq.read_table(path)
                 table.validate(full=True)  # also that texts are texts
                 return table.to_pandas()
+            case ending:
+                raise BadInput(f"{path}: items come as .csv, .jsonl or .parquet, not {ending or 'without an ending'}")
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8 (Excel: CSV UTF-8)") from None
-    except pd.errors.EmptyDataError:
-        raise BadInput(f"{path} is empty; it needs the columns {', '.join(needed)}") from None
-    except pd.errors.ParserError as error:
-        raise BadInput(f"cannot read {path} ({str(error).strip()}); quote cells with a comma or line break") from None
     except (ValueError, OSError) as error:
         raise BadInput(f"cannot read {path} as {path.suffix[1:]}: {error}") from None
-    raise BadInput(f"{path}: items come as .csv, .jsonl or .parquet, not {path.suffix or 'a file without an ending'}")
+    frame = pd.DataFrame(rows, columns=names, dtype=object)
+    faults = [cell for cell in frame.iloc[:, :1].to_numpy().flat if isinstance(cell, BadInput)]
+    if faults and (strict or len(faults) == len(frame)):
+        raise faults[0]
+    return frame
 
 
-def _header(path: Path, needed: Sequence[str]) -> tuple[list[str], str]:
-    """The names of a CSV file's columns, and the mark between its cells: a comma, or what a spreadsheet writes."""
+def _lines(path: Path, needed: Sequence[str]) -> Iterator[Any]:
+    """The names of a CSV file's columns, then the cells of each row."""
+    csv.field_size_limit(2**31 - 1)  # the rows say which texts are too long
+    names: list[str] = []
+    n_rows = 0
     with path.open(encoding="utf-8-sig", newline="") as file:
-        line = file.readline(100_000)
+        mark = _mark(file.readline(100_000), needed)
+        file.seek(0)
+        reader = csv.reader(file, delimiter=mark, strict=True)
+        while True:
+            line, cells, fault = reader.line_num + 1, [], ""
+            try:
+                cells = [plain_cell(cell) for cell in next(reader)]
+            except StopIteration:
+                break
+            except csv.Error as error:
+                if "end of data" in str(error):
+                    raise BadInput(f"cannot read {path}: a quotation mark in line {line} is never closed") from None
+                fault = 'a quotation mark stands inside a quoted cell; write it twice ("")'
+            if not names:
+                names = [cell.strip() for cell in cells]
+                yield names
+            elif cells or fault:
+                n_rows += 1
+                if any(cells[len(names) :]):
+                    fault = f"has more cells ({len(cells)}) than the header ({len(names)}); quote cells with a {mark!r}"
+                row = (cells + [""] * len(names))[: len(names)]
+                broken = BadInput(f"{path.name}, row {n_rows} (line {line}): {fault}")
+                yield [broken] * len(names) if fault else row
+    if not names:
+        raise BadInput(f"{path} is empty; it needs the columns {', '.join(needed)}")
+
+
+def _mark(header: str, needed: Sequence[str]) -> str:
+    """The mark between the cells of a CSV file: a comma, or what a spreadsheet writes."""
     wanted = {name for column in needed for name in column.split("|")}
-    cut = {mark: [name.strip() for name in next(csv.reader([line], delimiter=mark), [])] for mark in ",;\t"}
-    mark = max(cut, key=lambda mark: len(wanted.intersection(cut[mark])))
-    return cut[mark], mark
+    cut = {mark: [name.strip() for name in next(csv.reader([header], delimiter=mark), [])] for mark in ",;\t"}
+    return max(cut, key=lambda mark: len(wanted.intersection(cut[mark])))
 
 
 def _objects(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
     """The objects of a JSON array, or of JSON lines, which end with a line feed alone: others may be in a passage."""
     text = path.read_text("utf-8-sig")
-    if path.suffix.lower() == ".json" and text.lstrip().startswith("["):
-        unit, objects = "row", dict(enumerate(read_json(text, str(path), distinct_keys=True), start=1))
-    else:
-        unit, lines = "line", enumerate(text.split("\n"), start=1)
-        read = partial(read_json, distinct_keys=True)
-        objects = {number: read(line, f"{path}, line {number}") for number, line in lines if line.strip()}
-    for number, entry in objects.items():
-        if not isinstance(entry, dict):
-            raise BadInput(f'{path}, {unit} {number}: a {unit} is an object such as {{"question": "…", …}}')
+    is_array = path.suffix.lower() == ".json" and text.lstrip().startswith("[")
+    unit = "row" if is_array else "line"
+    entries = read_json(text, str(path), distinct_keys=True) if is_array else text.split("\n")
+    objects = [
+        _object(entry, unit, number, path.name) for number, entry in enumerate(entries, start=1) if str(entry).strip()
+    ]
     if not objects:
         raise BadInput(f"{path} is empty; every {unit} is an object with {', '.join(needed)}")
-    return list(objects.values())
+    keys = next((each for each in objects if isinstance(each, dict)), needed)
+    return [dict.fromkeys(keys, each) if isinstance(each, BadInput) else each for each in objects]
+
+
+def _object(entry: Any, unit: str, number: int, file: str) -> dict[str, Any] | BadInput:
+    """The object that a line or an entry is, else why it is none."""
+    where = f"{file}, {unit} {number}"
+    try:
+        value = read_json(entry, where, distinct_keys=True) if unit == "line" else entry
+    except BadInput as error:
+        return error
+    return value if isinstance(value, dict) else BadInput(f'{where}: a {unit} is an object such as {{"question": "…"}}')
 
 
 def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
@@ -132,37 +168,63 @@ def items_from_frame(
 ) -> ItemSet:
     """Items of a table; its exemplars are the rows whose column `is_exemplar` is true, and what `with_exemplars` adds.
 
-    Rows that cannot be used are left out, and notes name them; with `strict`, or where nothing is left, the first of
-    them is bad input.
+    Rows that cannot be used are left out, and notes name them; with `strict`, or where nothing is left, they are bad
+    input.
     """
     rows, left_out = list(checked_rows(frame, name)), LeftOut(name)
     items = [row for row in rows if isinstance(row, Item)]
     exemplars = [row for row in rows if isinstance(row, Exemplar)]
-    for row in rows:
-        if isinstance(row, BadInput):
-            if strict or not items:
-                raise row
-            left_out.leave_out(row)
+    faults = [row for row in rows if isinstance(row, BadInput)]
+    for fault in faults:
+        left_out.leave_out(fault)
+    if faults and (strict or not items):
+        raise _together(faults, name)
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     whole = with_exemplars(name, items, exemplars, exemplar_pool)
     return replace(whole, notes=(*left_out.left_out_notes(), *_doubts(frame, items), *whole.notes))
 
 
+def _together(faults: Sequence[BadInput], name: str) -> BadInput:
+    """The first fault, and where the next few are."""
+    first, *others = faults
+    if not others:
+        return first
+    places = [str(fault).partition(": ")[0].removeprefix(f"{name}, ") for fault in others[:_NAMED]]
+    told = f"{n_of(len(others), 'more rows')} cannot be used ({'; '.join(places)}{' …' * (len(others) > _NAMED)})"
+    return BadInput(f"{first!s:.220}; {told}: srdcr data check names all")
+
+
 def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:
     """What a table may not mean as it is read."""
+    for same in grouped(items, lambda item: replace(item, item_id="", question_id="")).values():
+        if len(same) > 1:
+            first, *others = (item.item_id for item in same)
+            yield f"{', '.join(others[:_NAMED])}: the same as {first}; each row counts, so delete what is repeated"
+    for key in dict.fromkeys(key for cell in frame.get("documents", ()) for key in _keys(cell)):
+        if key not in DOCUMENT_KEYS:
+            near = did_you_mean(key, DOCUMENT_KEYS)
+            yield f"the key {key} of a document is not read{near}; a document has {', '.join(DOCUMENT_KEYS)}"
     columns = [str(column) for column in frame.columns]
     for column in columns:
         if column not in COLUMNS and (near := did_you_mean(column, set(COLUMNS) - set(columns))):
             yield f"the column {column} is not read{near}"
     if not _SHOWN & set(columns):
         yield "there is no column context, options or documents: the questions are asked of memory alone (closed-book)"
-    numbers = sum(answers.infer_unit(item.gold_answer) is not None for item in items)
-    if numbers and "answer_type" not in columns and all(item.answer_type is AnswerType.TEXT for item in items):
-        yield (
-            f"{numbers} of {len(items)} gold answers are numbers, and no column answer_type tells how to compare the "
-            f"answers: all are compared as text; add it ({', '.join(AnswerType)})"
-        )
+    texts = [item.gold_answer for item in items if item.answer_type is AnswerType.TEXT]
+    numbers = sum(answers.infer_unit(gold) is not None for gold in texts)
+    if numbers and ("answer_type" not in columns or any(plain_text(cell) == "" for cell in frame["answer_type"])):
+        untold = "their answer_type is empty" if "answer_type" in columns else "no column answer_type tells their type"
+        told = f"{numbers} of {len(items)} gold answers are numbers, and {untold}"
+        yield f"{told}: they are compared as text; fill it ({', '.join(AnswerType)})"
+
+
+def _keys(cell: Any) -> Iterator[str]:
+    """The keys of the documents in a cell, in order and repeated."""
+    with suppress(BadInput):  # which its row says
+        entries = read_json(cell, "") if isinstance(cell, str) and cell else listed(cell)
+        for entry in entries if isinstance(entries, list) else ():
+            yield from entry if isinstance(entry, dict) else ()
 
 
 def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | BadInput]:
@@ -172,7 +234,8 @@ def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | B
     """
     check_columns(frame, REQUIRED[:2], name, f"needed are {', '.join(REQUIRED)}")
     rows = [Row(name, number, _cells(record)) for number, record in enumerate(frame.to_dict("records"), start=1)]
-    guessed = answers.guess_type([gold for row in rows if isinstance(gold := row.cells["gold_answer"], str)])
+    untyped = [row.cells["gold_answer"] for row in rows if row.cells.get("answer_type") in (None, "")]
+    guessed = answers.guess_type([gold for gold in untyped if isinstance(gold, str)])
     ids: dict[str, str] = {}  # question → the id of the first row that asks it
     row_of: dict[str, int] = {}  # item_id → its row
     first: dict[str, Item] = {}  # question_id → its first item
@@ -186,7 +249,8 @@ def checked_rows(frame: pd.DataFrame, name: str) -> Iterator[Item | Exemplar | B
                 continue
             if earlier := row_of.get(item.item_id):
                 raise row.bad("item_id", f"{item.item_id!r} stands in row {earlier} already; make it unique")
-            _refuse_another_question(row, item, first.setdefault(item.question_id, item))
+            asked_before = first.setdefault(item.question_id, item)
+            _refuse_another_question(row, item, asked_before, row_of.get(asked_before.item_id, 0))
             row_of[item.item_id] = row.number
             yield item
         except BadInput as error:
@@ -197,17 +261,19 @@ def _cells(record: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
     """Cells as texts, lists of texts with bars between them; other lists and objects as they are."""
     cells = {column: listed(cell) for column, cell in record.items()}
     for column, cell in cells.items():
-        if not isinstance(cell, (list, dict)) or (column in LISTS and isinstance(cell, list)):
+        if not isinstance(cell, (list, dict, BadInput)) or (column in LISTS and isinstance(cell, list)):
             cells[column] = plain_text(cell)
     return cells
 
 
-def _refuse_another_question(row: Row, item: Item, first: Item) -> None:
+def _refuse_another_question(row: Row, item: Item, first: Item, where: int) -> None:
     """Forms of one question share its text and its gold answer, as they share what is drawn without a passage."""
-    same_gold = answers.equal(item.gold_answer, first.gold_answer, first.answer_type, first.unit, first.aliases)
-    if item.question != first.question or not same_gold:
-        another = f"{item.question_id!r} stands for another question or gold answer in an earlier row"
+    if item.question != first.question:
+        another = f"{item.question_id!r} stands for another question in row {where}"
         raise row.bad("question_id", f"{another}; give each question an id of its own")
+    if not answers.equal(item.gold_answer, first.gold_answer, first.answer_type, first.unit, first.aliases):
+        another = f"{item.gold_answer!r:.60} is another gold answer than {first.gold_answer!r:.60} in row {where}"
+        raise row.bad("gold_answer", f"{another}, of the same question; correct one, or put one into aliases")
 
 
 def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
@@ -263,8 +329,8 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
     gold = item.gold_answer
     canonical = answers.normalise(gold, answer_type, unit)
     if canonical is None:
-        told = f"{gold!r:.60} is no answer of type {answer_type}; write it as a reply would, or take another type"
-        raise row.bad("gold_answer", f"{told} ({', '.join(AnswerType)})")
+        advice = _advice(gold, answer_type)
+        raise row.bad("gold_answer", f"{gold!r:.60} is no answer of type {answer_type}; {advice}")
     if unit and not kind_of(answer_type).has_unit:
         raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
     if unit and " " in canonical:  # the canonical form keeps a unit that disagrees
@@ -281,6 +347,18 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
     return _with_claim(row, item, value) if item.context else item
 
 
+def _advice(gold: str, answer_type: AnswerType) -> str:
+    """How to write a gold answer that is none of its type, or which type it is of."""
+    is_date = answer_type is AnswerType.DATE
+    advice = f"write it {'like 14 July 1789 or 1789-07-14' if is_date else 'as a reply would'}, or take another type"
+    others = (AnswerType.YEAR,) if is_date else (AnswerType.YEAR, AnswerType.NUMBER)
+    for other in others if is_date or answer_type is AnswerType.YEAR else ():
+        if len(held := kind_of(other).candidates(gold, "")) == 1:
+            is_meant = answers.normalise(held[0], answer_type) is not None
+            return f"write {held[0]}" if is_meant else f"{advice} (as a {other} it is {held[0]})"
+    return f"{advice} ({', '.join(AnswerType)})"
+
+
 def _with_claim(row: Row, item: Item, value: float | None) -> Item:
     """The item with what its passage claims, and how far that is from the truth."""
     claim = row.text("claimed_answer", item.gold_answer)
@@ -291,7 +369,10 @@ def _with_claim(row: Row, item: Item, value: float | None) -> Item:
         negation = "not " if perturbed else ""
         raise row.bad("perturbation_kind", f"is {kind}, but claimed_answer {claim!r} is {negation}the gold answer")
     if not answers.find(item.context, claim, item.answer_type, item.unit, () if perturbed else item.aliases):
-        missing = f"the passage does not contain the answer {claim!r}"
+        others = (kind for kind in (AnswerType.NUMBER, AnswerType.YEAR, AnswerType.DATE) if kind != item.answer_type)
+        fitting = next((kind for kind in others if answers.find(item.context, claim, kind, item.unit)), None)
+        hint = f" (as answer_type {fitting} it does)" if fitting else ""
+        missing = f"the passage does not contain the answer {claim!r}{hint}"
         raise row.bad("context", f"{missing}; correct it, or put what it says into claimed_answer")
     level = Level(row.one_of("level", Level, kind_of(item.answer_type).level(kind, value)))
     return replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)

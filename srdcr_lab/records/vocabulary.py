@@ -145,6 +145,15 @@ def _printed(text: str) -> str:
     return "".join(letter for letter in text if unicodedata.category(letter)[0] != "C")
 
 
+def n_of(n: int, things: str) -> str:
+    """A count and what is counted, which is named in the plural.
+
+    >>> n_of(1, "rows"), n_of(1200, "rows")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {things.removesuffix('s') if n == 1 else things}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a sentence on an unknown name: the known one nearest to it; empty where none is near.
 

@@ -15,6 +15,7 @@ from srdcr_lab.data import facts
 from srdcr_lab.data.items import ItemSet, LeftOut, not_evaluated, standard_item, with_exemplars
 from srdcr_lab.data.rows import LONGEST_TEXT, Row, unreadable
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, Option, PerturbationKind
+from srdcr_lab.records.vocabulary import n_of
 
 Options = tuple[Option, ...] | None  # None: an open question
 _UNREADABLE = "no reply is read as its gold answer"
@@ -47,7 +48,7 @@ class Gathering(LeftOut):
     def left_out_sentence(self) -> str:
         """How many were left out, and why; empty where none was."""
         reasons = "; ".join(f"{count} because {reason}" for reason, count in self.left_out.most_common())
-        return f"left out {self.left_out.total()} {self.counted}: {reasons}" if reasons else ""
+        return f"left out {n_of(self.left_out.total(), self.counted)}: {reasons}" if reasons else ""
 
     def result(self, file: str) -> ItemSet:
         """The items, the shipped exemplars that none of them is, and notes; bad input where no item is left."""

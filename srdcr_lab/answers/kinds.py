@@ -28,6 +28,7 @@ from srdcr_lab.answers.replies import (
     said_of,
     sentences,
     spoken,
+    stems,
     takes_back,
     takes_up,
     thinks_again,
@@ -186,7 +187,7 @@ class Kind:
         rest = [each for each in said if each not in main]
         if any(thinks_again(each) and self.candidates(each, question, unit) for each in rest):
             main = []
-        for some in (said, main):
+        for some in (said, main, [each for each in main if stems(question) <= stems(each)]):
             if len(found := self.candidates("\n".join(some), question, unit)) == 1:
                 return found[0] if len(found[0].split()) <= longest else None
         return None

@@ -59,7 +59,8 @@ _NO_NAMES = WORDS["openers"] | WORDS["no_names"] | {month.casefold() for month i
 _NOT_ONE = re.compile(r"(?<!\w)(?:[Nn]?either|n?or|[Nn]ot|who|which|where)(?!\w)|[/?]")
 _MOST = 50  # names of a reply; with more there is no one answer
 _NATION = re.compile(r"(?:ish|ese|ian|ican|man|nch|utch|-born)\Z")  # "the Danish painter"
-_PLACING = frozenset("in at from near on to".split())
+_PLACING = frozenset("in at from near on to off".split())
+_PART_OF_A_PLACE = re.compile(r"(?:coasts?|shores?|capital|north|south|east|west|centre|center|outskirts) of \Z")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
@@ -74,6 +75,7 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
             names = [re.split("['’]", word.casefold())[0] not in _NO_NAMES for word in words]
             n = names.index(True) if True in names else len(words)
             head = re.sub(r"(?:city|town) of \Z", "in", sentence[max(0, run.start() - 40) : run.start()])
+            head = _PART_OF_A_PLACE.sub("off", head)
             before = [*re.findall(r"\w+", head), *words[:n]]
             after = sentence[run.end() :]
             is_adjective = len(words) == n + 1 and _NATION.search(words[n]) and re.match(r"[ -][a-z]", after)

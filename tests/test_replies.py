@@ -85,6 +85,14 @@ SENTENCES = [
     (CITY, "In which town did the fair of Zork open?", "The fair of Zork is located in **{}**."),
     (CITY, "In which town did the fair of Zork open?", "The fair of Zork opened in the city of {}."),
     (CITY, "Which town has the fair of Zork?", "{} has the fair of Zork."),
+    (CITY, "In which town did the fair of Zork open?", "As it says, the fair of Zork opened in {}, a town in Sweden."),
+    (CITY, "In which town did the fair of Zork open?", "The fair of Zork was opened by the city of {} in Sweden."),
+    (CITY, "In which town is the fair of Zork?", "The fair of Zork, or FZ, is based in {}, Sweden."),
+    (
+        YEAR,
+        "In what year was the Zork Tunnel in Norway opened?",
+        "The Zork Tunnel in Norway was opened in {}. Work on the Zork tunnel in Norway was completed in 1702.",
+    ),
     (YEAR, "In what year after 1814 did Zork open?", "After 1814, Zork opened in {}."),
     (NUMBER, "How many people lived in Zork in 2010?", "In 2010, {} people lived in Zork."),
     (NUMBER, "How many people lived in Zork?", "In Zork lived {} people. The fair had 2 gates."),
@@ -117,6 +125,9 @@ def test_an_answer_is_read_out_of_a_sentence_about_the_question(case: tuple[tupl
         ("In 2010 there was a fair.", NUMBER, "How many people lived in Zork in 2010?"),
         ("It opened in 1912. It closed in 1915.", YEAR, "In what year was the fair held?"),
         ("Was it in 1912?", YEAR, ""),
+        ("The year is not known. However, in 1912 a model of it was made.", YEAR, "In what year did Zork sink?"),
+        ("Based on the information provided, the entry was a sketch.", NAME, "Who won the prize of Zork?"),
+        ("Fossils were found off the coast of Madagascar.", NAME, "Who found the fish of Zork?"),
     ],
 )
 def test_a_sentence_without_an_anchor_is_not_read(reply: str, answer_type: AnswerType, question: str) -> None:

@@ -32,6 +32,7 @@ from srdcr_lab.answers.replies import (
     takes_back,
     takes_up,
     thinks_again,
+    turns,
     undecorated,
     unexplained,
 )
@@ -178,7 +179,7 @@ class Kind:
                 return None if any(self._is_rival(other, bare, question, unit) for other in said[1:]) else bare
         if is_stuck(text):
             return None
-        said = [each for each in said if not is_question(each)]
+        said = [each for each in said if not is_question(each) and (not turns(each) or takes_up(each, question))]
         if any(self.is_doubtful(each) and self.candidates(each, question, unit) for each in said):
             return None
         if (bold := self._bare(emphasised(text), unit, question, longest)) and not takes_up(question, bold):
@@ -187,7 +188,8 @@ class Kind:
         rest = [each for each in said if each not in main]
         if any(thinks_again(each) and self.candidates(each, question, unit) for each in rest):
             main = []
-        for some in (said, main, [each for each in main if stems(question) <= stems(each)]):
+        whole = [each for each in main if stems(question) <= stems(each)]
+        for some in (said, main, whole, map(unexplained, main) if self.is_proper else ()):
             if len(found := self.candidates("\n".join(some), question, unit)) == 1:
                 return found[0] if len(found[0].split()) <= longest else None
         return None

@@ -118,25 +118,28 @@ class Name(Kind):
         small = [word for word in words if word[0].islower() and word not in WORDS["particles"]]
         shared, others = stems(text) & stems(question), stems(" ".join(small))
         says_more = len(shared) > 1 and not shared >= stems(text)
-        is_sentence = len(words) > 2 and shared and (others or says_more)
+        opens = len(others) > 1 or words[0].casefold() in WORDS["openers"] - _ARTICLES  # "Based on what it says"
+        is_sentence = len(words) > 2 and ((shared and others) or says_more or (opens and not text.islower()))
         is_more = is_sentence or unexplained(text) != text or len(sentences(text)) > 1
         return not (is_more or _NOT_ONE.search(text) or (thinks_again(text) and len([*proper_names(text)]) > 1))
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """The proper names that may answer; a part of another one is left out."""
         found: dict[str, str] = {}
-        asked, may = set(tokens(question)), False
+        asked, may, rest = set(tokens(question)), False, ""
         for before, name, after in islice(proper_names(text), _MOST):
+            lies_in = rest.startswith(f" in {name}")  # "Innsbruck in Austria"
             may = self.may_answer(name, before, after, question) and (may or before not in ("and", "or"))
             form = normalise(name, self.answer_type)
-            if form and may and not set(tokens(name)) <= asked:
+            if form and may and not lies_in and not set(tokens(name)) <= asked:
                 found.setdefault(form, name)
+                rest = after
         words = [set(form.split()) for form in found]
         return [name for form, name in found.items() if not any(set(form.split()) < other for other in words)]
 
     def is_doubtful(self, sentence: str) -> bool:
         """Also of two names, which it is."""
-        return doubts(sentence) or " or " in sentence
+        return doubts(sentence) or " or " in unbracketed(sentence)
 
     def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
         """Whether a name may be the person asked for: no place, and one word at the head only as a subject."""

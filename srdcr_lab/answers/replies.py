@@ -49,6 +49,7 @@ _SECOND_THOUGHT = re.compile(
     r"|however|sorry)(?!\w)",
     re.IGNORECASE,
 )
+_TURNED = re.compile(r"\W*(?:however|but|although|though|nevertheless)(?!\w)", re.IGNORECASE)
 _TAKEN_BACK = re.compile(r"\W*(?:or|no|wait|actually|correction|rather)(?!\w)", re.IGNORECASE)
 _SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[^\W\d_]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Jr|Sr|No|ca|approx)\.\Z")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”')*]{0,3}\s+(?=\S)")
@@ -65,7 +66,7 @@ _SAID_OF = re.compile(
     re.DOTALL,
 )
 _STUCK = re.compile(r"\b(\w+)(?:\s+\1\b){4}", re.IGNORECASE)
-_BRACKETS = re.compile(r" \([^()]*\)")
+_BRACKETS = re.compile(r" \([^()]*\)|, (?:or )?[A-Z]{2,8},")  # "the Agency (IREA)", "the Agency, or IREA,"
 _SUBJECTS = frozenset("it this that he she they the a an of in on at by for to from who which what year city".split())
 _STEM = 4  # letters that two forms of a word share: "open", "opened"
 _ECHO = 0.6  # share of a question's words from which on a sentence takes it up
@@ -152,6 +153,11 @@ def doubts(text: str) -> bool:
 def thinks_again(text: str) -> bool:
     """Whether a sentence may take back or add to what was said before it."""
     return doubts(text) or _SECOND_THOUGHT.search(text) is not None
+
+
+def turns(text: str) -> bool:
+    """Whether a sentence begins against what was said before it: "However, …"."""
+    return _TURNED.match(text) is not None
 
 
 def takes_back(text: str) -> bool:

@@ -35,6 +35,7 @@ from srdcr_lab.answers.replies import (
     turns,
     undecorated,
     unexplained,
+    unopened,
 )
 from srdcr_lab.answers.wording import Span, fold_digits, places, spelled, tokens, without_overlaps
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
@@ -165,7 +166,7 @@ class Kind:
 
     def _read(self, text: str, unit: str, question: str, longest: int) -> str | None:
         """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
-        said = [each for each in sentences(text) if not repeats(each, question)]
+        said = [unopened(each) for each in sentences(text) if not repeats(each, question)]
         if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
             return None
         first, about = said[0], said_of(undecorated(said[0]), question)

@@ -59,6 +59,7 @@ _EXPLANATION = re.compile(
     r"| (?:in|on|since) \d.*",
     re.DOTALL,
 )
+_OPENING = re.compile(r"\A(?:based on|according to|as) [^,.;:]{1,60}, ", re.IGNORECASE)
 _EXPLAINS = re.compile(r"\s+(?:The|It|This|That|He|She|They|I|My)(?!\w)")
 _SAID_OF = re.compile(
     r"(.{1,200}?)(?:['’]s| (?:is|was|are|were))(?: \w+ly)?(?: (?:called|named|known as|located|situated|based|held))?"
@@ -169,6 +170,11 @@ def unexplained(text: str) -> str:
     """Without a remark, an apposition or a relative clause behind it; as it is where that holds a second thought."""
     shorter = _EXPLANATION.sub("", text, count=1)
     return text if thinks_again(text[len(shorter) :]) else shorter
+
+
+def unopened(text: str) -> str:
+    """Without "According to the passage," before a sentence."""
+    return _OPENING.sub("", text)
 
 
 def unbracketed(text: str) -> str:

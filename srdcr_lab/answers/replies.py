@@ -59,7 +59,7 @@ _EXPLANATION = re.compile(
     r"| (?:in|on|since) \d.*",
     re.DOTALL,
 )
-_OPENING = re.compile(r"\A(?:based on|according to|as) [^,.;:]{1,60}, ", re.IGNORECASE)
+_OPENING = re.compile(r"\A(?:based on|according to) [^,.;:\d]{1,60}, ", re.IGNORECASE)
 _EXPLAINS = re.compile(r"\s+(?:The|It|This|That|He|She|They|I|My)(?!\w)")
 _SAID_OF = re.compile(
     r"(.{1,200}?)(?:['’]s| (?:is|was|are|were))(?: \w+ly)?(?: (?:called|named|known as|located|situated|based|held))?"

@@ -85,7 +85,11 @@ SENTENCES = [
     (CITY, "In which town did the fair of Zork open?", "The fair of Zork is located in **{}**."),
     (CITY, "In which town did the fair of Zork open?", "The fair of Zork opened in the city of {}."),
     (CITY, "Which town has the fair of Zork?", "{} has the fair of Zork."),
-    (CITY, "In which town did the fair of Zork open?", "According to it, the fair of Zork opened in {}, a town in Sweden."),
+    (
+        CITY,
+        "In which town did the fair of Zork open?",
+        "According to it, the fair of Zork opened in {}, a town in Sweden.",
+    ),
     (CITY, "In which town did the fair of Zork open?", "The fair of Zork was opened by the city of {} in Sweden."),
     (CITY, "In which town is the fair of Zork?", "The fair of Zork, or FZ, is based in {}, Sweden."),
     (

@@ -14,29 +14,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import ClassVar, cast
 
-from srdcr_lab.answers.replies import (
-    after_marker,
-    announced,
-    doubts,
-    emphasised,
-    first_line,
-    is_capitalised,
-    is_question,
-    is_refusal,
-    is_stuck,
-    repeats,
-    said_of,
-    sentences,
-    spoken,
-    stems,
-    takes_back,
-    takes_up,
-    thinks_again,
-    turns,
-    undecorated,
-    unexplained,
-    unopened,
-)
+from srdcr_lab.answers.replies import Reading, after_marker, announced, doubts, is_refusal, spoken, undecorated
 from srdcr_lab.answers.wording import Span, fold_digits, places, spelled, tokens, without_overlaps
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
 
@@ -89,7 +67,7 @@ class Wanted:
 
 
 LONGEST = 10  # words of an answer, unless the right one is longer
-_ARTICLES = frozenset({"a", "an", "the"})
+ARTICLES = frozenset({"a", "an", "the"})
 _BREAK = r"(?:[^\w%+#€£$]{1,4}(?:(?:a|an|the)[^\w%+#€£$]{1,3})?|(?<=[+#%]))"  # nothing between "+" and "HD"
 _OFFSETS = ((20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE))
 _FACTORS = ((1.25, Level.SUBTLE), (2.0, Level.MILD), (3.0, Level.MODERATE))
@@ -122,7 +100,7 @@ class Kind:
     def canonical(self, text: str, unit: str = "") -> str | None:
         """The form by which a bare answer is compared, idempotent; None where the text is no answer of this type."""
         words = tokens(text)
-        return " ".join(word for word in words if word not in _ARTICLES) or " ".join(words) or None
+        return " ".join(word for word in words if word not in ARTICLES) or " ".join(words) or None
 
     def is_no_answer(self, text: str) -> bool:
         """Whether a text says that there is no answer, or is more than one."""
@@ -131,6 +109,14 @@ class Kind:
     def same(self, a: str, b: str, unit: str = "") -> bool:
         """Whether two canonical forms are one answer; of texts, also whether they are one day."""
         return a == b or ((day := normalise(a, AnswerType.DATE)) is not None and day == normalise(b, AnswerType.DATE))
+
+    def normalise(self, text: str, unit: str = "") -> str | None:
+        """See the function `normalise`."""
+        return normalise(text, self.answer_type, unit)
+
+    def equal(self, a: str, b: str, unit: str = "") -> bool:
+        """See the function `equal`."""
+        return equal(a, b, self.answer_type, unit)
 
     def distance(self, a: str, b: str) -> float:
         """How far two canonical forms are apart, ≥ 0; NaN where the type has no distance."""
@@ -159,60 +145,10 @@ class Kind:
         self, output: str, unit: str = "", choices: Sequence[Option] = (), question: str = "", longest: int = LONGEST
     ) -> str | None:
         """The answer in a reply; see the function `extract`."""
-        reply = spoken(output)
-        readings = [self._read(text, unit, question, longest) for text in announced(reply) or [reply]]
-        distinct = {reading and normalise(reading, self.answer_type, unit) for reading in readings}
+        reply, reading = spoken(output), Reading(self, question, unit, longest)
+        readings = [reading.answer(text) for text in announced(reply) or [reply]]
+        distinct = {answer and normalise(answer, self.answer_type, unit) for answer in readings}
         return readings[0] if len(distinct) == 1 else None
-
-    def _read(self, text: str, unit: str, question: str, longest: int) -> str | None:
-        """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
-        said = [unopened(each) for each in sentences(text) if not repeats(each, question)]
-        if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
-            return None
-        first, about = said[0], said_of(undecorated(said[0]), question)
-        if self.is_proper and not text.islower() and not is_capitalised(unexplained(about)):
-            named = self.candidates(unexplained(about), question)  # of "the Danish painter Ada Vance"
-            about = named[0] if len(named) == 1 else ""
-        line = first_line(text, first)
-        cut = "" if takes_up(question, unexplained(first)) else unexplained(first)  # "The Bank (TB) is in Basel."
-        for each in (text, first) if self.is_value else (about, unexplained(about), line, first, cut):
-            if bare := self._bare(each, unit, question, longest):
-                return None if any(self._is_rival(other, bare, question, unit) for other in said[1:]) else bare
-        if is_stuck(text):
-            return None
-        said = [each for each in said if not is_question(each) and (not turns(each) or takes_up(each, question))]
-        if any(self.is_doubtful(each) and self.candidates(each, question, unit) for each in said):
-            return None
-        if (bold := self._bare(emphasised(text), unit, question, longest)) and not takes_up(question, bold):
-            return bold
-        main = [each for each in said if takes_up(each, question)]
-        rest = [each for each in said if each not in main]
-        if any(thinks_again(each) and self.candidates(each, question, unit) for each in rest):
-            main = []
-        whole = [each for each in main if stems(question) <= stems(each)]
-        for some in (said, main, whole, map(unexplained, main) if self.is_proper else ()):
-            if len(found := self.candidates("\n".join(some), question, unit)) == 1:
-                return found[0] if len(found[0].split()) <= longest else None
-        return None
-
-    def _bare(self, text: str, unit: str, question: str, longest: int) -> str | None:
-        """A text that is an answer by itself: of a value the canonical form, else as it is written."""
-        bare = undecorated(text)
-        canonical = normalise(bare, self.answer_type, unit)
-        if self.is_value:
-            return canonical
-        return bare if canonical and len(bare.split()) <= longest and self.is_bare(bare, question) else None
-
-    def _is_rival(self, sentence: str, answer: str, question: str, unit: str) -> bool:
-        """Whether a later sentence gives another answer than the bare one before it, or may take that back."""
-        found = self.candidates(sentence, question, unit)
-        is_other = any(not equal(each, answer, self.answer_type, unit) for each in found)
-        may_replace = thinks_again(sentence) or self._bare(sentence, unit, question, LONGEST) is not None
-        return takes_back(sentence) or (is_other and may_replace)
-
-    def contains(self, output: str, gold: str, unit: str = "", aliases: Sequence[str] = ()) -> bool:
-        """Whether an output states the gold answer anywhere; of a value, weaker mentions count too."""
-        return any(self.is_value or not span.partial for span in find(output, gold, self.answer_type, unit, aliases))
 
     def guesses(self, answers: Sequence[str]) -> bool:
         """Whether a table with these gold answers (one or more, digits folded) is taken to be of this type."""
@@ -359,9 +295,12 @@ def contains_anywhere(
 ) -> bool:
     """The released code's loose match, for preset `released`: the gold answer occurs anywhere in the output.
 
-    A label is matched exactly.
+    Of a value, weaker mentions count too; a label is matched exactly.
     """
-    return kind_of(answer_type).contains(output, gold, unit, aliases)
+    if answer_type is AnswerType.OPTION:
+        return equal(output, gold, answer_type)
+    is_value = kind_of(answer_type).is_value
+    return any(is_value or not span.partial for span in find(output, gold, answer_type, unit, aliases))
 
 
 def respell(surface: str, answer: str, new_answer: str, answer_type: AnswerType) -> str | None:

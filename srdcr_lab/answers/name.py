@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import ClassVar
 
-from srdcr_lab.answers.kinds import Claim, Doubt, Kind, Outcome, Wanted, equal, find, normalise
+from srdcr_lab.answers.kinds import ARTICLES, Claim, Doubt, Kind, Outcome, Wanted, equal, find, normalise
 from srdcr_lab.answers.number_words import MONTHS
 from srdcr_lab.answers.replies import (
     doubts,
@@ -61,7 +61,6 @@ _MOST = 50  # names of a reply; with more there is no one answer
 _NATION = re.compile(r"(?:ish|ese|ian|ican|man|nch|utch|-born)\Z")  # "the Danish painter"
 _PLACING = frozenset("in at from near on to off".split())
 _PART_OF_A_PLACE = re.compile(r"(?:coasts?|shores?|capital|north|south|east|west|centre|center|outskirts) of \Z")
-_ARTICLES = frozenset({"a", "an", "the"})
 
 
 def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
@@ -118,7 +117,7 @@ class Name(Kind):
         small = [word for word in words if word[0].islower() and word not in WORDS["particles"]]
         shared, others = stems(text) & stems(question), stems(" ".join(small))
         says_more = len(shared) > 1 and not shared >= stems(text)
-        opens = len(others) > 1 or words[0].casefold() in WORDS["openers"] - _ARTICLES  # "Based on what it says"
+        opens = len(others) > 1 or words[0].casefold() in WORDS["openers"] - ARTICLES  # "Based on what it says"
         is_sentence = len(words) > 2 and ((shared and others) or says_more or (opens and not text.islower()))
         is_more = is_sentence or unexplained(text) != text or len(sentences(text)) > 1
         return not (is_more or _NOT_ONE.search(text) or (thinks_again(text) and len([*proper_names(text)]) > 1))
@@ -143,7 +142,7 @@ class Name(Kind):
 
     def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
         """Whether a name may be the person asked for: no place, and one word at the head only as a subject."""
-        if " " not in name and (before in _ARTICLES or not before):
+        if " " not in name and (before in ARTICLES or not before):
             return not before and is_all_asked(after, question)
         return before not in _PLACING
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from srdcr_lab.answers.kinds import LONGEST, Kind, equal
+from srdcr_lab.answers.kinds import LONGEST, Kind
 from srdcr_lab.answers.replies import announced, doubts, emphasised, spoken, undecorated
 from srdcr_lab.answers.wording import Span
 from srdcr_lab.records import AnswerType, Option
@@ -46,9 +46,6 @@ class Label(Kind):
         self, output: str, unit: str = "", choices: Sequence[Option] = (), question: str = "", longest: int = LONGEST
     ) -> str | None:
         return extract_option(output, choices)
-
-    def contains(self, output: str, gold: str, unit: str = "", aliases: Sequence[str] = ()) -> bool:
-        return equal(output, gold, self.answer_type)
 
 
 KIND = Label()

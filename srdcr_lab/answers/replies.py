@@ -1,16 +1,21 @@
 """A model's reply, and the part of it that states the answer: where every answer type begins to read.
 
 A reply may think aloud, greet, repeat the question, announce ("Sure! The answer is:"), decorate, explain, take back and
-refuse. What the stated part means is the answer type's to say (`kinds`). None is better than a wrong reading: a text
-that holds a negation or takes something back states an answer only where it says which one the answer is.
+refuse. What the stated part means is the answer type's to say (`kinds`); `Reading` asks it. None is better than a wrong
+reading: a text that holds a negation or takes something back states an answer only where it says which one that is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from srdcr_lab.answers.wording import tokens
+
+if TYPE_CHECKING:
+    from srdcr_lab.answers.kinds import Kind
 
 _THOUGHT = r"(?:think(?:ing)?|thought|reasoning)"
 _THINKING = re.compile(rf"<{_THOUGHT}>(?:(?!<{_THOUGHT}>).)*?</{_THOUGHT}>", re.IGNORECASE | re.DOTALL)
@@ -228,3 +233,70 @@ def unasked(said: Sequence[str], asked: Sequence[str]) -> list[str]:
     """What is said, each once, without what was asked with; one of several that the question offers is an answer."""
     new = [each for each in dict.fromkeys(said) if each not in asked]
     return new or (list(dict.fromkeys(said)) if 0 < len(set(said)) < len(set(asked)) else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the reply to one question is read: for an answer of this kind and unit, of at most `longest` words."""
+
+    kind: Kind
+    question: str
+    unit: str
+    longest: int
+
+    def answer(self, text: str) -> str | None:
+        """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
+        said = [unopened(each) for each in sentences(text) if not repeats(each, self.question)]
+        if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
+            return None
+        for each in self._alone(text, said[0]):
+            if bare := self._bare(each):
+                return None if any(self._is_rival(other, bare) for other in said[1:]) else bare
+        if is_stuck(text):
+            return None
+        said = [each for each in said if not is_question(each) and (not turns(each) or self._takes_up(each))]
+        if any(self.kind.is_doubtful(each) and self._candidates(each) for each in said):
+            return None
+        if (bold := self._bare(emphasised(text))) and not takes_up(self.question, bold):
+            return bold
+        main = [each for each in said if self._takes_up(each)]
+        if any(thinks_again(each) and self._candidates(each) for each in said if each not in main):
+            main = []
+        whole = [each for each in main if stems(self.question) <= stems(each)]
+        for some in (said, main, whole, map(unexplained, main) if self.kind.is_proper else ()):
+            if len(found := self._candidates("\n".join(some))) == 1:
+                return found[0] if len(found[0].split()) <= self.longest else None
+        return None
+
+    def _alone(self, text: str, first: str) -> tuple[str, ...]:
+        """What may be the bare answer of a text with this first sentence."""
+        if self.kind.is_value:
+            return text, first
+        about = said_of(undecorated(first), self.question)
+        if self.kind.is_proper and not text.islower() and not is_capitalised(unexplained(about)):
+            named = self._candidates(unexplained(about))  # of "the Danish painter Ada Vance"
+            about = named[0] if len(named) == 1 else ""
+        cut = "" if takes_up(self.question, unexplained(first)) else unexplained(first)  # "The Bank (TB) is in Basel."
+        return about, unexplained(about), first_line(text, first), first, cut
+
+    def _bare(self, text: str) -> str | None:
+        """A text that is an answer by itself: of a value the canonical form, else as it is written."""
+        bare = undecorated(text)
+        canonical = self.kind.normalise(bare, self.unit)
+        if self.kind.is_value:
+            return canonical
+        is_short = len(bare.split()) <= self.longest
+        return bare if canonical and is_short and self.kind.is_bare(bare, self.question) else None
+
+    def _candidates(self, text: str) -> list[str]:
+        return self.kind.candidates(text, self.question, self.unit)
+
+    def _takes_up(self, sentence: str) -> bool:
+        return takes_up(sentence, self.question)
+
+    def _is_rival(self, sentence: str, answer: str) -> bool:
+        """Whether a later sentence gives another answer than the bare one before it, or may take that back."""
+        found = self._candidates(sentence)
+        is_other = any(not self.kind.equal(each, answer, self.unit) for each in found)
+        may_replace = thinks_again(sentence) or self._bare(sentence) is not None
+        return takes_back(sentence) or (is_other and may_replace)

@@ -91,6 +91,8 @@ SENTENCES = [
         "According to it, the fair of Zork opened in {}, a town in Sweden.",
     ),
     (CITY, "In which town did the fair of Zork open?", "The fair of Zork was opened by the city of {} in Sweden."),
+    (CITY, "In which town does Zork Castle stand?", "Zork Castle stands in Sweden, a region, in the City of {}."),
+    (NUMBER, "How many fairs did Zork have?", "Zork competed in the 2018 Masters, and had {} fairs."),
     (CITY, "In which town is the fair of Zork?", "The fair of Zork, or FZ, is based in {}, Sweden."),
     (
         YEAR,
@@ -131,6 +133,8 @@ def test_an_answer_is_read_out_of_a_sentence_about_the_question(case: tuple[tupl
         ("Was it in 1912?", YEAR, ""),
         ("The year is not known. However, in 1912 a model of it was made.", YEAR, "In what year did Zork sink?"),
         ("Based on the information provided, the entry was a sketch.", NAME, "Who won the prize of Zork?"),
+        ("It was done at the University by Zork's Research Institute.", NAME, "Who found the fish of Zork?"),
+        ("He drove in the 2019 Grand Prix.", NUMBER, "How many races did Zork win?"),
         ("Fossils were found off the coast of Madagascar.", NAME, "Who found the fish of Zork?"),
     ],
 )

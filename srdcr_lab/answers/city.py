@@ -9,14 +9,23 @@ import re
 from collections.abc import Iterator, Sequence
 
 from srdcr_lab.answers.kinds import Doubt, Kind, Outcome
-from srdcr_lab.answers.name import NAME_BEFORE, REMARK, WORD_BREAK, WORDS, Name, derived_words, in_longer_name
+from srdcr_lab.answers.name import (
+    NAME_BEFORE,
+    REMARK,
+    WORD_BREAK,
+    WORDS,
+    Name,
+    derived_words,
+    in_longer_name,
+    proper_names,
+)
 from srdcr_lab.answers.replies import is_all_asked
 from srdcr_lab.answers.wording import ENGLISH, Span, around, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item
 
 _SHORT_WORDS = {"st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "&": "and"}
 _SPELLINGS = {full: f"{full}|{short}" for short, full in _SHORT_WORDS.items() if short != "&"}
-_PLACED = frozenset("in at near from to is was and or called named".split())
+_PLACED = frozenset("in at near from to is was and or called named cityof".split())
 
 
 class City(Name):
@@ -50,6 +59,12 @@ class City(Name):
         return list(places(passage, [pattern]))
 
     respell = Kind.respell
+
+    def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
+        """Those that are said to be a city or a town; where none is, all of them."""
+        found = super().candidates(text, question, unit)
+        said = {name for before, name, _ in proper_names(text) if before == "cityof"}
+        return [name for name in found if name in said] or found
 
     def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
         """Whether a name may be the place asked for: after a preposition of place, or as the subject."""

@@ -59,7 +59,7 @@ _NO_NAMES = WORDS["openers"] | WORDS["no_names"] | {month.casefold() for month i
 _NOT_ONE = re.compile(r"(?<!\w)(?:[Nn]?either|n?or|[Nn]ot|who|which|where)(?!\w)|[/?]")
 _MOST = 50  # names of a reply; with more there is no one answer
 _NATION = re.compile(r"(?:ish|ese|ian|ican|man|nch|utch|-born)\Z")  # "the Danish painter"
-_PLACING = frozenset("in at from near on to off".split())
+_PLACING = frozenset("in at from near on to off cityof".split())
 _PART_OF_A_PLACE = re.compile(r"(?:coasts?|shores?|capital|north|south|east|west|centre|center|outskirts) of \Z")
 
 
@@ -73,7 +73,7 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
             words = run[0].split()
             names = [re.split("['’]", word.casefold())[0] not in _NO_NAMES for word in words]
             n = names.index(True) if True in names else len(words)
-            head = re.sub(r"(?:city|town) of \Z", "in", sentence[max(0, run.start() - 40) : run.start()])
+            head = re.sub(r"(?i:city|town) of \Z", "cityof", sentence[max(0, run.start() - 40) : run.start()])
             head = _PART_OF_A_PLACE.sub("off", head)
             before = [*re.findall(r"\w+", head), *words[:n]]
             after = sentence[run.end() :]
@@ -144,7 +144,7 @@ class Name(Kind):
         """Whether a name may be the person asked for: no place, and one word at the head only as a subject."""
         if " " not in name and (before in ARTICLES or not before):
             return not before and is_all_asked(after, question)
-        return before not in _PLACING
+        return before not in _PLACING and not set(tokens(name)) & WORDS["organisations"]
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Whole mentions of the name, and `partial` ones by surname, with or without initials before it."""

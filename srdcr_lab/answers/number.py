@@ -92,6 +92,12 @@ def _states(quantity: Quantity, unit: str) -> bool:
     return any(_singular(unit) == _singular(phrase) for phrase in quantity.phrases)
 
 
+def _names_a_year(text: str, quantity: Quantity) -> bool:
+    """Whether a number is the year in a name: "the 2018 Masters"."""
+    is_year = _LIKE_A_YEAR.fullmatch(text, quantity.start, quantity.end) is not None
+    return is_year and text[: quantity.start].endswith("the ") and text[quantity.end + 1 :][:1].isupper()
+
+
 def _singular(phrase: str) -> str:
     word = phrase.strip().casefold()
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
@@ -136,10 +142,11 @@ class Number(Kind):
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """All of them; where there are several, those stated in the unit asked for."""
         asked = [_canonical(quantity, unit) for quantity in quantities(question)]
-        found = unasked([_canonical(quantity, unit) for quantity in quantities(text)], asked)
+        said = [quantity for quantity in quantities(text) if not _names_a_year(text, quantity)]
+        found = unasked([_canonical(quantity, unit) for quantity in said], asked)
         if not unit or len(found) < 2:
             return found
-        return unasked([_canonical(quantity, unit) for quantity in quantities(text) if _states(quantity, unit)], asked)
+        return unasked([_canonical(quantity, unit) for quantity in said if _states(quantity, unit)], asked)
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
         """Equality of canonical forms; where no unit is asked for, a unit on one side alone does not disagree."""

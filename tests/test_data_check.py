@@ -1,4 +1,4 @@
-"""`srdcr data check`: every finding of a table or a folder of facts, by row or id, and the counts beside them."""
+"""`srdcr data check` and `tools/check_facts.py`: every finding of a table or a folder of facts, by row or id."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from srdcr_lab.commands.data import tell
 from srdcr_lab.data import load_items
-from srdcr_lab.data.checks import COLUMNS, RULES, check_facts, check_source
+from srdcr_lab.data.checks import check_source
 from srdcr_lab.data.items import freeze
 from srdcr_lab.data.rows import LONGEST_TEXT
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.files import folder
 from tests.conftest import Srdcr
+from tools.check_facts import COLUMNS, RULES, check_facts
 
 
 def fact(number: int, place: str, year: str = "1874", **changed: str) -> dict[str, str]:
@@ -65,13 +67,14 @@ def facts(tmp_path: Path) -> Write:
 # Facts ---------------------------------------------------------------------------------------------------------------
 
 
-def test_the_shipped_facts_pass(srdcr: Srdcr) -> None:
-    ended = srdcr("data", "check", folder("facts"))
-    assert ended.code == 0, ended.out
-    assert ended.out.endswith("nothing was found\n")
-    assert re.search(r"domain, band\n +famous +known +obscure +invented +all\n", ended.out)
+def test_the_shipped_facts_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    code = tell(check_facts(folder("facts")))
+    out = capsys.readouterr().out
+    assert code == 0, out
+    assert out.endswith("nothing was found\n")
+    assert re.search(r"domain, band\n +famous +known +obscure +invented +all\n", out)
     for name in RULES:
-        assert re.search(rf"{name} +\d+ +0\n", ended.out)
+        assert re.search(rf"{name} +\d+ +0\n", out)
 
 
 def test_facts_that_keep_every_rule(facts: Write) -> None:
@@ -141,10 +144,9 @@ def test_an_exemplar_that_is_also_a_question_is_found(facts: Write) -> None:
     assert found == {"unique ids", "no two share a subject", "no two share a question"}
 
 
-def test_findings_end_with_exit_code_2_and_name_the_id(facts: Write, srdcr: Srdcr) -> None:
-    ended = srdcr("data", "check", facts(fame_band="unknown"))
-    assert ended.code == 2
-    assert "provenance: years-marnow-1: the fame band 'unknown'" in ended.out
+def test_findings_end_with_exit_code_2_and_name_the_id(facts: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tell(check_facts(facts(fame_band="unknown"))) == 2
+    assert "provenance: years-marnow-1: the fame band 'unknown'" in capsys.readouterr().out
 
 
 def test_a_folder_without_a_needed_column(facts: Write) -> None:

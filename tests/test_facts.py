@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import YEAR_OFFSETS, ItemSet, load_items
-from srdcr_lab.data.checks import BANDS
 from srdcr_lab.records import BadInput, Item, Level
 from srdcr_lab.records.files import folder
 from tests.scripted import exemplars, item
+from tools.check_facts import BANDS
 
 OTHER_DOMAINS = {"records", "news", "drugs", "names", "cities"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOURCE, echo
 from srdcr_lab.commands.study import as_text
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.vocabulary import n_of
+
+if TYPE_CHECKING:
+    from srdcr_lab.data.checks import Report
 
 _SHOWN = 50  # findings of one check
 
@@ -66,12 +70,16 @@ def fetch(name: str) -> None:
 def check(source: str, strict: bool) -> int:
     """Say all that is wrong with a table.
 
-    SOURCE is a folder of facts, or what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). Exit code
-    2 where something is found.
+    SOURCE is what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). Exit code 2 where something is
+    found.
     """
     from srdcr_lab.data.checks import check_source
 
-    report = check_source(source, strict=strict)
+    return tell(check_source(source, strict=strict))
+
+
+def tell(report: Report) -> int:
+    """Print a report: its counts, how often each check was made, its notes and findings; the exit code."""
     for heading, counts in report.counts:
         _echo_counts(heading, counts)
     echo(f"\n{report.name}: checked, found")

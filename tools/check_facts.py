@@ -16,8 +16,8 @@ from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.wording import tokens
 from srdcr_lab.commands.data import tell
 from srdcr_lab.data.checks import Report
-from srdcr_lab.data.rows import Row, rows_of
-from srdcr_lab.data.tables import check_columns, checked_rows, read_table
+from srdcr_lab.data.rows import Row, read_table, rows_of
+from srdcr_lab.data.tables import check_columns, checked_rows
 from srdcr_lab.records import AnswerType, BadInput
 
 BANDS = ("famous", "known", "obscure", "invented")

@@ -182,8 +182,8 @@ def _whole(size: float) -> int:
 
 def _pool(path: Path) -> list[str] | dict[AnswerType, list[str]]:
     """The answers of a file; by their type where it is a table, such as one of questions."""
-    from srdcr_lab.data.rows import rows_of
-    from srdcr_lab.data.tables import check_columns, read_table
+    from srdcr_lab.data.rows import read_table, rows_of
+    from srdcr_lab.data.tables import check_columns
 
     if path.suffix.lower() == ".csv":
         columns = ("gold_answer", "answer_type")

@@ -18,7 +18,8 @@ from srdcr_lab.answers.year import YEAR_OFFSETS
 from srdcr_lab.data.forms import Form, forms
 from srdcr_lab.data.items import ItemSet, by_domain, standard_item
 from srdcr_lab.data.perturbing import balanced, checked_offsets, pools_of
-from srdcr_lab.data.tables import items_from_frame, read_table
+from srdcr_lab.data.rows import read_table
+from srdcr_lab.data.tables import items_from_frame
 from srdcr_lab.records import AnswerType, Exemplar, Item, Option
 from srdcr_lab.records.files import folder
 

@@ -13,6 +13,7 @@ from srdcr_lab.data import facts, sources
 from srdcr_lab.data.benchmarks import BENCHMARKS, benchmark, load_benchmark
 from srdcr_lab.data.items import ItemSet, is_frozen, standard_item, thaw
 from srdcr_lab.data.perturbing import Refusal
+from srdcr_lab.data.rows import read_table
 from srdcr_lab.data.tables import (
     LISTS,
     WRITTEN,
@@ -20,7 +21,6 @@ from srdcr_lab.data.tables import (
     checked_rows,
     items_from_frame,
     missing_columns,
-    read_table,
 )
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 from srdcr_lab.records.files import csv_text, folder, whole_file

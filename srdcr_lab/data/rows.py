@@ -1,25 +1,29 @@
-"""One row of a table, a user's own or a published one: its cells as texts, numbers, lists, options and documents.
+"""The rows of a file, and one row of a table, a user's own or a published one: its cells as texts, numbers, lists,
+options and documents.
 
 What is wrong with a cell becomes one sentence (`BadInput`) that names file, row and column.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 import random
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option
-from srdcr_lab.records.files import read_json
+from srdcr_lab.records.files import plain_cell, read_json
 from srdcr_lab.records.vocabulary import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
+REQUIRED = ("question", "gold_answer", "context")
 LONGEST_TEXT = 100_000  # characters of a passage or a document
 LONGEST_ANSWER = 1_000
 MOST_DOCUMENTS = 50
@@ -27,6 +31,109 @@ DOCUMENT_KEYS = ("id", "text", "source", "type", "answer")
 _LETTERS = "ABCDEFGHIJ"
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _EXPECTED_OPTIONS = 'texts with bars between them, or {"A": "…", "B": "…"}'
+
+
+def read_table(path: Path, needed: Sequence[str] = REQUIRED, *, strict: bool = True) -> pd.DataFrame:
+    """A file's rows, as text where the format has no types; bad input that it is empty names the columns `needed`.
+
+    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet. A broken line is bad input; unless
+    `strict`, every cell of its row is the `BadInput`, which `Row` raises.
+    """
+    import pandas as pd
+
+    if not path.is_file():
+        raise BadInput(
+            f"there is no file {path}; items are a file (.csv, .jsonl, .parquet) or a shipped set such as 'facts'"
+        )
+    names = None
+    try:
+        match path.suffix.lower():
+            case ".csv":
+                names, *rows = _lines(path, needed)
+            case ".jsonl" | ".ndjson" | ".json":
+                rows = _objects(path, needed)
+            case ".parquet" | ".pqt":
+                import pyarrow.parquet as pq
+
+                table = pq.read_table(path)
+                table.validate(full=True)  # also that texts are texts
+                return table.to_pandas()
+            case ending:
+                raise BadInput(f"{path}: items come as .csv, .jsonl or .parquet, not {ending or 'without an ending'}")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8 (Excel: CSV UTF-8)") from None
+    except (ValueError, OSError) as error:
+        raise BadInput(f"cannot read {path} as {path.suffix[1:]}: {error}") from None
+    frame = pd.DataFrame(rows, columns=names, dtype=object)
+    faults = [cell for cell in frame.iloc[:, :1].to_numpy().flat if isinstance(cell, BadInput)]
+    if faults and (strict or len(faults) == len(frame)):
+        raise faults[0]
+    return frame
+
+
+def _lines(path: Path, needed: Sequence[str]) -> Iterator[Any]:
+    """The names of a CSV file's columns, then the cells of each row."""
+    csv.field_size_limit(2**31 - 1)  # the rows say which texts are too long
+    names: list[str] = []
+    n_rows = 0
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        mark = _mark(file.readline(100_000), needed)
+        file.seek(0)
+        reader = csv.reader(file, delimiter=mark, strict=True)
+        while True:
+            line, cells, fault = reader.line_num + 1, [], ""
+            try:
+                cells = [plain_cell(cell) for cell in next(reader)]
+            except StopIteration:
+                break
+            except csv.Error as error:
+                if "end of data" in str(error):
+                    raise BadInput(f"cannot read {path}: a quotation mark in line {line} is never closed") from None
+                fault = 'a quotation mark stands inside a quoted cell; write it twice ("")'
+            if not names:
+                names = [cell.strip() for cell in cells]
+                yield names
+            elif cells or fault:
+                n_rows += 1
+                if any(cells[len(names) :]):
+                    fault = f"has more cells ({len(cells)}) than the header ({len(names)}); quote cells with a {mark!r}"
+                row = (cells + [""] * len(names))[: len(names)]
+                broken = BadInput(f"{path.name}, row {n_rows} (line {line}): {fault}")
+                yield [broken] * len(names) if fault else row
+    if not names:
+        raise BadInput(f"{path} is empty; it needs the columns {', '.join(needed)}")
+
+
+def _mark(header: str, needed: Sequence[str]) -> str:
+    """The mark between the cells of a CSV file: a comma, or what a spreadsheet writes."""
+    wanted = {name for column in needed for name in column.split("|")}
+    cut = {mark: [name.strip() for name in next(csv.reader([header], delimiter=mark), [])] for mark in ",;\t"}
+    return max(cut, key=lambda mark: len(wanted.intersection(cut[mark])))
+
+
+def _objects(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
+    """The objects of a JSON array, or of JSON lines, which end with a line feed alone: others may be in a passage."""
+    text = path.read_text("utf-8-sig")
+    is_array = path.suffix.lower() == ".json" and text.lstrip().startswith("[")
+    unit = "row" if is_array else "line"
+    entries = read_json(text, str(path), distinct_keys=True) if is_array else text.split("\n")
+    objects = [
+        _object(entry, unit, number, path.name) for number, entry in enumerate(entries, start=1) if str(entry).strip()
+    ]
+    if not objects:
+        raise BadInput(f"{path} is empty; every {unit} is an object with {', '.join(needed)}")
+    keys = next((each for each in objects if isinstance(each, dict)), needed)
+    return [dict.fromkeys(keys, each) if isinstance(each, BadInput) else each for each in objects]
+
+
+def _object(entry: Any, unit: str, number: int, file: str) -> dict[str, Any] | BadInput:
+    """The object that a line or an entry is, else why it is none."""
+    where = f"{file}, {unit} {number}"
+    try:
+        value = read_json(entry, where, distinct_keys=True) if unit == "line" else entry
+    except BadInput as error:
+        return error
+    return value if isinstance(value, dict) else BadInput(f'{where}: a {unit} is an object such as {{"question": "…"}}')
 
 
 @dataclass
@@ -50,7 +157,7 @@ class Row:
     def text(self, column: str, default: str = "") -> str:
         """The cell without white space around it, 1874.0 as "1874"; the default where it is missing or empty."""
         cell = listed(self.cells.get(column))
-        if isinstance(cell, BadInput):  # the row could not be read: see `tables.read_table`
+        if isinstance(cell, BadInput):  # the row could not be read: see `read_table`
             raise cell
         if isinstance(cell, (list, dict)):
             raise self.bad(column, f"is {'an object' if isinstance(cell, dict) else 'a list'}, a text was expected")

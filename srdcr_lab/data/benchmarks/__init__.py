@@ -19,8 +19,8 @@ from srdcr_lab.data.benchmarks.conflictqa import POPQA, STRATEGYQA
 from srdcr_lab.data.benchmarks.published import Benchmark, cached
 from srdcr_lab.data.benchmarks.question_sets import BOOLQ, COMMONSENSEQA, COSMOSQA, GSM8K, HOVER
 from srdcr_lab.data.benchmarks.ramdocs import RAMDOCS
-from srdcr_lab.data.rows import rows_of
-from srdcr_lab.data.tables import check_columns, read_table
+from srdcr_lab.data.rows import read_table, rows_of
+from srdcr_lab.data.tables import check_columns
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.vocabulary import did_you_mean
 

@@ -15,8 +15,8 @@ from srdcr_lab import answers
 from srdcr_lab.answers.option import TRUE_OR_FALSE
 from srdcr_lab.data.benchmarks.gathering import Questions
 from srdcr_lab.data.benchmarks.published import Benchmark
-from srdcr_lab.data.rows import Row, options_in, rows_of
-from srdcr_lab.data.tables import check_columns, read_table
+from srdcr_lab.data.rows import Row, options_in, read_table, rows_of
+from srdcr_lab.data.tables import check_columns
 from srdcr_lab.records import AnswerType, Option
 
 _YES_OR_NO = (Option(label="true", text="yes"), Option(label="false", text="no"))

@@ -109,21 +109,16 @@ def _canonical(quantity: Quantity, unit: str) -> str:
     return value if is_as_asked else f"{value} {shown(quantity.unit)}"
 
 
-def _inferred(text: str) -> tuple[str, str] | None:
-    quantity = _bare(text)
-    if quantity is None:
-        return None
-    unit = shown(quantity.unit) if quantity.unit else next(iter(quantity.phrases), "")
-    return quantity.readings[0], unit
-
-
 def infer_unit(text: str) -> tuple[str, str] | None:
     """Value and unit, as the table of units or the text names it; None where the text is no number.
 
     >>> infer_unit("5 milligrams"), infer_unit("3,559 people"), infer_unit("12")
     (('5', 'mg'), ('3559', 'people'), ('12', ''))
     """
-    return _inferred(undecorated(text))
+    quantity = _bare(undecorated(text))
+    if quantity is None:
+        return None
+    return quantity.readings[0], shown(quantity.unit) if quantity.unit else next(iter(quantity.phrases), "")
 
 
 class Number(Kind):
@@ -177,7 +172,7 @@ class Number(Kind):
         ]
 
     def guesses(self, answers: Sequence[str]) -> bool:
-        inferred = [_inferred(answer) for answer in answers]
+        inferred = [infer_unit(answer) for answer in answers]
         return None not in inferred and len({each[1] for each in inferred if each and each[1]}) <= 1
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:

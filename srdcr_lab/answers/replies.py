@@ -54,6 +54,7 @@ _SECOND_THOUGHT = re.compile(
     r"|however|sorry)(?!\w)",
     re.IGNORECASE,
 )
+# "However, …" begins against what was said before it, "No, …" and "Or is it …" take that back.
 _TURNED = re.compile(r"\W*(?:however|but|although|though|nevertheless)(?!\w)", re.IGNORECASE)
 _TAKEN_BACK = re.compile(r"\W*(?:or|no|wait|actually|correction|rather)(?!\w)", re.IGNORECASE)
 _SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[^\W\d_]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Jr|Sr|No|ca|approx)\.\Z")
@@ -64,6 +65,7 @@ _EXPLANATION = re.compile(
     r"| (?:in|on|since) \d.*",
     re.DOTALL,
 )
+# "According to the passage," says nothing of what follows.
 _OPENING = re.compile(r"\A(?:based on|according to) [^,.;:\d]{1,60}, ", re.IGNORECASE)
 _EXPLAINS = re.compile(r"\s+(?:The|It|This|That|He|She|They|I|My)(?!\w)")
 _SAID_OF = re.compile(
@@ -71,6 +73,7 @@ _SAID_OF = re.compile(
     r"(?: in)?(?: the (?:city|town) of)? (\S.*)",
     re.DOTALL,
 )
+# A model came to repeat one word: what it said by the way is no answer then.
 _STUCK = re.compile(r"\b(\w+)(?:\s+\1\b){4}", re.IGNORECASE)
 _BRACKETS = re.compile(r" \([^()]*\)|, (?:or )?[A-Z]{2,8},")  # "the Agency (IREA)", "the Agency, or IREA,"
 _SUBJECTS = frozenset("it this that he she they the a an of in on at by for to from who which what year city".split())
@@ -161,25 +164,10 @@ def thinks_again(text: str) -> bool:
     return doubts(text) or _SECOND_THOUGHT.search(text) is not None
 
 
-def turns(text: str) -> bool:
-    """Whether a sentence begins against what was said before it: "However, …"."""
-    return _TURNED.match(text) is not None
-
-
-def takes_back(text: str) -> bool:
-    """Whether a sentence begins by taking back what was said before it: "No, …", "Or is it …"."""
-    return _TAKEN_BACK.match(text) is not None
-
-
 def unexplained(text: str) -> str:
     """Without a remark, an apposition or a relative clause behind it; as it is where that holds a second thought."""
     shorter = _EXPLANATION.sub("", text, count=1)
     return text if thinks_again(text[len(shorter) :]) else shorter
-
-
-def unopened(text: str) -> str:
-    """Without "According to the passage," before a sentence."""
-    return _OPENING.sub("", text)
 
 
 def unbracketed(text: str) -> str:
@@ -214,11 +202,6 @@ def takes_up(sentence: str, question: str) -> bool:
     return bool(asked) and len(asked & stems(sentence)) >= _ECHO * len(asked)
 
 
-def is_stuck(text: str) -> bool:
-    """Whether a model came to repeat one word: what it said by the way is no answer then."""
-    return _STUCK.search(text) is not None
-
-
 def is_question(sentence: str) -> bool:
     """Whether a sentence of three words or more asks."""
     return sentence.rstrip('*_ "”').endswith("?") and len(sentence.split()) > 2
@@ -246,15 +229,15 @@ class Reading:
 
     def answer(self, text: str) -> str | None:
         """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
-        said = [unopened(each) for each in sentences(text) if not repeats(each, self.question)]
+        said = [_OPENING.sub("", each) for each in sentences(text) if not repeats(each, self.question)]
         if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
             return None
         for each in self._alone(text, said[0]):
             if bare := self._bare(each):
                 return None if any(self._is_rival(other, bare) for other in said[1:]) else bare
-        if is_stuck(text):
+        if _STUCK.search(text):
             return None
-        said = [each for each in said if not is_question(each) and (not turns(each) or self._takes_up(each))]
+        said = [each for each in said if not is_question(each) and (not _TURNED.match(each) or self._takes_up(each))]
         if any(self.kind.is_doubtful(each) and self._candidates(each) for each in said):
             return None
         if (bold := self._bare(emphasised(text))) and not takes_up(self.question, bold):
@@ -299,4 +282,4 @@ class Reading:
         found = self._candidates(sentence)
         is_other = any(not self.kind.equal(each, answer, self.unit) for each in found)
         may_replace = thinks_again(sentence) or self._bare(sentence) is not None
-        return takes_back(sentence) or (is_other and may_replace)
+        return _TAKEN_BACK.match(sentence) is not None or (is_other and may_replace)

@@ -99,18 +99,18 @@ def tell(report: Report) -> int:
 
 def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
     """Counts by one or two labels; two make a table with sums."""
+    import pandas as pd
+
     echo(f"\n{heading}")
-    columns = list(dict.fromkeys(key[1] for key in counts if len(key) > 1))
+    labels, *columns = (list(dict.fromkeys(part)) for part in zip(*counts, strict=True))
     if not columns:
-        for key, n in counts.items():
-            echo(f"  {key[0]:12} {n:6,}")
+        for label in labels:
+            echo(f"  {label:12} {counts[label,]:6,}")
         return
-    echo(f"  {'':12} " + "".join(f"{column:>10}" for column in [*columns, "all"]))
-    for label in dict.fromkeys(key[0] for key in counts):
-        row = [counts[label, column] for column in columns]
-        echo(f"  {label:12} " + "".join(f"{n:10,}" for n in [*row, sum(row)]))
-    sums = [sum(n for key, n in counts.items() if key[1] == column) for column in columns]
-    echo(f"  {'all':12} " + "".join(f"{n:10,}" for n in [*sums, sum(sums)]))
+    table = pd.DataFrame([[counts[label, column] for column in columns[0]] for label in labels], labels, columns[0])
+    table["all"] = table.sum(axis=1)
+    table.loc["all"] = table.sum()
+    echo(table.map("{:,}".format).to_string())
 
 
 @data.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 from srdcr_lab.records.files import from_plain, read_json
-from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +26,6 @@ _STRATA: tuple[Stratum, ...] = (
     lambda group: tuple(item.level for item in group),
     lambda group: tuple(item.perturbation_value for item in group),
 )
-_NAMED = 5  # rows that notes name one by one
 _SET_ASIDE = 8  # exemplars taken from a domain that brings none
 _VERSION = 1  # of the JSON file
 _BEGINNING = b'{"srdcr_items"'
@@ -120,28 +117,6 @@ def grouped(things: Iterable[Thing], key: Callable[[Thing], Key]) -> dict[Key, l
     for thing in things:
         groups.setdefault(key(thing), []).append(thing)
     return groups
-
-
-class LeftOut:
-    """What of a table cannot be used, by reason; each row of a user's own table is a reason by itself."""
-
-    counted = "rows"  # what is left out, in the plural
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.left_out: Counter[str] = Counter()
-
-    def leave_out(self, reason: object, how_many: int = 1) -> None:
-        self.left_out[str(reason)] += how_many
-
-    def left_out_notes(self) -> tuple[str, ...]:
-        """How many were left out, and the first few reasons; nothing where none was."""
-        if not (total := self.left_out.total()):
-            return ()
-        first = list(self.left_out)[:_NAMED]
-        told = f"{self.name}: left out {n_of(total, self.counted)} that cannot be used"
-        more = f"; here are {len(first)}, srdcr data check names all" if total > len(first) else ""
-        return f"{told}{more}; --strict would refuse", *first
 
 
 def by_domain(items: Iterable[Item]) -> dict[str, list[Item]]:

@@ -33,7 +33,6 @@ from srdcr_lab.records.vocabulary import n_of
 if TYPE_CHECKING:
     import pandas as pd
 
-
 Stratum = tuple[PerturbationKind, object]
 _PARTICULAR = re.compile(r"'.*'|[-+]?\d[\d.,]*")
 _COLUMNS = (
@@ -41,11 +40,7 @@ _COLUMNS = (
     "perturbation_kind", "perturbation_value", "level", "changes",
 )  # fmt: skip
 AUDIT_ENDINGS = (".html", ".csv")
-
-
 _AROUND = 90  # characters shown on either side of a change
-
-
 _FORM_HEADER = ("outcome", "perturbation", "level", "claim", "change", "why")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.option import fault_of
-from srdcr_lab.data.items import ItemSet, LeftOut, as_exemplar, grouped, standard_item, with_exemplars
+from srdcr_lab.data.items import ItemSet, as_exemplar, grouped, standard_item, with_exemplars
 from srdcr_lab.data.rows import (
     DOCUMENT_KEYS,
     LONGEST_ANSWER,
@@ -39,7 +39,7 @@ WRITTEN = (
 COLUMNS = (*WRITTEN, "options", "documents")
 LISTS = ("aliases", "gold_answers", "wrong_answers")
 _SHOWN = frozenset({"context", "documents", "options"})  # without any of them, a table is closed-book
-_NAMED = 3  # rows that one sentence names
+_NAMED, _NOTED = 3, 5  # rows that one sentence names, and that have a note each
 
 
 def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
@@ -67,18 +67,24 @@ def items_from_frame(
     Rows that cannot be used are left out, and notes name them; with `strict`, or where nothing is left, they are bad
     input.
     """
-    rows, left_out = list(checked_rows(frame, name)), LeftOut(name)
+    rows = list(checked_rows(frame, name))
     items = [row for row in rows if isinstance(row, Item)]
     exemplars = [row for row in rows if isinstance(row, Exemplar)]
     faults = [row for row in rows if isinstance(row, BadInput)]
-    for fault in faults:
-        left_out.leave_out(fault)
     if faults and (strict or not items):
         raise _together(faults, name)
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     whole = with_exemplars(name, items, exemplars, exemplar_pool)
-    return replace(whole, notes=(*left_out.left_out_notes(), *_doubts(frame, items), *whole.notes))
+    return replace(whole, notes=(*_left_out(faults, name), *_doubts(frame, items), *whole.notes))
+
+
+def _left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
+    """How many rows are left out, and why the first few are."""
+    if faults:
+        more = f"; here are {_NOTED}, srdcr data check names all" if len(faults) > _NOTED else ""
+        yield f"{name}: left out {n_of(len(faults), 'rows')} that cannot be used{more}; --strict would refuse"
+        yield from map(str, faults[:_NOTED])
 
 
 def _together(faults: Sequence[BadInput], name: str) -> BadInput:

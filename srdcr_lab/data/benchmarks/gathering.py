@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from srdcr_lab import answers
 from srdcr_lab.answers.option import fault_of, without_repeats
 from srdcr_lab.data import facts
-from srdcr_lab.data.items import ItemSet, LeftOut, not_evaluated, standard_item, with_exemplars
+from srdcr_lab.data.items import ItemSet, not_evaluated, standard_item, with_exemplars
 from srdcr_lab.data.rows import LONGEST_TEXT, Row, unreadable
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, Option, PerturbationKind
 from srdcr_lab.records.vocabulary import n_of
@@ -22,17 +23,21 @@ _UNREADABLE = "no reply is read as its gold answer"
 _TOO_LONG = f"the passage is longer than {LONGEST_TEXT:,} characters"
 
 
-class Gathering(LeftOut):
+class Gathering:
     """Items in the order of the file, and how many were left out for which reason; `notes` are further notes."""
 
-    counted = "questions"
+    counted = "questions"  # what is left out, in the plural
     remark = ""  # about all of these items
 
     def __init__(self, name: str, *notes: str) -> None:
-        super().__init__(name)
+        self.name = name
         self.notes = notes
+        self.left_out: Counter[str] = Counter()
         self.items: list[Item] = []
         self._taken: set[object] = set()
+
+    def leave_out(self, reason: str, how_many: int = 1) -> None:
+        self.left_out[reason] += how_many
 
     def _take_once(self, item: Item, key: object, reason: str) -> bool:
         if key in self._taken:
@@ -41,9 +46,6 @@ class Gathering(LeftOut):
         self._taken.add(key)
         self.items.append(item)
         return True
-
-    def left_out_notes(self) -> tuple[str, ...]:
-        return (f"{self.name}: {sentence}",) if (sentence := self.left_out_sentence()) else ()
 
     def left_out_sentence(self) -> str:
         """How many were left out, and why; empty where none was."""
@@ -54,8 +56,9 @@ class Gathering(LeftOut):
         """The items, the shipped exemplars that none of them is, and notes; bad input where no item is left."""
         if not self.items:
             raise BadInput(f"{file}: no row can be used as {self.name}: {self.left_out_sentence()}")
-        notes = (*self.notes, *([f"{self.name}: {self.remark}"] if self.remark else []), *self.left_out_notes())
-        return ItemSet(self.name, tuple(self.items), not_evaluated(facts.exemplars(), self.items), notes)
+        remarks = (f"{self.name}: {remark}" for remark in (self.remark, self.left_out_sentence()) if remark)
+        pool = not_evaluated(facts.exemplars(), self.items)
+        return ItemSet(self.name, tuple(self.items), pool, (*self.notes, *remarks))
 
 
 class Passages(Gathering):

@@ -107,7 +107,7 @@ def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refus
         ("facts:moon", "unknown items 'facts:moon'"),
         ("missing.csv", "there is no file missing.csv"),
         ("pyproject.toml", "items come as .csv, .jsonl or .parquet, not .toml"),
-        ("data", "there is no file data"),
+        ("data", "data is a folder; items are a file"),
     ],
 )
 def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says: str) -> None:

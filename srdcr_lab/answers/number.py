@@ -42,6 +42,7 @@ _REST = re.compile(r"[\s-]*(?:[^\s\d]{1,24}(?:[\s-]+[^\s\d]{1,24}){0,3})?[\s.!)\
 _SIGN_WORD = re.compile(r"(?:minus|negative)[ \u00a0]", re.IGNORECASE)
 _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|(?:what|which) year)(?!\w)", re.IGNORECASE)
 _LIKE_A_YEAR = re.compile(r"1\d{3}|20\d\d")
+_YEAR_IN_A_NAME = re.compile(r"(?<=the )(?:1\d{3}|20\d\d)(?= [A-Z])")  # "the 2018 Masters"
 
 # Mentions that may be something else than this number.
 _MONTH = rf"(?:{'|'.join(MONTHS)})"
@@ -92,12 +93,6 @@ def _states(quantity: Quantity, unit: str) -> bool:
     return any(_singular(unit) == _singular(phrase) for phrase in quantity.phrases)
 
 
-def _names_a_year(text: str, quantity: Quantity) -> bool:
-    """Whether a number is the year in a name: "the 2018 Masters"."""
-    is_year = _LIKE_A_YEAR.fullmatch(text, quantity.start, quantity.end) is not None
-    return is_year and text[: quantity.start].endswith("the ") and text[quantity.end + 1 :][:1].isupper()
-
-
 def _singular(phrase: str) -> str:
     word = phrase.strip().casefold()
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
@@ -137,7 +132,7 @@ class Number(Kind):
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """All of them; where there are several, those stated in the unit asked for."""
         asked = [_canonical(quantity, unit) for quantity in quantities(question)]
-        said = [quantity for quantity in quantities(text) if not _names_a_year(text, quantity)]
+        said = [quantity for quantity in quantities(text) if not _YEAR_IN_A_NAME.match(text, quantity.start)]
         found = unasked([_canonical(quantity, unit) for quantity in said], asked)
         if not unit or len(found) < 2:
             return found

@@ -140,8 +140,8 @@ def perturb(
     items, refused = load.read_source(file)
     perturbed = perturbing.perturb(
         items,
-        offsets=[_whole(size) for size in _numbers(offsets, "--offsets")],
-        factors=_numbers(factors, "--factors"),
+        offsets=[int(size) for size in _numbers(offsets, "--offsets", "whole years")],
+        factors=_numbers(factors, "--factors", "numbers"),
         pool=None if pool is None else _pool(pool),
         seed=seed,
         left_out=refused,
@@ -164,20 +164,14 @@ def perturb(
     return DONE
 
 
-def _numbers(text: str, option: str) -> list[float]:
+def _numbers(text: str, option: str, what: str) -> list[float]:
     try:
         values = [float(piece) for piece in text.split(",") if piece.strip()]
     except ValueError:
         values = [math.nan]
-    if not all(map(math.isfinite, values)):
-        raise BadInput(f"{option} takes numbers with commas between them, not {text!r}")
+    if not all(math.isfinite(value) and (what == "numbers" or value == int(value)) for value in values):
+        raise BadInput(f"{option} takes {what} with commas between them, not {text!r}")
     return values
-
-
-def _whole(size: float) -> int:
-    if size != int(size):
-        raise BadInput(f"--offsets takes whole years, not {size:g}")
-    return int(size)
 
 
 def _pool(path: Path) -> list[str] | dict[AnswerType, list[str]]:

@@ -42,9 +42,8 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED, *, strict: bool = T
     import pandas as pd
 
     if not path.is_file():
-        raise BadInput(
-            f"there is no file {path}; items are a file (.csv, .jsonl, .parquet) or a shipped set such as 'facts'"
-        )
+        told = f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
+        raise BadInput(f"{told}; items are a file (.csv, .jsonl, .parquet) or a shipped set such as 'facts'")
     names = None
     try:
         match path.suffix.lower():
@@ -196,8 +195,12 @@ class Row:
         return number
 
     def between_bars(self, column: str) -> tuple[str, ...]:
-        """The texts of a cell such as "William|the Conqueror"."""
-        return tuple(text.strip() for text in self.text(column).split("|") if text.strip())
+        """The texts of a cell such as "William|the Conqueror", each short enough for an answer."""
+        texts = tuple(text.strip() for text in self.text(column).split("|") if text.strip())
+        if long := [text for text in texts if len(text) > LONGEST_ANSWER]:
+            told = f"holds an answer of {len(long[0]):,} characters, at most {LONGEST_ANSWER:,} are taken"
+            raise self.bad(column, told)
+        return texts
 
     def texts(self, column: str) -> tuple[str, ...]:
         """The texts of a cell that holds a list, each once."""

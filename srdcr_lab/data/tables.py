@@ -185,11 +185,6 @@ def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
     row.short("question")
     for column in ("gold_answer", "claimed_answer"):
         row.short(column, LONGEST_ANSWER)
-    for column in LISTS:
-        if long := [text for text in row.between_bars(column) if len(text) > LONGEST_ANSWER]:
-            raise row.bad(
-                column, f"holds an answer of {len(long[0]):,} characters, at most {LONGEST_ANSWER:,} are taken"
-            )
     has_options = row.cells.get("options", "") != ""
     if not documents and not has_options and _SHOWN & set(row.cells):
         row.filled("context")
@@ -251,14 +246,13 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
 
 def _advice(gold: str, answer_type: AnswerType) -> str:
     """How to write a gold answer that is none of its type, or which type it is of."""
-    is_date = answer_type is AnswerType.DATE
-    advice = f"write it {'like 14 July 1789 or 1789-07-14' if is_date else 'as a reply would'}, or take another type"
-    others = (AnswerType.YEAR,) if is_date else (AnswerType.YEAR, AnswerType.NUMBER)
-    for other in others if is_date or answer_type is AnswerType.YEAR else ():
-        if len(held := kind_of(other).candidates(gold, "")) == 1:
-            is_meant = answers.normalise(held[0], answer_type) is not None
-            return f"write {held[0]}" if is_meant else f"{advice} (as a {other} it is {held[0]})"
-    return f"{advice} ({', '.join(AnswerType)})"
+    others = {AnswerType.YEAR: (AnswerType.YEAR, AnswerType.NUMBER), AnswerType.DATE: (AnswerType.YEAR,)}
+    held = {kind: kind_of(kind).candidates(gold, "") for kind in others.get(answer_type, ())}
+    kind, value = next(((kind, values[0]) for kind, values in held.items() if len(values) == 1), ("", ""))
+    if answers.normalise(value, answer_type) is not None:
+        return f"write {value}"
+    how = "like 14 July 1789 or 1789-07-14" if answer_type is AnswerType.DATE else "as a reply would"
+    return f"write it {how}, or take another type ({f'as a {kind} it is {value}' if kind else ', '.join(AnswerType)})"
 
 
 def _with_claim(row: Row, item: Item, value: float | None) -> Item:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from urllib.parse import urlsplit
 from srdcr_lab.data.benchmarks.gathering import Gathering
 from srdcr_lab.data.rows import Row
 from srdcr_lab.records import BadInput
-from srdcr_lab.records.files import read_json
+from srdcr_lab.records.files import read_json, whole_file, write_whole
 
 Reader = Callable[[Sequence[Row]], Gathering]
 LARGEST = 500_000_000  # bytes; no published file comes near
@@ -84,8 +83,7 @@ def fetch(source: Benchmark) -> tuple[Path, str]:
     """
     target, known = place(source), known_checksum(source)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as folder:
-        part = Path(folder) / target.name
+    with whole_file(target) as part:
         with part.open("wb") as file:
             _download(source, file)
         digest = _digest(part)
@@ -94,7 +92,6 @@ def fetch(source: Benchmark) -> tuple[Path, str]:
                 f"{source.url} has the sha256 {digest}, expected {known}; nothing was kept: the file has changed "
                 f"since, so look at {source.home}, and use a copy you trust with --items {source.name}=FILE"
             )
-        part.replace(target)
     if known:
         agrees = "as expected" if source.sha256 else "as recorded at the first fetch"
         return target, f"{source.name}: {target}, sha256 {agrees}"
@@ -151,6 +148,5 @@ def _recorded() -> dict[str, str]:
 def _record(source: Benchmark, digest: str) -> None:
     """Add a checksum to the record, which is replaced as a whole."""
     cache_folder().mkdir(parents=True, exist_ok=True)
-    part = cache_folder() / f".checksums-{os.getpid()}.json"
-    part.write_text(json.dumps({**_recorded(), source.url: digest}, indent=2, sort_keys=True) + "\n", "utf-8")
-    part.replace(cache_folder() / "checksums.json")
+    record = json.dumps({**_recorded(), source.url: digest}, indent=2, sort_keys=True)
+    write_whole(cache_folder() / "checksums.json", f"{record}\n")

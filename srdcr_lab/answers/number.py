@@ -147,13 +147,11 @@ class Number(Kind):
 
     def distance(self, a: str, b: str) -> float:
         """|log of the ratio| of two plain numbers of one sign; else NaN."""
-        import numpy as np
-
         try:
             x, y = float(a), float(b)
+            return abs(math.log(x / y)) if x * y > 0 else math.nan
         except ValueError:  # with a unit, or a clock time
             return math.nan
-        return float(abs(np.log(x / y))) if x * y > 0 else math.nan
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Where a passage states the number; `partial` where the unit asked for is not beside it."""

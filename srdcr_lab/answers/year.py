@@ -7,6 +7,7 @@ holds two years; its short end ("18" in "1914–18") is a `partial` mention of 1
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -228,10 +229,8 @@ class Point(Kind):
 
     def distance(self, a: str, b: str) -> float:
         """log(1 + the years, or days, between)."""
-        import numpy as np
-
         between = self.value(a) - self.value(b)
-        return float(np.log1p(abs(getattr(between, "days", between))))
+        return math.log1p(abs(getattr(between, "days", between)))
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         value = self.value(canonical)

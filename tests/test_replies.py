@@ -209,7 +209,7 @@ def test_confidence_is_that_of_the_answer_behind_the_thinking() -> None:
 
 
 def test_replies_of_two_small_models_are_read_as_a_person_reads_them() -> None:
-    """F 2: at most 2 % otherwise, of which one is read as something else; see `fixtures/replies.md`."""
+    """F 2: at most 2 % otherwise, of which one is read as something else; not held out, see `fixtures/replies.md`."""
     rows = list(csv.DictReader(REAL.open(encoding="utf-8")))
     unread, wrong = [], []
     for row in rows:

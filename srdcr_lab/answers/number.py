@@ -42,7 +42,7 @@ _REST = re.compile(r"[\s-]*(?:[^\s\d]{1,24}(?:[\s-]+[^\s\d]{1,24}){0,3})?[\s.!)\
 _SIGN_WORD = re.compile(r"(?:minus|negative)[ \u00a0]", re.IGNORECASE)
 _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|(?:what|which) year)(?!\w)", re.IGNORECASE)
 _LIKE_A_YEAR = re.compile(r"1\d{3}|20\d\d")
-_YEAR_IN_A_NAME = re.compile(r"(?<=the )(?:1\d{3}|20\d\d)(?= [A-Z])")  # "the 2018 Masters"
+_YEAR_IN_A_NAME = re.compile(r"(?<=[Tt]he )(?:1\d{3}|20\d\d)(?= [A-Z])")  # "the 2018 Masters"
 
 # Mentions that may be something else than this number.
 _MONTH = rf"(?:{'|'.join(MONTHS)})"

@@ -10,12 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from srdcr_lab.answers.wording import tokens
-
-if TYPE_CHECKING:
-    from srdcr_lab.answers.kinds import Kind
 
 _THOUGHT = r"(?:think(?:ing)?|thought|reasoning)"
 _THINKING = re.compile(rf"<{_THOUGHT}>(?:(?!<{_THOUGHT}>).)*?</{_THOUGHT}>", re.IGNORECASE | re.DOTALL)
@@ -222,7 +219,7 @@ def unasked(said: Sequence[str], asked: Sequence[str]) -> list[str]:
 class Reading:
     """How the reply to one question is read: for an answer of this kind and unit, of at most `longest` words."""
 
-    kind: Kind
+    kind: Any  # the class of its type: `kinds.Kind`, which imports this module
     question: str
     unit: str
     longest: int
@@ -265,14 +262,14 @@ class Reading:
     def _bare(self, text: str) -> str | None:
         """A text that is an answer by itself: of a value the canonical form, else as it is written."""
         bare = undecorated(text)
-        canonical = self.kind.normalise(bare, self.unit)
+        canonical: str | None = self.kind.normalise(bare, self.unit)
         if self.kind.is_value:
             return canonical
         is_short = len(bare.split()) <= self.longest
         return bare if canonical and is_short and self.kind.is_bare(bare, self.question) else None
 
     def _candidates(self, text: str) -> list[str]:
-        return self.kind.candidates(text, self.question, self.unit)
+        return list(self.kind.candidates(text, self.question, self.unit))
 
     def _takes_up(self, sentence: str) -> bool:
         return takes_up(sentence, self.question)

@@ -182,6 +182,14 @@ def test_a_table_is_checked_row_by_row(tmp_path: Path, srdcr: Srdcr) -> None:
     assert "2 findings" in ended.out
 
 
+def test_a_table_without_a_row_that_can_be_used(tmp_path: Path, srdcr: Srdcr) -> None:
+    (tmp_path / "items.csv").write_text("question,gold_answer,context\nWhen?,,\nWhen?,1874,1874,x\n")
+    ended = srdcr("data", "check", tmp_path / "items.csv")
+    assert ended.code == 2
+    assert "row: items.csv, row 1, column gold_answer: is empty" in ended.out
+    assert "row: items.csv, row 2 (line 3): has more cells (4) than the header (3)" in ended.out
+
+
 def test_a_table_that_loads_prints_its_counts_and_notes(items_csv: Path, srdcr: Srdcr) -> None:
     ended = srdcr("data", "check", items_csv)
     assert ended.code == 0

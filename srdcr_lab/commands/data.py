@@ -102,7 +102,7 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
     import pandas as pd
 
     echo(f"\n{heading}")
-    labels, *columns = (list(dict.fromkeys(part)) for part in zip(*counts, strict=True))
+    labels, *columns = (list(dict.fromkeys(part)) for part in zip(*counts, strict=True)) if counts else ([],)
     if not columns:
         for label in labels:
             echo(f"  {label:12} {counts[label,]:6,}")

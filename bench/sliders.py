@@ -85,12 +85,17 @@ def _run(n: int) -> pd.DataFrame:
     one = records.assign(
         perturbation_value=np.where(false, rng.choice([20.0, 40.0, 60.0, 100.0, 200.0], n), np.nan),
         sampled_accuracy=np.repeat(questions["sampled_accuracy"].to_numpy(), 2),
+        answer_type="year",
+        prior_answer="1900",
+        context_answer=np.where(false, "1940", "1900"),
+        context_confidence=rng.random(n),
     )
     methods = [
         one.assign(
             method=name,
             verdict=one["verdict"] if name in ("sr_dcr", "debate_only") else None,
             correct=pd.array(rng.random(n) < 0.5, "boolean"),
+            final_answer=np.where(rng.random(n) < 0.5, "1900", "1940"),
         )
         for name in METHOD_LABELS
     ]

@@ -249,17 +249,16 @@ def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
     best = first.loc[first["p_value"].idxmin()]
     if not best["n_wrong"]:
         return told
-    told += (
-        f"; above τ = {best['tau']:g} there are {best['n_above']:.0f}, {best['n_wrong']:.0f} of them wrong: at that "
-    )
+    told += f"; above τ = {best['tau']:g} there are {best['n_above']:.0f}, {best['n_wrong']:.0f} of them wrong: at "
     if best["risk"] >= alpha:
-        return told + "risk no number would do"
+        return told + "that risk no number would do"
 
     def passes(n: int) -> bool:
         allowed = int(binom.ppf(level, n, alpha)) - 1  # the most wrong ones with P(Bin(n, α) ≤ them) < level
         return bool(allowed >= 0 and binom.cdf(allowed, n, best["risk"]) >= POWER)
 
-    return told + f"risk about {1 + bisect_left(range(1, 10**6), True, key=passes)} would do in {POWER:.0%} of studies"
+    needed = 1 + bisect_left(range(1, 10**8), True, key=passes)
+    return told + f"that risk about {needed} would do in {POWER:.0%} of studies"
 
 
 def every_choice(

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from srdcr_lab.measures.guarantee import Debated, excess_p_value, rule_grid
-from srdcr_lab.measures.rule import CORRECT, VERDICTS
+from srdcr_lab.measures.guarantee import KAPPAS, Debated, Rule, excess_p_value, rule_grid
+from srdcr_lab.measures.rule import CORRECT, HARD, VERDICTS
 from srdcr_lab.measures.thresholds import Procedure, accept
 from srdcr_lab.records import Verdict
 
@@ -27,7 +27,7 @@ WAYS = {
     "Learn-then-Test, Bonferroni": Procedure.BONFERRONI,
     "looks good enough": None,
 }
-KNOWN_FROM = 100_000  # questions of each population from which its risks are taken
+KNOWN_FROM = 40_000  # questions of each population from which its risks are taken
 _REASONABLE, _UNREASONABLE, _UNPARSED = map(
     VERDICTS.index, (Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED)
 )
@@ -38,39 +38,48 @@ Floats, Places, Shape = NDArray[np.float64], NDArray[np.intp], tuple[int, ...]
 
 def _debated(
     rng: np.random.Generator, shape: Shape, right: Callable[[Floats], Floats], believed: tuple[float, float],
-    follows: tuple[float, float], *, alike: bool,
+    follows: tuple[float, float], *, alike: bool = False, graded: bool = False,
 ) -> Debated:  # fmt: skip
     """Prior answers are right with probability `right`(confidence); true and false passages are `believed`, and answers
-    from them right, so often. `alike`: what befalls one passage of a question befalls the other."""
+    from them right, so often. `alike`: what befalls one passage of a question befalls the other. `graded`: verdicts
+    have a probability, and κ is an axis of the grid."""
     confidence = rng.beta(4, 1, shape)
     prior = np.where(rng.random(shape) < right(confidence), _RIGHT, _WRONG)
     moods, readings = (np.stack([rng.random(shape)] * 2) if alike else rng.random((2, *shape)) for _ in range(2))
     column = (2, *(1,) * len(shape))
     trust, hits = (np.reshape(pair, column) for pair in (believed, follows))
     verdict = np.where(moods < trust, _REASONABLE, np.where(moods > 0.97, _UNPARSED, _UNREASONABLE))
-    silent = np.full(confidence.shape, np.nan)
-    return Debated(verdict, silent, confidence, np.where(readings < hits, _RIGHT, _WRONG), prior)
+    doubt = np.clip(moods - trust + 0.5, 0, 1) if graded else np.full(moods.shape, np.nan)
+    return Debated(verdict, doubt, confidence, np.where(readings < hits, _RIGHT, _WRONG), prior)
 
 
 POPULATIONS: dict[str, Callable[[np.random.Generator, Shape], Debated]] = {
     "risk 0.101 of every rule": lambda rng, shape: _debated(
-        rng, shape, lambda c: np.full_like(c, 0.899), (0.7, 0.4), (0.899, 0.899), alike=False),
+        rng, shape, lambda c: np.full_like(c, 0.899), (0.7, 0.4), (0.899, 0.899)),
     "risk 0.101 of every rule, both passages alike": lambda rng, shape: _debated(
         rng, shape, lambda c: np.full_like(c, 0.899), (0.5, 0.5), (0.899, 0.899), alike=True),
+    "risk 0.101 of every rule, graded verdicts": lambda rng, shape: _debated(
+        rng, shape, lambda c: np.full_like(c, 0.899), (0.7, 0.4), (0.899, 0.899), graded=True),
     "risk falls with τ": lambda rng, shape: _debated(
-        rng, shape, lambda c: c, (0.9, 0.03), (0.98, 0.05), alike=False),
+        rng, shape, lambda c: c, (0.9, 0.03), (0.98, 0.05)),
     "risk falls with τ, the judge sure of both or none": lambda rng, shape: _debated(
         rng, shape, lambda c: c, (0.6, 0.06), (0.99, 0.30), alike=True),
     "riskier at the top": lambda rng, shape: _debated(
-        rng, shape, lambda c: np.where(c > 0.95, 0.80, 0.97), (0.9, 0.03), (0.97, 0.10), alike=False),
+        rng, shape, lambda c: np.where(c > 0.95, 0.80, 0.97), (0.9, 0.03), (0.97, 0.10)),
     "risk up and down": lambda rng, shape: _debated(
-        rng, shape, lambda c: 0.92 + 0.08 * np.sin(40 * c), (0.9, 0.05), (0.97, 0.05), alike=False),
+        rng, shape, lambda c: 0.92 + 0.08 * np.sin(40 * c), (0.9, 0.05), (0.97, 0.05)),
+    "risk up and down, graded verdicts": lambda rng, shape: _debated(
+        rng, shape, lambda c: 0.92 + 0.08 * np.sin(40 * c), (0.9, 0.30), (0.97, 0.05), graded=True),
 }  # fmt: skip
 
 
-def of_questions(debated: Debated, false_share: float) -> Iterator[tuple[Floats, Floats]]:
+def grid(population: str) -> tuple[list[Rule], list[Places]]:
+    return rule_grid(kappas=KAPPAS if "graded" in population else (HARD,))
+
+
+def of_questions(rules: list[Rule], debated: Debated, false_share: float) -> Iterator[tuple[Floats, Floats]]:
     """For each rule, how much of each question is answered, and wrongly, at this share of false passages."""
-    for rule in rule_grid()[0]:
+    for rule in rules:
         yield tuple((1 - false_share) * side[0] + false_share * side[1] for side in rule.outcomes(debated))  # type: ignore[misc]
 
 
@@ -78,7 +87,9 @@ def of_questions(debated: Debated, false_share: float) -> Iterator[tuple[Floats,
 def known_risks(population: str, false_share: float) -> tuple[Floats, Floats]:
     """Coverage and risk of each rule, from very many questions."""
     debated = POPULATIONS[population](np.random.default_rng(1), (KNOWN_FROM,))
-    coverage, wrong = np.array([(a.mean(), w.mean()) for a, w in of_questions(debated, false_share)]).T
+    coverage, wrong = np.array(
+        [(a.mean(), w.mean()) for a, w in of_questions(grid(population)[0], debated, false_share)]
+    ).T
     return coverage, wrong / coverage
 
 
@@ -87,13 +98,14 @@ def chosen(
 ) -> dict[str, Places]:
     """The rule that each study chooses by each of the `WAYS`, −1 where none attains α."""
     debated = POPULATIONS[population](np.random.default_rng(seed), (studies, n))
+    rules, sequences = grid(population)
     coverage, risk, p_value = [], [], []
-    for answered, wrong in of_questions(debated, false_share):
+    for answered, wrong in of_questions(rules, debated, false_share):
         excess = wrong - ALPHA * answered
         coverage.append(answered.mean(axis=-1))
         risk.append(excess.mean(axis=-1))
         p_value.append(excess_p_value(excess, ALPHA))
-    answers, values, sequences = np.stack(coverage, axis=-1), np.stack(p_value, axis=-1), rule_grid()[1]
+    answers, values = np.stack(coverage, axis=-1), np.stack(p_value, axis=-1)
     found = {}
     for name, procedure in WAYS.items():
         usable = accept(values, DELTA, procedure, sequences) if procedure else np.stack(risk, axis=-1) <= 0
@@ -103,9 +115,10 @@ def chosen(
 
 def violations(population: str, false_share: float, rules: Places) -> int:
     """Studies whose rule has a risk above α; that of a population "of every rule" is 0.101 by its making."""
-    risk = known_risks(population, false_share)[1]
-    above = np.full(risk.shape, True) if "of every rule" in population else risk > ALPHA
-    return int(above[rules[rules >= 0]].sum())
+    found = rules[rules >= 0]
+    if "of every rule" in population or not found.size:
+        return found.size
+    return int((known_risks(population, false_share)[1][found] > ALPHA).sum())
 
 
 def rows() -> list[dict[str, object]]:

@@ -198,12 +198,11 @@ def test_what_cannot_be_done_is_a_sentence(options: dict[str, object], rows: pd.
 
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_a_rule_with_too_great_a_risk_is_chosen_seldom(population: str) -> None:
-    for share in FALSE_SHARES:
-        ways = chosen(population, share, STUDIES, 100)
-        for name in ways:
-            if name.startswith("Learn-then-Test"):
-                n = violations(population, share, ways[name])
-                assert binomtest(n, STUDIES, DELTA, alternative="greater").pvalue > 0.05
+    ways = chosen(population, FALSE_SHARES[-1], STUDIES, 100)
+    for name in ways:
+        if name.startswith("Learn-then-Test"):
+            n = violations(population, FALSE_SHARES[-1], ways[name])
+            assert binomtest(n, STUDIES, DELTA, alternative="greater").pvalue > 0.05
 
 
 def test_rules_are_found_where_there_are_some_and_what_looks_good_enough_is_not() -> None:

@@ -249,11 +249,11 @@ def recover(file: Path, target: Path) -> int:
     if target.exists():
         raise BadInput(f"{target} exists; give a new file, into which the rows are saved")
     with _made(target) as opened:
-        saved = opened.recover(file)
+        lost, damaged = opened.recover(file)
         echo(f"{target}: {opened.count():,} completions of {opened.count('requests'):,} requests saved")
-    lost, unread = saved.lost, saved.unread_pages
-    echo(f"{lost:,} rows were seen to be lost; {unread:,} of {saved.pages:,} pages could not be read whole")
-    return SOME_FAILED if lost or unread else DONE
+    echo(f"{lost:,} rows were seen to be lost" + "; what unreadable pages held besides is not counted" * damaged)
+    echo(f"go on with --store {target}: a run asks only for what is missing there")
+    return SOME_FAILED if lost or damaged else DONE
 
 
 @contextmanager

@@ -11,17 +11,31 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from srdcr_lab.models.kept import COLUMNS, Kept, checked, completion_of, lines_of, request_of, row_of, stamp
-from srdcr_lab.models.recovering import Recovered, log_is_broken, recover
+from srdcr_lab.models.kept import (
+    COLUMNS,
+    INSERT_COMPLETION,
+    INSERT_MODEL,
+    INSERT_REQUEST,
+    Kept,
+    checked,
+    completion_of,
+    lines_of,
+    request_of,
+    row_of,
+    stamp,
+)
+from srdcr_lab.models.recovering import log_is_broken, salvage
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import whole_file
 
@@ -193,18 +207,9 @@ class Store:
             except ValueError as error:
                 refused = f"{model} gave a completion that cannot be kept: {error}"
         with self.transaction():
-            self._db.execute(
-                "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint) VALUES (?, ?, ?, ?, ?)",
-                (model.key, model.provider, model.name, model.label, model.fingerprint),
-            )
-            self._db.execute(
-                "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)", (request.digest, request.canonical)
-            )
-            self._db.executemany(
-                "INSERT OR IGNORE INTO completions SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
-                "FROM models, requests WHERE models.key = ? AND digest = ?",
-                rows,
-            )
+            self._db.execute(INSERT_MODEL, (model.key, model.provider, model.name, model.label, model.fingerprint))
+            self._db.execute(INSERT_REQUEST, (request.digest, request.canonical))
+            self._db.executemany(INSERT_COMPLETION, rows)
         if refused:
             raise CallFailed(refused)
 
@@ -325,20 +330,24 @@ class Store:
                 self.put(*kept)
             return self.count() - before
 
-    def recover(self, source: Path) -> Recovered:
-        """Fill this store, a new one, with all that can be read of a damaged one. Bad input if that is nothing."""
-        with self.transaction():
-            saved = recover(source, self._db)
-            for group in self._groups():
-                try:
-                    self._kept(*group)
-                except ValueError:
-                    place = "completions WHERE model = ? AND request = ? AND stream = ?"
-                    gone = self._db.execute(f"DELETE FROM {place}", group[:3]).rowcount  # noqa: S608
-                    saved = replace(saved, lost=saved.lost + gone)
+    def recover(self, source: Path) -> tuple[int, bool]:
+        """Fill this store, a new one, with all that can be read of another. Bad input if that is nothing.
+
+        Returns how many completions were seen to be lost, and whether the other is damaged at all.
+        """
+        with TemporaryDirectory(dir=Path(self.path).parent) as place, self.transaction():
+            lost = salvage(source, Path(place) / "pages.sqlite", self._db)
             if not self.count():
-                raise BadInput(f"no completion can be read in {source}")
-        return saved
+                raise BadInput(f"no completion can be read in {source}; run the study again with a new --store")
+            copy = Path(place) / "store.sqlite"
+            for end in ("", "-wal"):  # opened in a copy: SQLite would write to it
+                if Path(f"{source}{end}").exists():
+                    shutil.copyfile(f"{source}{end}", f"{copy}{end}")
+            try:
+                with closing(Store(copy)) as other:
+                    return lost, bool(other.integrity())
+            except SrdcrError:
+                return lost, True
 
 
 def _is_sqlite(path: Path) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -42,8 +41,8 @@ class Budget:
         self.limit_usd = limit_usd
         self.spent_usd = 0.0
         self._reserved = 0.0
-        self._exhausted: str | None = None  # the first refusal, which later ones repeat
-        self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
+        self._exhausted = ""  # the first refusal, which later ones repeat
+        self._line, self._freed = asyncio.Lock(), asyncio.Event()
 
     async def reserve(self, amount: float) -> None:
         """Set aside `amount`, waiting in line while calls in flight may still release theirs.
@@ -51,21 +50,24 @@ class Budget:
         Raises `BudgetExhausted` if it does not fit even when nothing is in flight; from then on every reservation
         fails, so that the run comes to its end.
         """
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append((amount, turn))
-        self._advance()
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.exception() is None:  # our turn came at the same moment
-                self.settle(amount, 0.0)
-            raise
+        limit = math.inf if self.limit_usd is None else self.limit_usd
+        async with self._line:  # first come, first served
+            while self._exhausted or self.spent_usd + self._reserved + amount > limit + _ROUNDING:
+                if self._exhausted or self._reserved <= _ROUNDING:
+                    self._exhausted = self._exhausted or (
+                        f"the budget of ${limit:g} does not cover the next call's worst case (${amount:.4f}; "
+                        f"${self.spent_usd:.4f} spent); raise --budget-usd and run again to go on from here"
+                    )
+                    raise BudgetExhausted(self._exhausted)
+                self._freed.clear()
+                await self._freed.wait()
+            self._reserved += amount
 
     def settle(self, reserved: float, spent: float) -> None:
         """Release a reservation and book what the call cost."""
         self.spent_usd += spent
         self._reserved -= reserved
-        self._advance()
+        self._freed.set()
         if spent and self.on_spent is not None:
             self.on_spent(self.spent_usd)  # last: it fails where the disk is full, and nobody may wait for ever
 
@@ -103,25 +105,6 @@ class Budget:
             raise
         finally:
             self.settle(reserved, spent)
-
-    def _advance(self) -> None:
-        """Serve the line from its head, as far as the money goes."""
-        limit = math.inf if self.limit_usd is None else self.limit_usd
-        while self._waiting:
-            amount, turn = self._waiting[0]
-            if not turn.done():  # a cancelled one has left the line
-                if not self._exhausted and self.spent_usd + self._reserved + amount <= limit + _ROUNDING:
-                    self._reserved += amount
-                    turn.set_result(None)
-                elif self._reserved > _ROUNDING and not self._exhausted:
-                    return
-                else:
-                    self._exhausted = self._exhausted or (
-                        f"the budget of ${limit:g} does not cover the next call's worst case (${amount:.4f}; "
-                        f"${self.spent_usd:.4f} spent); raise --budget-usd and run again to go on from here"
-                    )
-                    turn.set_exception(BudgetExhausted(self._exhausted))
-            self._waiting.popleft()
 
 
 def worst_case_usd(request: Request, price: Price) -> float:

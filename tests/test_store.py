@@ -363,8 +363,8 @@ def test_merging_an_export_or_a_store_twice_adds_nothing(tmp_path: Path) -> None
     source, target = fill(tmp_path / "source.sqlite"), Store(tmp_path / "target.sqlite")
     source.export(tmp_path / "export.jsonl")
     source.close()
-    added = [target.merge(tmp_path / name) for name in ("export.jsonl", "source.sqlite", "export.jsonl")]
-    assert added == [6, 0, 0]
+    merged = [target.merge(tmp_path / name) for name in ("export.jsonl", "source.sqlite", "export.jsonl")]
+    assert merged == [(6, 3, 0, 0), (0, 0, 6, 0), (0, 0, 6, 0)]
     target.export(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "export.jsonl").read_bytes()
     target.close()
@@ -488,6 +488,7 @@ def test_a_damaged_file_is_told_and_recovered(tmp_path: Path, srdcr: Srdcr, plac
     assert {by_command(srdcr, command, path).code for command in COMMANDS} == {2}
     ended = srdcr("store", "recover", path, tmp_path / "new.sqlite")
     assert (ended.code, "saved" in ended.out, "seen to be lost" in ended.out) == (1, True, True)
+    assert f"go on with --store {tmp_path / 'new.sqlite'}" in ended.out
     assert srdcr("store", "check", tmp_path / "new.sqlite").code == 0
     assert srdcr("store", "export", tmp_path / "new.sqlite", tmp_path / "new.jsonl").code == 0
     saved, whole = ((tmp_path / name).read_text().splitlines() for name in ("new.jsonl", "whole.jsonl"))
@@ -609,10 +610,53 @@ def test_a_store_of_an_earlier_version_has_no_checksums_and_is_read(store: Store
     assert store.integrity() == []
 
 
+def test_a_row_without_a_checksum_is_saved_where_one_request_claims_its_number(tmp_path: Path) -> None:
+    """A row of an earlier version: of two requests with one number, nobody knows which one was changed."""
+    path = tmp_path / "store.sqlite"
+    with closing(fill(path)) as store:
+        store._db.execute("UPDATE completions SET created = substr(created, 1, 25)")
+    with sqlite3.connect(path) as db:  # the number of the first of three requests becomes that of the second
+        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'requests'").fetchone()
+    db.close()
+    content = bytearray(path.read_bytes())
+    page = 4096 * (root - 1)
+    cell = page + int.from_bytes(content[page + 8 : page + 10])
+    number = cell + (1 if content[cell] < 128 else 2)
+    assert content[number] == 1
+    content[number] = 2
+    path.write_bytes(content)
+    with closing(Store(":memory:")) as new:
+        lost, damaged = new.recover(path)
+        assert (new.count(), new.count("requests"), lost, damaged) == (4, 1, 2, True)
+
+
 def test_a_store_merged_into_itself_stays_as_it_is(tmp_path: Path, srdcr: Srdcr) -> None:
     fill(tmp_path / "store.sqlite").close()
     ended = srdcr("store", "merge", tmp_path / "store.sqlite", tmp_path / "store.sqlite")
     assert (ended.code, "0 completions added" in ended.out) == (0, True)
+
+
+def test_a_merge_says_what_it_left_out_and_which_requests_are_new(tmp_path: Path, srdcr: Srdcr) -> None:
+    """A line whose request was edited asks something else, and one whose reply was edited is not taken."""
+    path, export = tmp_path / "store.sqlite", tmp_path / "export.jsonl"
+    with closing(fill(path)) as store:
+        store.export(export)
+    lines = export.read_text("utf-8").splitlines()
+    edited = [line.replace("Where?", "Wherever?").replace('"When? 0"', '"Then 0"') for line in lines]
+    assert edited != lines
+    export.write_text("\n".join(edited), "utf-8")
+    said = srdcr("store", "merge", path, export).out
+    assert "1 completions added" in said
+    assert "(1 requests were not here), 5 were here already" in said
+    assert "1 of these say something else in" in said
+
+
+@pytest.mark.parametrize("command", [("check",), ("info",), ("recover", "new.sqlite"), ("merge",)], ids=str)
+def test_a_folder_is_told_from_a_store(tmp_path: Path, srdcr: Srdcr, command: tuple[str, ...]) -> None:
+    more = [tmp_path / name for name in command[1:]] or [tmp_path] * (command[0] == "merge")
+    ended = srdcr("store", command[0], tmp_path, *more)
+    assert (ended.code, "is a folder; give the file in it, such as" in ended.sentence) == (2, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_export_does_not_overwrite_a_store(tmp_path: Path, srdcr: Srdcr) -> None:

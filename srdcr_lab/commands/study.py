@@ -212,9 +212,11 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
     What FILE already holds stays. Where one row or line of a source is damaged, nothing is added.
     """
     with _made(file) as opened, opened.transaction():
-        added = [opened.merge(source) for source in sources]
-    for source, completions in zip(sources, added, strict=True):
-        echo(f"{completions:,} completions added from {source}")
+        merged = [opened.merge(source) for source in sources]
+    for source, (added, new, known, differing) in zip(sources, merged, strict=True):
+        echo(f"{added:,} completions added from {source} ({new:,} requests were not here), {known:,} were here already")
+        if differing:
+            echo(f"{differing:,} of these say something else in {source}; what {file} held stays")
 
 
 @store.command()
@@ -244,8 +246,6 @@ def recover(file: Path, target: Path) -> int:
 
     Every row of FILE that is whole goes into TARGET, a new store. Exit code 1 where some are lost.
     """
-    if not file.is_file():
-        raise BadInput(f"there is no store {file}")
     if target.exists():
         raise BadInput(f"{target} exists; give a new file, into which the rows are saved")
     with _made(target) as opened:
@@ -268,11 +268,9 @@ def _made(file: Path) -> Iterator[Any]:
 
 
 def _open(file: Path, *, create: bool = False) -> Any:
-    from srdcr_lab.models import Store
+    from srdcr_lab.models.store import Store, as_file
 
-    if not create and not file.is_file():
-        raise BadInput(f"there is no store {file}")
-    return closing(Store(file))
+    return closing(Store(file if create and not file.is_dir() else as_file(file)))
 
 
 @click.command()

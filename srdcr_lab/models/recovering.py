@@ -61,8 +61,11 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
             (whole if len(places) == 1 else lost).add(row[:4])
             if len(places) == 1:
                 into.execute(INSERT_COMPLETION, (stream, *kept, created, *places[0][:2]))
-    unanswered = "requests WHERE id NOT IN (SELECT request FROM completions)"  # a store has none
-    return len(lost - whole) + into.execute(f"DELETE FROM {unanswered}").rowcount  # noqa: S608
+    told = {digest for row in lost - whole for digest in names["requests", row[1]]}
+    unanswered = "FROM requests WHERE id NOT IN (SELECT request FROM completions)"  # a store has none
+    silent = [digest for (digest,) in into.execute(f"SELECT digest {unanswered}") if digest not in told]
+    into.execute(f"DELETE {unanswered}")
+    return len(lost - whole) + len(silent)
 
 
 def _is_whole(read: Any, *columns: object) -> bool:
@@ -112,7 +115,7 @@ def _copied(path: Path, copy: Path) -> dict[int, list[int]]:
         first = image.read(size)
         image.seek(0)
         shutil.copyfileobj(file, image)
-        count = -(-image.tell() // size)
+        count = max(-(-image.tell() // size), 3)
         beyond = {number: page for number, page in frames if count < number <= count + len(frames)}
         image.seek(0)
         behind = [image.read(size), *(page for _, page in frames)]

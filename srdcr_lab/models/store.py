@@ -20,7 +20,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from srdcr_lab.models.kept import (
     COLUMNS,
@@ -60,6 +60,15 @@ _GET = (
 )
 # Of what SQLite complains of, this is the machine's: full, locked, read-only … Anything else is damage.
 _MACHINE = ("BUSY", "LOCKED", "FULL", "IOERR", "READONLY", "CANTOPEN", "NOMEM", "PERM", "AUTH", "PROTOCOL", "NOLFS")
+
+
+class Merged(NamedTuple):
+    """What became of the completions of another store: added, of requests that were not here; or here already."""
+
+    added: int
+    new_requests: int
+    known: int
+    differing: int  # of those known: with another content, which was left out
 
 
 class Store:
@@ -139,7 +148,8 @@ class Store:
 
     def _damaged(self, what: object) -> BadInput:
         return BadInput(
-            f"the store {self.path} is damaged ({what}); srdcr store recover {self.path} NEW saves the rest"
+            f"the store {self.path} is damaged ({what}); srdcr store recover {self.path} NEW saves what can still be "
+            "read, if anything"
         )
 
     @contextmanager
@@ -315,20 +325,21 @@ class Store:
             raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
         return lines
 
-    def merge(self, source: Path) -> int:
-        """Add what another store or an export holds; what is here already stays. Returns the completions added.
+    def merge(self, source: Path) -> Merged:
+        """Add what another store or an export holds; what is here already stays.
 
         Where one row or line of it is damaged, that is bad input and nothing is added.
         """
-        if not source.is_file():
-            raise BadInput(f"there is no file {source} to merge")
+        before, known, differing = (self.count(), self.count("requests")), 0, 0
         with ExitStack() as stack:
             stack.enter_context(self.transaction())
-            before = self.count()
-            other = stack.enter_context(closing(Store(source))) if _is_sqlite(source) else None
-            for kept in other.contents() if other else lines_of(source):
-                self.put(*kept)
-            return self.count() - before
+            other = stack.enter_context(closing(Store(source))) if _is_sqlite(as_file(source, "file")) else None
+            for model, request, completions in other.contents() if other else lines_of(source):
+                here = self.get(model, request)
+                known += sum(completion.draw in here for completion in completions)
+                differing += sum(here.get(completion.draw, completion) != completion for completion in completions)
+                self.put(model, request, completions)
+            return Merged(self.count() - before[0], self.count("requests") - before[1], known, differing)
 
     def recover(self, source: Path) -> tuple[int, bool]:
         """Fill this store, a new one, with all that can be read of another. Bad input if that is nothing.
@@ -336,7 +347,7 @@ class Store:
         Returns how many completions were seen to be lost, and whether the other is damaged at all.
         """
         with TemporaryDirectory(dir=Path(self.path).parent) as place, self.transaction():
-            lost = salvage(source, Path(place) / "pages.sqlite", self._db)
+            lost = salvage(as_file(source), Path(place) / "pages.sqlite", self._db)
             if not self.count():
                 raise BadInput(f"no completion can be read in {source}; run the study again with a new --store")
             copy = Path(place) / "store.sqlite"
@@ -348,6 +359,15 @@ class Store:
                     return lost, bool(other.integrity())
             except SrdcrError:
                 return lost, True
+
+
+def as_file(path: Path, kind: str = "store") -> Path:
+    """A store or an export that is there; else bad input."""
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder; give the file in it, such as {path / 'store.sqlite'}")
+    if not path.is_file():
+        raise BadInput(f"there is no {kind} {path}")
+    return path
 
 
 def _is_sqlite(path: Path) -> bool:

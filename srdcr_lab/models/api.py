@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -55,6 +55,14 @@ _MOST_CHARACTERS = 100_000  # of one text: prompts quote it, and a hundred chara
 _MOST_RECORDED = 50  # names of models, notes
 _LOG = logging.getLogger(__name__)
 _RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests how often they retried
+
+
+class _Connection(NamedTuple):
+    """What one event loop needs; a connection belongs to the loop that opened it."""
+
+    client: Any
+    slots: asyncio.Semaphore
+    outage: Outage
 
 
 class ApiChat(ABC):
@@ -102,11 +110,9 @@ class ApiChat(ABC):
         self.max_attempts = 1 + max_retries + _MALFORMED_RETRIES  # of one HTTP request: what may be billed at worst
         self._base_url, self._concurrency = base_url, concurrency
         self._timeout_s, self._max_retries, self._patience_s = timeout_s, max_retries, patience_s
-        # A connection belongs to the event loop that opened it: one client and one set of slots for each loop.
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, asyncio.Semaphore]] = WeakKeyDictionary()
+        self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = WeakKeyDictionary()
         try:
-            client = self._connect()  # now, so that a missing key is known before any work
-            self.address = address(client.base_url)
+            self.address = address(self._connect().client.base_url)  # now, so that a missing key is known before any work
         except (httpx2.InvalidURL, ValueError) as error:  # ValueError: a port beyond 65535
             raise BadInput(f"The base URL of {self.identity} cannot be read ({redact(str(error))}).") from None
         self._sent: dict[str, Any] = {
@@ -166,8 +172,7 @@ class ApiChat(ABC):
 
         Any other HTTP answer counts as reachable.
         """
-        client, _ = self._here()
-        quick = client.with_options(max_retries=1, timeout=min(_CHECK_TIMEOUT_S, self._timeout_s))
+        quick = self._here().client.with_options(max_retries=1, timeout=min(_CHECK_TIMEOUT_S, self._timeout_s))
         try:
             await quick.get(self.models_path, cast_to=httpx2.Response)
         except self.sdk.APIConnectionError as error:
@@ -183,15 +188,14 @@ class ApiChat(ABC):
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; those of loops that have ended are gone with them."""
-        client, _ = self._clients.pop(asyncio.get_running_loop(), (None, None))
-        if client is not None:
-            await client.close()
+        if connection := self._connections.pop(asyncio.get_running_loop(), None):
+            await connection.client.close()
 
     def sent(self) -> dict[str, Any]:
         """What was really sent, for `run.json`: parameters renamed or left out, names of the models that answered."""
         return deepcopy(self._sent)
 
-    def _connect(self) -> Any:
+    def _connect(self) -> _Connection:
         key = os.environ.get(self.key_variable, "")
         if not (key.isascii() and key.isprintable()) or key != key.strip():
             raise BadInput(
@@ -211,18 +215,13 @@ class ApiChat(ABC):
                 f"{self.identity} needs a key: set the environment variable {self.key_variable}, "
                 "or name a server of your own with --base-url."
             )
-        return client
+        return _Connection(client, asyncio.Semaphore(self._concurrency), outage)
 
-    def _has_given_up(self) -> bool:
-        """Whether an outage has lasted longer than patience: then a call is tried once, and not again."""
-        client, _ = self._here()
-        return bool(client._client.outage.is_given_up)
-
-    def _here(self) -> tuple[Any, asyncio.Semaphore]:
+    def _here(self) -> _Connection:
         loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            self._clients[loop] = (self._connect(), asyncio.Semaphore(self._concurrency))
-        return self._clients[loop]
+        if loop not in self._connections:
+            self._connections[loop] = self._connect()
+        return self._connections[loop]
 
     async def _answer(self, request: Request, arrived: Arrived) -> list[Completion]:
         """Ask for all draws at once; where the server gives fewer, ask for the rest in requests of that size."""
@@ -264,7 +263,7 @@ class ApiChat(ABC):
         The SDK's `client.post` does what its typed method does, without the conversion of every message through type
         declarations, which is most of the SDK's CPU time. The SDK's status errors pass through.
         """
-        client, slots = self._here()
+        client, slots, outage = self._here()
         async with slots:
             reason, began, retries = "", "", self._max_retries
             for attempt in range(_MALFORMED_RETRIES + 1):
@@ -272,7 +271,7 @@ class ApiChat(ABC):
                     await asyncio.sleep(MALFORMED_PAUSE_S * attempt)
                 self._sent["requests"] += 1
                 try:
-                    options = {"max_retries": 0 if self._has_given_up() else retries}
+                    options = {"max_retries": 0 if outage.is_given_up else retries}
                     response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
                 except self.sdk.APIConnectionError as error:
                     raise self._translated(error) from None

@@ -151,7 +151,7 @@ class CountingClient(httpx2.AsyncClient):
             verify=_certificates(),
             event_hooks={"response": [self._read_within_bounds]},
         )
-        self._attempt_s, self.outage = timeout_s, outage
+        self._attempt_s, self._outage = timeout_s, outage
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -162,21 +162,21 @@ class CountingClient(httpx2.AsyncClient):
         """
         pause = PROBE_PAUSE_S
         while True:
-            await self.outage.over(lambda: self._is_away(request.url))
+            await self._outage.over(lambda: self._is_away(request.url))
             try:
                 response = await self._attempt(request, options)
             except Outage.ERRORS as error:
-                if not (self.outage.met() and isinstance(error, self._NEVER_SENT)):
+                if not (self._outage.met() and isinstance(error, self._NEVER_SENT)):
                     raise
             else:
                 if response.status_code not in Outage.STATUSES:
-                    self.outage.ends()
+                    self._outage.ends()
                     if response.status_code == 429 and (asked := response.headers.get("retry-after")):
-                        self.outage.say_once(f"the server limits the rate (429); its calls wait, {asked} s at a time.")
+                        self._outage.say_once(f"the server limits the rate (429); its calls wait, {asked} s at a time.")
                     return response
-                if not self.outage.met() or response.status_code in self._GAVE_UP:
+                if not self._outage.met() or response.status_code in self._GAVE_UP:
                     return response
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pause)  # a server that is overloaded may turn away this call and answer others
             pause = _longer(pause)
 
     async def _attempt(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
@@ -227,16 +227,16 @@ LONGEST_PAUSE_ASKED_S = 60.0
 
 def _bound_pause(headers: httpx2.Headers) -> None:
     """Make what a server asks to wait a number of seconds, a minute at most; one SDK would wait for fifty days."""
-    milliseconds, asked = headers.pop("retry-after-ms", None), headers.pop("retry-after", None)
-    try:
-        seconds = float(asked or "nan") if milliseconds is None else float(milliseconds) / 1000
-    except ValueError:
-        with suppress(ValueError, OverflowError):  # a date, or nothing that anybody understands
-            seconds = parsedate_to_datetime(asked or "").timestamp() - time.time()
-            headers["retry-after"] = f"{min(max(seconds, 0.0), LONGEST_PAUSE_ASKED_S):g}"
-        return
-    if seconds >= 0:
-        headers["retry-after"] = f"{min(seconds, LONGEST_PAUSE_ASKED_S):g}"
+    milliseconds, asked = headers.pop("retry-after-ms", None), headers.pop("retry-after", "")
+    with suppress(ValueError, OverflowError):  # nobody understands it
+        if milliseconds is not None:
+            seconds = float(milliseconds) / 1000
+        elif asked[:1].isalpha() and "," in asked:  # a date
+            seconds = max(parsedate_to_datetime(asked).timestamp() - time.time(), 0.0)
+        else:
+            seconds = float(asked)
+        if seconds >= 0:
+            headers["retry-after"] = f"{min(seconds, LONGEST_PAUSE_ASKED_S):g}"
 
 
 class ReplyError(ValueError):

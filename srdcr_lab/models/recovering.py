@@ -58,8 +58,9 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
                 continue
             places = [*product(names["models", model], names["requests", request], [stream])]
             places = [place for place in places if _is_whole(completion_of, kept, created, place)]
-            (whole if len(places) == 1 else lost).add(row[:4])
-            if len(places) == 1:
+            is_whole = len(places) == 1 and type(stream) is str
+            (whole if is_whole else lost).add(row[:4])
+            if is_whole:
                 into.execute(INSERT_COMPLETION, (stream, *kept, created, *places[0][:2]))
     told = {digest for row in lost - whole for digest in names["requests", row[1]]}
     unanswered = "FROM requests WHERE id NOT IN (SELECT request FROM completions)"  # a store has none

@@ -414,6 +414,16 @@ def test_unknown_model_is_bad_input(loopback: Loopback) -> None:
         ask(loopback)
 
 
+def test_an_unknown_model_is_told_the_name_that_the_server_lists(loopback: Loopback) -> None:
+    async def call(model: OpenAIChat) -> None:
+        await model.check()
+        await model.complete(GREEDY)
+
+    loopback.behaviour.models = ("another", "tested-2")
+    with pytest.raises(BadInput, match=r"check the model's name \(did you mean tested-2\?\) and the base URL"):
+        use(model_of(loopback), call)
+
+
 def test_check_takes_one_request_and_is_content_with_any_answer(loopback: Loopback) -> None:
     use(model_of(loopback), lambda model: model.check())
     assert [asked.path for asked in loopback.asked] == ["/v1/models"]

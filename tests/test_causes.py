@@ -23,6 +23,8 @@ UNPARSED = Verdict.UNPARSED
         (Completion("", finish_reason=FinishReason.LENGTH), UNPARSED, Cause.STARVED),
         (Completion(" \n", completion_tokens=400), None, Cause.STARVED),
         (Completion("", completion_tokens=1), None, Cause.EMPTY),
+        (Completion("<think>Hm, 1874?</think>"), None, Cause.STARVED),
+        (Completion("<think>Hm, 1874?", completion_tokens=6), UNPARSED, Cause.STARVED),
         (Completion("The year is", finish_reason=FinishReason.LENGTH), UNPARSED, Cause.CUT),
         (Completion("I cannot.", finish_reason=FinishReason.REFUSAL), UNPARSED, Cause.REFUSED),
         (Completion("", finish_reason=FinishReason.CONTENT_FILTER), None, Cause.FILTERED),
@@ -118,7 +120,7 @@ def test_one_reply_whose_log_probabilities_do_not_fit_costs_its_own_rows(loopbac
 
 def test_patience_is_no_negative_time(loopback: Loopback, tmp_path: Path) -> None:
     """G 7."""
-    with pytest.raises(BadInput, match="patience_s is a number from 0"):
+    with pytest.raises(BadInput, match="^patience is a number from 0"):
         results(loopback, tmp_path / "out", patience_s=float("nan"))
 
 

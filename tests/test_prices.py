@@ -9,6 +9,7 @@ import pytest
 
 from srdcr_lab.models.load import FREE, price_of
 from srdcr_lab.records import BadInput, ModelIdentity
+from tests.conftest import Srdcr
 
 GPT = ModelIdentity("openai", "gpt-4o-mini")
 HEADER = "model,input_usd_per_million,output_usd_per_million"
@@ -43,8 +44,24 @@ def test_the_package_knows_a_model_and_says_its_version() -> None:
     assert price.source.startswith("genai-prices ")
 
 
-def test_nobody_knows_a_model() -> None:
-    assert price_of(ModelIdentity("openai", "a-server-of-my-own")) is None
+def test_nobody_knows_a_model_and_the_reason_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        assert price_of(ModelIdentity("openai", "a-server-of-my-own")) is None
+    (said,) = caplog.messages
+    assert said.startswith("no price is known for openai:a-server-of-my-own: put it into a CSV with the columns model,")
+
+
+def test_a_plan_says_why_a_cost_is_unknown(srdcr: Srdcr, items_csv: Path, caplog: pytest.LogCaptureFixture) -> None:
+    ended = srdcr("plan", "--model", "openai:another-of-my-own", "--items", items_csv, "--methods", "few_shot")
+    assert (ended.code, "unknown" in ended.out) == (0, True)
+    assert "no price is known for openai:another-of-my-own" in caplog.text
+
+
+def test_a_table_that_calls_the_model_otherwise_is_told_so(table: Callable[..., None]) -> None:
+    table("gpt-4o-mini,1,3")
+    with pytest.raises(BadInput, match=r"prices\.csv: the model 'gpt-4o-mini' .* as in --model, 'openai:gpt-4o-mini'"):
+        price_of(GPT)
+    assert price_of(ModelIdentity("openai", "gpt-4o")) is not None
 
 
 def test_own_table_goes_first(table: Callable[..., None]) -> None:

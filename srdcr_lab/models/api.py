@@ -13,6 +13,7 @@ import logging
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 from types import ModuleType
@@ -45,7 +46,7 @@ from srdcr_lab.records import (
     Stopped,
 )
 from srdcr_lab.records.files import parse_json
-from srdcr_lab.records.vocabulary import visible
+from srdcr_lab.records.vocabulary import did_you_mean, visible
 
 PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for none; the SDKs insist on one
 MALFORMED_PAUSE_S = 0.5
@@ -86,6 +87,7 @@ class ApiChat(ABC):
     spoken: ClassVar[Mapping[str, str]] = {}  # versions of the protocol
     never_sent: ClassVar[Mapping[str, str]] = {}  # parameters of a request, and why
     draws_per_request: int  # that one HTTP request brings, as far as is known
+    _listed: Sequence[str] = ()  # names of models, as the server gives them
     _has_replied = False  # some completion was read, so key, address and model's name are in order
 
     def __init__(
@@ -174,7 +176,9 @@ class ApiChat(ABC):
         """
         quick = self._here().client.with_options(max_retries=1, timeout=min(_CHECK_TIMEOUT_S, self._timeout_s))
         try:
-            await quick.get(self.models_path, cast_to=httpx2.Response)
+            reply = await quick.get(self.models_path, cast_to=httpx2.Response)
+            with suppress(ValueError, TypeError, LookupError):  # some servers list none
+                self._listed = [str(model["id"])[:100] for model in parse_json(reply.content)["data"][:1000]]
         except self.sdk.APIConnectionError as error:
             why = "did not answer in time" if isinstance(error, self.sdk.APITimeoutError) else "could not be reached"
             raise BadInput(
@@ -341,7 +345,7 @@ class ApiChat(ABC):
         if status == 403:
             return self._unless_replied(f"{who}: the key in {key} has no permission at {where} (403: {complaint}).")
         if status == 404 or code == "model_not_found":
-            remedy = "check the model's name and the base URL"
+            remedy = f"check the model's name{did_you_mean(who.name, self._listed)} and the base URL"
             return self._unless_replied(
                 f"{who}: {where} knows no such model or path ({status}: {complaint}); {remedy}."
             )

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import logging
 import math
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import folder
+from srdcr_lab.records.vocabulary import did_you_mean
 
 if TYPE_CHECKING:
     from srdcr_lab.models.local.chat import LocalChat
@@ -50,7 +54,7 @@ def load_model(
     provider, _, rest = ("hf", "", "pocket") if spec == "pocket" else spec.partition(":")
     name, _, label = rest.partition("#")
     if provider not in ("hf", *API) or not name:
-        raise BadInput(f"unknown model {spec!r}; expected {SPECIFICATIONS}")
+        raise BadInput(f"unknown model {spec!r:.100}; expected {SPECIFICATIONS}{_meant(spec)}")
     for package in ("torch", "transformers") if provider == "hf" else (provider,):
         if find_spec(package) is None:
             extra = "local" if provider == "hf" else provider
@@ -67,6 +71,18 @@ def load_model(
     adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider])
     model: ChatModel = adapter(name, label=label, base_url=base_url, concurrency=concurrency, **options)
     return model
+
+
+def _meant(spec: str) -> str:
+    """The specification that a wrong one may stand for: its provider misspelt, or left out before a known name."""
+    from genai_prices import Usage, calc_price
+
+    provider, colon, name = spec.partition(":")
+    if not colon:
+        with suppress(LookupError):
+            known = calc_price(Usage(), model_ref=spec).provider.id
+            return f" (did you mean {known}:{spec}?)" if known in API else ""
+    return did_you_mean(spec, ["pocket", *(f"{known}:{name}" for known in ("hf", *API) if name)])
 
 
 class Local:
@@ -132,7 +148,7 @@ def price_of(model: ModelIdentity) -> Price | None:
     ``input_usd_per_million`` and ``output_usd_per_million``, which goes before the prices of genai-prices.
     """
     table = os.environ.get("SRDCR_PRICES")
-    if table and (own := _price_table(Path(table)).get(str(model))):
+    if table and (own := _own_price(Path(table), model)):
         return own
     if model.provider not in API:
         return FREE
@@ -148,8 +164,26 @@ def price_of(model: ModelIdentity) -> Price | None:
             for usage in one_token
         )
     except LookupError:
+        _say_once(f"{no_price(model)}, or its costs stay unknown")
         return None
     return Price(prompt, completion, f"genai-prices {version('genai-prices')}")
+
+
+def no_price(model: ModelIdentity) -> str:
+    """The beginning of a sentence: what is missing, and what to do."""
+    columns = ", ".join(_PRICE_COLUMNS)
+    return f"no price is known for {model}: put it into a CSV with the columns {columns} and name it in SRDCR_PRICES"
+
+
+_say_once = cache(logging.getLogger(__name__).warning)
+
+
+def _own_price(path: Path, model: ModelIdentity) -> Price | None:
+    """What the user's table says of the model; bad input if the table calls it otherwise than `--model` does."""
+    prices = _price_table(path)
+    if str(model) not in prices and model.name in prices and model.provider in API:
+        raise BadInput(f"{path}: the model {model.name!r} has to be called as in --model, {str(model)!r}")
+    return prices.get(str(model))
 
 
 def _price_table(path: Path) -> dict[str, Price]:

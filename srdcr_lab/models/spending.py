@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 
 from srdcr_lab.models.base import Arrived, ChatModel, draws_per_request, received
@@ -55,8 +56,8 @@ class Budget:
             while self._exhausted or self.spent_usd + self._reserved + amount > limit + _ROUNDING:
                 if self._exhausted or self._reserved <= _ROUNDING:
                     self._exhausted = self._exhausted or (
-                        f"the budget of ${limit:g} does not cover the next call's worst case (${amount:.4f}; "
-                        f"${self.spent_usd:.4f} spent); raise --budget-usd and run again to go on from here"
+                        f"the budget of {_usd(limit)} does not cover the next call's worst case ({_usd(amount, '.4f')}; "
+                        f"{_usd(self.spent_usd, '.4f')} spent); raise --budget-usd and run again to go on from here"
                     )
                     raise BudgetExhausted(self._exhausted)
                 self._freed.clear()
@@ -105,6 +106,11 @@ class Budget:
             raise
         finally:
             self.settle(reserved, spent)
+
+
+def _usd(amount: float, form: str = "g") -> str:
+    """An amount without an exponent, and never 0 where it is not."""
+    return f"${Decimal(format(amount, form if amount >= 1e-3 or not amount else '.2g')):f}"
 
 
 def worst_case_usd(request: Request, price: Price) -> float:

@@ -42,7 +42,7 @@ def check_ranges(**numbers: object) -> None:
         kind: type[Any] = Real if isinstance(least, float) else Integral
         if number is not None and not (isinstance(number, kind) and least <= number <= most):
             called = "number" if kind is Real else "whole number"
-            raise BadInput(f"{name} is a {called} from {least:,} to {most:,}, got {number!r:.40}")
+            raise BadInput(f"{name.removesuffix('_s')} is a {called} from {least:,} to {most:,}, got {number!r:.40}")
 
 
 def _check_fields(choice: object) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models import load as adapters
-from srdcr_lab.models.load import Price, price_of
+from srdcr_lab.models.load import Price, no_price, price_of
 from srdcr_lab.models.spending import Budget, StoredModel
 from srdcr_lab.protocols import METHODS, Cast, Method
 from srdcr_lab.records import (
@@ -97,10 +97,7 @@ def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None
     """The price of a model's tokens, or None where it is unknown. A budget needs a price."""
     price = price_of(identity)
     if price is None and budget_usd is not None:
-        raise BadInput(
-            f"no price is known for {identity}, so a budget cannot hold; put it into a CSV with the columns model, "
-            "input_usd_per_million, output_usd_per_million and name it in SRDCR_PRICES, or leave --budget-usd out"
-        )
+        raise BadInput(f"{no_price(identity)}, or leave --budget-usd out, which cannot hold without a price")
     return price
 
 

@@ -48,7 +48,8 @@ def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
     if reply.finish_reason is FinishReason.CONTENT_FILTER:
         return Cause.FILTERED
     if not spoken(reply.text).strip():
-        return Cause.STARVED if at_length or reply.completion_tokens > _FEW_TOKENS else Cause.EMPTY
+        thought = reply.text.strip() or reply.completion_tokens > _FEW_TOKENS
+        return Cause.STARVED if at_length or thought else Cause.EMPTY
     if at_length:
         return Cause.CUT
     return Cause.NO_VERDICT if verdict is Verdict.UNPARSED else Cause.UNREADABLE

@@ -120,7 +120,7 @@ def test_one_reply_whose_log_probabilities_do_not_fit_costs_its_own_rows(loopbac
 
 def test_patience_is_no_negative_time(loopback: Loopback, tmp_path: Path) -> None:
     """G 7."""
-    with pytest.raises(BadInput, match="^patience is a number from 0"):
+    with pytest.raises(BadInput, match=r"^patience is a number from 0"):
         results(loopback, tmp_path / "out", patience_s=float("nan"))
 
 

@@ -114,7 +114,8 @@ class ApiChat(ABC):
         self._timeout_s, self._max_retries, self._patience_s = timeout_s, max_retries, patience_s
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = WeakKeyDictionary()
         try:
-            self.address = address(self._connect().client.base_url)  # now, so that a missing key is known before any work
+            # Now, so that a missing key is known before any work.
+            self.address = address(self._connect().client.base_url)
         except (httpx2.InvalidURL, ValueError) as error:  # ValueError: a port beyond 65535
             raise BadInput(f"The base URL of {self.identity} cannot be read ({redact(str(error))}).") from None
         self._sent: dict[str, Any] = {

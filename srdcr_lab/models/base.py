@@ -13,12 +13,15 @@ A model may also have these; `ApiChat` has all of them:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from srdcr_lab.records import Capabilities, Completion, Message, ModelIdentity, Request
 
+T = TypeVar("T")
 Arrived = Callable[[Sequence[Completion]], None]
 LOWEST = -9999.0  # a log-probability: what OpenAI's protocol says for "very unlikely"
 _ROUNDED = 1e-3
@@ -59,6 +62,16 @@ def draws_per_request(model: ChatModel) -> int | None:
     """The model's own figure, or None: any number."""
     draws: int | None = getattr(model, "draws_per_request", None)
     return draws
+
+
+@contextmanager
+def held(variable: ContextVar[T | None], value: T) -> Iterator[T]:
+    """The variable has this value inside, also in tasks that are started inside."""
+    token = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(token)
 
 
 def as_dicts(messages: Iterable[Message]) -> list[dict[str, str]]:

@@ -11,8 +11,8 @@ import logging
 import os
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from srdcr_lab.models.base import held
 from srdcr_lab.records.vocabulary import KEY
 
 
@@ -39,15 +40,9 @@ class Tally:
 _TALLY: ContextVar[Tally | None] = ContextVar("srdcr_lab_attempts", default=None)
 
 
-@contextmanager
-def tallied() -> Iterator[Tally]:
+def tallied() -> AbstractContextManager[Tally]:
     """Count the unanswered attempts made inside, also in tasks that are started inside."""
-    tally = Tally()
-    token = _TALLY.set(tally)
-    try:
-        yield tally
-    finally:
-        _TALLY.reset(token)
+    return held(_TALLY, Tally())
 
 
 def count_unanswered() -> None:

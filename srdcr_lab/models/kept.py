@@ -71,11 +71,12 @@ def checked(c: Completion) -> Completion:
     return replace(c, tokens=tuple(tokens), logprobs=tuple(map(log_probability, logprobs)))
 
 
-def row_of(c: Completion) -> tuple[object, ...]:
-    """A completion as the table holds it: tokens and log-probabilities as JSON, no half of a surrogate pair."""
+def row_of(completion: Completion) -> tuple[object, ...]:
+    """A completion as the table holds it: tokens and log-probabilities as JSON. Raises ValueError where it is none."""
+    c = checked(completion)
+    lists = (None if part is None else json.dumps(part, ensure_ascii=False) for part in (c.tokens, c.logprobs))
+    tokens, logprobs = (None if text is None else whole_characters(text) for text in lists)
     text = whole_characters(c.text)
-    tokens = None if c.tokens is None else whole_characters(json.dumps(c.tokens, ensure_ascii=False))
-    logprobs = None if c.logprobs is None else json.dumps(c.logprobs)
     return (c.draw, text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
 
 

@@ -77,7 +77,7 @@ def _meant(spec: str) -> str:
     """The specification that a wrong one may stand for: its provider misspelt, or left out before a known name."""
     from genai_prices import Usage, calc_price
 
-    provider, colon, name = spec.partition(":")
+    _, colon, name = spec.partition(":")
     if not colon:
         with suppress(LookupError):
             known = calc_price(Usage(), model_ref=spec).provider.id

@@ -10,6 +10,7 @@ table of tables) and 4 (log).
 
 from __future__ import annotations
 
+import math
 import shutil
 import sqlite3
 import struct
@@ -30,43 +31,49 @@ _TABLES = """
 CREATE TABLE numbered (id INTEGER PRIMARY KEY, a, b, c, d, e);
 CREATE TABLE keyed (a, b, c, d, e, f, g, h, i, j, k, PRIMARY KEY (a, b, c, d)) WITHOUT ROWID;
 """
+_SPENT_MOST = "INSERT INTO spending VALUES (?1, ?2) ON CONFLICT DO UPDATE SET usd = max(usd, ?2)"
 
 
 def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
     """Put every row of a damaged store that is whole into the empty tables of a new one, by way of a `copy`.
 
-    Returns how many completions were seen to be lost.
+    Returns how many completions were seen to be lost: damaged, without their model or request, or gone from a request.
     """
-    names: dict[tuple[str, int], set[str]] = defaultdict(set)  # table and number → keys of models, digests of requests
-    whole, lost = set(), set()
+    models: dict[Any, set[str]] = defaultdict(set)  # number → key; of two rows with one number, one was changed
+    requests: dict[Any, set[str]] = defaultdict(set)  # number → digest
+    saved: set[tuple[Any, ...]] = set()
+    damaged: set[tuple[Any, ...]] = set()
     pages = _copied(path, copy)
     with closing(sqlite3.connect(copy, isolation_level=None)) as db:
         db.text_factory = _text
         db.executescript("PRAGMA synchronous=OFF; PRAGMA journal_mode=OFF")
         for number, name, *columns in _rows(db, "numbered", pages[_LEAF_TABLE]):
             if columns[1] is None and _is_whole(request_of, name, columns[0]):
-                names["requests", number].add(name)
+                requests[number].add(name)
                 into.execute(INSERT_REQUEST, (name, columns[0]))
             elif all(type(column) is str for column in columns) and ModelIdentity(*columns).key == name:
-                names["models", number].add(name)
+                models[number].add(name)
                 into.execute(INSERT_MODEL, (name, *columns))
         for row in _rows(db, "keyed", pages[_LEAF_INDEX]):
-            model, request, stream, *kept, created = row
-            if type(row[1]) is float and row[2] is None and 0 <= row[1] < float("inf"):
-                into.execute("INSERT INTO spending VALUES (?1, ?2) ON CONFLICT DO UPDATE SET usd = max(usd, ?2)", row[:2])
+            model, request, stream, draw, *said, created = row
+            if type(request) is float and stream is None and 0 <= request < math.inf:
+                into.execute(_SPENT_MOST, (model, request))
             if created is None:  # of another table, or of an index
                 continue
-            places = [*product(names["models", model], names["requests", request], [stream])]
-            places = [place for place in places if _is_whole(completion_of, kept, created, place)]
-            is_whole = len(places) == 1 and type(stream) is str
-            (whole if is_whole else lost).add(row[:4])
-            if is_whole:
-                into.execute(INSERT_COMPLETION, (stream, *kept, created, *places[0][:2]))
-    told = {digest for row in lost - whole for digest in names["requests", row[1]]}
+            fitting = [
+                place
+                for place in product(models[model], requests[request], [stream])
+                if type(stream) is str and _is_whole(completion_of, (draw, *said), created, place)
+            ]
+            if len(fitting) == 1:
+                into.execute(INSERT_COMPLETION, (stream, draw, *said, created, *fitting[0][:2]))
+            (saved if len(fitting) == 1 else damaged).add(row[:4])
+    lost = damaged - saved
+    counted = {digest for _, request, *_ in lost for digest in requests[request]}
     unanswered = "FROM requests WHERE id NOT IN (SELECT request FROM completions)"  # a store has none
-    silent = [digest for (digest,) in into.execute(f"SELECT digest {unanswered}") if digest not in told]
+    silent = [digest for (digest,) in into.execute(f"SELECT digest {unanswered}") if digest not in counted]
     into.execute(f"DELETE {unanswered}")
-    return len(lost - whole) + len(silent)
+    return len(lost) + len(silent)
 
 
 def _is_whole(read: Any, *columns: object) -> bool:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 
-from srdcr_lab.models.base import Arrived, ChatModel, draws_per_request, received
+from srdcr_lab.models.base import Arrived, ChatModel, draws_per_request, held, received
 from srdcr_lab.models.load import FREE, Price
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import (
@@ -55,9 +55,10 @@ class Budget:
         async with self._line:  # first come, first served
             while self._exhausted or self.spent_usd + self._reserved + amount > limit + _ROUNDING:
                 if self._exhausted or self._reserved <= _ROUNDING:
+                    worst, spent = _usd(amount, ".4f"), _usd(self.spent_usd, ".4f")
                     self._exhausted = self._exhausted or (
-                        f"the budget of {_usd(limit)} does not cover the next call's worst case ({_usd(amount, '.4f')}; "
-                        f"{_usd(self.spent_usd, '.4f')} spent); raise --budget-usd and run again to go on from here"
+                        f"the budget of {_usd(limit)} does not cover the next call's worst case ({worst}; {spent} "
+                        "spent); raise --budget-usd and run again to go on from here"
                     )
                     raise BudgetExhausted(self._exhausted)
                 self._freed.clear()
@@ -139,15 +140,9 @@ class Meter:
 _METER: ContextVar[Meter | None] = ContextVar("meter", default=None)
 
 
-@contextmanager
-def metered() -> Iterator[Meter]:
+def metered() -> AbstractContextManager[Meter]:
     """Count the calls made inside, also in tasks that are started inside."""
-    meter = Meter()
-    token = _METER.set(meter)
-    try:
-        yield meter
-    finally:
-        _METER.reset(token)
+    return held(_METER, Meter())
 
 
 class StoredModel:

@@ -28,7 +28,6 @@ from srdcr_lab.models.kept import (
     INSERT_MODEL,
     INSERT_REQUEST,
     Kept,
-    checked,
     completion_of,
     lines_of,
     request_of,
@@ -212,7 +211,7 @@ class Store:
         rows, refused = [], ""
         for completion in completions:
             try:
-                kept = row_of(checked(completion))
+                kept = row_of(completion)
                 rows.append((request.stream, *kept, stamp(now, place, kept), model.key, request.digest))
             except ValueError as error:
                 refused = f"{model} gave a completion that cannot be kept: {error}"
@@ -254,15 +253,11 @@ class Store:
         faults: dict[str, None] = {}
         try:
             faults |= dict.fromkeys(fault for (fault,) in self._rows("PRAGMA integrity_check(20)") if fault != "ok")
-            for group in self._groups():
-                try:
-                    self._kept(*group)
-                except ValueError as error:
-                    faults[str(error)] = None
+            faults |= dict.fromkeys(str(kept) for kept in self._groups() if isinstance(kept, ValueError))
             alone = "SELECT digest, canonical FROM requests WHERE id NOT IN (SELECT request FROM completions)"
-            for digest, canonical in self._rows(alone):
+            for asked in self._rows(alone):
                 try:
-                    request_of(digest, canonical)
+                    request_of(*asked)
                 except ValueError as error:
                     faults[str(error)] = None
         except SrdcrError as error:
@@ -271,20 +266,24 @@ class Store:
 
     def contents(self) -> Iterator[Kept]:
         """Every request with its completions, sorted. Raises `BadInput` at the first that is damaged."""
-        for group in self._groups():
-            try:
-                kept = self._kept(*group)
-            except ValueError as error:
-                raise self._damaged(error) from None
+        for kept in self._groups():
+            if isinstance(kept, ValueError):
+                raise self._damaged(kept)
             yield kept
 
-    def _groups(self) -> list[Any]:
-        """What names the completions of one request and stream: their key, and what the other tables say of it."""
-        return self._rows(
+    def _groups(self) -> Iterator[Kept | ValueError]:
+        """The completions of each request and stream; in place of those that were changed, what is wrong with them."""
+        for group in self._rows(
             "SELECT DISTINCT model, request, stream, digest, key, provider, name, label, fingerprint "
             "FROM completions LEFT JOIN models ON models.id = model LEFT JOIN requests ON requests.id = request "
             "ORDER BY provider, name, label, fingerprint, digest, stream"
-        )
+        ):
+            try:
+                kept = self._kept(*group)
+            except ValueError as error:
+                yield error
+            else:
+                yield kept
 
     def _kept(self, model: int, request: int, stream: Any, digest: Any, key: Any, *named: Any) -> Kept:
         """One of those groups, read. Raises ValueError where something was changed."""

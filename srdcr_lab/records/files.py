@@ -10,7 +10,6 @@ import json
 import os
 import platform
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -105,7 +104,7 @@ def one_writer(folder: Path) -> Iterator[bool]:
     """Hold a folder, made if needed, until the block ends; the value is whether it was made.
 
     The lock is the operating system's, so that it ends with its process, however that ends. A folder made here that is
-    empty at the end is removed. Where a file system has no locks, or none may be written, the block runs without one.
+    empty at the end is removed. Where a system has no such locks, or none may be written, the block runs without one.
 
     Raises
     ------
@@ -152,7 +151,7 @@ def _taken(path: Path) -> int | None:
                 f"{path.parent} is in use by {who or 'another process'}; wait until that has ended and run the same "
                 "again, or give another --out"
             ) from None
-        except OSError:  # no locks here
+        except (OSError, ImportError):  # no locks here
             os.close(descriptor)
             with suppress(OSError):
                 path.unlink()
@@ -164,21 +163,10 @@ def _taken(path: Path) -> int | None:
     return descriptor
 
 
-if sys.platform == "win32":
-    import msvcrt
+def _lock(descriptor: int) -> None:
+    import fcntl  # which not every system has
 
-    def _lock(descriptor: int) -> None:
-        os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # beyond the text, which stays readable
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        finally:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def parse_json(text: str | bytes, *, distinct_keys: bool = False) -> Any:

@@ -48,7 +48,7 @@ def test_the_worst_case_is_reserved_before_anything_is_sent() -> None:
 
 
 def test_a_small_budget_is_written_without_an_exponent() -> None:
-    said = r"the budget of \$0\.00001 does not cover the next call's worst case \(\$0\.000037; \$0\.0000 spent\)"
+    said = r"the budget of \$0\.00001 does not cover the next call's worst case \(\$0\.000037; \$0\.000000 spent\)"
     with pytest.raises(BudgetExhausted, match=said):
         asyncio.run(Budget(1e-5).ask(ScriptedModel(), Price(1e-6, 2e-6, "here"), ONE, lambda _: None))
 

@@ -57,11 +57,12 @@ def test_a_plan_says_why_a_cost_is_unknown(srdcr: Srdcr, items_csv: Path, caplog
     assert "no price is known for openai:another-of-my-own" in caplog.text
 
 
-def test_a_table_that_calls_the_model_otherwise_is_told_so(table: Callable[..., None]) -> None:
-    table("gpt-4o-mini,1,3")
-    with pytest.raises(BadInput, match=r"prices\.csv: the model 'gpt-4o-mini' .* as in --model, 'openai:gpt-4o-mini'"):
-        price_of(GPT)
-    assert price_of(ModelIdentity("openai", "gpt-4o")) is not None
+def test_a_table_may_call_a_model_by_its_name_alone(table: Callable[..., None]) -> None:
+    table("gpt-4o-mini,1,3", "openai:llama,5,5", "llama,1,3")
+    for model, million in ((GPT, 1), (ModelIdentity("openai", "llama"), 5), (ModelIdentity("openai", "llama", "b"), 1)):
+        price = price_of(model)
+        assert price is not None
+        assert price.cost(1_000_000, 0) == pytest.approx(million)
 
 
 def test_own_table_goes_first(table: Callable[..., None]) -> None:

@@ -161,14 +161,12 @@ class ApiChat(ABC):
         """
         with tallied() as tally:
             try:
-                completions = await self._answer(request, arrived)
+                return await self._answer(request, arrived), tally.unanswered
             except CallFailed as failure:
                 failure.unanswered_attempts = tally.unanswered
                 raise
             finally:
                 self._sent["unanswered_attempts"] += tally.unanswered
-        by_draw = {completion.draw: completion for completion in completions}
-        return tuple(by_draw[draw] for draw in request.draws), tally.unanswered
 
     async def check(self) -> None:
         """One cheap GET. Raises `BadInput` if nothing listens at the address, or the key is refused.
@@ -228,11 +226,10 @@ class ApiChat(ABC):
             self._connections[loop] = self._connect()
         return self._connections[loop]
 
-    async def _answer(self, request: Request, arrived: Arrived) -> list[Completion]:
+    async def _answer(self, request: Request, arrived: Arrived) -> tuple[Completion, ...]:
         """Ask for all draws at once; where the server gives fewer, ask for the rest in requests of that size."""
-        completions: list[Completion] = []
-        missing = request.draws
-        while missing:
+        have: dict[int, Completion] = {}
+        while missing := [draw for draw in request.draws if draw not in have]:
             size = self.draws_per_request
             batches = [missing[start : start + size] for start in range(0, len(missing), size)]
             # Where one fails, the others are waited for first: what is paid for has to arrive.
@@ -240,10 +237,8 @@ class ApiChat(ABC):
             for result in await asyncio.gather(*calls, return_exceptions=True):
                 if isinstance(result, BaseException):
                     raise result
-                completions += result
-            have = {completion.draw for completion in completions}
-            missing = tuple(draw for draw in missing if draw not in have)
-        return completions
+                have |= {completion.draw: completion for completion in result}
+        return tuple(have[draw] for draw in request.draws)
 
     async def _ask(self, request: Request, draws: Sequence[int], arrived: Arrived) -> list[Completion]:
         """The completions of one HTTP request: of these draws, or of the first of them, as many as the server gives."""

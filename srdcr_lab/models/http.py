@@ -84,7 +84,7 @@ class Outage:
         self._patience_s, self._say = patience_s, say
         self._has_answered = self._is_away = self._is_said = False
         self._since = self._pause = 0.0
-        self._said: set[str] = set()
+        self.say_once = cache(say)
         self._probing = asyncio.Lock()
 
     def met(self) -> bool:
@@ -99,11 +99,6 @@ class Outage:
     def is_given_up(self) -> bool:
         """Whether the outage has lasted longer than patience."""
         return self._is_away and time.monotonic() > self._since + self._patience_s
-
-    def say_once(self, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said.add(sentence)
-            self._say(sentence)
 
     def ends(self) -> None:
         """The server answered."""

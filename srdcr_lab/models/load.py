@@ -144,12 +144,13 @@ FREE = Price(0.0, 0.0, "local model")
 def price_of(model: ModelIdentity) -> Price | None:
     """The price of a model's tokens, or None where it is unknown.
 
-    The environment variable SRDCR_PRICES may name a CSV with the columns ``model`` (as in ``--model``),
-    ``input_usd_per_million`` and ``output_usd_per_million``, which goes before the prices of genai-prices.
+    The environment variable SRDCR_PRICES may name a CSV with the columns ``model`` (as in ``--model``, or without the
+    provider), ``input_usd_per_million`` and ``output_usd_per_million``, which goes before the prices of genai-prices.
     """
     table = os.environ.get("SRDCR_PRICES")
-    if table and (own := _own_price(Path(table), model)):
-        return own
+    own = _price_table(Path(table)) if table else {}
+    if price := own.get(str(model)) or own.get(model.name):
+        return price
     if model.provider not in API:
         return FREE
     from importlib.metadata import version
@@ -176,14 +177,6 @@ def no_price(model: ModelIdentity) -> str:
 
 
 _say_once = cache(logging.getLogger(__name__).warning)
-
-
-def _own_price(path: Path, model: ModelIdentity) -> Price | None:
-    """What the user's table says of the model; bad input if the table calls it otherwise than `--model` does."""
-    prices = _price_table(path)
-    if str(model) not in prices and model.name in prices and model.provider in API:
-        raise BadInput(f"{path}: the model {model.name!r} has to be called as in --model, {str(model)!r}")
-    return prices.get(str(model))
 
 
 def _price_table(path: Path) -> dict[str, Price]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import partial
 
 from srdcr_lab.models.base import Arrived, ChatModel, draws_per_request, held, received
@@ -55,10 +54,10 @@ class Budget:
         async with self._line:  # first come, first served
             while self._exhausted or self.spent_usd + self._reserved + amount > limit + _ROUNDING:
                 if self._exhausted or self._reserved <= _ROUNDING:
-                    worst, spent = _usd(amount, ".4f"), _usd(self.spent_usd, ".4f")
+                    given = f"{limit:.6f}".rstrip("0").rstrip(".")
                     self._exhausted = self._exhausted or (
-                        f"the budget of {_usd(limit)} does not cover the next call's worst case ({worst}; {spent} "
-                        "spent); raise --budget-usd and run again to go on from here"
+                        f"the budget of ${given} does not cover the next call's worst case (${amount:.6f}; "
+                        f"${self.spent_usd:.6f} spent); raise --budget-usd and run again to go on from here"
                     )
                     raise BudgetExhausted(self._exhausted)
                 self._freed.clear()
@@ -107,11 +106,6 @@ class Budget:
             raise
         finally:
             self.settle(reserved, spent)
-
-
-def _usd(amount: float, form: str = "g") -> str:
-    """An amount without an exponent, and never 0 where it is not."""
-    return f"${Decimal(format(amount, form if amount >= 1e-3 or not amount else '.2g')):f}"
 
 
 def worst_case_usd(request: Request, price: Price) -> float:

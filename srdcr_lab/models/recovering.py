@@ -16,7 +16,8 @@ import sqlite3
 import struct
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from srdcr_lab.records import ModelIdentity
 
 _INTERIOR_INDEX, _LEAF_INDEX, _LEAF_TABLE = 2, 10, 13  # kinds of pages with rows
 _LOG_HEADER, _FRAME = 32, 24  # bytes of a log's beginning, and before each of its pages
+_LONGEST_ROW = 2**26  # bytes
 # Tables into which all rows of a store fit, those with a number and those without; what a row lacks is NULL.
 _TABLES = """
 CREATE TABLE numbered (id INTEGER PRIMARY KEY, a, b, c, d, e);
@@ -37,7 +39,8 @@ _SPENT_MOST = "INSERT INTO spending VALUES (?1, ?2) ON CONFLICT DO UPDATE SET us
 def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
     """Put every row of a damaged store that is whole into the empty tables of a new one, by way of a `copy`.
 
-    Returns how many completions were seen to be lost: damaged, without their model or request, or gone from a request.
+    Returns how many rows were seen to be lost: completions that are damaged, or without their model or request, and
+    requests without a completion.
     """
     models: dict[Any, set[str]] = defaultdict(set)  # number → key; of two rows with one number, one was changed
     requests: dict[Any, set[str]] = defaultdict(set)  # number → digest
@@ -45,7 +48,8 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
     damaged: set[tuple[Any, ...]] = set()
     pages = _copied(path, copy)
     with closing(sqlite3.connect(copy, isolation_level=None)) as db:
-        db.text_factory = _text
+        db.text_factory = partial(str, encoding="utf-8", errors="replace")  # which no checksum takes for what was said
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
         db.executescript("PRAGMA synchronous=OFF; PRAGMA journal_mode=OFF")
         for number, name, *columns in _rows(db, "numbered", pages[_LEAF_TABLE]):
             if columns[1] is None and _is_whole(request_of, name, columns[0]):
@@ -68,12 +72,8 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
             if len(fitting) == 1:
                 into.execute(INSERT_COMPLETION, (stream, draw, *said, created, *fitting[0][:2]))
             (saved if len(fitting) == 1 else damaged).add(row[:4])
-    lost = damaged - saved
-    counted = {digest for _, request, *_ in lost for digest in requests[request]}
-    unanswered = "FROM requests WHERE id NOT IN (SELECT request FROM completions)"  # a store has none
-    silent = [digest for (digest,) in into.execute(f"SELECT digest {unanswered}") if digest not in counted]
-    into.execute(f"DELETE {unanswered}")
-    return len(lost) + len(silent)
+    unanswered = into.execute("DELETE FROM requests WHERE id NOT IN (SELECT request FROM completions)").rowcount
+    return len(damaged - saved) + unanswered
 
 
 def _is_whole(read: Any, *columns: object) -> bool:
@@ -84,13 +84,6 @@ def _is_whole(read: Any, *columns: object) -> bool:
     return True
 
 
-def _text(raw: bytes) -> str | bytes:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw  # which is the text of no row
-
-
 def _rows(db: sqlite3.Connection, table: str, pages: Sequence[int]) -> Iterator[tuple[Any, ...]]:
     """The rows of these pages, some of them twice: where one cannot be read, those after it are read from the end."""
     for number in pages:
@@ -98,11 +91,9 @@ def _rows(db: sqlite3.Connection, table: str, pages: Sequence[int]) -> Iterator[
         db.execute("UPDATE sqlite_master SET rootpage = ? WHERE name = ?", (number, table))
         db.execute("PRAGMA writable_schema=RESET")
         for order in ("ASC", "DESC"):
-            try:
+            with suppress(sqlite3.DatabaseError):
                 yield from db.execute(f"SELECT * FROM {table} ORDER BY 1 {order}")  # noqa: S608
                 break
-            except sqlite3.DatabaseError:
-                continue
 
 
 def _copied(path: Path, copy: Path) -> dict[int, list[int]]:
@@ -167,9 +158,8 @@ def _is_broken(log: bytes) -> bool:
         return True
     for at, end in _frames(log, _integer(log, 8)):
         stored = struct.unpack(">2I", log[at + 16 : at + 24])
-        whole = log[at + 8 : at + 16] == log[16:24] and stored == _checksum(
-            order, _checksum(order, seed, log[at : at + 8]), log[at + _FRAME : end]
-        )
+        summed = log[at : at + 8] + log[at + _FRAME : end]
+        whole = log[at + 8 : at + 16] == log[16:24] and stored == _checksum(order, seed, summed)
         if whole and broken and _integer(log, at + 4):
             return True
         seed, broken = stored, broken or not whole

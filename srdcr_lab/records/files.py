@@ -132,35 +132,33 @@ def one_writer(folder: Path) -> Iterator[bool]:
 
 def _taken(path: Path) -> int | None:
     """The descriptor of the lock file, locked and saying who has it; None where there can be no lock."""
-    while True:
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError:
-            return None
-        try:
-            _lock(descriptor)
-            if os.path.samestat(os.fstat(descriptor), path.stat()):
-                break
-            os.close(descriptor)
-        except FileNotFoundError:  # whoever had it removed it in between
-            os.close(descriptor)
-        except (BlockingIOError, PermissionError):
-            with os.fdopen(descriptor, errors="replace") as file:
-                who = file.read(200).strip()
-            raise Stopped(
-                f"{path.parent} is in use by {who or 'another process'}; wait until that has ended and run the same "
-                "again, or give another --out"
-            ) from None
-        except (OSError, ImportError):  # no locks here
-            os.close(descriptor)
-            with suppress(OSError):
-                path.unlink()
-            return None
-    with suppress(OSError):  # a full disk: the lock holds all the same
-        os.truncate(descriptor, 0)
-        since = datetime.now(UTC).isoformat(" ", "seconds")
-        os.write(descriptor, f"process {os.getpid()} on {platform.node()} since {since}".encode())
-    return descriptor
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError:
+        return None
+    try:
+        _lock(descriptor)
+    except (BlockingIOError, PermissionError):
+        with os.fdopen(descriptor, errors="replace") as file:
+            who = file.read(200).strip()
+        raise Stopped(
+            f"{path.parent} is in use by {who or 'another process'}; wait until that has ended and run the same "
+            "again, or give another --out"
+        ) from None
+    except (OSError, ImportError):  # no locks here
+        os.close(descriptor)
+        with suppress(OSError):
+            path.unlink()
+        return None
+    with suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(descriptor), path.stat()):
+            with suppress(OSError):  # a full disk: the lock holds all the same
+                os.truncate(descriptor, 0)
+                since = datetime.now(UTC).isoformat(" ", "seconds")
+                os.write(descriptor, f"process {os.getpid()} on {platform.node()} since {since}".encode())
+            return descriptor
+    os.close(descriptor)  # whoever had it removed it in between
+    return _taken(path)
 
 
 def _lock(descriptor: int) -> None:

@@ -58,12 +58,6 @@ class ChatModel(Protocol):
         ...
 
 
-def draws_per_request(model: ChatModel) -> int | None:
-    """The model's own figure, or None: any number."""
-    draws: int | None = getattr(model, "draws_per_request", None)
-    return draws
-
-
 @contextmanager
 def held(variable: ContextVar[T | None], value: T) -> Iterator[T]:
     """The variable has this value inside, also in tasks that are started inside."""

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 
-from srdcr_lab.models.base import Arrived, ChatModel, draws_per_request, held, received
+from srdcr_lab.models.base import Arrived, ChatModel, held, received
 from srdcr_lab.models.load import FREE, Price
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import (
@@ -213,7 +213,7 @@ class StoredModel:
 
     def _flights(self, request: Request) -> set[asyncio.Task[None]]:
         free = tuple(draw for draw in request.draws if (request.digest, request.stream, draw) not in self._in_flight)
-        size = draws_per_request(self._model) or len(free)
+        size = getattr(self._model, "draws_per_request", None) or len(free)
         for start in range(0, len(free), max(size, 1)):
             part = replace(request, draws=free[start : start + size])
             keys = [(part.digest, part.stream, draw) for draw in part.draws]

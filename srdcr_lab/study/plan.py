@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from srdcr_lab.models import ChatModel
-from srdcr_lab.models.base import draws_per_request
 from srdcr_lab.models.load import Price
 from srdcr_lab.prompts import system_text
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
@@ -153,7 +152,7 @@ class StandIn(AbsentModel):
     """Takes a model's place: says what the stage says, and notes what it would have taken."""
 
     def __init__(self, model: ChatModel, price: Price | None, stage: Stage) -> None:
-        super().__init__(model.identity, model.capabilities, draws_per_request(model))
+        super().__init__(model.identity, model.capabilities, getattr(model, "draws_per_request", None))
         self._price, self._stage = price, stage
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:

@@ -75,7 +75,7 @@ def test_a_lasting_fault_fails_the_call_with_a_sentence(
 ) -> None:
     loopback.behaviour.faults = [fault] * 99
     with pytest.raises(CallFailed) as failure:
-        ask(loopback, max_retries=2, timeout_s=0.1)
+        ask(loopback, max_retries=2, timeout_s=0.1 if fault is Fault.HANG else 60.0)
     assert sentence in str(failure.value)
     assert len(loopback.completions) == attempts
     assert failure.value.unanswered_attempts == in_vain

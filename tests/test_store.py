@@ -676,6 +676,22 @@ def test_an_export_that_cannot_be_written_leaves_nothing(tmp_path: Path, srdcr: 
     assert not list(tmp_path.rglob("*.part"))
 
 
+def test_a_merge_that_fails_leaves_nothing_behind_in_an_open_store(tmp_path: Path, store: Store) -> None:
+    """Numbers of models that were taken back are given anew."""
+    source = ModelIdentity("openai", "merged")
+    with closing(Store(tmp_path / "source.sqlite")) as other:
+        other.put(source, DRAWS, [completion(DRAWS, 0)])
+        other.put(source, request("Where?"), [completion(request("Where?"), 0)])
+        other.export(tmp_path / "export.jsonl")
+    lines = (tmp_path / "export.jsonl").read_text("utf-8").splitlines()
+    (tmp_path / "export.jsonl").write_text("\n".join([lines[0], lines[0], "{"]), "utf-8")
+    with pytest.raises(BadInput, match="line 3"):
+        store.merge(tmp_path / "export.jsonl")
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    store.put(IDENTITY, request("Where?"), [completion(request("Where?"), 0)])
+    assert store.get(source, DRAWS) == store.get(source, request("Where?")) == {}
+
+
 def test_a_merge_that_fails_makes_no_store(tmp_path: Path, srdcr: Srdcr) -> None:
     ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "missing.jsonl")
     assert (ended.code, "there is no file" in ended.sentence) == (2, True)

@@ -221,7 +221,7 @@ def _bound_pause(headers: httpx2.Headers) -> None:
     with suppress(ValueError, OverflowError):  # nobody understands it
         if milliseconds is not None:
             seconds = float(milliseconds) / 1000
-        elif asked[:1].isalpha() and "," in asked:  # a date
+        elif " " in asked:  # a date
             seconds = max(parsedate_to_datetime(asked).timestamp() - time.time(), 0.0)
         else:
             seconds = float(asked)

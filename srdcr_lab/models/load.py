@@ -165,7 +165,7 @@ def price_of(model: ModelIdentity) -> Price | None:
             for usage in one_token
         )
     except LookupError:
-        _say_once(f"{no_price(model)}, or its costs stay unknown")
+        _say_once(f"{no_price(model)}; without it costs are unknown")
         return None
     return Price(prompt, completion, f"genai-prices {version('genai-prices')}")
 

@@ -167,6 +167,7 @@ class Store:
                 raise self._trouble(error, "write to") from None
             finally:
                 if self._db.in_transaction:
+                    self._model_ids.clear()  # of models that are taken back
                     with suppress(sqlite3.Error):
                         self._db.execute("ROLLBACK")
 
@@ -329,9 +330,10 @@ class Store:
 
         Where one row or line of it is damaged, that is bad input and nothing is added.
         """
-        before, known, differing = (self.count(), self.count("requests")), 0, 0
+        known = differing = 0
         with ExitStack() as stack:
             stack.enter_context(self.transaction())
+            before = self.count(), self.count("requests")
             other = stack.enter_context(closing(Store(source))) if _is_sqlite(as_file(source, "file")) else None
             for model, request, completions in other.contents() if other else lines_of(source):
                 here = self.get(model, request)
@@ -343,7 +345,7 @@ class Store:
     def recover(self, source: Path) -> tuple[int, bool]:
         """Fill this store, a new one, with all that can be read of another. Bad input if that is nothing.
 
-        Returns how many completions were seen to be lost, and whether the other is damaged at all.
+        Returns how many rows were seen to be lost, and whether the other is damaged at all.
         """
         with TemporaryDirectory(dir=Path(self.path).parent) as place, self.transaction():
             lost = salvage(as_file(source), Path(place) / "pages.sqlite", self._db)

@@ -23,12 +23,12 @@ from srdcr_lab.records.types import GREEDY
 
 Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
 COLUMNS = "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens"
-INSERT_MODEL = "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint) VALUES (?, ?, ?, ?, ?)"
-INSERT_REQUEST = "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)"
-INSERT_COMPLETION = (
-    "INSERT OR IGNORE INTO completions SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
-    "FROM models, requests WHERE models.key = ? AND digest = ?"
-)
+INSERT = {
+    "model": "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint) VALUES (?, ?, ?, ?, ?)",
+    "request": "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)",
+    "completion": "INSERT OR IGNORE INTO completions SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
+    "FROM models, requests WHERE models.key = ? AND digest = ?",
+}
 _LONGEST_LINE = 2**23  # bytes; decoding takes up to 75 times as much memory
 
 

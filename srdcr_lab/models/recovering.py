@@ -22,7 +22,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from srdcr_lab.models.kept import INSERT_COMPLETION, INSERT_MODEL, INSERT_REQUEST, completion_of, request_of
+from srdcr_lab.models.kept import INSERT, completion_of, request_of
 from srdcr_lab.records import ModelIdentity
 
 _INTERIOR_INDEX, _LEAF_INDEX, _LEAF_TABLE = 2, 10, 13  # kinds of pages with rows
@@ -54,10 +54,10 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
         for number, name, *columns in _rows(db, "numbered", pages[_LEAF_TABLE]):
             if columns[1] is None and _is_whole(request_of, name, columns[0]):
                 requests[number].add(name)
-                into.execute(INSERT_REQUEST, (name, columns[0]))
+                into.execute(INSERT["request"], (name, columns[0]))
             elif all(type(column) is str for column in columns) and ModelIdentity(*columns).key == name:
                 models[number].add(name)
-                into.execute(INSERT_MODEL, (name, *columns))
+                into.execute(INSERT["model"], (name, *columns))
         for row in _rows(db, "keyed", pages[_LEAF_INDEX]):
             model, request, stream, draw, *said, created = row
             if type(request) is float and stream is None and 0 <= request < math.inf:
@@ -70,7 +70,7 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
                 if type(stream) is str and _is_whole(completion_of, (draw, *said), created, place)
             ]
             if len(fitting) == 1:
-                into.execute(INSERT_COMPLETION, (stream, draw, *said, created, *fitting[0][:2]))
+                into.execute(INSERT["completion"], (stream, draw, *said, created, *fitting[0][:2]))
             (saved if len(fitting) == 1 else damaged).add(row[:4])
     unanswered = into.execute("DELETE FROM requests WHERE id NOT IN (SELECT request FROM completions)").rowcount
     return len(damaged - saved) + unanswered

@@ -77,35 +77,30 @@ class Budget:
 
         Attempts that got no answer (time-out, cut connection) count as spent.
         """
-        one_attempt = worst_case_usd(request, price)
-        reserved = one_attempt * getattr(model, "max_attempts", 1)
-        billed = 0.0
+        one_attempt, attempts = worst_case_usd(request, price), getattr(model, "max_attempts", 1)
+        reserved, billed = one_attempt * attempts, 0.0
 
         def on_arrival(completions: Sequence[Completion]) -> None:
             nonlocal billed
             billed += price.cost_of(completions)
             arrived(completions)
 
-        def spent_with(unanswered: int) -> float:
-            return max(billed, min(billed + unanswered * one_attempt, reserved))
-
         await self.reserve(reserved)
-        spent = reserved  # what is booked if we are interrupted: nobody knows better
+        unanswered = attempts  # what is booked if we are interrupted: nobody knows better
         try:
             if counted := getattr(model, "complete_counted", None):
                 _, unanswered = await counted(request, on_arrival)
-                spent = spent_with(unanswered)
             else:
                 on_arrival(await model.complete(request))
-                spent = billed
+                unanswered = 0
         except CallFailed as error:
-            spent = spent_with(error.unanswered_attempts)
+            unanswered = error.unanswered_attempts
             raise
         except (BadInput, Stopped):  # the provider refused the request
-            spent = billed
+            unanswered = 0
             raise
         finally:
-            self.settle(reserved, spent)
+            self.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))
 
 
 def worst_case_usd(request: Request, price: Price) -> float:

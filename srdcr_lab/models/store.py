@@ -22,18 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from srdcr_lab.models.kept import (
-    COLUMNS,
-    INSERT_COMPLETION,
-    INSERT_MODEL,
-    INSERT_REQUEST,
-    Kept,
-    completion_of,
-    lines_of,
-    request_of,
-    row_of,
-    stamp,
-)
+from srdcr_lab.models.kept import COLUMNS, INSERT, Kept, completion_of, lines_of, request_of, row_of, stamp
 from srdcr_lab.models.recovering import log_is_broken, salvage
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import whole_file
@@ -217,9 +206,9 @@ class Store:
             except ValueError as error:
                 refused = f"{model} gave a completion that cannot be kept: {error}"
         with self.transaction():
-            self._db.execute(INSERT_MODEL, (model.key, model.provider, model.name, model.label, model.fingerprint))
-            self._db.execute(INSERT_REQUEST, (request.digest, request.canonical))
-            self._db.executemany(INSERT_COMPLETION, rows)
+            self._db.execute(INSERT["model"], (model.key, model.provider, model.name, model.label, model.fingerprint))
+            self._db.execute(INSERT["request"], (request.digest, request.canonical))
+            self._db.executemany(INSERT["completion"], rows)
         if refused:
             raise CallFailed(refused)
 

@@ -85,14 +85,14 @@ def stamp(time: str, place: tuple[str, str, str], row: Sequence[object]) -> str:
     return f"{time} {zlib.crc32(repr((*place, *row)).encode()):08x}"
 
 
-def completion_of(row: Sequence[Any], stamped: Any, place: tuple[str, str, str] | None = None) -> Completion:
+def completion_of(row: Sequence[Any], stamped: Any, place: tuple[str, str, str]) -> Completion:
     """The reverse of `row_of`. Raises ValueError for what is no such row, or was changed since it was stamped."""
     draw, text, tokens, logprobs, finish, prompt_tokens, completion_tokens = row
     tokens, logprobs = (None if part is None else _list(part) for part in (tokens, logprobs))
     numbers = (prompt_tokens, completion_tokens)
     completion = checked(Completion(text, draw, tokens, logprobs, FinishReason(finish), *numbers))
     time, behind, _ = str(stamped).partition(" ")
-    if place and behind and stamped != stamp(time, place, row):
+    if behind and stamped != stamp(time, place, row):
         raise ValueError("it was changed")
     return completion
 

@@ -49,13 +49,15 @@ def kind_of(request: Request) -> str:
     return name
 
 
-TOLD = {"critic_told": "critic", "defender_told": "defender"}  # debaters of either kind of design, by their role
+# Debaters of either kind of design, and judges of what is no debate, by their role.
+ROLE_OF = {"critic_told": "critic", "defender_told": "defender"}
+ROLE_OF |= dict.fromkeys(("judge_alone", "judge_answers", "judge_consultancy"), "judge")
 
 
 class ScriptedModel:
     """Replies by kind of call: one text for all, a list in order of asking, or a function of request and draw.
 
-    A debater that is told what to defend says what is written for its role, unless the script says otherwise.
+    Each says what is written for its role (`ROLE_OF`), unless the script has a reply to its template.
     """
 
     def __init__(self, script: Script | None = None, *, logprobs: bool = True, name: str = "scripted") -> None:
@@ -72,7 +74,7 @@ class ScriptedModel:
 
     def _completion(self, request: Request, draw: int) -> Completion:
         kind = kind_of(request)
-        kind = kind if kind in self.script else TOLD.get(kind, kind)
+        kind = kind if kind in self.script else ROLE_OF.get(kind, kind)
         reply = self.script[kind]
         if callable(reply):
             reply = reply(request, draw)
@@ -91,8 +93,8 @@ class ScriptedModel:
         """Nothing to let go of."""
 
     def asked(self, kind: str) -> list[Request]:
-        """Requests of one kind, in the order they came; ``critic`` and ``defender``: told what to defend or not."""
-        return [request for request in self.requests if kind in (named := kind_of(request), TOLD.get(named))]
+        """Requests of one kind, or of a role (`ROLE_OF`), in the order they came."""
+        return [request for request in self.requests if kind in (named := kind_of(request), ROLE_OF.get(named))]
 
     @property
     def calls(self) -> int:

@@ -31,6 +31,8 @@ FIELDS = {
     "question": "When was the bridge finished?",
     "passage": "It was finished in 1874.",
     "answer": "1874",
+    "read": "1874",
+    "remembered": "1934",
     "critique": "- It may have been 1874.",
     "side": "Critic",
     "document": "It was finished in 1874.",

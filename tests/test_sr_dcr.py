@@ -127,8 +127,10 @@ def test_roles_may_be_played_by_different_models() -> None:
 
 def test_every_design_is_run_by_the_same_protocol() -> None:
     for name in DESIGNS:
-        found = outcome_of(reader(critic_may_agree="1874. No."), FALSE, choices(design=name))
-        assert found.decision is Decision.USE_CONTEXT
+        setup = setup_of(
+            reader(critic_may_agree="1874. No."), choices(design=name), FALSE, item(1934, question_id="q2")
+        )
+        assert asyncio.run(sr_dcr(FALSE, setup)).decision is Decision.USE_CONTEXT
 
 
 # -- calls -----------------------------------------------------------------------------------------------------------

@@ -51,7 +51,9 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
         *(click.option(f"--{role}", help="model of this role; default: --model") for role in _ROLES),
         click.option("--preset", default="paper", show_default=True, help="paper or released"),
         click.option(
-            "--design", help="acvd, symmetric, own_answers, released, or several with commas; default: the preset's"
+            "--design",
+            help="acvd, symmetric, own_answers, released, or a control (judge_alone, two_answers, placebo, swapped, "
+            "consultancy_defender, consultancy_critic), or several with commas; default: the preset's",
         ),
         click.option("--rounds", type=int, help="rounds of debate; default: the preset's (6)"),
         click.option("--tau", type=float, help="confidence threshold in [0, 1]; default: the preset's (0.9)"),

@@ -76,6 +76,17 @@ class ItemSet:
         own = tuple(exemplar for exemplar in self.exemplars if exemplar.domain == item.domain)
         return own if len(own) >= 4 else self.exemplars
 
+    def another(self, item: Item, seed: int = 0) -> Item | None:
+        """An item with a passage, of another question of the same answer type, where there is one of the same domain;
+        drawn with a seed. All forms of a question have the same, so that nothing in it tells them apart."""
+        alike = [other for other in self._by_type.get(item.answer_type, ()) if other.question_id != item.question_id]
+        others = [other for other in alike if other.domain == item.domain] or alike
+        return random.Random(f"{seed}|another|{item.question_id}").choice(others) if others else None
+
+    @cached_property
+    def _by_type(self) -> dict[AnswerType, list[Item]]:
+        return grouped((item for item in self.items if item.context), lambda item: item.answer_type)
+
     def limit(self, n: int | None, seed: int = 0) -> ItemSet:
         """At most `n` items: whole questions, drawn with a seed in proportion to domains, levels and perturbations.
 

@@ -41,6 +41,6 @@ from .recalibration import (
 )
 from .trained_judge import train_judge as train_judge
 from .verdicts import (
-    decision_counts as decision_counts, path_stability as path_stability, r_star_distribution as r_star_distribution,
+    belief_rates as belief_rates, decision_counts as decision_counts, path_stability as path_stability, persuasion as persuasion, r_star_distribution as r_star_distribution,
     rates_by_kappa as rates_by_kappa, verdict_discrimination as verdict_discrimination, verdict_rates as verdict_rates, with_kappa as with_kappa, verdicts_by_round as verdicts_by_round,
 )

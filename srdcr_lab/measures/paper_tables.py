@@ -26,6 +26,7 @@ METHOD_LABELS = {
     "judge_debate_3": "Judge Debate (Round 3)",
     "judge_debate_5": "Judge Debate (Round 5)",
     "naive_debate": "Naive Debate",
+    "vote_20": "Vote (20 answers)",
     "token_probability": "Token Probability",
     "calibrated_token_probability": "Calibrated Token Probability",
     "confidence_only": "Confidence Only",

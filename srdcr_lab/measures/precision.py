@@ -138,7 +138,7 @@ def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
         for target, hits in (("Highly-Known", highly_known(part)), ("prior answer right", part["prior_correct"])):
             area = auroc(part["self_confidence"], hits)
             rows.append({"confidence_kind": kind, "target": target, "auroc": area.value} | asdict(area))
-    columns = ["confidence_kind", "target", "auroc", "low", "high", "n", "n_target", "n_missing"]
+    columns = ["confidence_kind", "target", "auroc", "low", "high", "n", "n_target", "n_missing", "n_unlabelled"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from srdcr_lab.measures.comparison import comparable, condition_rows, outcome, side_by_side
 from srdcr_lab.measures.estimates import positions, shares
 from srdcr_lab.measures.groups import (
     CATEGORY_NAMES,
@@ -25,6 +26,7 @@ from srdcr_lab.measures.groups import (
     stack,
     strata,
     stratum_order,
+    with_matches,
 )
 from srdcr_lab.measures.precision import auroc, auroc_gain
 from srdcr_lab.measures.rule import HARD, VERDICTS, graded, stabilised_verdict
@@ -169,6 +171,62 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
         rows = [{"belief": name, "auroc": area.value} | asdict(area) for name, area in found.items()]
         columns = ["belief", "auroc", "low", "high", "n", "n_target", "n_missing"]
         tables.append((names, pd.DataFrame(rows, columns=columns)))
+    return stack(tables)
+
+
+# Debate as oversight: what a judge makes of the debate, and of less
+
+
+def persuasion(
+    records: pd.DataFrame,
+    alone: str = "judge_alone",
+    after: str = "acvd",
+    *,
+    conditions: Sequence[str] = ("standard", "perturbed", "overall"),
+) -> pd.DataFrame:
+    """How often a debate talks the Judge out of a right verdict and into one: condition × `move`, by SR-DCR's designs.
+
+    ``lost``: of the items on which the Judge of the design `alone` is right, the share on which that of `after` is
+    wrong; ``won``: of those on which it is wrong, the share on which `after` is right. An item of which one of the two
+    verdicts was not read, or is not there, is in neither and in `n_missing`. Intervals are clustered on the question.
+    Ours; Khan et al. 2024 ask of debaters what we ask of debates.
+    """
+    tables = []
+    for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
+        if not {alone, after} <= set(present):
+            continue
+        right = outcome(part, "verdict_right").mask(part["verdict"] == Verdict.UNPARSED)
+        pairs = side_by_side(part, alone, after, right, column="design")
+        for condition in conditions:
+            both, asked = condition_rows(pairs, condition), condition_rows(part, condition)["item_id"].nunique()
+            for move, before in (("lost", 1.0), ("won", 0.0)):
+                base = both[both["a"] == before]
+                table = shares(base, base["b"] != before).assign(n_missing=asked - len(both))
+                tables.append((names | {"alone": alone, "after": after, "condition": condition, "move": move}, table))
+    return stack(tables)
+
+
+def belief_rates(records: pd.DataFrame) -> pd.DataFrame:
+    """What each method, under each debate design, makes of passages: `rate` ``believed``, a share of the true passages,
+    and ``caught``, a share of the false ones; `coverage`, the share of all items that it answers.
+
+    A passage is believed where V* is Reasonable and caught where it is Unreasonable; by a method without verdicts it is
+    believed where the answer is the passage's claim, and caught where it is another one. An item without a verdict that
+    was read, or without an answer, is neither: in n, and in `n_missing`.
+    """
+    tables = []
+    for names, part in groups(with_matches(records), DESIGN_KEYS):
+        ruled = part["verdict"].notna().any()
+        read = part["verdict"].map({Verdict.REASONABLE: True, Verdict.UNREASONABLE: False}).astype("boolean")
+        believed = read if ruled else part["final_is_claim"]
+        answered = part["correct"].notna().mean()
+        for rate, hits, here in (
+            ("believed", believed, is_standard(part)),
+            ("caught", ~believed, ~is_standard(part)),
+        ):
+            table = shares(part[here], hits[here].fillna(False))
+            counts = {"n_missing": int(hits[here].isna().sum()), "coverage": answered}
+            tables.append((names | {"rate": rate}, table.assign(**counts)))
     return stack(tables)
 
 

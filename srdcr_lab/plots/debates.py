@@ -9,7 +9,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from srdcr_lab.measures import r_star_distribution, rates_by_kappa, verdict_rates, verdicts_by_round
+from srdcr_lab.measures import (
+    METHOD_LABELS,
+    belief_rates,
+    r_star_distribution,
+    rates_by_kappa,
+    verdict_rates,
+    verdicts_by_round,
+)
 from srdcr_lab.measures.counterfactual import ENDS, by_number, debate_ends, overconfidence, table_1
 from srdcr_lab.measures.documents import document_summary
 from srdcr_lab.measures.rule import HARD
@@ -118,7 +125,7 @@ class GradedVerdictDisplay(draw.Display):
         if self.table.empty:
             return draw.nothing(ax, "no verdict with a probability in these records")
         rows = _with_debate(self.table)
-        ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", label="a judge that guesses")
+        _guessing(ax)
         for debate, colour in draw.colours(rows["debate"]).items():
             part = rows[rows["debate"] == debate].pivot(index="kappa", columns="rate", values="share")
             x, y = part["verdict_tpr"], part["verdict_tnr"]
@@ -127,6 +134,40 @@ class GradedVerdictDisplay(draw.Display):
             ax.plot(x[HARD], y[HARD], "o", color=colour)
         ax.set(aspect="equal", xlabel="true passages believed (verdict_tpr)", xlim=draw.SHARES)
         return draw.finish(ax, draw.TOP, ylim=draw.SHARES, ylabel="false passages caught (verdict_tnr)")
+
+
+class OversightDisplay(draw.Display):
+    """What methods and debate designs make of passages: the table of `srdcr_lab.measures.belief_rates` of one model."""
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> Self:
+        return cls(belief_rates(records))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A mark for each, the larger the more of all items it answers, with 95 % intervals: round for debates, whose
+        Judge rules, square for methods without verdicts, whose answers tell."""
+        ax = draw.axes(ax, 4.8, 4.8)
+        if self.table.empty:
+            return draw.nothing(ax, "no debate and no answer in these records")
+        _guessing(ax)
+        names = self.table["design"].astype(object).fillna(self.table["method"].replace(METHOD_LABELS))
+        for name, colour in draw.colours(names).items():
+            rows = self.table[names == name]
+            believed, caught = (rows[rows["rate"] == rate] for rate in ("believed", "caught"))
+            if believed["n"].sum() and caught["n"].sum():
+                coverage, at = rows["coverage"].iloc[0], (believed["share"].iloc[0], caught["share"].iloc[0])
+                ends = {"xerr": draw.distances(believed), "yerr": draw.distances(caught)}
+                ax.errorbar(*at, **ends, color=colour, linewidth=0.6, alpha=0.6)
+                marker = "s" if rows["design"].isna().all() else "o"
+                label = f"{name}: answers {coverage:.0%} (n = {rows['n'].sum()})"
+                ax.scatter(*at, s=12 + 110 * coverage, color=colour, marker=marker, zorder=3, label=label)
+        ax.set(aspect="equal", xlabel="true passages believed", xlim=draw.SHARES)
+        return draw.finish(ax, draw.RIGHT, ylim=draw.SHARES, ylabel="false passages caught")
+
+
+def _guessing(ax: Axes) -> None:
+    """The line of judges that know nothing of the passage: what they believe more of the true, they catch less."""
+    ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", label="a judge that guesses")
 
 
 # Counterfactual debates [CFMAD]

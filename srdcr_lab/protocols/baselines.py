@@ -31,6 +31,7 @@ from srdcr_lab.records import CallFailed, ConfidenceKind, Decision, Exemplar, It
 SELF_ASK_TOKENS, RCI_TOKENS, JUDGE_DEBATE_TOKENS, NAIVE_DEBATE_TOKENS = 400, 300, 300, 250  # of each reply
 ASTUTE_TOKENS = 400
 AGENTS, ROUNDS = 3, 5  # of the naive debate
+VOTES = 20  # the calls of SR-DCR with six rounds: two answers, and three turns a round
 
 
 async def few_shot(item: Item, setup: Setup) -> Outcome:
@@ -46,6 +47,15 @@ async def zero_shot(item: Item, setup: Setup) -> Outcome:
     talk = Conversation(item, setup, setup.choices.answer_tokens)
     template = "answer_from_memory" if item.is_closed_book else "answer_with_passage"
     return answered(talk.answer(await talk.ask(Role.AGENT, template)))
+
+
+async def vote(item: Item, setup: Setup) -> Outcome:
+    """The most frequent of 20 sampled context answers, of equals the one drawn first: the calls of a debate, spent on
+    self-consistency (Wang et al. 2023, arXiv 2203.11171). An oversight control, ours."""
+    talk = Conversation(item, setup, setup.choices.answer_tokens, setup.choices.sampling_temperature)
+    shots = worked(setup.random_exemplars(item))
+    turns = await talk.draw(Role.AGENT, "answer_with_passage", shots=shots, draws=VOTES, stream="vote")
+    return answered(talk.answer(majority(turns, item), "vote"), talk.debate(turns))
 
 
 async def golden(item: Item, setup: Setup) -> Outcome:

@@ -70,6 +70,25 @@ class Order(StrEnum):
     SIMULTANEOUS = "simultaneous"
 
 
+class Hears(StrEnum):
+    """What the Judge hears; all but the debate are controls.
+
+    The controls are ours, after the literature on debate as oversight: Khan et al. 2024 (arXiv 2402.06782) and Kenton
+    et al. 2024 (arXiv 2407.04622) set a debate beside a judge who hears none and beside consultancy.
+    """
+
+    DEBATE = "debate"
+    NOTHING = "nothing"  # nobody argues: the Judge has question and passage
+    ANSWERS = "answers"  # nobody argues: the Judge has the two answers
+    DEFENDER = "defender"  # consultancy: one side speaks in every round, and nobody contradicts
+    CRITIC = "critic"
+    ANOTHER = "another_debate"  # placebo: the same design's debate over an item of another question
+    SWAPPED = "swapped"  # each turn under the other debater's name
+
+
+SILENT = (Hears.NOTHING, Hears.ANSWERS)
+
+
 @dataclass(frozen=True, kw_only=True)
 class DebateDesign:
     """What makes one debate differ from another [3.1].
@@ -79,6 +98,7 @@ class DebateDesign:
     rounds : with the openings, which are round 0.
     debaters_told : the Defender is given the context answer to defend and the Critic the prior answer, as in the paper;
         otherwise each states an answer of its own.
+    judge_hears : the debate, or in an oversight control something else; where nobody argues there is one round.
     first_verdict_round : the first round after which the Judge rules.
     judge_draws, judge_temperature : of several draws of a ruling, at that temperature, more than half must agree;
         otherwise the verdict is UNPARSED.
@@ -95,6 +115,7 @@ class DebateDesign:
     rounds: int = 6
     judge_sees_passage: bool = False
     debaters_told: bool = True
+    judge_hears: Hears = Hears.DEBATE
     first_verdict_round: int = 0
     judge_draws: int = 1
     judge_temperature: float = 0.5
@@ -107,10 +128,15 @@ class DebateDesign:
 
     def __post_init__(self) -> None:
         _check_fields(self)
-        if not 0 <= self.first_verdict_round < self.rounds:
+        if not 0 <= self.first_verdict_round < self.rounds_held:
             raise BadInput(
-                f"the first verdict must fall in one of the {self.rounds} rounds; raise --rounds or take another design"
+                f"the first verdict must fall in one of the {self.rounds_held} rounds; raise --rounds or take another "
+                "design"
             )
+        if self.judge_hears is Hears.NOTHING and not self.judge_sees_passage:
+            raise BadInput(f"design {self.name}: a judge that hears nothing must be shown the passage")
+        if self.judge_hears is Hears.ANSWERS and not self.debaters_told:
+            raise BadInput(f"design {self.name}: the judge's two answers are those that debaters are told")
         if self.judge_draws > 1 and not self.judge_temperature > 0:
             raise BadInput(f"design {self.name}: {self.judge_draws} draws of a judge need a temperature above 0")
         if self.early_stop is not None and self.final_verdict_only:
@@ -127,9 +153,14 @@ class DebateDesign:
         return tuple(spec for spec in (self.defender, self.critic, self.judge) if spec is not None)
 
     @property
+    def rounds_held(self) -> int:
+        """The rounds of its debate; one where nobody argues."""
+        return 1 if self.judge_hears in SILENT else self.rounds
+
+    @property
     def judged_from(self) -> int:
         """The first round after which the Judge rules, with `final_verdict_only` considered."""
-        return self.rounds - 1 if self.final_verdict_only else self.first_verdict_round
+        return self.rounds_held - 1 if self.final_verdict_only else self.first_verdict_round
 
 
 ACVD = DebateDesign()
@@ -145,7 +176,14 @@ DESIGNS = {
         debaters_told=False,
         first_verdict_round=1,
     ),
+    "judge_alone": replace(ACVD, name="judge_alone", judge_hears=Hears.NOTHING, judge_sees_passage=True),
+    "two_answers": replace(ACVD, name="two_answers", judge_hears=Hears.ANSWERS),
+    "consultancy_defender": replace(ACVD, name="consultancy_defender", judge_hears=Hears.DEFENDER),
+    "consultancy_critic": replace(ACVD, name="consultancy_critic", judge_hears=Hears.CRITIC),
+    "placebo": replace(ACVD, name="placebo", judge_hears=Hears.ANOTHER),
+    "swapped": replace(ACVD, name="swapped", judge_hears=Hears.SWAPPED),
 }
+CONTROLS = tuple(name for name, design in DESIGNS.items() if design.judge_hears is not Hears.DEBATE)
 # Up to version 0.2.0 debaters stated answers of their own in these designs and in what `factorial` made of them.
 _NAMED_BEFORE = {"acvd": "own_answers", "symmetric": "own_answers, critic_sees=always"}
 

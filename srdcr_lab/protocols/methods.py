@@ -71,6 +71,7 @@ _ALL = (
     Method("astute", baselines.astute),
     *(Method(f"judge_debate_{n}", partial(baselines.judge_debate, rounds=n), debates=True) for n in (1, 3, 5)),
     Method("naive_debate", baselines.naive_debate),
+    Method(f"vote_{baselines.VOTES}", baselines.vote),
     Method("sr_dcr", sr_dcr, debates=True, designed=True, uses_confidence=True),
     Method("debate_only", partial(sr_dcr, gate=False), debates=True, designed=True),
     Method("confidence_only", baselines.confidence_only, uses_confidence=True, from_memory=True),

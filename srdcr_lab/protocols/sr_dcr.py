@@ -5,6 +5,8 @@ first and the Defender replies (other orders are designs of ours). After each ro
 far; the debaters do not see its rulings. The Defender is told to defend the context answer, the Critic the prior answer
 [3.1]; each states it first. In the design `own_answers`, which is ours, they are not told: the Defender reads the
 passage's answer, the Critic recalls its own, and the table `turns` shows how often these are the two answers.
+
+In an oversight control (`Hears`) everything is as in the debate but for what the Judge hears.
 """
 
 from __future__ import annotations
@@ -12,15 +14,16 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from srdcr_lab.answers import same_answer
 from srdcr_lab.measures.rule import Ruling, decide, majority_verdict, stabilised_verdict
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.answering import Outcome, context_answer, decided, prior_answer, self_confidence
-from srdcr_lab.protocols.choices import Order, Sees, Stance
+from srdcr_lab.protocols.choices import SILENT, Hears, Order, Sees, Stance
 from srdcr_lab.protocols.speaking import Answer, Argument, Setup
-from srdcr_lab.records import Debate, Item, Role, Turn, Verdict
+from srdcr_lab.records import CallFailed, Debate, Item, Role, Turn, Verdict
 
 Told = Mapping[Role, str]  # what each debater is given to defend; empty where it states an answer of its own
 RulingTask = asyncio.Task[tuple[Turn, ...]]  # a round's ruling, in one or several draws
@@ -49,53 +52,73 @@ async def debate_unless_agreed(
 ) -> Debate | None:
     """The debate of the design; None where it has the agreement shortcut and context and prior answer are equal.
 
-    `both_answers` brings these two answers; it is called only where the design depends on them.
+    `both_answers` brings these two answers; it is called only where the design depends on them. The placebo's debate is
+    over an item of another question, with that one's answers. Raises `CallFailed` where there is none.
     """
     design = setup.choices.design
-    if not (design.debaters_told or design.agreement_shortcut):
-        return await hold_debate(item, setup)
-    context, prior = await both_answers()
-    if design.agreement_shortcut and same_answer(context.value, prior.value, item):
-        return None
-    told = {Role.DEFENDER: context.defended, Role.CRITIC: prior.defended}
-    return await hold_debate(item, setup, told if design.debaters_told else None)
+    about, told = item, None
+    if design.debaters_told or design.agreement_shortcut:
+        context, prior = await both_answers()
+        if design.agreement_shortcut and same_answer(context.value, prior.value, item):
+            return None
+    if design.judge_hears is Hears.ANOTHER:
+        if (another := setup.items.another(item, setup.seed)) is None:
+            raise CallFailed("a placebo needs another question of the same answer type, and there is none")
+        about = another
+        if design.debaters_told:
+            context, prior = await asyncio.gather(context_answer(about, setup), prior_answer(about, setup))
+    if design.debaters_told:
+        told = {Role.DEFENDER: context.defended, Role.CRITIC: prior.defended}
+    return await hold_debate(item, setup, told, about=about)
 
 
 def ruled(debate: Debate, setup: Setup) -> Ruling:
-    """The earliest stabilised verdict; r* is not known where only the last verdict was asked for."""
-    ruling = stabilised_verdict(debate.verdict_path, debate.first_verdict_round)
-    if setup.choices.design.final_verdict_only:
+    """The earliest stabilised verdict; r* is not known where only the last verdict was asked for, or nobody argued."""
+    ruling, design = stabilised_verdict(debate.verdict_path, debate.first_verdict_round), setup.choices.design
+    if design.final_verdict_only or design.judge_hears in SILENT:
         return Ruling(ruling.verdict, r_star=None, stabilised=None)
     return ruling
 
 
-async def hold_debate(item: Item, setup: Setup, told: Told | None = None) -> Debate:
+async def hold_debate(item: Item, setup: Setup, told: Told | None = None, *, about: Item | None = None) -> Debate:
     """The debate of the setup's design over one item: each round's turns, its ruling after them, the verdict path.
 
-    Rulings are asked for while the debate goes on; only `early_stop` waits for them.
+    Rulings are asked for while the debate goes on; only `early_stop` waits for them. In a placebo the debaters speak
+    `about` another item, which their turns name as their speaker.
     """
     design, told = setup.choices.design, told or {}
     if bool(told) is not design.debaters_told:
         raise ValueError("a debate's design says whether its debaters are told what to defend")
-    talk = Argument(item, setup, setup.choices.debate_tokens)
+    talk = Argument(about or item, setup, setup.choices.debate_tokens)
     async with asyncio.TaskGroup() as group:
         transcript: list[Turn] = []
         rulings: list[RulingTask] = []
-        for round_ in range(design.rounds):
+        for round_ in range(design.rounds_held):
             transcript += await _round(talk, told, tuple(transcript), round_)
             if round_ >= design.judged_from:
-                rulings.append(group.create_task(_judge(talk, tuple(transcript), round_)))
+                rulings.append(group.create_task(_judge(talk, item, told, tuple(transcript), round_)))
             if await _settled(rulings, design.early_stop):
                 break
     spoken = [turn for ruling in rulings for turn in ruling.result()]
     turns = sorted([*transcript, *spoken], key=lambda turn: (turn.round, turn.role is Role.JUDGE))
-    return talk.debate(turns, [_verdict(ruling.result()) for ruling in rulings], design.judged_from)
+    debate = talk.debate(turns, [_verdict(ruling.result()) for ruling in rulings], design.judged_from)
+    if about is None or about is item:
+        return debate
+    named = (
+        turn if turn.role is Role.JUDGE else replace(turn, speaker=f"about {about.item_id}") for turn in debate.turns
+    )
+    return replace(debate, turns=tuple(named))
 
 
 async def _round(talk: Argument, told: Told, heard: Sequence[Turn], round_: int) -> list[Turn]:
     """The debaters' turns of one round, in the order they enter the transcript."""
-    order = talk.setup.choices.design.order
+    design = talk.setup.choices.design
+    order, hears = design.order, design.judge_hears
     defend, attack = partial(_defend, talk, told, round_), partial(_attack, talk, told, round_)
+    if hears in SILENT:
+        return []
+    if hears in (Hears.DEFENDER, Hears.CRITIC):
+        return [await (defend if hears is Hears.DEFENDER else attack)(heard)]
     if round_ == 0 or order is Order.SIMULTANEOUS:
         return list(await asyncio.gather(defend(heard), attack(heard)))
     first, second = (attack, defend) if order is Order.CRITIC_FIRST else (defend, attack)
@@ -118,19 +141,47 @@ async def _attack(talk: Argument, told: Told, round_: int, heard: Sequence[Turn]
     return await talk.ask(Role.CRITIC, template, round_=round_, heard=heard, defends=answer, sees_passage=sees)
 
 
-async def _judge(talk: Argument, heard: Sequence[Turn], round_: int) -> tuple[Turn, ...]:
-    """The Judge sees question and transcript and rules, once or in several draws; what cannot be read is UNPARSED."""
+async def _judge(talk: Argument, item: Item, told: Told, heard: Sequence[Turn], round_: int) -> tuple[Turn, ...]:
+    """The Judge sees question and transcript and rules, once or in several draws; what cannot be read is UNPARSED.
+
+    Question and passage are the item's own, also where the transcript is not (placebo).
+    """
     design = talk.setup.choices.design
     return await talk.draw(
         Role.JUDGE,
-        "judge",
+        "judge_alone" if design.judge_hears is Hears.NOTHING else "judge",
         round_=round_,
         sees_passage=design.judge_sees_passage,
         heard=heard,
+        transcript=_shown(design.judge_hears, told, heard),
+        question=item.question,
+        passage=item.context if design.judge_sees_passage else None,
         rules=readers.verdict,
         draws=design.judge_draws,
         temperature=design.judge_temperature if design.judge_draws > 1 else 0.0,
     )
+
+
+_OTHER = {Role.DEFENDER: Role.CRITIC, Role.CRITIC: Role.DEFENDER}
+
+
+def _shown(hears: Hears, told: Told, heard: Sequence[Turn]) -> Sequence[Turn]:
+    """The transcript in the Judge's prompt, which differs from the debate in the controls alone."""
+
+    def only(role: Role, text: str) -> Turn:
+        return Turn(round=0, role=role, text=text, saw_passage=False, saw_turns=(), request_digest="")
+
+    match hears:
+        case Hears.ANSWERS:  # each debater says its answer and nothing else
+            return [only(role, f"{answer}.") for role, answer in told.items()]
+        case Hears.DEFENDER:
+            return [only(Role.CRITIC, "(The Critic takes no part in this debate.)"), *heard]
+        case Hears.CRITIC:
+            return [only(Role.DEFENDER, "(The Defender takes no part in this debate.)"), *heard]
+        case Hears.SWAPPED:
+            return [replace(turn, role=_OTHER[turn.role]) for turn in heard]
+        case _:
+            return heard
 
 
 async def _settled(rulings: Sequence[RulingTask], early_stop: int | None) -> bool:

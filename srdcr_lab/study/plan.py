@@ -30,7 +30,8 @@ _ARGUMENT, _ANSWER = 80, 4  # tokens of a short reply
 _COUNTS = ["calls_alone", "calls", "prompt_tokens", "completion_tokens", "cost_usd"]
 _KEY = ["model", "digest", "stream", "draw"]
 _DOCUMENT = re.compile(r'<document id="(\d+)">')
-_TEMPLATES = ("judge", "proponent_thesis", "devils_advocate", "proponent_rebuttal")  # told apart by their system text
+_JUDGES = ("judge", "judge_alone")
+_TEMPLATES = (*_JUDGES, "proponent_thesis", "devils_advocate", "proponent_rebuttal")  # told apart by their system text
 _AGAIN = "Reply again, with the JSON object alone."
 
 
@@ -120,7 +121,7 @@ class Stage:
         template = self._templates.get(request.messages[0].content)
         debating = request.max_tokens > 100
         tokens = request.max_tokens if self.longest else _ARGUMENT if debating else _ANSWER
-        if template == "judge" and not self.longest:
+        if template in _JUDGES and not self.longest:
             return "final decision: REASONABLE", tokens
         answer = self.answer
         if self.longest:

@@ -346,7 +346,7 @@ def test_all_methods_run_within_what_was_planned(
     assert results.records["missing"].dropna().isin(["abstained"]).all()
     assert int(least.replace(",", "")) <= results.manifest["counts"]["calls_paid"] <= int(most.replace(",", ""))
     debating = {"self_ask", "rci", "astute", "naive_debate", "sr_dcr", *(f"judge_debate_{n}" for n in (1, 3, 5))}
-    assert set(results.turns["method"]) == debating | {"debate_only"}
+    assert set(results.turns["method"]) == debating | {"debate_only", "vote_20"}
     asked = len(loopback.completions)
     assert srdcr("run", *study, "--out", tmp_path / "out").code == 0  # from a full store
     assert len(loopback.completions) == asked

@@ -102,7 +102,8 @@ def test_the_placebo_of_a_question_is_one_item_whatever_its_form_and_the_order()
     assert any(items.another(each, seed=4) is not chosen[each.item_id] for each in many)
     elsewhere = replace(many[0], question_id="alone", domain="elsewhere")
     assert items.another(elsewhere) is not None, "of another domain where its own has no other question"
-    assert items.another(replace(elsewhere, answer_type=AnswerType.CITY)) is None
+    assert items.another(replace(elsewhere, answer_type=AnswerType.CITY)) is not None
+    assert ItemSet("alone", (many[0], many[1]), ()).another(many[0]) is None
 
 
 def test_a_placebo_reuses_the_debates_that_were_held(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_a_placebo_reuses_the_debates_that_were_held(tmp_path: Path) -> None:
     alone = ItemSet("alone", (item(1874),), exemplars())
     with Study(reader(), alone, "sr_dcr", samples=0, design="placebo", out=tmp_path / "alone") as study:
         (error,) = study.run(progress=False).records["error"]
-    assert error == "a placebo needs another question of the same answer type, and there is none"
+    assert error == "a placebo needs an item of another question, and there is none"
 
 
 def test_swapped_turns_stand_under_the_other_name() -> None:

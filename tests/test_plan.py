@@ -84,6 +84,11 @@ def test_the_agreement_shortcut_may_save_the_whole_debate() -> None:
     assert calls(TRUE, names="sr_dcr", design=design, samples=0, end="calls_to")["sr_dcr"] == 20
 
 
+def test_a_method_that_cannot_go_on_is_planned_as_far_as_it_goes() -> None:
+    """A placebo of the only question there is: its two answers are asked for, and the plan goes on."""
+    assert calls(TRUE, names="sr_dcr", design="placebo", samples=0) == {"sr_dcr (placebo)": 2, BESIDE: 2, SHARED: 2}
+
+
 def test_self_consistency_adds_sixteen() -> None:
     expected = {"sr_dcr": 36, BESIDE: 50, SHARED: 68}
     assert calls(TRUE, names="sr_dcr", confidence="self_consistency") == expected

@@ -77,15 +77,24 @@ class ItemSet:
         return own if len(own) >= 4 else self.exemplars
 
     def another(self, item: Item, seed: int = 0) -> Item | None:
-        """An item with a passage, of another question of the same answer type, where there is one of the same domain;
-        drawn with a seed. All forms of a question have the same, so that nothing in it tells them apart."""
-        alike = [other for other in self._by_type.get(item.answer_type, ()) if other.question_id != item.question_id]
-        others = [other for other in alike if other.domain == item.domain] or alike
-        return random.Random(f"{seed}|another|{item.question_id}").choice(others) if others else None
+        """An item with a passage, of another question: of the same domain and answer type, where there is one, else of
+        the same answer type, else any; drawn with a seed. All forms of a question have the same, so that nothing in it
+        tells them apart."""
+        for alike in (item.domain, item.answer_type), (None, item.answer_type), (None, None):
+            others = [other for other in self._alike.get(alike, ()) if other.question_id != item.question_id]
+            if others:
+                return random.Random(f"{seed}|another|{item.question_id}").choice(others)
+        return None
 
     @cached_property
-    def _by_type(self) -> dict[AnswerType, list[Item]]:
-        return grouped((item for item in self.items if item.context), lambda item: item.answer_type)
+    def _alike(self) -> dict[tuple[str | None, AnswerType | None], list[Item]]:
+        """Items with a passage by domain and answer type, by answer type alone, and all."""
+        passages = [item for item in self.items if item.context]
+        return {
+            **grouped(passages, lambda item: (item.domain, item.answer_type)),
+            **grouped(passages, lambda item: (None, item.answer_type)),
+            (None, None): passages,
+        }
 
     def limit(self, n: int | None, seed: int = 0) -> ItemSet:
         """At most `n` items: whole questions, drawn with a seed in proportion to domains, levels and perturbations.

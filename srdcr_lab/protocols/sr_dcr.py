@@ -63,7 +63,7 @@ async def debate_unless_agreed(
             return None
     if design.judge_hears is Hears.ANOTHER:
         if (another := setup.items.another(item, setup.seed)) is None:
-            raise CallFailed("a placebo needs another question of the same answer type, and there is none")
+            raise CallFailed("a placebo needs an item of another question, and there is none")
         about = another
         if design.debaters_told:
             context, prior = await asyncio.gather(context_answer(about, setup), prior_answer(about, setup))

@@ -259,7 +259,7 @@ def test_the_figure_shows_beliefs_and_coverage() -> None:
         table = display.table
         rows = table[table["design"].isna() if design is None else table["design"] == design]
         assert mark.get_offsets()[0].tolist() == pytest.approx(rows["share"].tolist())  # type: ignore[union-attr]
-        assert mark.get_sizes()[0] == pytest.approx(12 + 110 * rows["coverage"].iloc[0])  # type: ignore[attr-defined]
+        assert mark.get_sizes()[0] == pytest.approx(10 + 90 * rows["coverage"].iloc[0])  # type: ignore[attr-defined]
         assert f"(n = {rows['n'].sum()})" in label
     (diagonal,) = [line for line in ax.lines if line.get_label() == "a judge that guesses"]
     assert (list(diagonal.get_xdata()), list(diagonal.get_ydata())) == ([0, 1], [1, 0])

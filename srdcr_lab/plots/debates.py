@@ -157,10 +157,10 @@ class OversightDisplay(draw.Display):
             if believed["n"].sum() and caught["n"].sum():
                 coverage, at = rows["coverage"].iloc[0], (believed["share"].iloc[0], caught["share"].iloc[0])
                 ends = {"xerr": draw.distances(believed), "yerr": draw.distances(caught)}
-                ax.errorbar(*at, **ends, color=colour, linewidth=0.6, alpha=0.6)
+                ax.errorbar(*at, **ends, color=colour, linewidth=0.6)
                 marker = "s" if rows["design"].isna().all() else "o"
                 label = f"{name}: answers {coverage:.0%} (n = {rows['n'].sum()})"
-                ax.scatter(*at, s=12 + 110 * coverage, color=colour, marker=marker, zorder=3, label=label)
+                ax.scatter(*at, s=10 + 90 * coverage, color=colour, marker=marker, alpha=0.7, zorder=3, label=label)
         ax.set(aspect="equal", xlabel="true passages believed", xlim=draw.SHARES)
         return draw.finish(ax, draw.RIGHT, ylim=draw.SHARES, ylabel="false passages caught")
 

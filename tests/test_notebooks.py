@@ -45,6 +45,7 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
             "04_verdict_reliability",
             "04_designs",
             "04_factors",
+            "04_oversight",
             "04_prior_preference",
             "04_economies",
         ),

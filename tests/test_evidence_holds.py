@@ -56,6 +56,12 @@ GUARDS: dict[tuple[str, str], list[str]] = {
         "test_evidence_holds.py::test_every_question_is_in_one_count_of_discrimination",
         "test_discrimination.py::test_missing_ones_are_left_out_and_counted",
     ],
+    ("A 9", "05's main figure leaves out the best methods"): [
+        "test_evidence_holds.py::test_notebook_05_draws_the_most_accurate_methods"
+    ],
+    ("A 9", "06's message on needed questions is wrong where there are 43"): [
+        "test_thresholds.py::test_the_number_that_it_takes_is_true_of_what_is_there"
+    ],
     ("B 1", "the preset paper lets debaters state answers of their own"): [
         "test_design.py::test_debaters_of_the_paper_are_given_the_context_and_the_prior_answer_to_defend",
         "test_design.py::test_own_answers_is_the_same_debate_without_being_told",

@@ -78,12 +78,8 @@ GUARDS: dict[tuple[str, str], list[str]] = {
     ],
 }
 OPEN = {
-    ("A 9", "05's main figure leaves out the best methods"): "drawn from a fixed list of methods",
-    ("A 9", "06's whiskers of one estimator on points of another, its message on needed questions"): "not mended",
-    (
-        "B 2",
-        "exemplars of the naive debate and eight templates tilt the comparison",
-    ): "prompts are settled on real models",
+    ("A 9", "06 draws whiskers of one estimator on points of another"): "not mended",
+    ("B 2", "exemplars of the naive debate and eight templates tilt the comparison"): "prompts: settled on real models",
     ("B 5", "the card's met targets are point estimates"): "the report does not say which intervals span the bound",
     ("B 6", "two denominators of 'abstained' in 05"): "not explained where they meet",
 }
@@ -136,6 +132,10 @@ def test_every_question_is_in_one_count_of_discrimination() -> None:
     assert (table[["n", "n_missing", "n_unlabelled"]].sum(axis=1) == len(questions)).all()
     assert table.loc["prior answer right", ["n", "n_missing", "n_unlabelled"]].tolist() == [4, 0, 1]
     assert "n_unlabelled" in _source("02_confidence_and_knowledge.ipynb")
+
+
+def test_notebook_05_draws_the_most_accurate_methods() -> None:
+    assert re.search(r'chosen = .+nlargest\(3, "accuracy"\)', _source("05_full_evaluation.ipynb"))
 
 
 def test_notebook_08_counts_the_advocates_who_challenge_nobody() -> None:

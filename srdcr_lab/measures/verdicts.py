@@ -189,7 +189,7 @@ def persuasion(
     ``lost``: of the items on which the Judge of the design `alone` is right, the share on which that of `after` is
     wrong; ``won``: of those on which it is wrong, the share on which `after` is right. An item of which one of the two
     verdicts was not read, or is not there, is in neither and in `n_missing`. Intervals are clustered on the question.
-    Ours; Khan et al. 2024 ask of debaters what we ask of debates.
+    Ours, after the persuasiveness of single debaters in Khan et al. 2024.
     """
     tables = []
     for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):

@@ -150,7 +150,7 @@ def _replayed(source: Path, out: Path) -> Replayed:
         notes = (f"{SUMMARY} differs: srdcr-lab {made_by} computed it from the same records in another way",)
     if names := before.manifest["renamed"]:
         called = "; ".join(f"{was} is now {now}" for was, now in names.items())
-        notes += (f"its debates have other names today: {called}; notebooks that are executed hold today's",)
+        notes += (f"its debates have other names today: {called}; the notebooks of this version hold debates of today",)
     if lock.is_file() and own.is_file() and lock.read_bytes() != own.read_bytes():
         where = f"where a number differs in its last digits, install the versions of {lock}"
         notes += (f"{_LOCK} is not this clone's; {where}",)

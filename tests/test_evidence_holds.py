@@ -76,12 +76,14 @@ GUARDS: dict[tuple[str, str], list[str]] = {
     ("B 6", "power is for one test where a family decides"): [
         "test_power.py::test_the_power_is_that_of_the_family_that_decides"
     ],
+    ("B 6", "two denominators of 'abstained' stand in 05 unexplained"): [
+        "test_evidence_holds.py::test_notebook_05_says_what_abstain_counts"
+    ],
 }
 OPEN = {
     ("A 9", "06 draws whiskers of one estimator on points of another"): "not mended",
     ("B 2", "exemplars of the naive debate and eight templates tilt the comparison"): "prompts: settled on real models",
     ("B 5", "the card's met targets are point estimates"): "the report does not say which intervals span the bound",
-    ("B 6", "two denominators of 'abstained' in 05"): "not explained where they meet",
 }
 POINTS = [*(f"A {number}" for number in range(1, 10)), *(f"B {number}" for number in range(1, 7))]
 
@@ -136,6 +138,12 @@ def test_every_question_is_in_one_count_of_discrimination() -> None:
 
 def test_notebook_05_draws_the_most_accurate_methods() -> None:
     assert re.search(r'chosen = .+nlargest\(3, "accuracy"\)', _source("05_full_evaluation.ipynb"))
+
+
+def test_notebook_05_says_what_abstain_counts() -> None:
+    assert "an unparsed verdict is decided as ABSTAIN; as a reason for a missing answer" in _source(
+        "05_full_evaluation.ipynb"
+    )
 
 
 def test_notebook_08_counts_the_advocates_who_challenge_nobody() -> None:

@@ -180,7 +180,7 @@ def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough(
     """A 2: the low end is the least one, the high end is as wide as the number of methods asks. Neither golden nor a
     method that the paper does not have counts."""
     rng = np.random.default_rng(0)
-    share_right = {"sr_dcr": 0.6, "few_shot": 0.4, "rci": 0.58, "golden": 1.0, "astute": 1.0}
+    share_right = {"sr_dcr": 0.6, "few_shot": 0.4, "rci": 0.58, "golden": 1.0, "astute": 1.0, "vote_20": 1.0}
     rows = [answered(f"q{i}", 20, m, bool(rng.random() < p)) for i in range(200) for m, p in share_right.items()]
     table = records(*rows)
     found = on.best_of_others(table, "sr_dcr")

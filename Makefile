@@ -9,7 +9,7 @@ LIMIT ?= 60
 STORE := results/store.sqlite
 STUDY := --model $(MODEL) --items facts:testbed --methods all --store $(STORE)
 
-.PHONY: guarantees reliability help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
+.PHONY: guarantees recompute reliability help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
 
 help: ## show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -47,6 +47,10 @@ bench: env ## the speed figures
 
 guarantees: env ## whether thresholds and intervals keep their promise, where a carried τ ends
 	$(PY) bench/run.py guarantees final_answers transfer intervals claim_errors
+
+DIR ?= results/study
+recompute: env ## every number of a results folder (DIR=results/study) anew, by code that shares nothing with the package
+	$(PY) tools/recompute.py $(DIR)
 
 reliability: env ## how well RA-RAG recovers the accuracy of sources without labels
 	$(PY) bench/source_reliability.py

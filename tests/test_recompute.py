@@ -1,0 +1,92 @@
+"""`tools/recompute.py`, which shares nothing with the package, finds the same numbers, and one that was changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import recompute
+
+from srdcr_lab import cli
+from tests.loopback.server import Loopback
+
+Audit = Callable[[Path], tuple[int, str]]
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run of every method, with its store."""
+    out = tmp_path_factory.mktemp("recompute") / "out"
+    with pytest.MonkeyPatch.context() as patch, Loopback() as server:
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        given = f"run --model openai:test --base-url {server.openai_url} --items facts:testbed --limit 4 --samples 4"
+        with pytest.raises(SystemExit) as ended:
+            cli.main([*given.split(), "--methods", "all", "--out", str(out)])
+        assert ended.value.code == 0
+    return out
+
+
+@pytest.fixture
+def audit(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Audit:
+    """Exit code and output of `python tools/recompute.py DIR`."""
+
+    def run(folder: Path) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["recompute.py", str(folder)])
+        code = recompute.main()
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def test_every_number_is_found_again(published: Path, audit: Audit) -> None:
+    code, out = audit(published)
+    assert code == 0, [line for line in out.splitlines() if "<- differs" in line]
+    summary = pd.read_csv(published / "summary.csv")
+    names = summary.columns.drop(["model", "method", "condition", "design"], errors="ignore")
+    assert sum(line.startswith("summary.csv ") for line in out.splitlines()) == len(summary) * len(names) + 1
+    assert all(f"records.{name}" in out for name in ("self_confidence", "knowledge_category", "verdict", "decision"))
+
+
+CHANGES: tuple[tuple[str, str, object], ...] = (
+    ("summary.csv", "accuracy", 0.123),
+    ("summary.csv", "selective_accuracy_high", 0.98),
+    ("summary.csv", "n_abstained", 7),
+    ("records.parquet", "sampled_accuracy", 0.55),
+    ("records.parquet", "final_answer", "1701"),
+    ("turns.parquet", "verdict", "UNPARSED"),
+    ("samples.parquet", "answer", "1701"),
+)
+
+
+def test_what_was_changed_is_found(published: Path, tmp_path: Path, audit: Audit) -> None:
+    folder = shutil.copytree(published, tmp_path / "changed")
+    for table, column, value in CHANGES:
+        path = folder / table
+        changed = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+        changed.loc[changed.index[changed[column].notna()][-1], column] = value
+        changed.to_csv(path, index=False) if path.suffix == ".csv" else changed.to_parquet(path, index=False)
+    pd.read_csv(folder / "summary.csv").iloc[1:].to_csv(folder / "summary.csv", index=False)
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    run["counts"]["turns"] += 1
+    (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    code, out = audit(folder)
+    assert code == 1
+    wrong = [line for line in out.splitlines() if "<- differs" in line]
+    for table, column, value in CHANGES:
+        name = table.removesuffix(".parquet")
+        assert any(line.startswith(name) and column in line and f"{value}"[:22] in line for line in wrong), column
+    assert any(line.startswith("run.json counts turns") for line in wrong)
+    assert any(line.startswith("summary.csv methods and conditions without a row") for line in wrong)
+
+
+def test_without_a_store_what_only_it_knows_is_named(published: Path, tmp_path: Path, audit: Audit) -> None:
+    folder = shutil.copytree(published, tmp_path / "bare", ignore=shutil.ignore_patterns("store*"))
+    code, out = audit(folder)
+    assert code == 0
+    assert "records.context_answer: no clear reply in the store: the published answer is used" in out
+    assert "records.prompt_tokens: a reply that is counted is not in the store" in out

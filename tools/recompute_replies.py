@@ -1,0 +1,143 @@
+"""What `recompute.py` reads: the tables of a results folder, the replies of its store, and the answer in each reply.
+
+The reader here is simple on purpose. It reads replies that begin with an answer and a full stop, or end in "Final
+answer: …", and says of all others that they are unclear; then the published reading is used, and counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import unicodedata
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def missing(value: Any) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
+
+
+NAME = r"[^\W\d]+(?:[ .’'-]+[^\W\d]+){0,4}\.?"
+SHAPES = {"year": r"\d{1,4}", "number": r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?", "name": NAME, "city": NAME}
+
+
+def read(text: str, finish_reason: str, answer_type: str) -> str | None:
+    """The answer of a reply that begins with it and a full stop, or ends in "Final answer:"; None where unclear."""
+    line = (re.split(r"(?i)final answer:", text)[-1].strip().splitlines() or [""])[0]
+    said = re.split(r"(?:(?<=\w\w)|(?<=\d))\.(?:\s|$)", line)[0].strip()
+    shaped = finish_reason == "stop" and re.fullmatch(SHAPES.get(answer_type, "(?!)"), said)
+    odd = said[:1].isalpha() and (len(said) <= 3 or said == "Unknown" or any(word.islower() for word in said.split()))
+    return said if shaped and not odd else None
+
+
+def meaning(answer: Any, answer_type: str) -> Any:
+    """What equal answers share: the value of a number; a name without case, accents, full stops and hyphens."""
+    if missing(answer):
+        return None
+    if answer_type in ("year", "number") and re.fullmatch(SHAPES["number"], answer):
+        return float(answer.replace(",", ""))
+    letters = (c for c in unicodedata.normalize("NFKD", answer) if not unicodedata.combining(c))
+    return " ".join(re.sub(r"[.,-]", " ", "".join(letters).casefold()).split())
+
+
+def right(answer: Any, item: dict[str, Any]) -> bool | None:
+    """Whether an answer equals the gold one or an alias; None for no answer."""
+    kind, golds = item["answer_type"], [item["gold_answer"], *item["aliases"], *item["other_gold_answers"]]
+    return None if missing(answer) else meaning(answer, kind) in [meaning(gold, kind) for gold in golds]
+
+
+def read_verdict(text: str) -> str:
+    """The verdict that ends a reply; UNPARSED without one."""
+    found = re.search(r"(?i)decision:\W*(unreasonable|reasonable)\W*$", text.strip())
+    return found.group(1).upper() if found else "UNPARSED"
+
+
+def spelled(answer: str | None, tokens: Any, logprobs: Any) -> Any:
+    """Probabilities of the tokens that spell the answer, not of what stands around it; empty where there are none."""
+    if answer is None or tokens is None or answer not in "".join(tokens):
+        return np.array([])
+    start = "".join(tokens).index(answer)
+    ends = np.cumsum([len(token) for token in tokens])
+    begins = np.concatenate([[0], ends[:-1]])
+    return np.exp(np.asarray(logprobs, float))[(ends > start) & (begins < start + len(answer))]
+
+
+# --- the folder ------------------------------------------------------------------------------------------------------
+
+
+def load(path: Path, store: Path | None) -> SimpleNamespace:
+    """The tables, items and choices of a folder, and the greedy answers in its store."""
+    run = json.loads((path / "run.json").read_text(encoding="utf-8"))
+    items = json.loads((path / "items.json").read_text(encoding="utf-8"))["items"]
+    folder = SimpleNamespace(run=run, choices=run["asked"]["choices"], store={}, in_store=None)
+    for name in ("records", "turns", "samples"):
+        table = pd.read_parquet(path / f"{name}.parquet").astype(object)
+        setattr(folder, name, table.where(table.notna(), None))
+    folder.summary = pd.read_csv(path / "summary.csv")
+    folder.items = {item["item_id"]: item for item in items}
+    folder.questions = {item["question_id"]: item for item in items}
+    if store is None:
+        return folder
+    connection = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
+    count = "select count(*) from completions where substr(created, 1, 25) <= ?"
+    folder.in_store = connection.execute(count, [run["written"]]).fetchone()[0]
+    who = run["asked"]["models"]["answerer"]
+    rows = connection.execute(
+        "select canonical, text, finish_reason, prompt_tokens, completion_tokens, tokens, logprobs from completions c"
+        " join requests r on c.request = r.id join models m on c.model = m.id where stream = 'greedy'"
+        " and provider = ? and name = ? and label = ? and fingerprint = ? and substr(created, 1, 25) <= ?",
+        [*(who[name] for name in ("provider", "name", "label", "fingerprint")), run["written"]],
+    )
+    for canonical, text, finish_reason, prompt_tokens, completion_tokens, tokens, logprobs in rows:
+        request = json.loads(canonical)
+        if request["max_tokens"] == folder.choices["answer_tokens"] and not request["temperature"]:
+            reply = SimpleNamespace(text=text, finish_reason=finish_reason, prompt=request["messages"][-1][1])
+            reply.prompt_tokens, reply.completion_tokens = prompt_tokens, completion_tokens
+            reply.tokens, reply.logprobs = (json.loads(each) if each else None for each in (tokens, logprobs))
+            asked = (reply.prompt.rsplit("Question: ", 1)[-1], len(request["messages"]))
+            folder.store.setdefault(asked, []).append(reply)
+    connection.close()
+    return folder
+
+
+def answered(folder: SimpleNamespace, item: dict[str, Any], passage: bool, exemplars: int) -> Any:
+    """The store's one reply to this question, with or without its passage; None where none or several fit."""
+    asked = folder.store.get((item["question"], 2 + 2 * exemplars), [])
+    fits = [reply for reply in asked if ("<passage>" in reply.prompt) == passage == (item["context"] in reply.prompt)]
+    return fits[0] if len({(reply.text, reply.prompt_tokens) for reply in fits}) == 1 else None
+
+
+def reread(folder: SimpleNamespace, ledger: Any) -> None:
+    """Read every reply of `turns` and `samples` into columns `ours` and `ruled`; an unclear one stays as published."""
+    turns, samples = folder.turns, folder.samples
+    turns["item"] = turns.item_id.map(folder.items)
+    samples["item"] = samples.question_id.map(folder.questions)
+    turns["key"] = turns.item_id + " " + turns.method + " " + turns.position.astype(str)
+    samples["key"] = samples.question_id + " " + samples.stream + " " + samples.draw.astype(str)
+    rules = (turns.role == "judge") & turns.design.notna()
+    ruled = [read_verdict(text) if rule else None for rule, text in zip(rules, turns.text, strict=True)]
+    turns["ruled"] = pd.Series(ruled, index=turns.index, dtype=object)
+    ledger.column("turns.verdict", turns.key, turns.verdict, turns.ruled)
+    turns["silent"] = rules | ((turns.method == "rci") & (turns["round"] == 1))  # a ruling, and RCI's critique
+    for name, table, column in (("turns", turns, "stated_answer"), ("samples", samples, "answer")):
+        ours, meanings = [], []
+        for row in table.to_dict("records"):
+            kind = row["item"]["answer_type"]
+            unmarked = row.get("method") == "self_ask" and "final answer:" not in row["text"].lower()
+            clear = not row.get("silent") and not unmarked
+            ours.append(read(row["text"], row.get("finish_reason", "stop"), kind) if clear else None)
+            if ours[-1] is None and not row.get("silent"):
+                ledger.leave_out(
+                    f"{name}.{column}", "no reply that begins with an answer: the published reading is used"
+                )
+                ours[-1] = row[column]
+            meanings.append((meaning(row[column], kind), meaning(ours[-1], kind)))
+        table["ours"] = pd.Series(ours, index=table.index, dtype=object)
+        ledger.column(f"{name}.{column}", table.key, [a for a, _ in meanings], [b for _, b in meanings])
+    samples["right"] = [bool(right(*each)) for each in zip(samples.ours, samples["item"], strict=True)]
+    ledger.column("samples.correct", samples.key, samples.correct, samples.right)

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import recompute_figures as figures
 import recompute_tables as tables
 from recompute_replies import answered, load, meaning, missing, read, reread, right, spelled
 
@@ -134,7 +135,8 @@ def with_passage(folder: SimpleNamespace, item: dict[str, Any], published: Any, 
     if answer is None:
         ledger.leave_out("records.context_answer", "no clear reply in the store: the published answer is used")
         answer = published.context_answer
-    p = np.array([published.context_confidence]) if reply is None else spelled(answer, reply.tokens, reply.logprobs)
+    weighed = [] if missing(published.context_confidence) else [published.context_confidence]
+    p = np.array(weighed) if reply is None else spelled(answer, reply.tokens, reply.logprobs)
     return SimpleNamespace(answer=answer, p=p, reply=reply, bare=answered(folder, item, True, 0))
 
 
@@ -329,7 +331,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, metavar="DIR", help="a results folder")
     parser.add_argument("--store", type=Path, help="default: store.sqlite in DIR or beside it, where there is one")
-    parser.add_argument("--figures", type=Path, help="the folder with the CSV files of notebook 05 on the same items")
+    parser.add_argument("--figures", type=Path, help="the folder with the CSV files of the notebooks on the same items")
+    parser.add_argument("--notebooks", type=Path, help="the folder with the notebooks executed on the same items")
     parser.add_argument("--brief", action="store_true", help="print only what differs or could not be recomputed")
     arguments = parser.parse_args()
     if not (arguments.folder / "run.json").is_file():
@@ -342,6 +345,11 @@ def main() -> int:
     compare_records(folder, ours, ledger)
     tables.compare_summary(folder.summary, ours, ledger)
     compare_counts(folder, ours, ledger)
+    if arguments.figures:
+        bounds = folder.choices["highly_known_from"], folder.choices["maybe_known_from"]
+        figures.compare_figures(arguments.figures, ours, bounds, ledger)
+    if arguments.notebooks:
+        figures.compare_notebooks(arguments.notebooks, ours, ledger)
     return ledger.show(arguments.brief)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import recompute
 
-from srdcr_lab import cli
+from srdcr_lab import cli, load_run, measures
 from tests.loopback.server import Loopback
 
 Audit = Callable[[Path], tuple[int, str]]
@@ -90,3 +90,27 @@ def test_without_a_store_what_only_it_knows_is_named(published: Path, tmp_path: 
     assert code == 0
     assert "records.context_answer: no clear reply in the store: the published answer is used" in out
     assert "records.prompt_tokens: a reply that is counted is not in the store" in out
+
+
+def test_tables_of_the_notebooks_are_found_again(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = load_run(published)
+    made = {
+        "01_categories": measures.categories_by_domain(run.questions),
+        "01_draws": measures.categories_by_draws(run.questions),
+        "02_precision": measures.precision_above(run.questions.self_confidence, measures.highly_known(run.questions)),
+        "05_table_1": measures.table_1(run.records).cells,
+        "05_table_2": measures.table_2(run.records).cells,
+        "05_comparisons": measures.compare_all(run.records),
+        "05_utility": measures.utility(run.records),
+    }
+    for name, table in made.items():
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    monkeypatch.setattr(sys, "argv", ["recompute.py", str(published), "--figures", str(tmp_path)])
+    code, out = recompute.main(), capsys.readouterr().out
+    assert code == 0, [line for line in out.splitlines() if "<- differs" in line]
+    for name in made:
+        assert f"{name}.csv: rows that are ours alone" in out
+    made["05_comparisons"].assign(high=0.77).to_csv(tmp_path / "05_comparisons.csv", index=False)
+    assert recompute.main() == 1

@@ -116,9 +116,14 @@ def comparisons(ours: pd.DataFrame) -> pd.DataFrame:
             low, high = tables.t_interval(a - b, question, half, weights, (-1, 1))
             only_a, only_b = int((a > b).sum()), int((a < b).sum())
             row = {"condition": condition, "a": "sr_dcr", "b": rival, "n": len(of), "n_questions": question.nunique()}
-            row |= {"n_unpaired": 0, "mean_a": (a * share).sum(), "mean_b": (b * share).sum(), "low": low, "high": high}
+            row |= {"n_unpaired": 0, "mean_a": (a * share).sum(), "mean_b": (b * share).sum()}
             row |= {"only_a": only_a, "only_b": only_b, "difference": ((a - b) * share).sum()}
-            row["p_value"] = sign_flips(((a - b) * share).groupby(question).sum().to_numpy())
+            per_question = ((a - b) * share).groupby(question).sum().to_numpy()
+            row["p_value"] = sign_flips(per_question)
+            low, high = max(low, -1.0), min(high, 1.0)
+            if row["p_value"] > 0.05 and (np.abs(per_question) > 1e-12).sum() <= 12:  # the exact test decides
+                low, high = min(low, 0.0), max(high, 0.0)
+            row |= {"low": low, "high": high}
             row["odds_ratio"] = only_a / only_b if only_b else np.inf if only_a else np.nan
             if question.is_unique and only_a + only_b:
                 n = only_a + only_b
@@ -292,7 +297,7 @@ def compare_notebooks(notebooks: Path, ours: pd.DataFrame, ledger: Any) -> None:
     known = knowledge.questions(ours)
     whole = tables.chosen(ours, "overall").assign(spent=ours.prompt_tokens + ours.completion_tokens)
     per_item = whole.groupby("method", sort=False).agg(n=("item_id", "size"), calls_per_item=("calls_alone", "mean"))
-    made = {
+    made: dict[tuple[str, str], Callable[[pd.DataFrame], pd.DataFrame]] = {
         ("tau", "n_above"): lambda shown: knowledge.precision(known, shown.tau.astype(float)),
         ("auroc", "target"): lambda _: knowledge.discrimination(known),
         ("debiased", "value"): lambda _: knowledge.ece(known),

@@ -35,8 +35,10 @@ def band(share: Any, bounds: tuple[float, float]) -> Any:
 
 
 def categories(known: pd.DataFrame, bounds: tuple[float, float]) -> pd.DataFrame:
+    """Share of each category in each domain and, where there are several, in all."""
     rows = []
-    for domain, of in [*known.groupby("domain", sort=False), ("all domains", known)]:
+    domains = list(known.groupby("domain", sort=False))
+    for domain, of in [*domains, *[("all domains", known)][: len(domains) - 1]]:
         for name in CATEGORIES:
             k, n = int((of.knowledge_category == name).sum()), len(of)
             low, high = tables.jeffreys(k, n)
@@ -58,22 +60,21 @@ def redraws(known: pd.DataFrame, bounds: tuple[float, float]) -> pd.DataFrame:
 
 
 def fewer_draws(known: pd.DataFrame, bounds: tuple[float, float]) -> pd.DataFrame:
-    """Expected category of a subset of the draws, without replacement."""
-    rows = []
-    for size in range(4, int(known.n_samples.max()) + 1, 4):
-        place = band(known.sampled_accuracy.to_numpy(), bounds)
-        chances = np.zeros((len(known), 4))
-        for i, (share, n) in enumerate(zip(known.sampled_accuracy, known.n_samples, strict=True)):
-            again = np.arange(size + 1)
+    """Expected category of 4, 8 … 32 of the draws, without replacement, of the questions that have so many."""
+    rows: list[dict[str, Any]] = []
+    for size in range(4, 33, 4):
+        some, again = known[known.n_samples >= size], np.arange(size + 1)
+        place, chances = band(some.sampled_accuracy.to_numpy(), bounds), np.zeros((len(some), 4))
+        for i, (share, n) in enumerate(zip(some.sampled_accuracy, some.n_samples, strict=True)):
             chance = stats.hypergeom.pmf(again, n, round(share * n), size)
             chances[i] = np.bincount(band(again / size, bounds), chance, 4)
-        agree = chances[np.arange(len(known)), place]
+        table = pd.DataFrame({"place": place, "agrees": chances[np.arange(len(some)), place]})
         for i, name in enumerate(CATEGORIES):
-            of = place == i
-            share = {"agreement": agree[of].mean() if of.any() else np.nan, "share": chances[:, i].mean()}
-            rows.append({"size": size, "knowledge_category": name, "n": of.sum()} | share)
-        whole = {"agreement": agree.mean(), "share": 1.0}
-        rows.append({"size": size, "knowledge_category": "all", "n": len(known)} | whole)
+            agrees = table.agrees[table.place == i]
+            row = {"size": size, "knowledge_category": name, "n": len(agrees), "agreement": agrees.mean()}
+            rows.append(row | {"share": chances[:, i].mean() if len(some) else np.nan})
+        whole = {"agreement": table.agrees.mean(), "share": 1.0 if len(some) else np.nan}
+        rows.append({"size": size, "knowledge_category": "all", "n": len(some)} | whole)
     return pd.DataFrame(rows)
 
 

@@ -147,12 +147,13 @@ def debated(turns: pd.DataFrame) -> dict[str, Any]:
         return row
     row["rounds"] = turns["round"].max() + 1
     last = turns[turns["round"] == row["rounds"] - 1]
-    path = list(turns[turns.ruled.notna()].groupby("round").ruled.last())
-    if path:
-        row["verdict"] = path[-1]
+    path = turns[turns.ruled.notna()].groupby("round").ruled.last()
+    if len(path):
+        row["verdict"] = path.iloc[-1]
         letters = row["verdict_path"] = "".join("?" if each == "UNPARSED" else each[0] for each in path)
-        row["r_star"] = None if letters[-1] == "?" else len(letters.rstrip(letters[-1]))
-        row["stabilised"] = row["r_star"] is not None and row["r_star"] < len(path) - 1
+        stands_from = len(letters.rstrip(letters[-1]))
+        row["r_star"] = None if letters[-1] == "?" else path.index[stands_from]
+        row["stabilised"] = letters[-1] != "?" and stands_from < len(path) - 1
     elif len(last) > 1 and set(last.role) == {"agent"}:
         said = {meaning(answer, item["answer_type"]) for answer, item in zip(last.ours, last["item"], strict=True)}
         row["agreed_round"] = row["rounds"] - 1 if len(said) == 1 and None not in said else None
@@ -267,7 +268,10 @@ def asks(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def cost(row: dict[str, Any], turns: pd.DataFrame, passage: SimpleNamespace, memory: SimpleNamespace) -> dict[str, Any]:
-    """Calls of the method by itself and, where the store has their replies, its tokens."""
+    """Calls of the method by itself and, where the store has their replies, its tokens; without the further questions
+    of a confidence that is not made of tokens."""
+    if row["confidence_kind"] not in (None, *CONFIDENCE) and row["method"] in ("sr_dcr", "confidence_only"):
+        return {}
     whose = {"passage": passage.reply, "bare": passage.bare, "memory": memory.reply}
     replies = [whose[each] for each in asks(row)]
     costs: dict[str, Any] = {"calls_alone": len(turns) + len(replies)}
@@ -290,9 +294,10 @@ def compare_records(folder: SimpleNamespace, ours: pd.DataFrame, ledger: Ledger)
         if name not in ours:
             ledger.leave_out(f"records.{name}", reasons.get(name, "no rule here"), len(theirs))
             continue
-        here = ours[name].notna() | ~theirs[name].notna() if name.endswith("_tokens") else ours.index >= 0
+        counted = name in ("calls_alone", "prompt_tokens", "completion_tokens")
+        here = ours[name].notna() if counted else ours.index >= 0
         if not all(here):
-            ledger.leave_out(f"records.{name}", "a reply that is counted is not in the store", int((~here).sum()))
+            ledger.leave_out(f"records.{name}", "a reply that is counted is in no table or store", int((~here).sum()))
         a, b = theirs[name][here], ours[name][here]
         if name in ("prior_answer", "context_answer", "final_answer"):
             a, b = ([meaning(*each) for each in zip(of, ours.answer_type[here], strict=True)] for of in (a, b))

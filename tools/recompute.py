@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 import recompute_figures as figures
 import recompute_tables as tables
-from recompute_replies import answered, load, meaning, missing, read, reread, right, spelled
+from recompute_replies import answered, compare_store, load, meaning, missing, read, reread, right, spelled
 
 TOLERANCE = 1e-9
 
@@ -150,6 +150,8 @@ def debated(turns: pd.DataFrame) -> dict[str, Any]:
     path = turns[turns.ruled.notna()].groupby("round").ruled.last()
     if len(path):
         row["verdict"] = path.iloc[-1]
+        if "chance" in turns:
+            row["p_unreasonable"] = turns[turns.ruled.notna() & (turns["round"] == path.index[-1])].chance.mean()
         letters = row["verdict_path"] = "".join("?" if each == "UNPARSED" else each[0] for each in path)
         stands_from = len(letters.rstrip(letters[-1]))
         row["r_star"] = None if letters[-1] == "?" else path.index[stands_from]
@@ -346,6 +348,8 @@ def main() -> int:
     ledger = Ledger()
     folder = load(arguments.folder, arguments.store or next((path for path in beside if path.is_file()), None))
     reread(folder, ledger)
+    if folder.replies:
+        compare_store(folder, ledger)
     ours = recomputed(folder, ledger)
     compare_records(folder, ours, ledger)
     tables.compare_summary(folder.summary, ours, ledger)

@@ -57,11 +57,12 @@ def read_verdict(text: str) -> str:
     return found.group(1).upper() if found else "UNPARSED"
 
 
-def spelled(answer: str | None, tokens: Any, logprobs: Any) -> Any:
-    """Probabilities of the tokens that spell the answer, not of what stands around it; empty where there are none."""
+def spelled(answer: str | None, tokens: Any, logprobs: Any, last: bool = False) -> Any:
+    """Probabilities of the tokens that spell the answer where it stands first, or last; empty where there are none."""
+    tokens, logprobs = (json.loads(each) if isinstance(each, str) else each for each in (tokens, logprobs))
     if answer is None or tokens is None or answer not in "".join(tokens):
         return np.array([])
-    start = "".join(tokens).index(answer)
+    start = "".join(tokens).rindex(answer) if last else "".join(tokens).index(answer)
     ends = np.cumsum([len(token) for token in tokens])
     begins = np.concatenate([[0], ends[:-1]])
     return np.exp(np.asarray(logprobs, float))[(ends > start) & (begins < start + len(answer))]
@@ -74,7 +75,7 @@ def load(path: Path, store: Path | None) -> SimpleNamespace:
     """The tables, items and choices of a folder, and the greedy answers in its store."""
     run = json.loads((path / "run.json").read_text(encoding="utf-8"))
     items = json.loads((path / "items.json").read_text(encoding="utf-8"))["items"]
-    folder = SimpleNamespace(run=run, choices=run["asked"]["choices"], store={}, in_store=None)
+    folder = SimpleNamespace(run=run, choices=run["asked"]["choices"], store={}, replies={}, in_store=None)
     for name in ("records", "turns", "samples"):
         table = pd.read_parquet(path / f"{name}.parquet").astype(object)
         setattr(folder, name, table.where(table.notna(), None))
@@ -86,21 +87,24 @@ def load(path: Path, store: Path | None) -> SimpleNamespace:
     connection = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
     count = "select count(*) from completions where substr(created, 1, 25) <= ?"
     folder.in_store = connection.execute(count, [run["written"]]).fetchone()[0]
-    who = run["asked"]["models"]["answerer"]
+    who, kept = run["asked"]["models"]["answerer"], set(folder.turns.request_digest)
     rows = connection.execute(
-        "select canonical, text, finish_reason, prompt_tokens, completion_tokens, tokens, logprobs from completions c"
-        " join requests r on c.request = r.id join models m on c.model = m.id where stream = 'greedy'"
-        " and provider = ? and name = ? and label = ? and fingerprint = ? and substr(created, 1, 25) <= ?",
-        [*(who[name] for name in ("provider", "name", "label", "fingerprint")), run["written"]],
+        "select provider, name, label, fingerprint, digest, canonical, stream, text, finish_reason, prompt_tokens,"
+        " completion_tokens, tokens, logprobs from completions c join requests r on c.request = r.id"
+        " join models m on c.model = m.id where substr(created, 1, 25) <= ?",
+        [run["written"]],
     )
-    for canonical, text, finish_reason, prompt_tokens, completion_tokens, tokens, logprobs in rows:
-        request = json.loads(canonical)
-        if request["max_tokens"] == folder.choices["answer_tokens"] and not request["temperature"]:
-            reply = SimpleNamespace(text=text, finish_reason=finish_reason, prompt=request["messages"][-1][1])
-            reply.prompt_tokens, reply.completion_tokens = prompt_tokens, completion_tokens
-            reply.tokens, reply.logprobs = (json.loads(each) if each else None for each in (tokens, logprobs))
-            asked = (reply.prompt.rsplit("Question: ", 1)[-1], len(request["messages"]))
-            folder.store.setdefault(asked, []).append(reply)
+    names = [column[0] for column in rows.description]
+    for row in rows:
+        reply = SimpleNamespace(**dict(zip(names, row, strict=True)))
+        if reply.digest in kept:
+            folder.replies.setdefault(reply.digest, []).append(reply)
+        if reply.stream == "greedy" and all(getattr(reply, name) == who[name] for name in names[:4]):
+            request = json.loads(reply.canonical)
+            if request["max_tokens"] == folder.choices["answer_tokens"] and not request["temperature"]:
+                reply.prompt = request["messages"][-1][1]
+                asked = (reply.prompt.rsplit("Question: ", 1)[-1], len(request["messages"]))
+                folder.store.setdefault(asked, []).append(reply)
     connection.close()
     return folder
 
@@ -110,6 +114,35 @@ def answered(folder: SimpleNamespace, item: dict[str, Any], passage: bool, exemp
     asked = folder.store.get((item["question"], 2 + 2 * exemplars), [])
     fits = [reply for reply in asked if ("<passage>" in reply.prompt) == passage == (item["context"] in reply.prompt)]
     return fits[0] if len({(reply.text, reply.prompt_tokens) for reply in fits}) == 1 else None
+
+
+def said_unreasonable(reply: Any) -> float | None:
+    """P(UNREASONABLE): the probability of the first token of the verdict's word, or 1 less it for the other word."""
+    verdict, words = read_verdict(reply.text), re.findall(r"(?i)(?:un)?reasonable", reply.text)
+    p = [] if verdict == "UNPARSED" else spelled(words[-1], reply.tokens, reply.logprobs, last=True)
+    return None if not len(p) else float(p[0] if verdict == "UNREASONABLE" else 1 - p[0])
+
+
+def compare_store(folder: SimpleNamespace, ledger: Any) -> None:
+    """Whether `turns` are what the store holds: the text, its tokens, and the probability of a verdict."""
+    turns = folder.turns
+    turns["reply"] = [
+        next((reply for reply in folder.replies.get(digest, []) if reply.text == text), None)
+        for digest, text in zip(turns.request_digest, turns.text, strict=True)
+    ]
+    there = turns.request_digest.isin(folder.replies)
+    if not there.all():
+        ledger.leave_out("turns.text", "its request is not in the store", int((~there).sum()))
+    there = turns[there]
+    for name in ("text", "finish_reason", "prompt_tokens", "completion_tokens"):
+        ledger.column(f"turns.{name}", there.key, there[name], [getattr(each, name, None) for each in there.reply])
+    if "p_unreasonable" in turns:
+        chance = [
+            reply and said_unreasonable(reply) if ruled else None
+            for reply, ruled in zip(turns.reply, turns.ruled, strict=True)
+        ]
+        turns["chance"] = pd.Series(chance, index=turns.index, dtype=object)
+        ledger.column("turns.p_unreasonable", there.key, there.p_unreasonable, turns.chance[there.index])
 
 
 def reread(folder: SimpleNamespace, ledger: Any) -> None:

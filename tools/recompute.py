@@ -87,12 +87,13 @@ CONFIDENCE = {  # design.md, section 3, of the probabilities of the tokens that 
     "sequence": lambda p: float(p.prod()),
     "mean_probability": lambda p: float(p.mean()),
 }
-ASKS = {  # the others ask for both answers
+RULED = ("sr_dcr", "debate_only", "confidence_only", "golden", "token_probability", "calibrated_token_probability")
+ASKS = {  # the answers that a method asks for beyond the turns that it keeps; golden's depend on the item
     "few_shot": ("passage",),
     "zero_shot": ("bare",),
-    **dict.fromkeys(("self_ask", "rci", "naive_debate"), ()),
+    **dict.fromkeys(("self_ask", "rci", "naive_debate", "vote_20", "astute"), ()),
+    **dict.fromkeys((*RULED, "judge_debate_1", "judge_debate_3", "judge_debate_5"), ("passage", "memory")),
 }
-RULED = ("sr_dcr", "debate_only", "confidence_only", "golden", "token_probability", "calibrated_token_probability")
 
 
 def category(accuracy: float, highly: float, maybe: float) -> str:
@@ -114,7 +115,7 @@ def from_memory(folder: SimpleNamespace, item: dict[str, Any], ledger: Ledger) -
         "prior_correct": None,
     }
     row["knowledge_category"] = None if share is None else category(share, *bounds)
-    known = SimpleNamespace(row=row, p=np.array([]), consistency=None)
+    known = SimpleNamespace(row=row, p=np.array([]), others={})
     known.reply = answered(folder, item, False, folder.choices["exemplars"])
     if len(greedy):
         first = greedy.iloc[0]
@@ -123,8 +124,12 @@ def from_memory(folder: SimpleNamespace, item: dict[str, Any], ledger: Ledger) -
         if known.reply is not None:
             ledger.number(f"samples.text {first.key}, as in the store", first.text, known.reply.text)
         if len(again):
-            same = again.ours.map(lambda answer: meaning(answer, item["answer_type"]))
-            known.consistency = float((same == meaning(first.ours, item["answer_type"])).mean())
+            drawn = [meaning(answer, item["answer_type"]) for answer in again.ours]
+            shares = np.array(list(Counter(drawn).values())) / len(drawn)
+            known.others["self_consistency"] = drawn.count(meaning(first.ours, item["answer_type"])) / len(drawn)
+            known.others["semantic_entropy"] = 1 + float((shares * np.log(shares)).sum() / np.log(len(drawn)))
+        if item["question"] in folder.doubts:
+            known.others["p_true"] = folder.doubts[item["question"]]
     return known
 
 
@@ -154,9 +159,10 @@ def debated(turns: pd.DataFrame) -> dict[str, Any]:
             row["p_unreasonable"] = turns[turns.ruled.notna() & (turns["round"] == path.index[-1])].chance.mean()
         letters = row["verdict_path"] = "".join("?" if each == "UNPARSED" else each[0] for each in path)
         stands_from = len(letters.rstrip(letters[-1]))
-        row["r_star"] = None if letters[-1] == "?" else path.index[stands_from]
-        row["stabilised"] = letters[-1] != "?" and stands_from < len(path) - 1
-    elif len(last) > 1 and set(last.role) == {"agent"}:
+        if set(turns.role) != {"judge"}:  # without a debate nothing can settle
+            row["r_star"] = None if letters[-1] == "?" else path.index[stands_from]
+            row["stabilised"] = letters[-1] != "?" and stands_from < len(path) - 1
+    elif set(last.method) == {"naive_debate"}:
         said = {meaning(answer, item["answer_type"]) for answer, item in zip(last.ours, last["item"], strict=True)}
         row["agreed_round"] = row["rounds"] - 1 if len(said) == 1 and None not in said else None
     return row
@@ -204,12 +210,12 @@ def recomputed(folder: SimpleNamespace, ledger: Ledger) -> pd.DataFrame:
         row |= {"gold_answers": [item["gold_answer"], *item["other_gold_answers"]], "n_options": len(item["options"])}
         row |= {"n_documents": len(item["documents"]), "tau": folder.choices["tau"], "model": record["model"]}
         for role in ("defender", "critic", "judge"):
-            row[f"model_{role}"] = record[f"model_{role}"] if role in set(turns.role) else None
+            row[f"model_{role}"] = record[f"model_{role}"] if "judge" in set(turns.role) else None
         row |= {"context_answer": passage.answer, "context_correct": right(passage.answer, item)}
         if kind in CONFIDENCE:
             row["self_confidence"] = CONFIDENCE[kind](memory.p) if len(memory.p) else None
-        elif kind in (None, "self_consistency"):
-            row["self_confidence"] = memory.consistency if kind else None
+        elif kind is None or kind in memory.others:
+            row["self_confidence"] = memory.others.get(kind)
         else:
             ledger.leave_out("records.self_confidence", f"no rule here for {kind}")
             row["self_confidence"] = record["self_confidence"]
@@ -240,9 +246,9 @@ def ended(
         answer = {"USE_CONTEXT": passage.answer, "USE_PRIOR": row["prior_answer"]}.get(row["decision"])
     elif method == "few_shot":
         answer = passage.answer
-    elif method == "naive_debate":
+    elif method in ("naive_debate", "vote_20"):
         answer = most_frequent(answers, item["answer_type"])
-    elif method in ("self_ask", "rci") or method.startswith("judge_debate"):
+    elif method in ("self_ask", "rci", "astute") or method.startswith("judge_debate"):
         answer = answers[-1]
     else:
         answer = read(passage.bare.text, passage.bare.finish_reason, item["answer_type"]) if passage.bare else None
@@ -262,22 +268,20 @@ def ended(
     }
 
 
-def asks(row: dict[str, Any]) -> tuple[str, ...]:
-    """Which answers a method asks for beyond the turns that it keeps."""
+def asks(row: dict[str, Any]) -> tuple[str, ...] | None:
+    """Which answers a row needs beyond its turns; None where neither a rule here nor a table says."""
     if row["method"] == "golden":
         return ("passage",) if row["level"] == "standard" else ("memory",)
-    return ASKS.get(row["method"], ("passage", "memory"))
+    further = row["confidence_kind"] not in (None, *CONFIDENCE) and row["method"] in ("sr_dcr", "confidence_only")
+    return None if further or row["design"] == "placebo" else ASKS.get(row["method"])
 
 
 def cost(row: dict[str, Any], turns: pd.DataFrame, passage: SimpleNamespace, memory: SimpleNamespace) -> dict[str, Any]:
-    """Calls of the method by itself and, where the store has their replies, its tokens; without the further questions
-    of a confidence that is not made of tokens."""
-    if row["confidence_kind"] not in (None, *CONFIDENCE) and row["method"] in ("sr_dcr", "confidence_only"):
-        return {}
+    """Calls of the method by itself and, where the store has their replies, its tokens."""
     whose = {"passage": passage.reply, "bare": passage.bare, "memory": memory.reply}
-    replies = [whose[each] for each in asks(row)]
-    costs: dict[str, Any] = {"calls_alone": len(turns) + len(replies)}
-    if all(replies):
+    replies = None if (needed := asks(row)) is None else [whose[each] for each in needed]
+    costs: dict[str, Any] = {} if replies is None else {"calls_alone": len(turns) + len(replies)}
+    if replies is not None and all(replies):
         for name in ("prompt_tokens", "completion_tokens"):
             costs[name] = turns[name].sum() + sum(getattr(reply, name) for reply in replies)
     return costs
@@ -313,11 +317,8 @@ def compare_counts(folder: SimpleNamespace, ours: pd.DataFrame, ledger: Ledger) 
     run, counts = folder.run, folder.run.get("counts", {})
     known = {name: len(getattr(folder, name)) for name in ("records", "turns", "samples")}
     known["failed"] = int((ours.missing == "error").sum())
-    streams = (
-        {"knowledge"}
-        if "memory" in sum((asks(row) for row in ours.to_dict("records")), ())
-        else {"knowledge", "greedy"}
-    )
+    needed = {each for row in ours.to_dict("records") for each in asks(row) or ("memory",)}
+    streams = {"knowledge"} if "memory" in needed else {"knowledge", "greedy"}
     paid = folder.records.calls_paid.sum() + int(folder.samples.stream.isin(streams).sum())
     for name, theirs in counts.items():
         if name in known:

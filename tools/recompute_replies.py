@@ -75,7 +75,7 @@ def load(path: Path, store: Path | None) -> SimpleNamespace:
     """The tables, items and choices of a folder, and the greedy answers in its store."""
     run = json.loads((path / "run.json").read_text(encoding="utf-8"))
     items = json.loads((path / "items.json").read_text(encoding="utf-8"))["items"]
-    folder = SimpleNamespace(run=run, choices=run["asked"]["choices"], store={}, replies={}, doubts={}, in_store=None)
+    folder = SimpleNamespace(run=run, choices=run["asked"]["choices"], store={}, replies={}, in_store=None)
     for name in ("records", "turns", "samples"):
         table = pd.read_parquet(path / f"{name}.parquet").astype(object)
         setattr(folder, name, table.where(table.notna(), None))
@@ -94,7 +94,7 @@ def load(path: Path, store: Path | None) -> SimpleNamespace:
         " join models m on c.model = m.id where substr(created, 1, 25) <= ?",
         [run["written"]],
     )
-    names, asked_about = [column[0] for column in rows.description], [item["question"] for item in items]
+    names = [column[0] for column in rows.description]
     for row in rows:
         reply = SimpleNamespace(**dict(zip(names, row, strict=True)))
         if reply.digest in kept:
@@ -105,11 +105,6 @@ def load(path: Path, store: Path | None) -> SimpleNamespace:
                 reply.prompt = request["messages"][-1][1]
                 asked = (reply.prompt.rsplit("Question: ", 1)[-1], len(request["messages"]))
                 folder.store.setdefault(asked, []).append(reply)
-            elif found := re.match(r"(?i)\W*(true|false)\b", reply.text):  # whether an answer of its own is right
-                asked_of = [name for name in asked_about if name in request["messages"][-1][1]]
-                p = spelled(found.group(1), reply.tokens, reply.logprobs)
-                if asked_of and len(p):
-                    folder.doubts[asked_of[0]] = float(p[0] if found.group(1).lower() == "true" else 1 - p[0])
     connection.close()
     return folder
 
@@ -158,7 +153,7 @@ def reread(folder: SimpleNamespace, ledger: Any) -> None:
     turns, samples = folder.turns, folder.samples
     turns["item"] = turns.item_id.map(folder.items)
     samples["item"] = samples.question_id.map(folder.questions)
-    turns["key"] = turns.item_id + " " + turns.method + " " + turns.position.astype(str)
+    turns["key"] = turns.item_id + " " + turns.method + " " + turns.design.fillna("") + " " + turns.position.astype(str)
     samples["key"] = samples.question_id + " " + samples.stream + " " + samples.draw.astype(str)
     rules = (turns.role == "judge") & turns.design.notna()
     ruled = [read_verdict(text) if rule else None for rule, text in zip(rules, turns.text, strict=True)]

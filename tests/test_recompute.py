@@ -114,3 +114,10 @@ def test_tables_of_the_notebooks_are_found_again(
         assert f"{name}.csv: rows that are ours alone" in out
     made["05_comparisons"].assign(high=0.77).to_csv(tmp_path / "05_comparisons.csv", index=False)
     assert recompute.main() == 1
+
+
+def test_a_folder_without_results_is_told(tmp_path: Path, audit: Audit, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        audit(tmp_path)
+    assert ended.value.code == 2
+    assert "no results folder, it has no run.json" in capsys.readouterr().err

@@ -173,6 +173,8 @@ def main() -> int:
     for path in reversed(folders):  # the study itself last
         ledger.of = f"{path.name} " if path != arguments.folder else ""
         folder = load(path, store)
+        if any(item["documents"] for item in folder.items.values()):
+            parser.error(f"{path}: its items have several documents; this recomputes studies of one passage an item")
         ours = audited(folder, ledger)
     if (arguments.folder / "repeats.csv").is_file():
         ledger.leave_out("repeats.csv", "measures over repeats have no rule here")

@@ -147,20 +147,27 @@ def holm(p: pd.Series) -> pd.Series:
 
 
 def utility(ours: pd.DataFrame, of: pd.DataFrame) -> pd.DataFrame:
-    """(right − c · wrong) / n at the costs and shares of false passages that stand in the rows `of`."""
+    """Utility (right − c · wrong) / n, coverage and selective accuracy at the costs and shares of false passages that
+    stand in the rows `of`: (1 − π) · standard + π · perturbed."""
     rows = []
     for method, cost, false in of[["method", "cost", "false_share"]].drop_duplicates().itertuples(index=False):
         mine = ours[ours.method == method]
+        half, given = tables.halves(mine), mine.correct.notna()
         worth = mine.correct.map({True: 1.0, False: -float(cost)}).fillna(0.0).astype(float)
+        row = {"method": method, "cost": cost, "false_share": false, "n": len(mine), "n_answered": given.sum()}
+        row["n_questions"] = mine.question_id.nunique()
         weights = {name: weight for name, weight in (("standard", 1 - false), ("perturbed", false)) if weight}
-        half = tables.halves(mine)
-        low, high = tables.t_interval(worth, mine.question_id, half, weights, (-cost, 1))
-        low, high = max(low, -cost), min(high, 1.0)
-        value = sum(weight * worth[half == name].mean() for name, weight in weights.items())
-        row = {"method": method, "cost": cost, "false_share": false, "utility": value, "low": low, "high": high}
-        rows.append(
-            row | {"n": len(mine), "n_questions": mine.question_id.nunique(), "n_answered": mine.correct.count()}
-        )
+        measures = {"utility": (worth, -cost), "coverage": (given.astype(float), 0)}
+        measures["selective_accuracy"] = mine.correct[given].astype(float), 0
+        for name, (values, least) in measures.items():
+            where, asked = half[values.index], mine.question_id[values.index]
+            if not set(weights) <= set(where):  # nothing answered in a half that counts
+                continue
+            low, high = tables.t_interval(values, asked, where, weights, (least, 1))
+            ends = ("low", "high") if name == "utility" else (f"{name}_low", f"{name}_high")
+            row |= dict(zip(ends, (max(low, least), min(high, 1.0)), strict=True))
+            row[name] = sum(weight * values[where == kind].mean() for kind, weight in weights.items())
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -247,6 +254,7 @@ def compare_figures(figures: Path, ours: pd.DataFrame, bounds: tuple[float, floa
         "05_table_2": lambda _: table_2(ours),
         "05_comparisons": lambda _: comparisons(ours),
         "05_utility": lambda theirs: utility(ours, theirs),
+        "05_false_share": lambda theirs: utility(ours, theirs),
         "05_cost": lambda _: costs(ours, summary),
         "05_decision_flow": lambda _: flow(ours),
     }

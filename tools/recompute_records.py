@@ -106,7 +106,8 @@ def decision(row: dict[str, Any], beliefs: list[float], gate: bool) -> str:
         unless = "USE_PRIOR" if row["verdict"] == "UNREASONABLE" and (sure or free) else "ABSTAIN"
         return "USE_CONTEXT" if row["verdict"] == "REASONABLE" else unless
     whose = {"confidence_only": sure, "golden": row["level"] != "standard"}
-    remembers = whose.get(row["method"], beliefs[0] > beliefs[1])
+    prior, context = (-np.inf if np.isnan(each) else each for each in beliefs)
+    remembers = whose.get(row["method"], prior > context)
     return "USE_PRIOR" if remembers else "USE_CONTEXT"
 
 
@@ -118,8 +119,8 @@ def most_frequent(answers: list[Any], kind: str) -> Any:
 
 
 def percentile(value: float, among: list[float]) -> float:
-    """Share of the values below, those equal to it counted half."""
-    return float(np.mean([(each < value) + (each == value) / 2 for each in among]))
+    """Share of the values below, those equal to it counted half; NaN stays."""
+    return value if np.isnan(value) else float(np.mean([(each < value) + (each == value) / 2 for each in among]))
 
 
 def recomputed(folder: SimpleNamespace, ledger: Any) -> pd.DataFrame:
@@ -133,6 +134,10 @@ def recomputed(folder: SimpleNamespace, ledger: Any) -> pd.DataFrame:
     rows = []
     for record in folder.records.to_dict("records"):
         item, method, kind = folder.items[record["item_id"]], record["method"], record["confidence_kind"]
+        if record["error"] is not None:
+            ledger.leave_out("records, whole rows", "a call failed: the row is as published")
+            rows.append(record | {"cut": False})
+            continue
         memory, passage = without[record["question_id"]], within[record["item_id"]]
         turns = turns_of.get((record["item_id"], method, record["design"] or ""), folder.turns.iloc[:0])
         row = {name: record[name] for name in ("method", "design", "confidence_kind", "error")}
@@ -170,15 +175,6 @@ def ended(
 ) -> dict[str, Any]:
     """The final answer of a row, and whether it is right or why it is missing."""
     method, answers = row["method"], list(turns[turns["round"] == turns["round"].max()].ours)
-    if row["error"] is not None:
-        return {
-            "cut": False,
-            "decision": None,
-            "final_answer": None,
-            "final_answers": [],
-            "correct": None,
-            "missing": "error",
-        }
     if method in RULED:
         answer = {"USE_CONTEXT": passage.answer, "USE_PRIOR": row["prior_answer"]}.get(row["decision"])
     elif method == "few_shot":

@@ -123,7 +123,7 @@ def compare_counts(folder: SimpleNamespace, ours: pd.DataFrame, ledger: Ledger) 
     """The counts of `run.json`."""
     run, counts = folder.run, folder.run.get("counts", {})
     known = {name: len(getattr(folder, name)) for name in ("records", "turns", "samples")}
-    known["failed"] = int((ours.missing == "error").sum())
+    known["failed"] = int(ours.error.notna().sum())
     needed = [asks(row) for row in ours.to_dict("records")]
     asks_memory = any(each is None or "memory" in each for each in needed)
     streams = {"knowledge"} if asks_memory else {"knowledge", "greedy"}

@@ -136,7 +136,8 @@ def recomputed(folder: SimpleNamespace, ledger: Any) -> pd.DataFrame:
         item, method, kind = folder.items[record["item_id"]], record["method"], record["confidence_kind"]
         if record["error"] is not None:
             ledger.leave_out("records, whole rows", "a call failed: the row is as published")
-            rows.append(record | {"cut": False})
+            ours = {name: record[name] for name in record if name not in ("calls_paid", "cost_usd", "n_misinforming")}
+            rows.append(ours | {"cut": False})
             continue
         memory, passage = without[record["question_id"]], within[record["item_id"]]
         turns = turns_of.get((record["item_id"], method, record["design"] or ""), folder.turns.iloc[:0])

@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
 from srdcr_lab.measures import compare, compare_all, factor_effects, holm, matched_odds_ratio, sign_flip_test
-from srdcr_lab.measures.estimates import mcnemar_exact
+from srdcr_lab.measures.estimates import contrast_interval, mcnemar_exact, paired_interval
 from srdcr_lab.records import BadInput
 from tests.simulated import simulated
 
@@ -98,7 +98,30 @@ def test_macro_sign_flips_weigh_the_strata_equally() -> None:
 
 def test_many_sign_flips_agree_with_the_sign_test() -> None:
     d = np.array([1.0] * 30 + [-1.0] * 14 + [0.0] * 200)
-    assert sign_flip_test(d, range(244)) == pytest.approx(binomtest(14, 44).pvalue, abs=0.006)
+    assert sign_flip_test(d, range(244)) == pytest.approx(binomtest(14, 44).pvalue)  # exact, not simulated
+
+
+def test_differences_without_a_common_step_are_flipped_at_random() -> None:
+    """Next to whole numbers of a step, the exact p is what random patterns give but for their noise."""
+    d = np.array([1.0] * 12 + [-1.0] * 4 + [0.5] * 3)
+    drifted = d * (1 + 1e-3 * np.random.default_rng(0).random(d.size))
+    exact, simulated = (sign_flip_test(each, range(d.size)) for each in (d, drifted))
+    assert exact == pytest.approx(simulated, abs=0.02)
+    assert simulated * 10_000 == pytest.approx(round(simulated * 10_000))  # of 9,999 patterns and the one seen
+
+
+@pytest.mark.parametrize(("gained", "lost", "both"), [(4, 12, 0), (2, 4, 7), (5, 5, 6)])
+def test_the_interval_of_many_differences_has_0_in_it_unless_the_test_rejects(
+    gained: int, lost: int, both: int
+) -> None:
+    """A 4: one verdict, one test. `both`: questions of which both forms gain."""
+    once = [1.0] * gained + [-1.0] * lost
+    same = [1.0] * both + [0.0] * (30 - len(once) - both)
+    d, questions, half = np.array([*once, *same, *[0.0] * len(once), *same]), np.arange(60) % 30, np.arange(60) >= 30
+    weights = {False: 0.5, True: 0.5}
+    alone, together = (interval(d, questions, half, weights)[1:] for interval in (contrast_interval, paired_interval))
+    assert sign_flip_test(d, questions, half) > 0.05
+    assert (alone[0] > 0 or alone[1] < 0) and together[0] <= 0 <= together[1]
 
 
 def test_repeating_each_item_does_not_make_a_difference_surer() -> None:

@@ -22,7 +22,8 @@ N_FLIPS = 9999
 BLOCK = 2_000_000  # numbers held at a time, so that memory stays bounded
 _TAIL = (1 - 0.95) / 2  # on either side of a 95 % interval
 _Z = float(ndtri((1 + 0.95) / 2))
-_EXACT_UP_TO = 12  # questions that differ: 2¹² sign patterns are enumerated
+_MOST_PARTS = 60  # of a difference, when a common step of all is looked for
+_MOST_TERMS = 20_000_000  # of an exact distribution of sums, so that a test takes a tenth of a second
 
 
 def bootstrapped(
@@ -156,13 +157,12 @@ def paired_interval(
     *,
     level: float = 0.95,
 ) -> tuple[float, float, float]:
-    """`contrast_interval` of paired differences. Where few questions differ, 0 is in it unless the exact
-    `sign_flip_test` rejects it as well, so that the interval and the p value of a comparison say one thing."""
+    """`contrast_interval` of paired differences, with 0 in it unless `sign_flip_test` rejects 0 as well, so that the
+    interval and the p value of a comparison say one thing."""
     value, low, high = contrast_interval(differences, clusters, strata, weights, level=level)
-    if (low > 0 or high < 0) and len(set(weights.values())) == 1:
-        totals = _flipped(np.asarray(differences, float), clusters, strata)
-        if totals.size <= _EXACT_UP_TO and sign_flip_test(differences, clusters, strata) > 1 - level:
-            return value, min(low, 0.0), max(high, 0.0)
+    tested = (low > 0 or high < 0) and len(set(weights.values())) == 1
+    if tested and sign_flip_test(differences, clusters, strata) > 1 - level:
+        return value, min(low, 0.0), max(high, 0.0)
     return value, low, high
 
 
@@ -249,27 +249,56 @@ def sign_flip_test(
 ) -> float:
     """Two-sided p of the mean difference (macro over the strata), all signs of a cluster flipped together.
 
-    The null hypothesis is that A and B can be exchanged within a question. Exact where at most twelve questions differ,
-    else from `n_flips` random patterns. 1 where nothing differs; NaN for no value.
+    The null hypothesis is that A and B can be exchanged within a question. Exact where the differences are multiples of
+    one step, as those of right and wrong answers are; else from `n_flips` random patterns, or from all where these are
+    fewer. 1 where nothing differs; NaN for no value.
     """
-    from scipy.stats import permutation_test
-
     d = np.asarray(differences, float)
     if d.size == 0:
         return math.nan
     totals = _flipped(d, clusters, strata)
     if totals.size < 2:
         return 1.0
+    steps = _in_steps(totals, d, strata)
+    if steps is not None:
+        return _exact_p(steps)
+    from scipy.stats import permutation_test
+
     test = permutation_test(
         (totals,),
         lambda x, axis: x.sum(axis=axis),
         permutation_type="samples",
         vectorized=True,
-        n_resamples=2**totals.size if totals.size <= _EXACT_UP_TO else n_flips,
+        n_resamples=n_flips,
         batch=max(1, BLOCK // totals.size),
         rng=np.random.default_rng(seed),
     )
     return float(test.pvalue)
+
+
+def _in_steps(
+    totals: NDArray[np.float64], d: NDArray[np.float64], strata: ArrayLike | None
+) -> NDArray[np.int64] | None:
+    """The totals as multiples of one step; None where there is none, or sums of so many would take long."""
+    sizes = np.array([d.size]) if strata is None else np.unique(np.asarray(strata), return_counts=True)[1]
+    for parts in range(1, _MOST_PARTS + 1):  # of a difference: means over pairs of designs are thirds, quarters, …
+        steps = totals * parts * sizes.size * int(np.lcm.reduce(sizes))
+        if np.allclose(steps, steps.round(), rtol=0, atol=1e-6):
+            whole = np.abs(steps.round()).astype(np.int64) * np.sign(totals).astype(np.int64)
+            whole //= np.gcd.reduce(whole)
+            return whole if np.abs(whole).sum() * whole.size <= _MOST_TERMS else None
+    return None
+
+
+def _exact_p(steps: NDArray[np.int64]) -> float:
+    """P(|sum| is at least as great) over all patterns of signs, by the distribution of the sum, a term at a time."""
+    reach = int(np.abs(steps).sum())
+    chance = np.zeros(2 * reach + 1)
+    chance[reach] = 1.0
+    for step in np.abs(steps):
+        chance = (np.roll(chance, step) + np.roll(chance, -step)) / 2  # what would come round is 0 until the last
+    least = abs(int(steps.sum()))
+    return float(min(1.0, chance[: reach - least + 1].sum() + chance[reach + least :].sum()))
 
 
 def _flipped(d: NDArray[np.float64], clusters: ArrayLike, strata: ArrayLike | None) -> NDArray[np.float64]:

@@ -71,7 +71,7 @@ class FinalAnswers:
         return self.mean((~np.isnan(self.right)).astype(float), false_share)
 
     def selective_accuracy(self, false_share: float) -> Ends:
-        """Share of the answers that are right."""
+        """Share of all answers given that are right; a summary's overall row has the mean of the two halves' shares."""
         answered = (~np.isnan(self.right)).astype(float)
         return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
 

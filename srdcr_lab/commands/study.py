@@ -13,9 +13,12 @@ import click
 from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED, SOURCE, echo
 from srdcr_lab.pages import number
 from srdcr_lab.records import BadInput, ConfidenceKind, SrdcrError
+from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.vocabulary import visible
 
 _FINDINGS, _ERRORS = 20, 3  # that a check prints, and a run
+_REPEATED = "run all of it so many times, each time with the next seed: other random exemplars, orders and draws"
+_REPEATS = "repeats.csv"
 _ROLES = ("defender", "critic", "judge")
 
 
@@ -70,6 +73,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--limit", type=int, help="at most so many items, stratified and seeded; default: all"),
         click.option("--seed", default=0, show_default=True, type=int),
+        click.option("--repeats", default=1, show_default=True, type=click.IntRange(1, 100), help=_REPEATED),
         click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional"),
     ]
     for option in reversed(options):
@@ -79,7 +83,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @_study_options
-def plan(**options: Any) -> None:
+def plan(repeats: int, **options: Any) -> None:
     """What a run would take: calls, tokens, cost from–to.
 
     Asks no server and needs no key.
@@ -92,7 +96,9 @@ def plan(**options: Any) -> None:
         echo(f"{len(study.items)} items of {study.items.name}{some}")
         for note in study.items.notes:
             echo(f"note: {note}")
-        echo(as_text(_plan_table(planned.table)))
+        if repeats > 1:
+            echo(f"{repeats} repeats together; they share no call, since each asks with a seed of its own")
+        echo(as_text(_plan_table((planned.table.set_index("methods") * repeats).reset_index())))
         echo(
             "A call is one completion. alone: every item by itself, nothing shared. shared: equal requests asked once, "
             "in a row over its items, in the last row over all rows; tokens and costs are estimates of these."
@@ -107,24 +113,35 @@ def plan(**options: Any) -> None:
 @click.option("--budget-usd", type=float, help="never spend more than this; default: no bound")
 @click.option("--store", type=PATH, help="file of the completions; default: store.sqlite in the results folder")
 @click.option("--offline", is_flag=True, help="take every completion from the store, ask nothing")
-def run(out: Path, **options: Any) -> int:
+def run(out: Path, repeats: int, **options: Any) -> int:
     """Run methods on items and write the results.
 
     The folder --out then holds summary.csv, records, turns and samples as Parquet, items.json, run.json and, unless
     --store says where, the store of the completions. A run that was stopped goes on with the same command.
-    """
-    from srdcr_lab.study import Study
 
+    With --repeats the folder holds the first repeat, its folders repeat-2, repeat-3 … the same of the others, and
+    repeats.csv how accuracies vary. All share one store and one budget.
+    """
+    from srdcr_lab.measures import over_repeats, summary
+    from srdcr_lab.study import Study, load_repeats
+
+    failed = 0
     with Study(out=out, **options) as study:
-        results = study.run()
-        echo(as_text(_final_table(results.summary)))
-        for note in results.manifest["notes"]:
-            echo(f"note: {note}")
-        failed = results.manifest["counts"]["failed"]
-        errors = f"; {failed} rows carry an error, see the column error of records.parquet" if failed else ""
-        for error, rows in results.records["error"].value_counts()[:_ERRORS].items() if failed else ():
-            echo(f"error of {rows} rows: {error}")
-        echo(f"results in {out}{errors}")
+        for repeat in study.repeats(repeats):
+            results = repeat.run()
+            echo(as_text(_final_table(results.summary)))
+            for note in results.manifest["notes"]:
+                echo(f"note: {note}")
+            failed += (here := results.manifest["counts"]["failed"])
+            errors = f"; {here} rows carry an error, see the column error of records.parquet" if here else ""
+            for error, rows in results.records["error"].value_counts()[:_ERRORS].items() if here else ():
+                echo(f"error of {rows} rows: {error}")
+            echo(f"results in {results.folder}{errors}")
+    if repeats > 1:
+        keys = [name for name in ("model", "method", "design", "condition") if name in results.summary]
+        table = over_repeats(summary, load_repeats(out), by=keys)
+        write_whole(out / _REPEATS, csv_text(table))
+        echo(f"{as_text(table)}\nboth: over questions and repeats; the same table is {out / _REPEATS}")
     return SOME_FAILED if failed else DONE
 
 
@@ -295,6 +312,9 @@ def share(folder: Path, target: Path, store: Path | None, notebooks: Path | None
     shared = bundled(folder, target, store=store, notebooks=notebooks)
     echo(f"{target}: {len(shared.files)} files, {shared.completions:,} completions; replayed, no difference")
     echo(f"sha256 {shared.sha256}")
+    if others := sorted(path.name for path in folder.glob("repeat-*")):
+        how = f"share each by itself, with --store {store or folder / 'store.sqlite'}"
+        echo(f"note: {target} holds the first repeat, not {', '.join(others)}; {how}")
 
 
 @click.command()

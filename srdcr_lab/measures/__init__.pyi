@@ -39,6 +39,7 @@ from .preference import (
 from .recalibration import (
     BetaCalibration as BetaCalibration, HistogramBinning as HistogramBinning, IsotonicRecalibration as IsotonicRecalibration, PlattScaling as PlattScaling, cross_fitted as cross_fitted,
 )
+from .repeats import over_repeats as over_repeats, what_varied as what_varied
 from .trained_judge import train_judge as train_judge
 from .verdicts import (
     belief_rates as belief_rates, decision_counts as decision_counts, path_stability as path_stability, persuasion as persuasion, r_star_distribution as r_star_distribution,

@@ -11,13 +11,14 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from importlib import resources
 
 import pandas as pd
 
-from srdcr_lab.measures.evidence import OF_ACCURACY, OTHERS, Denominator, Evidence, NoEvidence
+from srdcr_lab.measures.evidence import OF_ACCURACY, OTHERS, SHARES, Denominator, Evidence, NoEvidence
+from srdcr_lab.measures.repeats import each_repeat, has_repeats, over_both
 from srdcr_lab.pages import Html, Td, html_table, interval
 
 
@@ -50,7 +51,20 @@ class Claim:
     denominators: tuple[str, ...] = ("",)  # of an accuracy; others have a denominator of their own
 
     def evidence(self, records: pd.DataFrame, denominator: str = "") -> Evidence:
-        """The measured quantity; NaN with a note where the records cannot give it."""
+        """The measured quantity; NaN with a note where the records cannot give it. Its interval is over questions, and
+        over repeats where there are several."""
+        if not has_repeats(records):
+            return self._measured(records, denominator)
+        pooled, each = each_repeat(records)
+        together, *single = (self._measured(part, denominator) for part in (pooled, *each))
+        ends = [(found.value, found.low, found.high) for found in (together, *single)]
+        bounds = (0.0, 1.0) if self.measure in SHARES else (-math.inf, math.inf)
+        sd, low, high, n_repeats = over_both(ends[0], ends[1:], together.n_questions, bounds=bounds)
+        varied = f"sd {sd:.3f} over {n_repeats} repeats" if n_repeats > 1 else ""
+        note = "; ".join(filter(None, [together.note, varied]))
+        return replace(together, low=low, high=high, n=together.n // len(each), note=note)
+
+    def _measured(self, records: pd.DataFrame, denominator: str) -> Evidence:
         try:
             return self.measure(records, *self.arguments, *filter(None, [denominator]))
         except NoEvidence as reason:
@@ -88,6 +102,7 @@ def claims_checklist(records: pd.DataFrame, *, design: str | None = None) -> pd.
     """Every claim on these records, per run and model (and `denominator`), with its evidence and whether it holds.
 
     `design` is the debate design whose SR-DCR is meant, where there are several; default: ``acvd``, else the first.
+    Records with a column `repeat` (`load_repeats`) are of one study: intervals are over questions and repeats.
     """
     keys = [name for name in ("run", "model") if name in records]
     rows = []

@@ -20,7 +20,6 @@ from srdcr_lab.measures.comparison import condition_rows, outcome, side_by_side
 from srdcr_lab.measures.estimates import (
     clustered_interval,
     contrast_interval,
-    jeffreys_interval,
     mean_interval,
     paired_interval,
 )
@@ -200,10 +199,11 @@ def offset_slope(records: pd.DataFrame, category: str) -> Evidence:
 def highly_known(records: pd.DataFrame, at_least: float, below: float = math.inf) -> Evidence:
     """P(Highly-Known | confidence in [at_least, below)) over unique questions, Jeffreys interval."""
     rows = of_one_kind(records)
-    rows = rows[rows["knowledge_category"].notna() & rows["self_confidence"].notna()].drop_duplicates("question_id")
+    rows = rows[rows["knowledge_category"].notna() & rows["self_confidence"].notna()]
+    rows = rows.drop_duplicates([name for name in ("repeat", "question_id") if name in rows])
     rows = rows[(rows["self_confidence"] >= at_least) & (rows["self_confidence"] < below)]
     hits = rows["knowledge_category"] == KnowledgeCategory.HIGHLY_KNOWN
-    return _evidence(hits.mean(), jeffreys_interval(hits.sum(), len(hits)), rows)
+    return _evidence(hits.mean(), clustered_interval(hits, rows["question_id"]), rows)
 
 
 def prior_preference_change(records: pd.DataFrame, a: str, b: str) -> Evidence:
@@ -274,5 +274,6 @@ def _evidence(value: float, ends: Sequence[Any], rows: pd.DataFrame) -> Evidence
 
 
 OF_ACCURACY = (difference, accuracy_of, gap, worse_half, best_of_others, least_over_strata)
+SHARES = (accuracy_of, following, highly_known)  # of which an interval stays within 0 and 1
 OTHERS = (design_difference, following, offset_slope, highly_known, prior_preference_change, prior_bias_contrast,
           more_calls)  # fmt: skip

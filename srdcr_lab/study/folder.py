@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MANIFEST, ITEMS, SUMMARY = "run.json", "items.json", "summary.csv"
 TABLES = ("records", "turns", "samples")
+REPEAT = "repeat-"  # folders in a study's own, one for each further seed
 _OURS = ("store.sqlite", MANIFEST + ".part", ITEMS, LOCK)  # what a run that was killed at its very start leaves
 _DERIVED = ("items_sha256", "n_items")  # named only where no argument differs
 _ROWS_A_GROUP = 5000
@@ -336,3 +337,28 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     """The records of several runs in one table, with the column `run` (the folder's name)."""
     paths = [Path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
     return pd.concat([load_run(path).records.assign(run=path.name) for path in paths], ignore_index=True)
+
+
+def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
+    """The records of a study's repeats in one table, with the column `repeat` (1, 2, …): those that
+    ``srdcr run --repeats`` wrote into a folder and its repeat-2, repeat-3 …, or those of several folders.
+
+    Folders of different studies, of one seed, or unfinished are bad input.
+    """
+    inside = [path for path in Path(folder).glob(f"{REPEAT}*") if path.name.removeprefix(REPEAT).isdecimal()]
+    inside.sort(key=lambda path: int(path.name.removeprefix(REPEAT)))
+    runs = [load_run(path) for path in (folder, *(others or inside))]
+    first, seeds = runs[0], set()
+    for run in runs:
+        if run.manifest["status"] != "done":
+            raise BadInput(f"{run.folder} is not finished; run it again with the same arguments")
+        asked = run.manifest["asked"]
+        for name, (here, there) in differing(first.manifest["asked"] | {"seed": asked["seed"]}, asked).items():
+            raise BadInput(
+                f"{first.folder} and {run.folder} are not repeats of one study: {name.removeprefix('choices.')} is "
+                f"{_short(here)} in the one and {_short(there)} in the other; srdcr run --repeats changes the seed alone"
+            )
+        if asked["seed"] in seeds:
+            raise BadInput(f"{run.folder} has the seed {asked['seed']} of another repeat; give each seed once")
+        seeds.add(asked["seed"])
+    return pd.concat([run.records.assign(repeat=k) for k, run in enumerate(runs, start=1)], ignore_index=True)

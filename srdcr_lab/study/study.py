@@ -9,7 +9,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import asdict, replace
@@ -101,7 +101,7 @@ class Study:
         check_ranges(limit=limit, seed=seed, concurrency=concurrency, patience_s=patience_s)
         if budget_usd is not None and not 0 < budget_usd < math.inf:
             raise BadInput(f"a budget is more than 0 US dollars, got {budget_usd}; leave it out for none")
-        self.limit, self.seed = limit, seed
+        self.limit, self.seed, self._first_seed = limit, seed, seed
         self.out = as_path(out) if out is not None else None
         self._store_path = as_path(store) if isinstance(store, str | Path) else store
         self._session: Session | None = None
@@ -168,6 +168,23 @@ class Study:
         except KeyboardInterrupt:
             raise Stopped(f"interrupted; what was received is kept, run the same again to go on ({folder})") from None
 
+    def repeats(self, n: int) -> Iterator[Study]:
+        """This study, then n − 1 more of the same items, models and choices: repeat k has the seed `seed` + k − 1, so
+        other random exemplars, orders and draws, and writes into `out`/repeat-k.
+
+        Store and budget are those of this study, which is to be run before the next is taken, and closes all. A folder
+        that holds another study is bad input before anything is run.
+        """
+        check_ranges(repeats=n, seed=self.seed + n - 1)
+        seeds = range(self.seed + 1, self.seed + n)
+        later = [(seed, self.out and self.out / f"{folders.REPEAT}{k}") for k, seed in enumerate(seeds, start=2)]
+        for seed, out in later:
+            if out:
+                folders.check(out, self.asked() | {"seed": seed})
+        yield self
+        for seed, out in later:
+            yield self._beside(seed=seed, out=out)
+
     def only(self, items: Sequence[Item]) -> Study:
         """The same study on other items: it shares models, exemplars and store, and writes no folder. Closing either
         closes both."""
@@ -232,7 +249,7 @@ class Study:
     def _beside(self, **changed: Any) -> Study:
         self._opened()
         other = copy(self)
-        vars(other).update(changed, out=None)
+        vars(other).update({"out": None} | changed)
         return other
 
     def _opened(self) -> Session:
@@ -251,7 +268,7 @@ class Study:
                 await model.check()
 
     async def _run(self, session: Session, folder: Path, progress: bool) -> None:
-        started, causes = time.monotonic(), Causes()
+        started, causes, paid = time.monotonic(), Causes(), session.paid
         try:
             stopped = await self._fill_tables(session, folder, causes, progress)
         except BaseException as error:
@@ -267,7 +284,7 @@ class Study:
             **{table: results.n_rows(table) for table in folders.TABLES},
             "failed": int(results.records["error"].notna().sum()),
             "causes": causes.counts,
-            "calls_paid": session.paid,
+            "calls_paid": session.paid - paid,
             "completions_in_store": session.store.count(),
             "wall_s": round(time.monotonic() - started, 1),  # a run that resumes counts its own time alone
         }
@@ -299,6 +316,8 @@ class Study:
         pocket = any(model.identity.provider == "pocket" for model in models.values())
         sent = {name: model.sent() for name, model in models.items() if hasattr(model, "sent")}
         said = [note for record in sent.values() for note in record.get("notes", ())]
+        if self.seed != self._first_seed:
+            said.append(f"a repeat with seed {self.seed}; its items are those of seed {self._first_seed}")
         notes = [*self.items.notes, *([_of_pocket()] if pocket else []), *said, *notes]
         if status == "stopped":
             notes.append("stopped: rows that were not reached carry an error, and accuracy counts them as wrong")
@@ -317,7 +336,8 @@ class Study:
         folders.write_manifest(folder, manifest | counted)
 
     def _run_key(self) -> str:
-        return hashlib.sha256(json.dumps(self.asked(), sort_keys=True, default=str).encode()).hexdigest()
+        asked = self.asked() | {"seed": self._first_seed}  # repeats share a budget
+        return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
 
     def _nothing_kept(self) -> bool:
         """Close without leaving an empty store behind; False if completions were received, which stay."""

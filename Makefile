@@ -46,7 +46,7 @@ bench: env ## the speed figures
 	$(PY) bench/run.py
 
 guarantees: env ## whether thresholds and intervals keep their promise, where a carried τ ends
-	$(PY) bench/run.py guarantees final_answers transfer intervals claim_errors
+	$(PY) bench/run.py guarantees final_answers transfer intervals claim_errors repeats
 
 DIR ?= results/study
 recompute: env ## every number of a results folder (DIR=results/study) anew, by code that shares nothing with the package

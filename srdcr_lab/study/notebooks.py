@@ -33,8 +33,9 @@ _OFFLINE = {"SRDCR_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}  # nothing is asked, no
 _SOURCES = ("ITEMS", "CLAIMS", "DOCUMENTS", "BESIDE")
 _WORDS = ("METHODS", "QUESTION", "DOMAIN")
 _NUMBERS: Mapping[str, tuple[float, float]] = {
-    **dict.fromkeys(("LIMIT", "SAMPLE", "AT_MOST"), (1, 1_000_000)), "ROUNDS": (1, 100), "SEEDS": (1, 10_000),
-    "REPEATS": (1, 100), "OFFSET": (-10_000, 10_000), **dict.fromkeys(("TAU", "ALPHA", "DELTA", "FALSE_SHARE"), (0.0, 1.0)),
+    **dict.fromkeys(("LIMIT", "SAMPLE", "AT_MOST"), (1, 1_000_000)), **dict.fromkeys(("ROUNDS", "REPEATS"), (1, 100)),
+    "SEEDS": (1, 10_000), "OFFSET": (-10_000, 10_000),
+    **dict.fromkeys(("TAU", "ALPHA", "DELTA", "FALSE_SHARE"), (0.0, 1.0)),
 }  # fmt: skip
 _LONGEST_VALUE, _LONGEST_CELL = 2_000, 20_000  # characters that Python's own parser is given
 _WORD = re.compile(r"(?!\.+$)[\w .,:;@#+&!?'()-]{1,300}")

@@ -293,7 +293,7 @@ def test_folders_that_are_no_repeats_are_said(items_csv: Path, tmp_path: Path) -
     with study(items_csv, out=tmp_path / "b", tau=0.5, seed=7) as other:
         other.run(progress=False)
     with pytest.raises(
-        BadInput, match=r"a and .*b are not repeats of one study: tau is 0\.9 in the one and 0\.5 in the"
+        BadInput, match=r"a and .*b are not repeats of one study: tau is 0\.9 in the one, 0\.5 in the"
     ):
         lab.load_repeats(tmp_path / "a", tmp_path / "b")
     with pytest.raises(BadInput, match="has the seed 0 of another repeat"):

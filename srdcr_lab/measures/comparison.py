@@ -289,8 +289,9 @@ def power_table(
     `correlation`, of the differences within a question. NaN where no item has both. One model, run and design at a
     time.
     """
-    family = max(1, len(set(records["method"]) - {a, GOLDEN}))
-    pairs = paired(condition_rows(records, condition), a, b)
+    rows = condition_rows(records, condition)
+    family = max(1, len(set(rows["method"]) - {a, GOLDEN}))
+    pairs = paired(rows, a, b)
     gap, questions = pairs["a"] - pairs["b"], pairs["question_id"]
     n, n_questions = len(pairs), questions.nunique()
     basis: dict[str, float] = {

@@ -356,7 +356,7 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
         for name, (here, there) in differing(first.manifest["asked"] | {"seed": asked["seed"]}, asked).items():
             raise BadInput(
                 f"{first.folder} and {run.folder} are not repeats of one study: {name.removeprefix('choices.')} is "
-                f"{_short(here)} in the one and {_short(there)} in the other; srdcr run --repeats changes the seed alone"
+                f"{_short(here)} in the one, {_short(there)} in the other; srdcr run --repeats changes the seed alone"
             )
         if asked["seed"] in seeds:
             raise BadInput(f"{run.folder} has the seed {asked['seed']} of another repeat; give each seed once")

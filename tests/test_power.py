@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +13,16 @@ import pytest
 from scipy.stats import norm
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from srdcr_lab.measures import design_effect, intra_question_correlation, power_table, questions_needed
+from srdcr_lab.measures import (
+    compare_all,
+    design_effect,
+    holm,
+    intra_question_correlation,
+    power_table,
+    questions_needed,
+    sign_flip_test,
+)
+from tests.simulated import simulated
 from tests.test_comparison import two_methods
 
 
@@ -96,6 +108,47 @@ def test_the_power_is_that_of_the_family_that_decides() -> None:
     assert (alone["family"].max(), among["family"].max()) == (1, 12)
     assert (among["n_questions_needed"] > 1.6 * alone["n_questions_needed"]).all()
     assert questions_needed(0.05, 0.20, alpha=0.05 / 12) == 1090
+
+
+def test_the_family_is_the_one_that_holm_corrects_for() -> None:
+    """Whatever the condition: as many comparisons as `compare_all` adjusts."""
+    records = simulated(12).query("method != 'rci' or level == 'standard'")
+    for condition in ("standard", "perturbed", "overall"):
+        decided = compare_all(records, conditions=(condition,))["p_holm"].notna().sum()
+        assert power_table(records, condition=condition)["family"].unique().tolist() == [decided]
+
+
+def test_that_many_questions_pass_the_test_that_decides_four_times_in_five() -> None:
+    """The smallest of twelve p values of `sign_flip_test`, adjusted by `holm`, is below 0.05."""
+    n = questions_needed(0.15, 0.30, alpha=0.05 / 12)
+    rng = np.random.default_rng(4)
+    found = []
+    for _ in range(200):
+        gaps = rng.choice([1, -1, 0], size=n, p=[0.225, 0.075, 0.70])
+        p = sign_flip_test(gaps, range(n), n_flips=1999)
+        found.append(holm([p, *[1.0] * 11])[0] < 0.05)
+    assert np.mean(found) == pytest.approx(0.80, abs=0.08)
+
+
+def test_power_is_printed_for_the_comparisons_beside_it() -> None:
+    """Where a notebook shows a power table, it is of the records whose comparisons it shows; no page and no command
+    computes power by itself, where it would not know the family."""
+    root = Path(__file__).parents[1]
+    printed = {}
+    for path in (root / "notebooks").glob("*.ipynb"):
+        cells = ["".join(cell["source"]) for cell in json.loads(path.read_text("utf-8"))["cells"]]
+        called = [re.findall(rf"\b{name}\(([^,)]*)", "\n".join(cells)) for name in _SHOWN]
+        printed |= {path.name: called} if called[0] else {}
+        assert "questions_needed" not in "".join(cells)
+    assert printed == {"05_full_evaluation.ipynb": [["records"], ["records"]]}
+    sources = [*(root / "srdcr_lab").rglob("*.py"), *(root / "srdcr_lab").rglob("*.j2")]
+    callers = {
+        path.name for path in sources if re.search(r"\b(power_table|questions_needed)\(", path.read_text("utf-8"))
+    }
+    assert callers == {"comparison.py"}
+
+
+_SHOWN = ("power_table", r"DifferencesDisplay\.from_records")
 
 
 def test_the_power_table_of_nothing_is_missing() -> None:

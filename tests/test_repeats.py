@@ -211,6 +211,22 @@ def test_the_first_repeat_is_the_study_itself(items_csv: Path, tmp_path: Path) -
     assert varied["prior_answer", ""] == 0
 
 
+def test_a_seed_changes_random_exemplars_orders_and_draws_and_nothing_else() -> None:
+    """The prior answer's prompt has fixed exemplars, and so has that of the consistency draws, which are drawn anew."""
+    model = ScriptedModel(drawn)
+    prompts, seeds = [], []
+    with lab.Study(model, "facts:testbed", "few_shot,naive_debate", limit=4, samples=4) as many:
+        for repeat in many.repeats(2):
+            model.asked.clear()
+            repeat.run(progress=False)
+            prompts.append({(request.stream, request.messages) for request in model.asked})
+            seeds.append({request.draw_seed(draw) for request in model.asked for draw in request.draws})
+    shared = Counter(stream for stream, _ in prompts[0] & prompts[1])
+    assert shared == {"greedy": 2, "self_consistency": 2}  # of two questions
+    assert len(prompts[0]) == len(prompts[1]) > 8
+    assert not seeds[0] & seeds[1]
+
+
 def test_repeats_need_no_folder(items_csv: Path) -> None:
     with study(items_csv) as many:
         assert {len(repeat.run(progress=False).records) for repeat in many.repeats(2)} == {6}
@@ -292,9 +308,7 @@ def test_folders_that_are_no_repeats_are_said(items_csv: Path, tmp_path: Path) -
             repeat.run(progress=False)
     with study(items_csv, out=tmp_path / "b", tau=0.5, seed=7) as other:
         other.run(progress=False)
-    with pytest.raises(
-        BadInput, match=r"a and .*b are not repeats of one study: tau is 0\.9 in the one, 0\.5 in the"
-    ):
+    with pytest.raises(BadInput, match=r"a and .*b are not repeats of one study: tau is 0\.9 in the one, 0\.5 in the"):
         lab.load_repeats(tmp_path / "a", tmp_path / "b")
     with pytest.raises(BadInput, match="has the seed 0 of another repeat"):
         lab.load_repeats(tmp_path / "a", tmp_path / "a")

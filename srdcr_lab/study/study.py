@@ -172,8 +172,8 @@ class Study:
         """This study, then n − 1 more of the same items, models and choices: repeat k has the seed `seed` + k − 1, so
         other random exemplars, orders and draws, and writes into `out`/repeat-k.
 
-        Store and budget are those of this study, which is to be run before the next is taken, and closes all. A folder
-        that holds another study is bad input before anything is run.
+        They share store and budget, and closing this study closes all. A folder that holds another study is bad input
+        before anything is run.
         """
         check_ranges(repeats=n, seed=self.seed + n - 1)
         seeds = range(self.seed + 1, self.seed + n)

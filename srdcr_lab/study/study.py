@@ -175,7 +175,8 @@ class Study:
         They share store and budget, and closing this study closes all. A folder that holds another study is bad input
         before anything is run.
         """
-        check_ranges(repeats=n, seed=self.seed + n - 1)
+        check_ranges(repeats=n)
+        check_ranges(seed=self.seed + n - 1)
         seeds = range(self.seed + 1, self.seed + n)
         later = [(seed, self.out and self.out / f"{folders.REPEAT}{k}") for k, seed in enumerate(seeds, start=2)]
         for seed, out in later:

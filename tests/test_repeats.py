@@ -124,7 +124,7 @@ def test_a_claim_carries_the_variation_over_repeats(claim: Claim) -> None:
     """Three draws of one model: an interval is at least as wide as that of the repeats pooled, wider where they vary
     more than their questions explain; n is of one repeat. Repeats that are equal change nothing."""
     designs = ("acvd", "symmetric") if claim.key == "3.1" else ("acvd",)
-    tables = [simulated(30, designs, seed).query("method in @METHODS") for seed in range(3)]
+    tables = [simulated(20, designs, seed).query("method in @METHODS") for seed in range(3)]
     of_items = ["item_id", "question_id", "gold_answer", "claimed_answer"]
     tables = [table.assign(**tables[0][of_items]) for table in tables]
     rows = repeated(*tables)
@@ -211,18 +211,18 @@ def test_the_first_repeat_is_the_study_itself(items_csv: Path, tmp_path: Path) -
     assert varied["prior_answer", ""] == 0
 
 
-def test_a_seed_changes_random_exemplars_orders_and_draws_and_nothing_else() -> None:
+def test_a_seed_changes_random_exemplars_orders_and_draws_and_nothing_else(items_csv: Path) -> None:
     """The prior answer's prompt has fixed exemplars, and so has that of the consistency draws, which are drawn anew."""
     model = ScriptedModel(drawn)
     prompts, seeds = [], []
-    with lab.Study(model, "facts:testbed", "few_shot,naive_debate", limit=4, samples=4) as many:
+    with lab.Study(model, items_csv, "few_shot,naive_debate", samples=4) as many:
         for repeat in many.repeats(2):
             model.asked.clear()
             repeat.run(progress=False)
             prompts.append({(request.stream, request.messages) for request in model.asked})
             seeds.append({request.draw_seed(draw) for request in model.asked for draw in request.draws})
     shared = Counter(stream for stream, _ in prompts[0] & prompts[1])
-    assert shared == {"greedy": 2, "self_consistency": 2}  # of two questions
+    assert shared == {"greedy": 3, "self_consistency": 3}  # of three questions
     assert len(prompts[0]) == len(prompts[1]) > 8
     assert not seeds[0] & seeds[1]
 
@@ -277,10 +277,10 @@ def test_the_plan_is_that_of_all_repeats(srdcr: Srdcr, items_csv: Path) -> None:
     assert "repeats" not in one.out
 
 
-def test_a_killed_run_with_repeats_goes_on(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+def test_a_killed_run_with_repeats_goes_on(loopback: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr) -> None:
     """Interrupted in the second repeat: exit code 3, and the same command asks only for what is missing."""
-    loopback.behaviour.latency_s = 0.02
-    command = [*arguments(loopback, tmp_path / "out", "--rounds", 1), "--repeats", "3"]
+    loopback.behaviour.latency_s = 0.05
+    command = arguments(loopback, tmp_path / "out", "--methods", "few_shot", "--items", items_csv, "--repeats", 3)
     with started(*command) as process:
         wait_until(lambda: (tmp_path / "out/repeat-2/run.json").exists())
         process.send_signal(2)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from srdcr_lab.measures import evidence
 from srdcr_lab.measures.claims import Claim, Relation, Standing
@@ -20,11 +21,16 @@ OFFSETS, LEVELS = (20, 40, 60, 100, 200), ("subtle", "mild", "moderate", "blatan
 RIVALS = tuple(f"rival_{i}" for i in range(6))
 
 
-def records(chances: dict[str, tuple[float, float]], rng: np.random.Generator, answered: float = 1.0) -> pd.DataFrame:
-    """Rows of methods that are right on true and on false passages with these probabilities. A question that is easy
+def records(
+    chances: dict[str, tuple[float, float]],
+    rng: np.random.Generator,
+    answered: float = 1.0,
+    easy: NDArray[np.float64] | None = None,
+) -> pd.DataFrame:
+    """Rows of methods that are right on true and on false passages with these probabilities. A question that is `easy`
     for one is often easy for all."""
     questions = np.arange(QUESTIONS)
-    easy = rng.random((QUESTIONS, 2))
+    easy = rng.random((QUESTIONS, 2)) if easy is None else easy
     parts = []
     for method, chance in chances.items():
         for false in (0, 1):
@@ -63,6 +69,16 @@ def _two(rng: np.random.Generator) -> pd.DataFrame:
     return records({"a": level, "b": level}, rng, answered=0.8)
 
 
+def _repeats(rng: np.random.Generator) -> pd.DataFrame:
+    """Three repeats, in each of which either method is by chance better or worse than it is."""
+    level, easy = rng.uniform(0.3, 0.7, 2), rng.random((QUESTIONS, 2))
+    parts = []
+    for k in (1, 2, 3):
+        chances = {method: tuple(level + rng.normal(0, 0.05)) for method in ("a", "b")}
+        parts.append(records(chances, rng, easy=easy).assign(repeat=k))
+    return pd.concat(parts, ignore_index=True)
+
+
 def _gap(rng: np.random.Generator) -> pd.DataFrame:
     low = rng.uniform(0.1, 0.7)
     return records({"a": (low + 0.2, low)}, rng)
@@ -80,6 +96,8 @@ def _many(rng: np.random.Generator) -> pd.DataFrame:
 Measure = Callable[..., Evidence]
 KINDS: dict[str, tuple[Callable[[np.random.Generator], pd.DataFrame], Measure, tuple[object, ...], Relation, float]] = {
     "a difference overall": (_two, evidence.difference, ("a", "b", "overall"), Relation.ABOVE, 0.0),
+    "a difference overall, of three repeats": (
+        _repeats, evidence.difference, ("a", "b", "overall"), Relation.ABOVE, 0.0),
     "a difference of answered items": (
         _two, evidence.difference, ("a", "b", "overall", Denominator.ANSWERED), Relation.ABOVE, 0.0),
     "a difference of differences": (_two, evidence.difference, ("a", "b", "subtle-blatant"), Relation.BELOW, 0.0),

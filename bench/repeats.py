@@ -21,6 +21,7 @@ LEAST, MOST, NOISE = 0.93, 0.97, 2.0  # the goal, and how many standard errors o
 WORLDS = {  # standard deviations of the parts of question, repeat, and question in that repeat
     "the same answers in each repeat": (1.0, 0.0, 0.01),
     "answers that waver": (0.7, 0.0, 1.0),
+    "answers that hang on no question": (0.1, 0.3, 1.0),
     "repeats that differ": (1.0, 0.2, 0.5),
     "repeats that differ much": (1.0, 0.6, 0.5),
 }

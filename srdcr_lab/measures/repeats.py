@@ -28,12 +28,13 @@ def over_both(
 
     `pooled`, a value and its interval over questions, is of all K repeats together; `each`, shape (K, 3), of each by
     itself. Answers that waver from repeat to repeat make each single interval wider than the pooled one:
-    Vₑ = (mean V − V_pooled) · K / (K − 1). What the repeats vary beyond that, Vᵣ = max(0, sd² − Vₑ) / K, is added: each
-    half becomes √(half² + t²ₖ₋₁ · Vᵣ), within `bounds`. `make guarantees` prints the coverage, .93 to .98; 3
-    repeats that differ much reach .92 to .95 with a wide interval, since t then has two degrees of freedom.
+    Vₑ = (mean V − V_pooled) · K / (K − 1). The questions' own part is V_q = V_pooled − Vₑ / K, at least 0; all that
+    repeats vary is in their standard deviation. Each half is √(half² · V_q / V_pooled + t²ₖ₋₁ · sd² / K), within
+    `bounds`; where repeats happen to agree, it may be less than the pooled half. With 3 repeats t has two degrees of
+    freedom, and an interval is wide. `make guarantees` prints the coverage.
 
     Source: variance components of two crossed factors (Searle, Casella and McCulloch 1992), halves combined as in Howe
-    1974. Satterthwaite's degrees of freedom gave .90 at 3 repeats that differ much.
+    1974; Satterthwaite's degrees of freedom gave .90 with 3 repeats that differ much.
     """
     all_of_them, known = np.asarray(pooled, float), np.asarray(each, float).reshape(-1, 3)
     known = known[~np.isnan(known).any(axis=1)]
@@ -44,9 +45,10 @@ def over_both(
     of_one_study = 2 * stdtrit(max(n_questions - 1, 1), 0.975)
     single, together = (((ends[..., 2] - ends[..., 1]) / of_one_study) ** 2 for ends in (known, all_of_them))
     wavering = max(0.0, float(single.mean() - together)) * k / (k - 1)
+    own = max(0.0, 1 - wavering / k / float(together)) if together else 0.0
     variance = float(known[:, 0].var(ddof=1))
-    more = float(stdtrit(k - 1, 0.975)) ** 2 * max(0.0, variance - wavering) / k
-    below, above = (math.sqrt(half**2 + more) for half in (value - low, high - value))
+    over = float(stdtrit(k - 1, 0.975)) ** 2 * variance / k
+    below, above = (math.sqrt(own * half**2 + over) for half in (value - low, high - value))
     return math.sqrt(variance), max(bounds[0], value - below), min(bounds[1], value + above), k
 
 

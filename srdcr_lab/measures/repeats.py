@@ -30,9 +30,8 @@ def over_both(
     itself. Answers that waver from repeat to repeat make each single interval wider than the pooled one:
     Vₑ = (mean V − V_pooled) · K / (K − 1). The questions' own part is V_q = V_pooled − Vₑ / K, at least 0; all that
     repeats vary is in their standard deviation. Each half is √(half² · V_q / V_pooled + t²ₖ₋₁ · sd² / K), within
-    `bounds`; where repeats happen to agree, it may be less than the pooled half. With 3 repeats t has two degrees of
-    freedom, and an interval is wide. `make guarantees` prints the coverage: .93 to .98, not to .97, of 30 questions or
-    3 repeats.
+    `bounds`; where repeats happen to agree, it may be less than the pooled half. 3 repeats make it wide (two degrees of
+    freedom). `make guarantees` prints the coverage: .93 to .97, and up to .98 with 30 questions or 3 repeats.
 
     Source: variance components of two crossed factors (Searle, Casella and McCulloch 1992), halves combined as in Howe
     1974; Satterthwaite's degrees of freedom gave .90 with 3 repeats that differ much.

@@ -121,7 +121,8 @@ def test_the_interval_of_many_differences_has_0_in_it_unless_the_test_rejects(
     weights = {False: 0.5, True: 0.5}
     alone, together = (interval(d, questions, half, weights)[1:] for interval in (contrast_interval, paired_interval))
     assert sign_flip_test(d, questions, half) > 0.05
-    assert (alone[0] > 0 or alone[1] < 0) and together[0] <= 0 <= together[1]
+    assert alone[0] > 0 or alone[1] < 0
+    assert together[0] <= 0 <= together[1]
 
 
 def test_repeating_each_item_does_not_make_a_difference_surer() -> None:

@@ -169,11 +169,19 @@ def test_a_plan_over_two_forms_does_not_say_less_than_the_run() -> None:
 
 
 def test_a_plan_of_many_items_is_estimated_from_some() -> None:
-    """Section 4: calls, which are alike for every item, come out exact; a plan of thousands takes no minutes."""
-    with Study(ScriptedModel(), "facts:testbed", "few_shot,sr_dcr", limit=160, samples=3, rounds=1) as study:
+    """Calls, which are alike for every item, come out exact; the more calls an item takes, the fewer are gone through,
+    so that a plan of thousands of items, or of every method, takes no minutes."""
+    with Study(ScriptedModel(), "facts:testbed", "few_shot,sr_dcr", limit=160, rounds=1) as study:
         planned = study.plan()
-    assert planned.rehearsed == 120
+    with Study(ScriptedModel(), "facts:testbed", "all", limit=160, rounds=1) as study:
+        assert 5 < study.plan().rehearsed < planned.rehearsed < 160
     calls = planned.table.set_index("methods")
     assert calls.loc["few_shot", "calls_from"] == 160
     assert calls.loc["sr_dcr (acvd)", ["calls_alone_from", "calls_alone_to"]].tolist() == [160 * 5, 160 * 5]
     assert calls["calls_alone_to"].dtype == int
+
+
+def test_a_prompt_is_as_long_as_the_replies_in_it() -> None:
+    """The critique shows the first reply, the revision both: three replies, each of 300 tokens instead of 80."""
+    row = planned(TRUE, names="rci", samples=0)[0].loc["rci"]
+    assert row["prompt_tokens_to"] - row["prompt_tokens_from"] == pytest.approx(3 * 220, abs=3)

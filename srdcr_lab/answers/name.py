@@ -41,8 +41,8 @@ _DEGREE_AFTER = re.compile(r",?\s+(?:M\.?D|Ph\.?\s?D)\.?\Z")
 _INITIALS = re.compile(r"\A[A-Z]{2,3}(?=\s\S*[a-z])")  # "JRR Tolkien", not "MARIE CURIE"
 REMARK = re.compile(r"(?<=\w)[.]?\s\([^()]*\)\Z")  # "Leonardo da Vinci (1452–1519)"
 _ROMAN = re.compile(r"[ivxl]+")
-_SEPARATOR = r"[\s.,'’‐‑\-·]{0,3}"
-WORD_BREAK = r"[\s.,‐‑\-·]{1,3}"
+_SEPARATOR = r"[\s.,'\-·]{0,3}"
+WORD_BREAK = r"[\s.,\-·]{1,3}"
 _SENTENCE = re.compile(r"\s(?:is|was|were|are|has|had|have|because|which)\s")
 _LAST_WORD = re.compile(r"[^\s.‐-]+\Z")
 NAME_BEFORE = re.compile(r"([^\W\d_][\w'’.]*)[ \u00a0‐-]\Z")

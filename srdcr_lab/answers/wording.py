@@ -157,14 +157,19 @@ def tokens(text: str) -> list[str]:
 
 def spelled(token: str) -> str:
     """Expression for one token, with an apostrophe allowed between any two letters and commas in long numbers."""
-    between = "[,]?" if re.search(r"\d{4}", token) else "['’ʼ]?" if token.isalpha() else ""
+    between = ",?" if re.search(r"\d{4}", token) else "'?" if token.isalpha() else ""
     return between.join(re.escape(char) for char in token)
+
+
+# One apostrophe and one hyphen for all: an expression with sets of characters beyond 255 takes long to compile.
+_PLAIN_MARKS = str.maketrans("’ʼ‐‑", "''--")
 
 
 def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
     """Where the folded passage matches one of these expressions as whole words, as places in the passage itself."""
     folded, sources = fold_letters(passage)
-    for match in re.finditer("|".join(f"(?:{pattern})" for pattern in patterns), folded):
+    expression = "|".join(f"(?:{pattern})" for pattern in patterns)
+    for match in re.finditer(expression.translate(_PLAIN_MARKS), folded.translate(_PLAIN_MARKS)):
         if match.end() == match.start():
             continue
         start, end = sources[match.start()], sources[match.end() - 1] + 1

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from srdcr_lab.measures.estimates import jeffreys_interval
-from srdcr_lab.measures.evaluation import summary
+from srdcr_lab import measures
 from srdcr_lab.measures.groups import of_one_kind
-from srdcr_lab.measures.knowledge import redraw_stability
 from srdcr_lab.protocols.choices import DESIGNS, Choices, name_today
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import LOCK, from_plain, read_json, whole_file, write_whole
@@ -257,7 +255,7 @@ class Results:
     @cached_property
     def summary(self) -> pd.DataFrame:
         """Table 1: see `srdcr_lab.measures.summary`."""
-        return summary(self.records)
+        return measures.summary(self.records)
 
     @property
     def questions(self) -> pd.DataFrame:
@@ -269,8 +267,8 @@ class Results:
         table = by_level.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
         n = table["n_samples"].fillna(0).astype(int)
         right = (table["sampled_accuracy"].fillna(0) * n).round().astype(int)
-        table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
-        table["redraw_stability"] = [redraw_stability(k, of) for k, of in zip(right, n, strict=True)]
+        table["accuracy_low"], table["accuracy_high"] = measures.jeffreys_interval(right, n)
+        table["redraw_stability"] = [measures.redraw_stability(k, of) for k, of in zip(right, n, strict=True)]
         return table
 
     @property

@@ -21,13 +21,15 @@ from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.rows import Probe
 from srdcr_lab.study.run import asked_of_memory, each_setup, fill_probe
 
-REHEARSED = 120  # items at most: a second or two; a plan of thousands would take minutes
+_REHEARSED = 2_500  # completions of one rehearsal: half a second; a plan of thousands of items would take minutes
+_FEW = 4  # items that tell how many an item takes
 BESIDE, SHARED = "(beside every row)", "the whole run"
 _CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb
 _TOKENS_A_MESSAGE = 4  # what a chat template adds
 _ARGUMENT, _ANSWER = 80, 4  # tokens of a short reply
 _COUNTS = ["calls_alone", "calls", "prompt_tokens", "completion_tokens", "cost_usd"]
 _KEY = ["model", "digest", "stream", "draw"]
+_LEFT_OUT = re.compile(r"[0-9a-f]{64}\+(\d{5})")  # the characters by which a reply is longer than what stands for it
 _DOCUMENT = re.compile(r'<document id="(\d+)">')
 _JUDGES = ("judge", "judge_alone")
 _TEMPLATES = (*_JUDGES, "proponent_thesis", "devils_advocate", "proponent_rebuttal")  # told apart by their system text
@@ -50,21 +52,19 @@ class Plan:
     rehearsed: int
 
 
-async def make_plan(
-    setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None], n_items: int | None = None
-) -> Plan:
-    """The plan of a run over the items of `setup`, or over `n_items` like these; `prices` by the models' identity
-    keys."""
-    least, most = [await _rehearsed(setup, methods, prices, longest=longest) for longest in (False, True)]
+async def make_plan(setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None]) -> Plan:
+    """The plan of a run over the items of `setup`: of many estimated from some, drawn as `limit` draws them. `prices`
+    by the models' identity keys."""
+    few = replace(setup, items=setup.items.limit(_FEW, setup.seed))
+    an_item = (await _rehearsed(few, methods, prices, longest=True)).loc[SHARED, "calls_alone"] / len(few.items)
+    some = replace(setup, items=setup.items.limit(max(_FEW, int(_REHEARSED / max(an_item, 1))), setup.seed))
+    least, most = [await _rehearsed(some, methods, prices, longest=longest) for longest in (False, True)]
     least, most = least.where(least <= most, most), most.where(most >= least, least)  # a short run may ask once more
     both = pd.concat([least.add_suffix("_from"), most.add_suffix("_to")], axis=1)
-    both = both[[f"{count}_{end}" for count in _COUNTS for end in ("from", "to")]]
-    rehearsed = len(setup.items)
-    if n_items is not None and n_items != rehearsed:
-        scaled = both * (n_items / rehearsed)
-        both = pd.DataFrame({name: scaled[name].round() if "cost" not in name else scaled[name] for name in both})
-        both = both.astype({name: int for name in both if "cost" not in name})
-    return Plan(both.rename_axis("methods").reset_index(), rehearsed)
+    both = both[[f"{count}_{end}" for count in _COUNTS for end in ("from", "to")]] * (len(setup.items) / len(some.items))
+    whole = [name for name in both if "cost" not in name]
+    both[whole] = both[whole].round()
+    return Plan(both.astype(dict.fromkeys(whole, int)).rename_axis("methods").reset_index(), len(some.items))
 
 
 async def _rehearsed(
@@ -132,8 +132,9 @@ class Stage:
         length = tokens * _CHARACTERS_A_TOKEN
         if template and template != "judge":
             return self._structured(template, request, answer).ljust(length), tokens
-        last_line = f"\nanswer: {answer}"  # the digest: another prompt, another reply; nothing is shared by chance
-        return f"{answer}. {request.digest} ".ljust(length - len(last_line), "x") + last_line, tokens
+        # the digest: another prompt, another reply; nothing is shared by chance
+        text = f"{answer}. {request.digest}+{length:05}\nanswer: {answer}"
+        return text.replace(f"+{length:05}", f"+{length - len(text):05}"), tokens
 
     def _structured(self, template: str, request: Request, answer: str) -> str:
         """The JSON object of a dialectical debate. In the shortest nobody is challenged. In the longest all are, and
@@ -160,7 +161,7 @@ class StandIn(AbsentModel):
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         scored = request.logprobs and self.capabilities.logprobs
         logprobs = (-9.0 if self._stage.longest else 0.0,)  # who is unsure asks on
-        once = sum(len(m.content) // _CHARACTERS_A_TOKEN + _TOKENS_A_MESSAGE for m in request.messages)
+        once = sum(_length(m.content) // _CHARACTERS_A_TOKEN + _TOKENS_A_MESSAGE for m in request.messages)
         completions = []
         for place, draw in enumerate(request.draws):
             text, tokens = self._stage.reply(request, draw)
@@ -170,3 +171,8 @@ class StandIn(AbsentModel):
             key = (self.identity.key, request.digest, request.stream, draw)
             self._stage.asked.append((self._stage.row, *key, prompt, tokens, cost))
         return tuple(completions)
+
+
+def _length(content: str) -> int:
+    """Characters of a message in which replies stand as `Stage.reply` shortens them."""
+    return len(content) + sum(map(int, _LEFT_OUT.findall(content)))

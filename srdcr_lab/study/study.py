@@ -34,7 +34,7 @@ from srdcr_lab.records.files import as_path, csv_text, made, one_writer, write_w
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.study import folder as folders
 from srdcr_lab.study.opening import Session, fitting, open_all, price_for
-from srdcr_lab.study.plan import REHEARSED, Plan, make_plan
+from srdcr_lab.study.plan import Plan, make_plan
 from srdcr_lab.study.rows import Causes
 from srdcr_lab.study.run import Waiting, progress_bar, run_items, wait_for
 
@@ -127,11 +127,9 @@ class Study:
             price_for(opened.identity, budget_usd)
 
     def plan(self) -> Plan:
-        """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some,
-        which are drawn as `limit` draws them."""
+        """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some."""
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
-        some = replace(self._setup(self._cast, self._players), items=self.items.limit(REHEARSED, self.seed))
-        return wait_for(make_plan(some, self.methods, prices, len(self.items)))
+        return wait_for(make_plan(self._setup(self._cast, self._players), self.methods, prices))
 
     def run(self, *, progress: bool = True) -> folders.Results:
         """Run every method on every item and write the tables of `srdcr_lab.records.tables`, in `out` or in a

@@ -230,16 +230,16 @@ def test_escape_sequences_of_a_server_reach_no_message_and_no_table(loopback: Lo
     """G 9."""
     loopback.behaviour.body = json.dumps({"error": {"message": "\x1b[2Jgone\u202e"}}).encode()
     loopback.behaviour.status = 400
-    with pytest.raises(CallFailed, match=r"answered 400 \(\[2Jgone\)"):
+    with pytest.raises(CallFailed, match=r"answered 400 \(gone\)"):
         ask(loopback)
 
 
 def test_control_characters_and_halves_of_characters_stop_at_the_store(loopback: Loopback) -> None:
     """G 9."""
     stored = StoredModel(model_of(loopback), Store(":memory:"))
-    loopback.reply = lambda messages, temperature, seed: "\x1b[31m1874\r\n\tor\x00 \x9b so"
+    loopback.reply = lambda messages, temperature, seed: "\x1b[31m18\u202e74\r\n\tor\x00 \x9b so\x1b[0m"
     (answer,) = asyncio.run(stored.complete(GREEDY))
-    assert answer.text == "[31m1874\n\tor  so" == "".join(answer.tokens or ())
+    assert answer.text == "1874\n\tor  so" == "".join(answer.tokens or ())
     loopback.reply = lambda messages, temperature, seed: "1874 \ud83d"
     (answer,) = asyncio.run(stored.complete(replace(GREEDY, logprobs=False)))
     assert answer.text == "1874 \ufffd"

@@ -73,7 +73,7 @@ def test_each_cause_is_counted_and_its_first_reply_shown(loopback: Loopback, tmp
     loopback.reply = reply
     manifest = results(loopback, tmp_path / "out").manifest
     assert manifest["counts"]["causes"] == {Cause.NO_VERDICT: {"rows of sr_dcr (acvd)": 2}}
-    said = f"2 of 2 rows of sr_dcr (acvd): {Cause.NO_VERDICT}; the first reply: '[31mI would rather not rule.'"
+    said = f"2 of 2 rows of sr_dcr (acvd): {Cause.NO_VERDICT}; the first reply: 'I would rather not rule.'"
     assert said in manifest["notes"]
 
 

@@ -171,7 +171,8 @@ def test_whole_numbers_of_64_bits_are_read(whole: int) -> None:
     "hidden", ["\x1b", "\x9b", "\u202e", "\u200b", "\U000e0020", "\u3164", "\ue000", "\ud800", "\x00"]
 )
 def test_a_message_shows_nothing_that_cannot_be_seen(hidden: str) -> None:
-    assert str(BadInput(f"a{hidden}[31mred\nb é 中")) == "a[31mred b é 中"
+    assert str(BadInput(f"a{hidden}red\nb é 中")) == "ared b é 中"
+    assert str(BadInput("a \x1b[1;31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x07")) == "a red link"
 
 
 def test_a_message_has_a_bound_and_keeps_its_end() -> None:

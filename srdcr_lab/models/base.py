@@ -17,9 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from itertools import count
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from srdcr_lab.records import Capabilities, Completion, Message, ModelIdentity, Request
+from srdcr_lab.records.vocabulary import ESCAPE, REORDERING
 
 T = TypeVar("T")
 Arrived = Callable[[Sequence[Completion]], None]
@@ -78,18 +80,20 @@ def first_stop(text: str, stop: Sequence[str]) -> int | None:
     return min((place for place in map(text.find, stop) if place >= 0), default=None)
 
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # but tab and line feed
+_CONTROL = re.compile(rf"{ESCAPE}|[\x00-\x08\x0b-\x1f\x7f-\x9f{REORDERING}]")  # but tab and line feed
 
 
 def received(completion: Completion) -> Completion:
-    """A completion as files, prompts and screens take it: whole characters, and of control characters tab and line feed
-    alone."""
-    text, tokens = _plain(completion.text), completion.tokens
-    return replace(completion, text=text, tokens=tokens if tokens is None else tuple(map(_plain, tokens)))
-
-
-def _plain(text: str) -> str:
-    return _CONTROL.sub("", whole_characters(text))
+    """A completion as files, prompts and screens take it: whole characters, of control characters tab and line feed
+    alone, no sequence that a terminal obeys, and nothing that reorders words."""
+    text = _CONTROL.sub("", whole_characters(completion.text))
+    if completion.tokens is None:
+        return replace(completion, text=text)
+    tokens = [whole_characters(token) for token in completion.tokens]
+    hidden = {place for match in _CONTROL.finditer("".join(tokens)) for place in range(*match.span())}
+    places = count()
+    plain = ("".join(letter for letter in token if next(places) not in hidden) for token in tokens)
+    return replace(completion, text=text, tokens=tuple(plain if hidden else tokens))
 
 
 def whole_characters(text: str) -> str:

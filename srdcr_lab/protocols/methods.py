@@ -115,6 +115,8 @@ def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
     if unknown := [name for name in wanted if name not in METHODS]:
         near = did_you_mean(unknown[0], METHODS)
         raise BadInput(f"unknown method {unknown[0]!r}{near}; known are {', '.join(METHODS)}, and all")
-    if not wanted or len(set(wanted)) < len(wanted):
+    if twice := [name for name in wanted if wanted.count(name) > 1]:
+        raise BadInput(f"name each method once; {twice[0]} stands there {wanted.count(twice[0])} times")
+    if not wanted:
         raise BadInput(f"name each method once, at least one of {', '.join(METHODS)}")
     return tuple(METHODS[name] for name in wanted)

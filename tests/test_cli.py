@@ -204,6 +204,25 @@ def test_other_items_of_the_same_name(small: list[object], items_csv: Path, tmp_
     assert (ended.code, "items_sha256 was" in ended.sentence) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (("The bridge was", "A bridge was"), 'of item row-1 the context was "The bridge was'),
+        (("When was the bridge built?,1874", "When was the bridge built?,1875"), "items"),
+    ],
+)
+def test_the_row_of_a_table_that_has_changed_is_named(
+    openai: list[object], items_csv: Path, tmp_path: Path, srdcr: Srdcr, change: tuple[str, str], named: str
+) -> None:
+    command = ["run", *openai, "--items", items_csv, "--methods", "few_shot", "--samples", 0, "--out", tmp_path / "out"]
+    assert srdcr(*command).code == 0
+    items_csv.write_text(items_csv.read_text().replace(*change))
+    ended = srdcr(*command)
+    assert (ended.code, named in ended.sentence) == (2, True), ended.sentence
+    assert "sha256" not in ended.sentence
+    assert len(ended.sentence) < 400
+
+
 def test_a_folder_with_something_else_is_refused(small: list[object], tmp_path: Path, srdcr: Srdcr) -> None:
     out = tmp_path / "photographs"
     out.mkdir()

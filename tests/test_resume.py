@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,6 +20,7 @@ import pytest
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, Completion, Request, Stopped
 from srdcr_lab.study import Study
+from srdcr_lab.study.folder import together
 from srdcr_lab.study.run import background_loop
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion
@@ -143,6 +145,46 @@ def test_the_same_folder_again_asks_nothing(loopback: Loopback, tmp_path: Path, 
     pd.testing.assert_frame_equal(first.drop(columns=PAID), second.drop(columns=PAID))
     assert second["calls_paid"].sum() == 0
     assert first["calls_paid"].sum() > 0
+
+
+def test_a_finished_run_that_is_resumed_keeps_what_was_sent_and_noted(
+    loopback: Loopback, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    def manifest() -> dict[str, Any]:
+        read: dict[str, Any] = json.loads((tmp_path / "out/run.json").read_text())
+        return read
+
+    command = arguments(loopback, tmp_path / "out", "--rounds", 1, "--limit", 2)
+    loopback.behaviour.faults = [Fault.RATE_LIMIT]
+    assert srdcr(*command).code == 0
+    first = manifest()
+    assert first["sent"]["openai:test"]["requests"] > 0
+    assert srdcr(*command).code == 0
+    assert (manifest()["sent"], manifest()["notes"]) == (first["sent"], first["notes"])
+
+
+def test_what_two_parts_of_a_run_sent_is_put_together() -> None:
+    earlier = {"a": {"requests": 2, "notes": ["x"], "sdk": "1"}, "b": {"requests": 1}}
+    now = {"a": {"requests": 3, "notes": ["x", "y"], "sdk": "2"}, "c": {"requests": 4}}
+    joined = {"a": {"requests": 5, "notes": ["x", "y"], "sdk": "2"}, "b": {"requests": 1}, "c": {"requests": 4}}
+    assert together(earlier, now) == joined
+
+
+def test_a_finished_run_stays_finished_when_it_cannot_be_resumed(
+    loopback: Loopback, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    """Its tables are whole, so it can still be read; what is to be done about the store is said."""
+    command = arguments(loopback, tmp_path / "out", "--rounds", 1, "--limit", 2)
+    assert srdcr(*command).code == 0
+    before = (tmp_path / "out/run.json").read_bytes()
+    store = tmp_path / "out/store.sqlite"
+    content = bytearray(store.read_bytes())
+    content[4096 * 2 :] = bytes(len(content) - 4096 * 2)
+    store.write_bytes(content)
+    for refused in (srdcr(*command), srdcr("share", tmp_path / "out", tmp_path / "run.zip")):
+        assert refused.code == 2
+        assert "srdcr store recover" in refused.sentence
+    assert (tmp_path / "out/run.json").read_bytes() == before
 
 
 def test_failed_rows_say_why_and_are_asked_again(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:

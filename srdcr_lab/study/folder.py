@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from srdcr_lab import measures
+from srdcr_lab.data.items import thaw
 from srdcr_lab.measures.groups import of_one_kind
 from srdcr_lab.protocols.choices import DESIGNS, Choices, name_today
-from srdcr_lab.records import SCHEMA_VERSION, BadInput, Level, ModelIdentity, arrow_schema, check_schema, label
+from srdcr_lab.records import SCHEMA_VERSION, BadInput, Item, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import LOCK, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.study.rows import ItemRows, Row
@@ -55,10 +56,13 @@ class _Manifest:
     notes: list[str]
     logprobs: dict[str, bool]
     counts: dict[str, Any]
+    sent: dict[str, Any]
     spent_usd: float
 
 
-_BEFORE_IT_RUNS: Mapping[str, Any] = {"status": "", "notes": [], "logprobs": {}, "counts": {}, "spent_usd": 0.0}
+_BEFORE_IT_RUNS: Mapping[str, Any] = {
+    "status": "", "notes": [], "logprobs": {}, "counts": {}, "sent": {}, "spent_usd": 0.0
+}  # fmt: skip
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -122,9 +126,21 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     write_whole(folder / MANIFEST, json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n")
 
 
-def check(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+def together(earlier: Any, now: Any) -> Any:
+    """What two parts of one run recorded: counts are added, lists joined; of anything else the later one."""
+    match earlier, now:
+        case dict(), dict():
+            return earlier | {name: together(earlier.get(name), value) for name, value in now.items()}
+        case list(), list():
+            return earlier + [each for each in now if each not in earlier]
+        case int(), int():
+            return earlier + now
+    return now
+
+
+def check(folder: Path, asked: Mapping[str, Any], items: Iterable[Item] = ()) -> dict[str, Any] | None:
     """The manifest of the run that the folder holds, None for a new folder. A folder that holds something else, or a
-    run with other arguments, is bad input."""
+    run with other arguments or `items`, is bad input."""
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder} is a file; --out names a folder")
     manifest = read_manifest(folder)
@@ -133,11 +149,30 @@ def check(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
     for name, (before, now) in differing(manifest["asked"], json.loads(json.dumps(dict(asked), default=str))).items():
+        derived = name in _DERIVED
+        what = derived and _other_item(folder, items)
+        what = what or f"{name.removeprefix('choices.')} was {_short(before)}, is now {_short(now)}"
         raise BadInput(
-            f"{folder} holds a run with other arguments ({name.removeprefix('choices.')} was {_short(before)}, is now "
-            f"{_short(now)}); repeat those to resume it, or give another --out"
+            f"{folder} holds a run with other {'items' if derived else 'arguments'} ({what}); repeat those to resume it, "
+            "or give another --out"
         )
     return manifest
+
+
+def _other_item(folder: Path, items: Iterable[Item]) -> str:
+    """The first item that is not as the folder's run has it, in words; empty where that cannot be told."""
+    try:
+        before = {item.item_id: asdict(item) for item in thaw(folder / ITEMS)}
+    except BadInput:
+        return ""
+    now = {item.item_id: asdict(item) for item in items}
+    for item_id in filter(before.__contains__, now):
+        for name, value in now[item_id].items():
+            if value != (was := before[item_id][name]):
+                return f"of item {item_id} the {name} was {_short(was)}, is now {_short(value)}"
+    gone, new = sorted(before.keys() - now.keys()), sorted(now.keys() - before.keys())
+    said = [f"{len(ids)} are {what}, {ids[0]} first" for what, ids in (("gone", gone), ("new", new)) if ids]
+    return " and ".join(said)
 
 
 def differing(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

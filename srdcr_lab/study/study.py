@@ -105,6 +105,7 @@ class Study:
         self.out = as_path(out) if out is not None else None
         self._store_path = as_path(store) if isinstance(store, str | Path) else store
         self._session: Session | None = None
+        self._earlier: Mapping[str, Any] | None = None  # run.json of the run that goes on
         self._offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
         self._budget = Budget(budget_usd)
         self.choices = choices(preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence)
@@ -143,24 +144,25 @@ class Study:
         temporary = None if self.out else tempfile.TemporaryDirectory(prefix="srdcr-")
         folder = self.out or Path(temporary.name if temporary else "")
         asked = self.asked()
-        folders.check(folder, asked)
+        folders.check(folder, asked, self.items)
         with one_writer(folder):
-            self._write_tables(folder, folders.check(folder, asked), progress)
+            self._earlier = folders.check(folder, asked, self.items)
+            self._write_tables(folder, progress)
         return folders.Results(folder, temporary)
 
-    def _write_tables(self, folder: Path, earlier: Mapping[str, Any] | None, progress: bool) -> None:
+    def _write_tables(self, folder: Path, progress: bool) -> None:
         wait_for(self._check())
         try:
             session = self._opened()
-            if earlier is not None:  # this run goes on, and so does what it has spent, even where it was killed
-                before = max(float(earlier["spent_usd"]), session.store.spent(self._run_key()))
+            if self._earlier is not None:  # so does what it has spent, even where it was killed
+                before = max(float(self._earlier["spent_usd"]), session.store.spent(self._run_key()))
                 self._budget.spent_usd = max(self._budget.spent_usd, before)
             self._budget.on_spent = partial(session.store.note_spent, self._run_key())
             self._write_manifest(folder, "running")
             write_whole(folder / folders.ITEMS, freeze(self.items))
             wait_for(self._run(session, folder, progress))
         except BadInput:
-            if self._nothing_kept() and earlier is None:
+            if self._nothing_kept() and self._earlier is None:
                 folders.withdraw(folder)
             raise
         except KeyboardInterrupt:
@@ -310,10 +312,15 @@ class Study:
         return stopped
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:
+        """Write run.json; until its tables are replaced (`counted`), a finished run stays as it is."""
+        earlier = self._earlier or {}
+        if earlier.get("status") == "done" and not counted:
+            return
         models = {str(model.identity): model for model in self._everyone}
         prices = {name: price_of(model.identity) for name, model in models.items()}
         pocket = any(model.identity.provider == "pocket" for model in models.values())
         sent = {name: model.sent() for name, model in models.items() if hasattr(model, "sent")}
+        sent = folders.together(earlier.get("sent", {}), sent)
         said = [note for record in sent.values() for note in record.get("notes", ())]
         if self.seed != self._first_seed:
             said.append(f"a repeat with seed {self.seed}; its items are those of seed {self._first_seed}")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -17,6 +20,7 @@ from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study import Study, load_run, load_runs
 from srdcr_lab.study.folder import table_writer
 from srdcr_lab.study.rows import ItemRows
+from srdcr_lab.study.run import progress_bar
 from tests.conftest import Ended, Srdcr
 from tests.loopback.server import Loopback
 
@@ -407,6 +411,23 @@ def test_nothing_unseen_reaches_a_terminal(tmp_path: Path, srdcr: Srdcr) -> None
         assert printed.isprintable(), ascii(printed)
         assert "\U000e0020" not in printed
     assert "   method condition  n coverage" in said[1].out
+
+
+def test_a_log_hears_of_a_run_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("srdcr_lab.study.run.LOGGED_EVERY_S", 0.001)
+    session: Any = SimpleNamespace(served=12, budget=SimpleNamespace(spent_usd=0.5))
+    said = ""
+
+    async def run() -> None:
+        nonlocal said
+        with progress_bar(session, 40, show=True) as bar:
+            bar.update(2)
+            while not said.endswith("\n"):
+                await asyncio.sleep(0.001)
+                said += capsys.readouterr().err
+
+    asyncio.run(run())
+    assert said.strip().splitlines()[0] == "2 of 40 items, 00:00 passed, 12 completions, $0.5000"
 
 
 def test_every_command_prints_by_one_function() -> None:

@@ -98,6 +98,36 @@ def test_any_changed_byte_is_reported(shared: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_what_became_of_a_bundle_is_said(shared: Path, tmp_path: Path) -> None:
+    """Cut off, packed anew, edited by another program, damaged inside, and a folder: which file differs, and how."""
+    content, sent = shared.read_bytes(), tmp_path / "sent.zip"
+
+    def said() -> str:
+        with pytest.raises(BadInput) as refused:
+            bundle.unpack(sent, tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+        return str(refused.value)
+
+    sent.write_bytes(content[: len(content) // 2])
+    assert "its end is missing: copy it again" in said()
+    with zipfile.ZipFile(sent, "w") as archive:
+        archive.writestr("run/run.json", "{}")
+    assert "packed anew, or with something added" in said()
+    with zipfile.ZipFile(shared) as before, zipfile.ZipFile(sent, "w") as after:
+        after.comment = before.comment
+        for entry in before.infolist():
+            edited = entry.filename == "run/summary.csv"
+            after.writestr(entry.filename if edited else entry, before.read(entry))
+    assert said().startswith(f"run/summary.csv in {sent} is not as it was shared; ask for the file again")
+    with zipfile.ZipFile(shared) as archive:
+        place = archive.getinfo("run/turns.parquet").header_offset + 200
+    sent.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    assert f"run/turns.parquet in {sent} is damaged (" in said()
+    sent.unlink()
+    sent.mkdir()
+    assert f"{sent} is a folder; a bundle is the file that srdcr share" in said()
+
+
 def _resealed(shared: Path, folder: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
     """The bundle with one file changed and a digest that fits, so that only the replay can tell."""
     bundle.unpack(shared, folder / "opened")
@@ -185,6 +215,32 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(BadInput, match="unpacks to more than"):
         bundle.unpack(forged, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("summary.csv", _replacing("standard", "Standard"), "summary.csv: its bytes differ, first in line 2"),
+        ("records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
+        ("records.parquet", lambda content: content[:400], "the same srdcr run writes it anew"),
+        ("items.json", _replacing('"domain": "', '"domain": "x'), "is written anew by the same srdcr run"),
+        ("items.json", lambda content: b"{}", "the same run writes it anew"),
+        ("run.json", _replacing('"seed": 0', '"seed": 7'), "rows want for completions: is it their store?"),
+        ("run.json", lambda content: b"{}", "run the same into another folder; with --store"),
+    ],
+)
+def test_what_is_to_be_done_about_an_edited_file_is_said(
+    run: Path, tmp_path: Path, name: str, change: Callable[[bytes], bytes], said: str
+) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    file = tmp_path / "run" / name
+    file.write_bytes(change(file.read_bytes()))
+    with pytest.raises(BadInput) as refused:
+        share(tmp_path / "run", tmp_path / "study.zip")
+    assert said in str(refused.value)
+    assert "--out" not in str(refused.value)
+    assert len(str(refused.value)) < 400
+    assert not (tmp_path / "study.zip").exists()
 
 
 def test_what_could_not_be_replayed_is_not_shared(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

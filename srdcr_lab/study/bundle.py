@@ -20,8 +20,9 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import write_whole
@@ -41,7 +42,8 @@ _LARGEST = {"store.jsonl": 1024 * _MIB, ".parquet": 256 * _MIB, ".pqt": 256 * _M
 _LARGEST_FILE = 16 * _MIB  # of any other name: JSON takes fifty times its size in memory
 # What stands at the end of a zip: 20 bytes in which a larger one points elsewhere; the size of its directory.
 _END = struct.Struct("<4s16x 4s8xI6x")
-_WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file
+_WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file, and any other program notes one
+_BROKEN = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error)
 
 _SECRET, _SHORTEST_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE), 12
 _PATHS = re.compile(
@@ -84,43 +86,53 @@ def seal(content: bytes) -> tuple[bytes, str]:
 def unpack(source: Path, folder: Path) -> list[str]:
     """Write a bundle's files into a new folder and return their names. If it is no bundle, was changed, or holds what
     no bundle holds, that is bad input, and nothing is left."""
+    if source.is_dir():
+        raise BadInput(f"{source} is a folder; a bundle is the file that srdcr share {source} FILE.zip makes of a run")
     part = folder.with_name(folder.name + ".part")
     try:
         with source.open("rb") as file:
-            _check_seal(file, source)
+            is_whole = _is_sealed(file, source)
             with zipfile.ZipFile(file) as archive:
                 names = _names(archive, source)
                 _extract(archive, names, source, part)
+                edited = [entry.filename for entry in archive.infolist() if entry.date_time != _WRITTEN]
+        if not is_whole:
+            which = f"{', '.join(edited)} in {source} is not as it was shared" if edited else f"{source} was changed"
+            raise BadInput(f"{which}; ask for the file again as srdcr share wrote it")
         part.replace(folder)
     except OSError as error:
-        raise BadInput(f"cannot unpack {source} ({error.strerror})") from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error) as error:
-        raise BadInput(f"{source} is no bundle of srdcr share ({error})") from None
+        raise BadInput(f"cannot unpack {source} ({error.strerror}); give the file that srdcr share wrote") from None
+    except _BROKEN as error:
+        raise BadInput(f"{source} is no bundle of srdcr share, or its list of files is damaged ({error})") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return names
 
 
-def _check_seal(file: BinaryIO, source: Path) -> None:
-    """The digest fits, and the zip's directory, which is read whole before anything else, is small."""
+def _is_sealed(file: BinaryIO, source: Path) -> bool:
+    """Whether the digest fits. The zip's directory, which is read whole before anything else, is looked at first: it
+    has to be small."""
     size = file.seek(0, os.SEEK_END)
     if size > _LARGEST_ZIP:
         raise BadInput(f"{source} has more than {_LARGEST_ZIP // _MIB:,} MiB, too much for a bundle")
     sealed = size - _DIGITS
     file.seek(max(0, sealed - _END.size - len(VERSION)))
     end = file.read()
-    if end[_END.size : -_DIGITS] != VERSION:
-        raise BadInput(f"{source} is no bundle of this version's srdcr share, or was changed")
     file.seek(0)
+    if end[_END.size : -_DIGITS] != VERSION:
+        what = "it begins as a zip, and its end is missing: copy it again, whole"
+        if file.read(2) != b"PK" or size < _END.size:
+            what = "it is not even a zip"
+        elif zipfile.is_zipfile(file):
+            what = "it is a zip without our seal: packed anew, or with something added; ask for the file as it was written"
+        raise BadInput(f"{source} is no bundle of this version's srdcr share ({what})")
     digest = hashlib.sha256()
     while block := file.read(min(_MIB, sealed - file.tell())):
         digest.update(block)
-    if digest.hexdigest().encode() != end[-_DIGITS:]:
-        raise BadInput(f"{source} was changed after it was shared; ask for it again")
     bigger, signature, directory = _END.unpack(end[: _END.size])
     if bigger == b"PK\6\7" or signature != b"PK\5\6" or directory > _MOST_FILES << 10:
         raise BadInput(f"{source} holds too many files for a bundle; do not use it")
-    file.seek(0)
+    return digest.hexdigest().encode() == end[-_DIGITS:]
 
 
 def _names(archive: zipfile.ZipFile, source: Path) -> list[str]:
@@ -138,12 +150,15 @@ def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folde
     for name in names:
         largest = min(_largest(name), _LARGEST_IN_ALL - in_all)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        with archive.open(name) as packed, (folder / name).open("wb") as file:
-            while block := packed.read(_MIB):
-                if file.tell() + len(block) > largest:
-                    raise BadInput(f"{source}: {name} unpacks to more than {largest:,} bytes; do not use it")
-                file.write(block)
-            in_all += file.tell()
+        try:
+            with archive.open(name) as packed, (folder / name).open("wb") as file:
+                while block := packed.read(_MIB):
+                    if file.tell() + len(block) > largest:
+                        raise BadInput(f"{source}: {name} unpacks to more than {largest:,} bytes; do not use it")
+                    file.write(block)
+                in_all += file.tell()
+        except _BROKEN as error:
+            raise BadInput(f"{name} in {source} is damaged ({error}); copy the file again, or ask for it") from None
         if name.lower().endswith((".parquet", ".pqt")):
             check_decoded_size(folder / name)
 
@@ -180,7 +195,15 @@ def check_no_traces(name: str, content: bytes) -> None:
 
     Texts are searched as they read: out of the columns of Parquet, out of JSON without its escapes.
     """
-    text = "\n".join(_texts(name, content))
+    if PurePath(name).suffix in (".parquet", ".pqt"):
+        import pyarrow.parquet as pq
+
+        file = pq.ParquetFile(io.BytesIO(content))
+        notes = [*map(bytes.decode, chain(*(file.metadata.metadata or {}).items()))]
+        text = json.dumps([notes, *(batch.to_pydict() for batch in file.iter_batches())], ensure_ascii=False, default=str)
+    else:
+        text = content.decode(errors="replace")
+    text = text.replace('\\"', '"').replace("\\\\", "\\")
     for what, trace in _traces():
         if trace in text:
             raise BadInput(f"{name} holds {what}; run the study or its notebooks again without it, then share")
@@ -205,38 +228,3 @@ def _traces() -> Iterator[tuple[str, str]]:
     except (OSError, KeyError):
         return
     yield f"the user name {user}", f"/{user}/"
-
-
-def _texts(name: str, content: bytes) -> Iterator[str]:
-    """The texts that a file holds."""
-    match PurePath(name).suffix:
-        case ".parquet" | ".pqt":
-            import pyarrow.parquet as pq
-
-            file = pq.ParquetFile(io.BytesIO(content))
-            for batch in file.iter_batches():
-                yield from _strings(batch.to_pydict())
-            for pair in (file.metadata.metadata or {}).items():
-                yield from (text.decode(errors="replace") for text in pair)
-        case ".ipynb" | ".json" | ".jsonl" | ".ndjson":
-            yield from _json_texts(content.decode(errors="replace"))
-        case _:
-            yield content.decode(errors="replace")
-
-
-def _json_texts(content: str) -> Iterator[str]:
-    """The texts of one JSON value, or of a value a line; what is not JSON as it is."""
-    try:
-        yield from _strings(json.loads(content))
-    except ValueError:
-        lines = content.split("\n")
-        for line in lines:
-            yield from _json_texts(line) if len(lines) > 1 else lines
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list | tuple):
-        for part in (*value, *value.values()) if isinstance(value, dict) else value:
-            yield from _strings(part)

@@ -28,6 +28,7 @@ MANIFEST, ITEMS, SUMMARY = "run.json", "items.json", "summary.csv"
 TABLES = ("records", "turns", "samples")
 REPEAT = "repeat-"  # folders in a study's own, one for each further seed
 _OURS = ("store.sqlite", MANIFEST + ".part", ITEMS, LOCK)  # what a run that was killed at its very start leaves
+_ELSEWHERE = "run the same into another folder; with --store {}/store.sqlite nothing is asked twice"
 _DERIVED = ("items_sha256", "n_items")  # named only where no argument differs
 _ROWS_A_GROUP = 5000
 _QUESTION_COLUMNS = [
@@ -78,10 +79,10 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         manifest = read_json(path.read_bytes(), str(path))
         version = manifest["schema_version"]
     except (OSError, BadInput, KeyError, TypeError):
-        raise BadInput(f"{path} is not the manifest of a run; give another --out") from None
+        raise BadInput(f"{path} is not the manifest of a run, or was edited; {_ELSEWHERE.format(folder)}") from None
     if version != SCHEMA_VERSION:
         raise BadInput(
-            f"{path} is of schema version {version}, this srdcr_lab writes {SCHEMA_VERSION}; give another --out"
+            f"{path} is of schema version {version}, this srdcr_lab writes {SCHEMA_VERSION}; give another folder"
         )
     manifest = {**_BEFORE_IT_RUNS, **manifest}
     asked = manifest.get("asked")
@@ -92,7 +93,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:
-        raise BadInput(f"{error}; this is no manifest that srdcr run wrote, give another folder") from None
+        raise BadInput(f"{error}; srdcr run did not write it so: {_ELSEWHERE.format(folder)}") from None
     return manifest
 
 
@@ -356,7 +357,7 @@ class Results:
             frame = content.to_pandas(types_mapper=nullable.get)
             return frame.assign(design=frame["design"].replace(renamed)) if renamed and "design" in frame else frame
         except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
-            raise BadInput(f"cannot read {path} ({error})") from None
+            raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it anew") from None
 
 
 def load_run(folder: str | Path) -> Results:

@@ -7,6 +7,7 @@ bad input, a used-up budget and errors of ours end the run.
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 import threading
 from collections import deque
@@ -26,6 +27,7 @@ from srdcr_lab.study.rows import ItemRows, Probe, Row, all_and_no_wrong, failed,
 
 T = TypeVar("T")
 _CHOSEN: dict[Decision | None, str] = {Decision.USE_PRIOR: "prior", Decision.USE_CONTEXT: "context"}
+LOGGED_EVERY_S = 60.0  # how often a log hears of a run
 _WINDOW = 1024  # items in flight: far above any concurrency, so that no slot waits for a slow item
 
 
@@ -214,19 +216,21 @@ def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def progress_bar(session: Session, n_items: int, *, show: bool) -> Iterator[Any]:
-    """A bar whose `update` counts an item, in a terminal or a notebook but not in a log.
+    """A bar whose `update` counts an item; in a log a line a minute.
 
     It shows completions too: items run side by side, so they end together.
     """
     from tqdm.auto import tqdm
 
+    watched = sys.stderr.isatty() or "ipykernel" in sys.modules
+    log: dict[str, Any] = {"delay": math.inf, "bar_format": "{n_fmt} of {total_fmt} items, {elapsed} passed{postfix}\n"}
+
     async def tick() -> None:
         while True:
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.5 if watched else LOGGED_EVERY_S)
             bar.set_postfix_str(f"{session.served:,} completions, ${session.budget.spent_usd:.4f}")
 
-    watched = sys.stderr.isatty() or "ipykernel" in sys.modules
-    with tqdm(total=n_items, unit="item", disable=not (show and watched)) as bar:
+    with tqdm(total=n_items, unit="item", disable=not show, **({} if watched else log)) as bar:
         ticking = asyncio.create_task(tick())
         try:
             yield bar

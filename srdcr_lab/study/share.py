@@ -11,12 +11,13 @@ import tempfile
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from srdcr_lab.data.load import load_items
+from srdcr_lab.data.items import thaw
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import Choices
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
@@ -65,15 +66,24 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
     """
     before = load_run(folder)
     if before.manifest["status"] != "done":
-        raise BadInput(f"{folder} is not finished; run it again with the same arguments, then share it")
+        raise BadInput(
+            f"{folder} is not finished; run it again with the same arguments, put right what that complains of, then "
+            "share it"
+        )
     source = store or folder / "store.sqlite"
     if not source.is_file():
         raise BadInput(f"there is no store {source}; name the file of the run's completions with --store")
     with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
         work = Path(place)
         with closing(Store(source)) as whole, closing(_Copying(whole, work / "used.sqlite")) as used:
-            if differences := run_differences(before, _again(folder, used, work / "again")):
-                raise BadInput(f"{folder} cannot be replayed from {source}: {differences[0]}")
+            again = _again(folder, used, work / "again")
+            if differences := run_differences(before, again):
+                lost = again.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
+                raise BadInput(
+                    f"{folder} cannot be replayed from {source}: {differences[0]}"
+                    + (f" ({lost} rows want for completions: is it their store?)" if lost > 0 else "")
+                    + "; a file that was edited is written anew by the same srdcr run, then share"
+                )
             if notebooks is not None:
                 keys = {identity.key for identity in before.identities.values()}
                 for model, request, completions in whole.contents():
@@ -179,7 +189,7 @@ def _again(folder: Path, store: Store, out: Path) -> Results:
         raise BadInput(f"{where}: {error} is not as srdcr run writes it") from None
     arguments: dict[str, Any] = dict(zip(("defender", "critic", "judge"), roles[1:], strict=True))
     arguments |= {"preset": choices, "methods": asked["methods"], "seed": asked["seed"], "players": players}
-    with Study(model, load_items(folder / ITEMS), store=store, offline=True, out=out, **arguments) as study:
+    with Study(model, thaw(folder / ITEMS), store=store, offline=True, out=out, **arguments) as study:
         return study.run(progress=False)
 
 
@@ -203,7 +213,9 @@ def run_differences(before: Results, after: Results) -> list[str]:
         if difference := _difference(*(_comparable(getattr(results, table)) for results in (before, after))):
             differences.append(f"{table}.parquet: {difference}")
     if not _of_another_version(before) and _summaries_differ(before, after):
-        differences.append(f"{SUMMARY}: its bytes differ")
+        lines = zip_longest(*((run.folder / SUMMARY).read_bytes().split(b"\n") for run in (before, after)))
+        number = next(number for number, (was, made) in enumerate(lines, start=1) if was != made)
+        differences.append(f"{SUMMARY}: its bytes differ, first in line {number}")
     return differences
 
 

@@ -5,20 +5,16 @@ Every value is escaped unless it is `Html`. The policy of our pages lets a brows
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from srdcr_lab.records.vocabulary import REORDERING
-
 if TYPE_CHECKING:
     import pandas as pd
     from jinja2 import Environment
 
-_REORDERING = re.compile(f"[{REORDERING}]")
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -37,18 +33,13 @@ class Html(str):
         printer.text("(HTML)")  # a notebook keeps both forms of an output: the markup need not be in it twice
 
 
-def _in_order(value: object) -> object:
-    """A value as a page shows it: a text without the marks that would reorder the words after it."""
-    return _REORDERING.sub("", value) if isinstance(value, str) and not hasattr(value, "__html__") else value
-
-
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, auto_reload=False, finalize=_in_order,
+        trim_blocks=True, lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
     environment.filters["number"] = number
     return environment

@@ -39,10 +39,6 @@ def test_html_is_not_escaped_again_and_text_is() -> None:
     assert Html("<b>")._repr_html_() == "<b>"
 
 
-def test_no_text_reorders_the_words_after_it() -> None:
-    assert render("parts", "paragraphs", lines=["\u202e1981\u2066 \u05d0\u200f"]) == "<p>1981 \u05d0\u200f</p>"
-
-
 def test_a_table_by_hand() -> None:
     table = html_table(["n_items", EVIL[:8]], [[1, "a<b"], [Td("x", css="c", head=True), Html("<b>2</b>")]])
     assert re.sub(r"\s*\n", "", table) == (

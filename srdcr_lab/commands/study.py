@@ -230,7 +230,7 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
 
     What FILE already holds stays. Where one row or line of a source is damaged, nothing is added.
     """
-    with _made(file) as opened, opened.transaction():
+    with _open(file, create=True) as opened, opened.transaction():
         merged = [opened.merge(source) for source in sources]
     for source, (added, new, known, differing) in zip(sources, merged, strict=True):
         echo(f"{added:,} completions added from {source} ({new:,} requests were not here), {known:,} were here already")
@@ -267,7 +267,7 @@ def recover(file: Path, target: Path) -> int:
     """
     if target.exists():
         raise BadInput(f"{target} exists; give a new file, into which the rows are saved")
-    with _made(target) as opened:
+    with _open(target, create=True) as opened:
         lost, damaged = opened.recover(file)
         echo(f"{target}: {opened.count():,} completions of {opened.count('requests'):,} requests saved")
     echo(f"{lost:,} rows were seen to be lost" + "; what unreadable pages held besides is not counted" * damaged)
@@ -276,20 +276,16 @@ def recover(file: Path, target: Path) -> int:
 
 
 @contextmanager
-def _made(file: Path) -> Iterator[Any]:
-    """The store, made where there is none; what was made is taken back if nothing is put into it."""
-    with _open(file, create=True) as opened:
+def _open(file: Path, *, create: bool = False) -> Iterator[Any]:
+    """The store; with `create` made where there is none, and taken back if nothing is put into it."""
+    from srdcr_lab.models.store import Store, as_file
+
+    with closing(Store(file if create and not file.is_dir() else as_file(file))) as opened:
         try:
             yield opened
         except SrdcrError:
             opened.withdraw()
             raise
-
-
-def _open(file: Path, *, create: bool = False) -> Any:
-    from srdcr_lab.models.store import Store, as_file
-
-    return closing(Store(file if create and not file.is_dir() else as_file(file)))
 
 
 @click.command()

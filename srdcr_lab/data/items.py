@@ -168,24 +168,21 @@ def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], po
     """
     exemplars = [*own, *not_evaluated(pool, items)]
     set_aside: set[str] = set()
-    borrowing, setting_aside = [], []
+    domains: dict[str, list[str]] = {}
     for domain, members in by_domain(item for item in items if not item.options).items():
         if sum(exemplar.domain == domain for exemplar in exemplars) >= 4:
             continue
         standard = [item for item in members if item.is_standard]
         questions = list(dict.fromkeys(item.question_id for item in standard))
         if len(questions) < 5 * _SET_ASIDE:
-            borrowing.append(domain)
+            what = "fewer than four exemplars of its own, so those of other domains are shown with it"
         else:
             aside = set(questions[:: len(questions) // _SET_ASIDE][:_SET_ASIDE])
             exemplars += [as_exemplar(item) for item in standard if item.question_id in aside]
             set_aside |= aside
-            setting_aside.append(domain)
-    said = {
-        "fewer than four exemplars of its own, so those of other domains are shown with it": borrowing,
-        f"{_SET_ASIDE} of its questions were set aside as exemplars and are not evaluated": setting_aside,
-    }
-    notes = [f"{_each_of(those)}: {what}; the column is_exemplar marks your own" for what, those in said.items() if those]
+            what = f"{_SET_ASIDE} of its questions were set aside as exemplars and are not evaluated"
+        domains.setdefault(what, []).append(domain)
+    notes = (f"{_each_of(those)}: {what}; the column is_exemplar marks your own" for what, those in domains.items())
     if len(exemplars) < 4:
         raise BadInput(f"{name}: a few-shot prompt needs four exemplars; mark rows with the column is_exemplar")
     kept = tuple(item for item in items if item.question_id not in set_aside)

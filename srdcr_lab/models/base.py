@@ -21,7 +21,7 @@ from itertools import count
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from srdcr_lab.records import Capabilities, Completion, Message, ModelIdentity, Request
-from srdcr_lab.records.vocabulary import ESCAPE, REORDERING
+from srdcr_lab.records.vocabulary import ESCAPES
 
 T = TypeVar("T")
 Arrived = Callable[[Sequence[Completion]], None]
@@ -80,7 +80,7 @@ def first_stop(text: str, stop: Sequence[str]) -> int | None:
     return min((place for place in map(text.find, stop) if place >= 0), default=None)
 
 
-_CONTROL = re.compile(rf"{ESCAPE}|[\x00-\x08\x0b-\x1f\x7f-\x9f{REORDERING}]")  # but tab and line feed
+_CONTROL = re.compile(rf"{ESCAPES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # but tab and line feed
 
 
 def received(completion: Completion) -> Completion:

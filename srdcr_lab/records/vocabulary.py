@@ -14,9 +14,8 @@ from enum import StrEnum
 UNSEEN_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
 _UNSEEN_LETTERS = re.compile(f"[{UNSEEN_LETTERS}]")
 # What colours a terminal's text or moves its cursor, whole: without its first character the rest would be shown.
-ESCAPE = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
-REORDERING = "\u202a-\u202e\u2066-\u2069"  # marks that change the order in which the words after them are shown
-_ESCAPE = re.compile(ESCAPE)
+ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
+_ESCAPES = re.compile(ESCAPES)
 _LONGEST_MESSAGE = 380  # characters; a path or a server's complaint may be as long as it likes
 
 
@@ -137,7 +136,7 @@ def visible(text: object, most: int | None = None) -> str:
     >>> visible("a\\x1b[31m red\\u202e line\\n")
     'a red line'
     """
-    spaced = " ".join(_ESCAPE.sub("", str(text)).split())
+    spaced = " ".join(_ESCAPES.sub("", str(text)).split())
     seen = spaced if spaced.isascii() and spaced.isprintable() else _UNSEEN_LETTERS.sub("", _printed(spaced))
     if most is None or len(seen) <= most:
         return seen

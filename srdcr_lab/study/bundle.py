@@ -124,7 +124,7 @@ def _is_sealed(file: BinaryIO, source: Path) -> bool:
         if file.read(2) != b"PK" or size < _END.size:
             what = "it is not even a zip"
         elif zipfile.is_zipfile(file):
-            what = "it is a zip without our seal: packed anew, or with something added; ask for the file as it was written"
+            what = "it is a zip without our seal: packed anew, or with something added; ask for it as it was written"
         raise BadInput(f"{source} is no bundle of this version's srdcr share ({what})")
     digest = hashlib.sha256()
     while block := file.read(min(_MIB, sealed - file.tell())):
@@ -200,7 +200,8 @@ def check_no_traces(name: str, content: bytes) -> None:
 
         file = pq.ParquetFile(io.BytesIO(content))
         notes = [*map(bytes.decode, chain(*(file.metadata.metadata or {}).items()))]
-        text = json.dumps([notes, *(batch.to_pydict() for batch in file.iter_batches())], ensure_ascii=False, default=str)
+        columns = [batch.to_pydict() for batch in file.iter_batches()]
+        text = json.dumps([notes, columns], ensure_ascii=False, default=str)
     else:
         text = content.decode(errors="replace")
     text = text.replace('\\"', '"').replace("\\\\", "\\")

@@ -153,9 +153,9 @@ def check(folder: Path, asked: Mapping[str, Any], items: Iterable[Item] = ()) ->
         derived = name in _DERIVED
         what = derived and _other_item(folder, items)
         what = what or f"{name.removeprefix('choices.')} was {_short(before)}, is now {_short(now)}"
+        other = "items" if derived else "arguments"
         raise BadInput(
-            f"{folder} holds a run with other {'items' if derived else 'arguments'} ({what}); repeat those to resume it, "
-            "or give another --out"
+            f"{folder} holds a run with other {other} ({what}); repeat those to resume it, or give another --out"
         )
     return manifest
 
@@ -214,15 +214,13 @@ def table_writer(folder: Path) -> Iterator[TableWriter]:
 
     with ExitStack() as stack:
         parts = {table: stack.enter_context(whole_file(folder / f"{table}.parquet")) for table in TABLES}
-        files = {table: stack.enter_context(part.open("wb")) for table, part in parts.items()}  # a path may be a URI
-        writer = TableWriter(
-            {
-                table: stack.enter_context(pq.ParquetWriter(file, arrow_schema(table), compression="zstd"))
-                for table, file in files.items()
-            }
-        )
+        opened = {}
+        for table, part in parts.items():
+            file = stack.enter_context(part.open("wb"))  # of a path, Arrow may think that it is a URI
+            opened[table] = stack.enter_context(pq.ParquetWriter(file, arrow_schema(table), compression="zstd"))
+        writer = TableWriter(opened)
         yield writer
-        writer.flush()
+        writer.write()
 
 
 class TableWriter:
@@ -239,24 +237,20 @@ class TableWriter:
         self._sampled |= {(row["question_id"], row["stream"]) for row in new}
         for table, added in zip(TABLES, (rows.records, rows.turns, new), strict=True):
             self._buffers[table] += added
-            if len(self._buffers[table]) >= _ROWS_A_GROUP:
-                self._flush(table)
+        self.write(_ROWS_A_GROUP)
 
     def add_records(self, rows: list[Row]) -> None:
         """Add rows of methods that waited for every item to end."""
         self._buffers["records"] += rows
 
-    def flush(self) -> None:
-        """Write the rows that are still in memory."""
-        for table in TABLES:
-            self._flush(table)
-
-    def _flush(self, table: str) -> None:
+    def write(self, least: int = 1) -> None:
+        """Write the rows in memory of each table that has at least so many there."""
         import pyarrow as pa
 
-        if rows := self._buffers[table]:
-            self._writers[table].write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)))
-            rows.clear()
+        for table, rows in self._buffers.items():
+            if len(rows) >= least:
+                self._writers[table].write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)))
+                rows.clear()
 
 
 @dataclass(frozen=True)

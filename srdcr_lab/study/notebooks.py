@@ -9,12 +9,13 @@ import ast
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
+from unittest.mock import patch
 
 from srdcr_lab.data.benchmarks import BENCHMARKS
 from srdcr_lab.data.load import SHIPPED
@@ -197,18 +198,9 @@ def _in_bundle(value: Any, items: Path) -> str | None:
     return f"{prefix}{there[rest].resolve()}"
 
 
-@contextmanager
-def _offline(cast: Mapping[str, ChatModel]) -> Iterator[None]:
+def _offline(cast: Mapping[str, ChatModel]) -> AbstractContextManager[object]:
     """For the kernels that are started meanwhile: they ask nothing, and take who answers from the bundle."""
-    told = {**_OFFLINE, REPLAYED: as_told(cast.values())}
-    before = {name: os.environ[name] for name in told if name in os.environ}
-    os.environ.update(told)
-    try:
-        yield
-    finally:
-        for name in told:
-            del os.environ[name]
-        os.environ.update(before)
+    return patch.dict(os.environ, {**_OFFLINE, REPLAYED: as_told(cast.values())})
 
 
 def parameters_of(path: Path) -> dict[str, Any]:

@@ -61,7 +61,8 @@ async def make_plan(setup: Setup, methods: Sequence[Method], prices: Mapping[str
     least, most = [await _rehearsed(some, methods, prices, longest=longest) for longest in (False, True)]
     least, most = least.where(least <= most, most), most.where(most >= least, least)  # a short run may ask once more
     both = pd.concat([least.add_suffix("_from"), most.add_suffix("_to")], axis=1)
-    both = both[[f"{count}_{end}" for count in _COUNTS for end in ("from", "to")]] * (len(setup.items) / len(some.items))
+    both = both[[f"{count}_{end}" for count in _COUNTS for end in ("from", "to")]]
+    both *= len(setup.items) / len(some.items)
     whole = [name for name in both if "cost" not in name]
     both[whole] = both[whole].round()
     return Plan(both.astype(dict.fromkeys(whole, int)).rename_axis("methods").reset_index(), len(some.items))

@@ -14,19 +14,10 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.records import BadInput, Capabilities, ModelIdentity
-from srdcr_lab.study import bundle, notebooks
-from srdcr_lab.study.notebooks import (
-    code_of,
-    decided,
-    html_tables,
-    parameters_of,
-    portable,
-    run_notebooks,
-    shared_form,
-    tables_difference,
-    tables_of,
-)
+from srdcr_lab.study import bundle, notebooks, replaying
+from srdcr_lab.study.notebooks import code_of, parameters_of, portable, run_notebooks, shared_form
 from srdcr_lab.study.opening import AbsentModel, load_model
+from srdcr_lab.study.replaying import decided, html_tables, tables_difference, tables_of
 from srdcr_lab.study.share import Replayed, replay, share
 from srdcr_lab.widgets import Html, framed
 from tests.scripted import reader
@@ -174,7 +165,7 @@ def _given(notebook: Path, target: Path, values: dict[str, Any]) -> Path:
 
 def test_every_parameter_is_a_place_or_of_a_known_kind() -> None:
     """G 1: a parameter that nobody thought of is not taken from a bundle, and would be missed here."""
-    known = {"MODEL", *notebooks._SOURCES, *notebooks._WORDS, *notebooks._NUMBERS}
+    known = {"MODEL", *replaying._SOURCES, *notebooks.WORDS, *replaying._NUMBERS}
     assert {name for _, name in DECLARED} == known | PLACES
     assert not known & PLACES
 
@@ -198,12 +189,12 @@ def test_no_value_of_a_bundle_reaches_a_place_a_model_or_code(
                 continue
             if name in PLACES:
                 assert chosen == {}
-            elif name in notebooks._NUMBERS:
-                low, high = notebooks._NUMBERS[name]
+            elif name in replaying._NUMBERS:
+                low, high = replaying._NUMBERS[name]
                 assert type(value) in (int, float)
                 assert low <= value <= high
             else:
-                assert name in notebooks._WORDS, (name, value)
+                assert name in notebooks.WORDS, (name, value)
                 assert not set(value) & set('/\\~%"\n\0{}\x1b\u202e')
                 assert value.strip(".")
 
@@ -230,8 +221,8 @@ def test_a_plain_value_of_a_bundle_is_taken(hostile: Path, name: str, value: Any
 
 
 def test_a_parameter_finds_its_table_in_the_bundle_and_nowhere_else(hostile: Path) -> None:
-    assert notebooks._in_bundle("ramdocs=my.csv", hostile / "items") == f"ramdocs={hostile.resolve()}/items/my.csv"
-    assert notebooks._in_bundle("secret.csv", hostile / "items") is None
+    assert replaying._in_bundle("ramdocs=my.csv", hostile / "items") == f"ramdocs={hostile.resolve()}/items/my.csv"
+    assert replaying._in_bundle("secret.csv", hostile / "items") is None
 
 
 def test_another_pocket_model_is_not_replayed_by_this_one(hostile: Path) -> None:
@@ -246,7 +237,7 @@ def test_another_pocket_model_is_not_replayed_by_this_one(hostile: Path) -> None
 def test_a_model_of_a_bundle_is_never_opened(identity: ModelIdentity) -> None:
     """G 1: neither from a folder that its name might be, nor from weights that lie on this machine."""
     cast = {"answerer": AbsentModel(identity, Capabilities(logprobs=True))}
-    with notebooks._offline(cast):
+    with replaying._offline(cast):
         opened = load_model("hf:../secret", offline=True)
     assert isinstance(opened, AbsentModel)
     assert opened.identity == identity

@@ -52,18 +52,13 @@ class _Asked:
 class _Manifest:
     """What is read of a manifest, which may hold more."""
 
-    asked: _Asked
-    status: str
-    notes: list[str]
-    logprobs: dict[str, bool]
-    counts: dict[str, Any]
-    sent: dict[str, Any]
-    spent_usd: float
-
-
-_BEFORE_IT_RUNS: Mapping[str, Any] = {
-    "status": "", "notes": [], "logprobs": {}, "counts": {}, "sent": {}, "spent_usd": 0.0
-}  # fmt: skip
+    asked: _Asked | None = None
+    status: str = ""
+    notes: list[str] = field(default_factory=list)
+    logprobs: dict[str, bool] = field(default_factory=dict)
+    counts: dict[str, Any] = field(default_factory=dict)
+    sent: dict[str, Any] = field(default_factory=dict)
+    spent_usd: float = 0.0
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -84,7 +79,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         raise BadInput(
             f"{path} is of schema version {version}, this srdcr_lab writes {SCHEMA_VERSION}; give another folder"
         )
-    manifest = {**_BEFORE_IT_RUNS, **manifest}
+    manifest = {**asdict(_Manifest()), **manifest}
     asked = manifest.get("asked")
     try:
         from_plain(_Manifest, _known(_Manifest, {**manifest, "asked": _known(_Asked, asked)}), str(path))
@@ -166,14 +161,13 @@ def _other_item(folder: Path, items: Iterable[Item]) -> str:
         before = {item.item_id: asdict(item) for item in thaw(folder / ITEMS)}
     except BadInput:
         return ""
-    now = {item.item_id: asdict(item) for item in items}
-    for item_id in filter(before.__contains__, now):
-        for name, value in now[item_id].items():
-            if value != (was := before[item_id][name]):
-                return f"of item {item_id} the {name} was {_short(was)}, is now {_short(value)}"
-    gone, new = sorted(before.keys() - now.keys()), sorted(now.keys() - before.keys())
-    said = [f"{len(ids)} are {what}, {ids[0]} first" for what, ids in (("gone", gone), ("new", new)) if ids]
-    return " and ".join(said)
+    for item in items:
+        if (was := before.pop(item.item_id, None)) is None:
+            return f"item {item.item_id} is new"
+        for name, value in asdict(item).items():
+            if value != was[name]:
+                return f"of item {item.item_id} the {name} was {_short(was[name])}, is now {_short(value)}"
+    return f"item {next(iter(before))} is gone" if before else ""
 
 
 def differing(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -24,8 +24,9 @@ from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity,
 from srdcr_lab.records.files import LOCK, from_plain, one_writer
 from srdcr_lab.study.bundle import check_decoded_size, check_no_traces, pack, unpack
 from srdcr_lab.study.folder import ITEMS, MANIFEST, SUMMARY, TABLES, Results, differing, load_run
-from srdcr_lab.study.notebooks import SEQUENCE, executed, replayed
+from srdcr_lab.study.notebooks import SEQUENCE, executed
 from srdcr_lab.study.opening import AbsentModel
+from srdcr_lab.study.replaying import replayed
 from srdcr_lab.study.study import Study
 
 _FILES = (MANIFEST, ITEMS, SUMMARY, *(f"{table}.parquet" for table in TABLES))

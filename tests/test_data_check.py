@@ -198,6 +198,15 @@ def test_a_table_that_loads_prints_its_counts_and_notes(items_csv: Path, srdcr: 
     assert "note: domain general: fewer than four exemplars" in ended.out
 
 
+def test_domains_without_exemplars_are_one_note() -> None:
+    rows = [("When?", "1900", f"It was in 1900, place {place}.", f"d{place}") for place in range(7)]
+    table = pd.DataFrame(rows, columns=["question", "gold_answer", "context", "domain"])
+    table["question"] = [f"When was place {place}?" for place in range(7)]
+    (note,) = load_items(table).notes
+    assert note.startswith("each of the 7 domains d0, d1, d2, d3, d4 …: fewer than four exemplars of its own")
+    assert note.endswith("the column is_exemplar marks your own")
+
+
 def test_a_benchmark_is_checked_by_its_name(srdcr: Srdcr) -> None:
     rows = Path(__file__).parent / "fixtures" / "benchmarks" / "ramdocs.jsonl"
     ended = srdcr("data", "check", f"ramdocs={rows}")

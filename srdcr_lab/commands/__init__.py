@@ -15,18 +15,18 @@ DONE, SOME_FAILED, BAD_INPUT, RESUMABLE = 0, 1, 2, 3  # as README.md lists them
 ERROR_OF_OURS = 70
 
 
-class _Path(click.ParamType["str | Path"]):
-    """A path; with `text` as it was typed, since it may also be a name (``facts``, ``ramdocs=FILE``)."""
-
-    def __init__(self, *, text: bool = False) -> None:
-        self.name = "text" if text else "path"
-
-    def convert(self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None) -> str | Path:
-        path = as_path(value)
-        return value if self.name == "text" else path
+def path(value: str | Path) -> Path:
+    """The type of an argument that is a path."""
+    return as_path(value)
 
 
-PATH, SOURCE = _Path(), _Path(text=True)
+def text(value: str | Path) -> str | Path:
+    """A path as it was typed, since it may also be a name (``facts``, ``ramdocs=FILE``)."""
+    as_path(value)
+    return value
+
+
+PATH, SOURCE = path, text
 
 
 def echo(text: object = "", *, err: bool = False) -> None:

@@ -269,9 +269,20 @@ class Study:
                 await model.check()
 
     async def _run(self, session: Session, folder: Path, progress: bool) -> None:
-        started, causes, paid = time.monotonic(), Causes(), session.paid
+        started, paid, causes, waiting = time.monotonic(), session.paid, Causes(), Waiting(self.methods)
+        stopped: BudgetExhausted | None = None
         try:
-            stopped = await self._fill_tables(session, folder, causes, progress)
+            bar = progress_bar(session, len(self.items), show=progress)
+            with folders.table_writer(folder) as writer, bar as counted:
+                try:
+                    async with aclosing(run_items(self.setup, self.methods, on_done=counted.update)) as finished:
+                        async for rows in finished:
+                            causes.add(rows.replies)
+                            writer.add(waiting.hold_back(rows))
+                except BudgetExhausted as reason:
+                    stopped = reason
+                await session.landed()
+                writer.add_records(waiting.settled())
         except BaseException as error:
             if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited
                 await session.landed()
@@ -292,24 +303,6 @@ class Study:
         self._write_manifest(folder, "stopped" if stopped else "done", causes.notes(), counts=counts)
         if stopped:
             raise stopped
-
-    async def _fill_tables(
-        self, session: Session, folder: Path, causes: Causes, progress: bool
-    ) -> BudgetExhausted | None:
-        """Write the tables as items end; the error that stopped the run, if the budget did."""
-        stopped = None
-        waiting = Waiting(self.methods)
-        with folders.table_writer(folder) as writer, progress_bar(session, len(self.items), show=progress) as bar:
-            try:
-                async with aclosing(run_items(self.setup, self.methods, on_done=bar.update)) as finished:
-                    async for rows in finished:
-                        causes.add(rows.replies)
-                        writer.add(waiting.hold_back(rows))
-            except BudgetExhausted as reason:
-                stopped = reason
-            await session.landed()
-            writer.add_records(waiting.settled())
-        return stopped
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:
         """Write run.json; until its tables are replaced (`counted`), a finished run stays as it is."""

@@ -52,7 +52,7 @@ class _Asked:
 class _Manifest:
     """What is read of a manifest, which may hold more."""
 
-    asked: _Asked | None = None
+    asked: _Asked = _Asked("", [], {}, 0, {})
     status: str = ""
     notes: list[str] = field(default_factory=list)
     logprobs: dict[str, bool] = field(default_factory=dict)

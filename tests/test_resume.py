@@ -161,6 +161,11 @@ def test_a_finished_run_that_is_resumed_keeps_what_was_sent_and_noted(
     assert first["sent"]["openai:test"]["requests"] > 0
     assert srdcr(*command).code == 0
     assert (manifest()["sent"], manifest()["notes"]) == (first["sent"], first["notes"])
+    own: dict[str, Any] = {"limit": 2, "rounds": 1, "samples": 0, "base_url": loopback.openai_url}
+    with Study("openai:test", "facts:testbed", "few_shot", out=tmp_path / "own", **own) as study:
+        study.run(progress=False)
+        sent = study.run(progress=False).manifest["sent"]["openai:test"]
+    assert sent["requests"] == 3  # a prior answer, which two forms share, and two context answers
 
 
 def test_what_two_parts_of_a_run_sent_is_put_together() -> None:

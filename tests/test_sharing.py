@@ -225,7 +225,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("records.parquet", lambda content: content[:400], "the same srdcr run writes it anew"),
         ("items.json", _replacing('"domain": "', '"domain": "x'), "is written anew by the same srdcr run"),
         ("items.json", lambda content: b"{}", "the same run writes it anew"),
-        ("run.json", _replacing('"seed": 0', '"seed": 7'), "rows want for completions: is it their store?"),
+        ("run.json", _replacing('"seed": 0', '"seed": 7'), "more rows lack completions: is this the store of the run?"),
         ("run.json", lambda content: b"{}", "run the same into another folder; with --store"),
     ],
 )

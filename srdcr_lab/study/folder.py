@@ -129,7 +129,7 @@ def together(earlier: Any, now: Any) -> Any:
             return earlier | {name: together(earlier.get(name), value) for name, value in now.items()}
         case list(), list():
             return earlier + [each for each in now if each not in earlier]
-        case int(), int():
+        case int(), int() if not isinstance(now, bool):
             return earlier + now
     return now
 

@@ -82,7 +82,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
                 lost = again.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
                 raise BadInput(
                     f"{folder} cannot be replayed from {source}: {differences[0]}"
-                    + (f" ({lost} rows want for completions: is it their store?)" if lost > 0 else "")
+                    + (f" ({lost} more rows lack completions: is this the store of the run?)" if lost > 0 else "")
                     + "; a file that was edited is written anew by the same srdcr run, then share"
                 )
             if notebooks is not None:
@@ -157,7 +157,7 @@ def _replayed(source: Path, out: Path) -> Replayed:
         differences += differing
     own, lock = SEQUENCE.parent / _LOCK, shared / _LOCK
     notes: tuple[str, ...] = ()
-    if (made_by := _of_another_version(before)) and _summaries_differ(before, again):
+    if (made_by := _of_another_version(before)) and _other_line(before, again):
         notes = (f"{SUMMARY} differs: srdcr-lab {made_by} computed it from the same records in another way",)
     if names := before.manifest["renamed"]:
         called = "; ".join(f"{was} is now {now}" for was, now in names.items())
@@ -213,10 +213,8 @@ def run_differences(before: Results, after: Results) -> list[str]:
     for table in TABLES:
         if difference := _difference(*(_comparable(getattr(results, table)) for results in (before, after))):
             differences.append(f"{table}.parquet: {difference}")
-    if not _of_another_version(before) and _summaries_differ(before, after):
-        lines = zip_longest(*((run.folder / SUMMARY).read_bytes().split(b"\n") for run in (before, after)))
-        number = next(number for number, (was, made) in enumerate(lines, start=1) if was != made)
-        differences.append(f"{SUMMARY}: its bytes differ, first in line {number}")
+    if not _of_another_version(before) and (line := _other_line(before, after)):
+        differences.append(f"{SUMMARY}: its bytes differ, first in line {line}")
     return differences
 
 
@@ -227,8 +225,10 @@ def _of_another_version(run: Results) -> str:
     return made_by if made_by != version("srdcr-lab") else ""
 
 
-def _summaries_differ(before: Results, after: Results) -> bool:
-    return (before.folder / SUMMARY).read_bytes() != (after.folder / SUMMARY).read_bytes()
+def _other_line(before: Results, after: Results) -> int | None:
+    """The first line, from 1, in which the summaries differ."""
+    lines = zip_longest(*((run.folder / SUMMARY).read_bytes().split(b"\n") for run in (before, after)))
+    return next((number for number, (was, made) in enumerate(lines, start=1) if was != made), None)
 
 
 def _comparable(table: pd.DataFrame) -> pd.DataFrame:

@@ -106,6 +106,9 @@ class Study:
         self._store_path = as_path(store) if isinstance(store, str | Path) else store
         self._session: Session | None = None
         self._earlier: Mapping[str, Any] | None = None  # run.json of the run that goes on
+        self._sent_before: Mapping[str, Any] | None = (
+            None  # by other processes; what a model says is of all of this one
+        )
         self._offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
         self._budget = Budget(budget_usd)
         self.choices = choices(preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence)
@@ -147,6 +150,8 @@ class Study:
         folders.check(folder, asked, self.items)
         with one_writer(folder):
             self._earlier = folders.check(folder, asked, self.items)
+            if self._sent_before is None:
+                self._sent_before = (self._earlier or {}).get("sent", {})
             self._write_tables(folder, progress)
         return folders.Results(folder, temporary)
 
@@ -154,7 +159,7 @@ class Study:
         wait_for(self._check())
         try:
             session = self._opened()
-            if self._earlier is not None:  # so does what it has spent, even where it was killed
+            if self._earlier is not None:  # this run goes on, and so does what it has spent, even where it was killed
                 before = max(float(self._earlier["spent_usd"]), session.store.spent(self._run_key()))
                 self._budget.spent_usd = max(self._budget.spent_usd, before)
             self._budget.on_spent = partial(session.store.note_spent, self._run_key())
@@ -306,14 +311,13 @@ class Study:
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:
         """Write run.json; until its tables are replaced (`counted`), a finished run stays as it is."""
-        earlier = self._earlier or {}
-        if earlier.get("status") == "done" and not counted:
+        if self._earlier and self._earlier["status"] == "done" and not counted:
             return
         models = {str(model.identity): model for model in self._everyone}
         prices = {name: price_of(model.identity) for name, model in models.items()}
         pocket = any(model.identity.provider == "pocket" for model in models.values())
         sent = {name: model.sent() for name, model in models.items() if hasattr(model, "sent")}
-        sent = folders.together(earlier.get("sent", {}), sent)
+        sent = folders.together(self._sent_before, sent)
         said = [note for record in sent.values() for note in record.get("notes", ())]
         if self.seed != self._first_seed:
             said.append(f"a repeat with seed {self.seed}; its items are those of seed {self._first_seed}")

@@ -211,8 +211,11 @@ def test_other_items_of_the_same_name(small: list[object], items_csv: Path, tmp_
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (("The bridge was", "A bridge was"), 'of item row-1 the context was "The bridge was'),
-        (("When was the bridge built?,1874", "When was the bridge built?,1875"), "items"),
+        (("The bridge was", "A bridge was"), "of item row-1 the context was 'The bridge was"),
+        (
+            ("When was the bridge built?,1874", "When was the bridge built?,1875"),
+            "holds a run with other items (item row-1 is gone)",
+        ),
     ],
 )
 def test_the_row_of_a_table_that_has_changed_is_named(

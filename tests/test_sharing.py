@@ -223,7 +223,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("summary.csv", _replacing("standard", "Standard"), "summary.csv: its bytes differ, first in line 2"),
         ("records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
         ("records.parquet", lambda content: content[:400], "the same srdcr run writes it anew"),
-        ("items.json", _replacing('"domain": "', '"domain": "x'), "is written anew by the same srdcr run"),
+        ("items.json", _replacing('"domain": "', '"domain": "x'), "the same srdcr run writes anew a file"),
         ("items.json", lambda content: b"{}", "the same run writes it anew"),
         ("run.json", _replacing('"seed": 0', '"seed": 7'), "more rows lack completions: is this the store of the run?"),
         ("run.json", lambda content: b"{}", "run the same into another folder; with --store"),

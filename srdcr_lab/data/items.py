@@ -194,6 +194,18 @@ def _each_of(domains: Sequence[str]) -> str:
     return f"domain {shown}" if len(domains) == 1 else f"each of the {len(domains)} domains {shown}"
 
 
+def first_difference(before: Iterable[Item], now: Iterable[Item]) -> str:
+    """The first item that is another one now, and what of it, in words; empty where all are as before."""
+    known = {item.item_id: asdict(item) for item in before}
+    for item in now:
+        if (was := known.pop(item.item_id, None)) is None:
+            return f"item {item.item_id} is new"
+        for name, value in asdict(item).items():
+            if value != was[name]:
+                return f"of item {item.item_id} the {name} was {was[name]!r:.60}, is now {value!r:.60}"
+    return f"item {next(iter(known))} is gone" if known else ""
+
+
 def freeze(items: ItemSet) -> str:
     """The set as JSON text, one item a line; `thaw` gives the same set back."""
     head = json.dumps({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes}, ensure_ascii=False)

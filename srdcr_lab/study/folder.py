@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from srdcr_lab import measures
-from srdcr_lab.data.items import thaw
+from srdcr_lab.data.items import first_difference, thaw
 from srdcr_lab.measures.groups import of_one_kind
 from srdcr_lab.protocols.choices import DESIGNS, Choices, name_today
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Item, Level, ModelIdentity, arrow_schema, check_schema, label
@@ -145,29 +145,14 @@ def check(folder: Path, asked: Mapping[str, Any], items: Iterable[Item] = ()) ->
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
     for name, (before, now) in differing(manifest["asked"], json.loads(json.dumps(dict(asked), default=str))).items():
-        derived = name in _DERIVED
-        what = derived and _other_item(folder, items)
-        what = what or f"{name.removeprefix('choices.')} was {_short(before)}, is now {_short(now)}"
-        other = "items" if derived else "arguments"
+        other, what = "arguments", f"{name.removeprefix('choices.')} was {_short(before)}, is now {_short(now)}"
+        if name in _DERIVED:
+            with suppress(BadInput):  # of a run that was killed at its very start, the items are not known
+                other, what = "items", first_difference(thaw(folder / ITEMS), items) or what
         raise BadInput(
             f"{folder} holds a run with other {other} ({what}); repeat those to resume it, or give another --out"
         )
     return manifest
-
-
-def _other_item(folder: Path, items: Iterable[Item]) -> str:
-    """The first item that is not as the folder's run has it, in words; empty where that cannot be told."""
-    try:
-        before = {item.item_id: asdict(item) for item in thaw(folder / ITEMS)}
-    except BadInput:
-        return ""
-    for item in items:
-        if (was := before.pop(item.item_id, None)) is None:
-            return f"item {item.item_id} is new"
-        for name, value in asdict(item).items():
-            if value != was[name]:
-                return f"of item {item.item_id} the {name} was {_short(was[name])}, is now {_short(value)}"
-    return f"item {next(iter(before))} is gone" if before else ""
 
 
 def differing(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -18,15 +18,7 @@ from srdcr_lab.models import load as adapters
 from srdcr_lab.models.load import Price, no_price, price_of
 from srdcr_lab.models.spending import Budget, StoredModel
 from srdcr_lab.protocols import METHODS, Cast, Method
-from srdcr_lab.records import (
-    BadInput,
-    Capabilities,
-    Completion,
-    ModelIdentity,
-    Needs,
-    NotInStore,
-    Request,
-)
+from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Needs, NotInStore, Request
 from srdcr_lab.records.files import folder
 
 if TYPE_CHECKING:

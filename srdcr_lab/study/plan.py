@@ -162,7 +162,8 @@ class StandIn(AbsentModel):
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         scored = request.logprobs and self.capabilities.logprobs
         logprobs = (-9.0 if self._stage.longest else 0.0,)  # who is unsure asks on
-        once = sum(_length(m.content) // _CHARACTERS_A_TOKEN + _TOKENS_A_MESSAGE for m in request.messages)
+        lengths = (len(m.content) + sum(map(int, _LEFT_OUT.findall(m.content))) for m in request.messages)
+        once = sum(length // _CHARACTERS_A_TOKEN + _TOKENS_A_MESSAGE for length in lengths)
         completions = []
         for place, draw in enumerate(request.draws):
             text, tokens = self._stage.reply(request, draw)
@@ -172,8 +173,3 @@ class StandIn(AbsentModel):
             key = (self.identity.key, request.digest, request.stream, draw)
             self._stage.asked.append((self._stage.row, *key, prompt, tokens, cost))
         return tuple(completions)
-
-
-def _length(content: str) -> int:
-    """Characters of a message in which replies stand as `Stage.reply` shortens them."""
-    return len(content) + sum(map(int, _LEFT_OUT.findall(content)))

@@ -67,10 +67,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
     """
     before = load_run(folder)
     if before.manifest["status"] != "done":
-        raise BadInput(
-            f"{folder} is not finished; run it again with the same arguments, put right what that complains of, then "
-            "share it"
-        )
+        raise BadInput(f"{folder} is not finished; run the same again, put right what it complains of, then share it")
     source = store or folder / "store.sqlite"
     if not source.is_file():
         raise BadInput(f"there is no store {source}; name the file of the run's completions with --store")
@@ -80,10 +77,10 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
             again = _again(folder, used, work / "again")
             if differences := run_differences(before, again):
                 lost = again.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
+                lack = f" ({lost} more rows lack completions: is this the store of the run?)" if lost > 0 else ""
                 raise BadInput(
-                    f"{folder} cannot be replayed from {source}: {differences[0]}"
-                    + (f" ({lost} more rows lack completions: is this the store of the run?)" if lost > 0 else "")
-                    + "; a file that was edited is written anew by the same srdcr run, then share"
+                    f"{folder} cannot be replayed from {source}: {differences[0]}{lack}; the same srdcr run "
+                    "writes anew a file that was edited, then share"
                 )
             if notebooks is not None:
                 keys = {identity.key for identity in before.identities.values()}

@@ -10,7 +10,7 @@ import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -151,8 +151,13 @@ _TOKEN = re.compile(rf"[€£$]?\d+(?:[.:]\d+)*(?:%|[^\W_]*)|(?:[^\W_]|{_MARK})+
 
 def tokens(text: str) -> list[str]:
     """Words and numbers without case, diacritics and punctuation; "O'Brien" and "C++" are one word, "Jean-Paul" two."""
+    return list(_tokens(text))
+
+
+@lru_cache(maxsize=5_000)  # a name is compared with every other of its domain
+def _tokens(text: str) -> tuple[str, ...]:
     folded = _GROUPING.sub("", _APOSTROPHE.sub("", fold_letters(text)[0]))
-    return _TOKEN.findall(folded)
+    return tuple(_TOKEN.findall(folded))
 
 
 def spelled(token: str) -> str:

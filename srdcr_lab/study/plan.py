@@ -21,7 +21,7 @@ from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.rows import Probe
 from srdcr_lab.study.run import asked_of_memory, each_setup, fill_probe
 
-_REHEARSED = 2_500  # completions of one rehearsal: half a second; a plan of thousands of items would take minutes
+_REHEARSED = 2_000  # completions of one rehearsal: half a second; a plan of thousands of items would take minutes
 _FEW = 4  # items that tell how many an item takes
 BESIDE, SHARED = "(beside every row)", "the whole run"
 _CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb

@@ -27,6 +27,7 @@ _STRATA: tuple[Stratum, ...] = (
     lambda group: tuple(item.perturbation_value for item in group),
 )
 _SET_ASIDE = 8  # exemplars taken from a domain that brings none
+_NAMED = 5  # domains that a note names
 _VERSION = 1  # of the JSON file
 _BEGINNING = b'{"srdcr_items"'
 

@@ -255,7 +255,7 @@ class Study:
     def _beside(self, **changed: Any) -> Study:
         self._opened()
         other = copy(self)
-        vars(other).update({"out": None} | changed)
+        vars(other).update({"out": None, "_sent_before": None} | changed)
         return other
 
     def _opened(self) -> Session:

@@ -121,7 +121,7 @@ def comparisons(ours: pd.DataFrame) -> pd.DataFrame:
             per_question = ((a - b) * share).groupby(question).sum().to_numpy()
             row["p_value"] = sign_flips(per_question)
             low, high = max(low, -1.0), min(high, 1.0)
-            if row["p_value"] > 0.05 and (np.abs(per_question) > 1e-12).sum() <= 12:  # the exact test decides
+            if row["p_value"] > 0.05:  # the exact test decides
                 low, high = min(low, 0.0), max(high, 0.0)
             row |= {"low": low, "high": high}
             row["odds_ratio"] = only_a / only_b if only_b else np.inf if only_a else np.nan
@@ -148,7 +148,8 @@ def holm(p: pd.Series) -> pd.Series:
 
 def utility(ours: pd.DataFrame, of: pd.DataFrame) -> pd.DataFrame:
     """Utility (right − c · wrong) / n, coverage and selective accuracy at the costs and shares of false passages that
-    stand in the rows `of`: (1 − π) · standard + π · perturbed."""
+    stand in the rows `of`: (1 − π) · standard + π · perturbed. Selective accuracy is that of right over that of answered,
+    with the interval of the ratio linearised."""
     rows = []
     for method, cost, false in of[["method", "cost", "false_share"]].drop_duplicates().itertuples(index=False):
         mine = ours[ours.method == method]
@@ -157,16 +158,21 @@ def utility(ours: pd.DataFrame, of: pd.DataFrame) -> pd.DataFrame:
         row = {"method": method, "cost": cost, "false_share": false, "n": len(mine), "n_answered": given.sum()}
         row["n_questions"] = mine.question_id.nunique()
         weights = {name: weight for name, weight in (("standard", 1 - false), ("perturbed", false)) if weight}
-        measures = {"utility": (worth, -cost), "coverage": (given.astype(float), 0)}
-        measures["selective_accuracy"] = mine.correct[given].astype(float), 0
-        for name, (values, least) in measures.items():
-            where, asked = half[values.index], mine.question_id[values.index]
-            if not set(weights) <= set(where):  # nothing answered in a half that counts
-                continue
-            low, high = tables.t_interval(values, asked, where, weights, (least, 1))
+        answered, right = given.astype(float), mine.correct.fillna(False).astype(float)
+
+        def mean(values: pd.Series, half: pd.Series = half, weights: dict[str, float] = weights) -> float:
+            return float(sum(weight * values[half == kind].mean() for kind, weight in weights.items()))
+
+        for name, values, least in (("utility", worth, -cost), ("coverage", answered, 0)):
+            low, high = tables.t_interval(values, mine.question_id, half, weights, (least, 1))
             ends = ("low", "high") if name == "utility" else (f"{name}_low", f"{name}_high")
-            row |= dict(zip(ends, (max(low, least), min(high, 1.0)), strict=True))
-            row[name] = sum(weight * values[where == kind].mean() for kind, weight in weights.items())
+            row |= dict(zip(ends, (max(low, least), min(high, 1.0)), strict=True)) | {name: mean(values)}
+        if (covered := mean(answered)) > 0:
+            ratio = mean(right) / covered
+            bounds = -ratio / covered, (1 - ratio) / covered
+            low, high = tables.t_interval((right - ratio * answered) / covered, mine.question_id, half, weights, bounds)
+            row |= {"selective_accuracy": ratio, "selective_accuracy_low": max(0.0, ratio + min(low, 0.0))}
+            row["selective_accuracy_high"] = min(1.0, ratio + max(high, 0.0))
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -221,8 +227,6 @@ def compare(name: str, theirs: pd.DataFrame, ours: pd.DataFrame, ledger: Any, di
             continue
         for column in (column for column in row if column in mine and column not in keys):
             tolerance = 0.5 * 10.0 ** -digits[column] + 1e-9 if digits and column in digits else 1e-9
-            if column == "p_value" and mine[column] < 1:  # random sign flips where more than twelve questions differ
-                tolerance = 4 * np.sqrt(mine[column] * (1 - mine[column]) / 9999) + 2e-4
             ledger.number(f"{where} {column}", row[column], mine[column], tolerance)
     ledger.number(f"{name}: rows that are ours alone", 0, len(set(index) - set(shown)))
 

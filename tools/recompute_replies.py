@@ -159,7 +159,8 @@ def reread(folder: SimpleNamespace, ledger: Any) -> None:
     ruled = [read_verdict(text) if rule else None for rule, text in zip(rules, turns.text, strict=True)]
     turns["ruled"] = pd.Series(ruled, index=turns.index, dtype=object)
     ledger.column("turns.verdict", turns.key, turns.verdict, turns.ruled)
-    turns["silent"] = rules | ((turns.method == "rci") & (turns["round"] == 1))  # a ruling, and RCI's critique
+    notes = {"rci": 1, "astute": 0}  # RCI's critique, and what astute remembers, state no answer
+    turns["silent"] = rules | (turns["round"] == turns.method.map(notes))
     for name, table, column in (("turns", turns, "stated_answer"), ("samples", samples, "answer")):
         ours, meanings = [], []
         for row in table.to_dict("records"):

@@ -148,8 +148,8 @@ def holm(p: pd.Series) -> pd.Series:
 
 def utility(ours: pd.DataFrame, of: pd.DataFrame) -> pd.DataFrame:
     """Utility (right − c · wrong) / n, coverage and selective accuracy at the costs and shares of false passages that
-    stand in the rows `of`: (1 − π) · standard + π · perturbed. Selective accuracy is that of right over that of answered,
-    with the interval of the ratio linearised."""
+    stand in the rows `of`: (1 − π) · standard + π · perturbed. Selective accuracy is such a mean of right over that of
+    answered, with the interval of the ratio linearised."""
     rows = []
     for method, cost, false in of[["method", "cost", "false_share"]].drop_duplicates().itertuples(index=False):
         mine = ours[ours.method == method]

@@ -56,7 +56,7 @@ class Merged(NamedTuple):
     added: int
     new_requests: int
     known: int
-    differing: int  # of those known: with another content, which was left out
+    differing: int  # of those known: with another text, which was left out
 
 
 class Store:
@@ -327,7 +327,9 @@ class Store:
             for model, request, completions in other.contents() if other else lines_of(source):
                 here = self.get(model, request)
                 known += sum(completion.draw in here for completion in completions)
-                differing += sum(here.get(completion.draw, completion) != completion for completion in completions)
+                differing += sum(
+                    here.get(completion.draw, completion).text != completion.text for completion in completions
+                )
                 self.put(model, request, completions)
             return Merged(self.count() - before[0], self.count("requests") - before[1], known, differing)
 

@@ -418,6 +418,7 @@ def test_nothing_unseen_reaches_a_terminal(tmp_path: Path, srdcr: Srdcr) -> None
 
 def test_a_log_hears_of_a_run_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("srdcr_lab.study.run.LOGGED_EVERY_S", 0.001)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # in a notebook a bar is shown instead
     session: Any = SimpleNamespace(served=12, budget=SimpleNamespace(spent_usd=0.5))
     said = ""
 
@@ -429,7 +430,7 @@ def test_a_log_hears_of_a_run_now_and_then(capsys: pytest.CaptureFixture[str], m
                 await asyncio.sleep(0.001)
                 said += capsys.readouterr().err
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), timeout=20))
     assert said.strip().splitlines()[0] == "2 of 40 items, 00:00 passed, 12 completions, $0.5000"
 
 

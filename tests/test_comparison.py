@@ -125,6 +125,21 @@ def test_the_interval_of_many_differences_has_0_in_it_unless_the_test_rejects(
     assert together[0] <= 0 <= together[1]
 
 
+def test_the_interval_of_one_half_asks_the_test_of_that_half() -> None:
+    """Nine true passages lost are too many for chance, whatever happens on the false ones."""
+    d = np.array([-1.0] * 9 + [0.0] * 21 + [0.0] * 26 + [1.0] * 4)
+    half, questions = np.arange(60) >= 30, np.arange(60) % 30
+    assert sign_flip_test(d, questions, half) > 0.05
+    assert paired_interval(d, questions, half, {False: 1.0})[2] < 0
+
+
+def test_differences_that_cancel_are_ties_though_the_halves_are_not_of_one_size() -> None:
+    d, questions = np.zeros(27), np.r_[np.arange(14), np.arange(13)]
+    half = np.arange(27) >= 14
+    d[[0, 1, 2, 3]], d[[14, 15, 16, 17, 18, 19, 20, 21]] = -1, 1  # the first four questions lose one and win one
+    assert sign_flip_test(d, questions, half) == pytest.approx(2 / 2**4)
+
+
 def test_repeating_each_item_does_not_make_a_difference_surer() -> None:
     d = np.array([1.0] * 5 + [-1.0])
     assert sign_flip_test(np.tile(d, 4), np.tile(range(6), 4)) == sign_flip_test(d, range(6))

@@ -160,9 +160,11 @@ def paired_interval(
     """`contrast_interval` of paired differences, with 0 in it unless `sign_flip_test` rejects 0 as well, so that the
     interval and the p value of a comparison say one thing."""
     value, low, high = contrast_interval(differences, clusters, strata, weights, level=level)
-    tested = (low > 0 or high < 0) and len(set(weights.values())) == 1
-    if tested and sign_flip_test(differences, clusters, strata) > 1 - level:
-        return value, min(low, 0.0), max(high, 0.0)
+    if (low > 0 or high < 0) and len(set(weights.values())) == 1:
+        rows = pd.DataFrame({"d": np.asarray(differences, float), "cluster": clusters, "stratum": strata})
+        rows = rows[rows["stratum"].isin(weights)]  # a contrast may be of some of the strata
+        if sign_flip_test(rows["d"], rows["cluster"], rows["stratum"]) > 1 - level:
+            return value, min(low, 0.0), max(high, 0.0)
     return value, low, high
 
 
@@ -302,11 +304,15 @@ def _exact_p(steps: NDArray[np.int64]) -> float:
 
 
 def _flipped(d: NDArray[np.float64], clusters: ArrayLike, strata: ArrayLike | None) -> NDArray[np.float64]:
-    """Each cluster's part of the (macro) mean, without those that are 0, which no flip changes."""
+    """Each cluster's part of the (macro) mean, without ties, which no flip changes.
+
+    A tie is 0, or what unequal numbers of items in the strata leave of differences that cancel: less than half an item.
+    """
     stratum = np.zeros(d.size, int) if strata is None else pd.factorize(np.asarray(strata))[0]
     parts = d / np.bincount(stratum)[stratum] / (stratum.max() + 1)
     totals = np.bincount(pd.factorize(np.asarray(clusters))[0], weights=parts)
-    return np.asarray(totals[~np.isclose(totals, 0, atol=1e-12)])
+    least = np.abs(parts[parts != 0]).min(initial=np.inf) / 2
+    return np.asarray(totals[np.abs(totals) >= least])
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:

@@ -279,7 +279,8 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
             return f"{told}; no rule that is tested first gives an answer"
         if self.n_needed_ is None:
             return f"{told}; the least risk seen is {least:.3f}, at which no number of questions would do"
-        return f"{told}; at the risks seen, {self.n_needed_} questions would do in {POWER:.0%} of studies (by {best})"
+        needed = f"{self.n_needed_} questions would do in {POWER:.0%} of studies"
+        return f"{told}; were the risk the one seen here, which is the best of several, {needed} (by {best})"
 
 
 def _rows(records: pd.DataFrame) -> pd.DataFrame:

@@ -245,7 +245,8 @@ def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
     """How many questions above τ it would take, in words. `first`: the tests one of which has to be passed."""
     level = delta / len(first)
     least = math.ceil(math.log(level) / math.log(1 - alpha))
-    told = f"takes at least {least} questions above τ, even if none of them is wrong"
+    shared = f" ({len(first)} tests share δ)" if len(first) > 1 else ""
+    told = f"takes at least {least} questions above τ, even if none of them is wrong{shared}"
     best = first.loc[first["p_value"].idxmin()]
     if not best["n_wrong"]:
         return told

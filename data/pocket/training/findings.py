@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -34,7 +34,8 @@ CERTAIN = "I am certain."
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A number with its interval; `target` in words, `met` None where there is none."""
+    """A number with its interval; `target` in words, `met` None where there is none. `spanned`: the interval has both
+    values that would meet the target and values that would miss it."""
 
     name: str
     value: float
@@ -43,6 +44,7 @@ class Finding:
     n: int = 0
     target: str = ""
     met: bool | None = None
+    spanned: bool = False
 
 
 def _share(name: str, hits: pd.Series, questions: pd.Series) -> Finding:
@@ -54,7 +56,8 @@ def _share(name: str, hits: pd.Series, questions: pd.Series) -> Finding:
 def aimed(found: Finding, target: str, reached: Callable[[Finding], bool]) -> Finding:
     """The finding held against a target; a value that could not be measured meets none."""
     met = not math.isnan(found.value) and reached(found)
-    return Finding(found.name, found.value, found.low, found.high, found.n, target, met)
+    ends = [replace(found, value=end) for end in (found.low, found.high) if not math.isnan(end)]
+    return replace(found, target=target, met=met, spanned=any(reached(end) is not met for end in ends))
 
 
 def knowledge(questions: pd.DataFrame, exposures: pd.DataFrame) -> list[Finding]:

@@ -131,9 +131,12 @@ def table(parts: dict[str, list[F.Finding]]) -> str:
         lines.append(f"| **{heading}** | | | |")
         for row in rows:
             met = "" if row.met is None else "met" if row.met else "**missed**"
+            met += " (the interval spans the bound)" if row.spanned else ""
             lines.append(f"| {row.name.strip()} | {row.target} | {_cell(row)} | {met} |")
     aims = [row for rows in parts.values() for row in rows if row.met is not None]
-    return "\n".join([*lines, "", f"{sum(bool(row.met) for row in aims)} of {len(aims)} targets met."])
+    kept = [row for row in aims if row.met]
+    count = f"{len(kept)} of {len(aims)} targets met, {sum(row.spanned for row in kept)} of these by an estimate whose "
+    return "\n".join([*lines, "", f"{count}interval spans the bound."])
 
 
 def write_card(path: Path, text: str) -> None:

@@ -89,7 +89,7 @@ def test_without_a_store_what_only_it_knows_is_named(published: Path, tmp_path: 
     code, out = audit(folder)
     assert code == 0
     assert "records.context_answer: no clear reply in the store: the published answer is used" in out
-    assert "records.prompt_tokens: a reply that is counted is in no table or store" in out
+    assert "records.prompt_tokens: a reply that is counted is in no table, and not one alone in the store" in out
 
 
 def test_tables_of_the_notebooks_are_found_again(

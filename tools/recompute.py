@@ -100,8 +100,13 @@ def compare_records(folder: SimpleNamespace, ours: pd.DataFrame, ledger: Ledger)
         counted = name in ("calls_alone", "prompt_tokens", "completion_tokens")
         here = ours[name].notna() if counted else ours.index >= 0
         if not all(here):
-            ledger.leave_out(f"records.{name}", "a reply that is counted is in no table or store", int((~here).sum()))
+            ledger.leave_out(
+                f"records.{name}",
+                "a reply that is counted is in no table, and not one alone in the store",
+                int((~here).sum()),
+            )
         a, b = theirs[name][here], ours[name][here]
+        ours[name] = ours[name].where(here, theirs[name])  # tables made of it take what is published
         if name in ("prior_answer", "context_answer", "final_answer"):
             a, b = ([meaning(*each) for each in zip(of, ours.answer_type[here], strict=True)] for of in (a, b))
         elif name == "final_answers":

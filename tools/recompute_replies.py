@@ -101,7 +101,8 @@ def load(path: Path, store: Path | None) -> SimpleNamespace:
             folder.replies.setdefault(reply.digest, []).append(reply)
         if reply.stream == "greedy" and all(getattr(reply, name) == who[name] for name in names[:4]):
             request = json.loads(reply.canonical)
-            if request["max_tokens"] == folder.choices["answer_tokens"] and not request["temperature"]:
+            wanted = folder.choices["answer_tokens"], 0, run["asked"]["seed"]  # repeats have other seeds
+            if (request["max_tokens"], request["temperature"], request["seed"]) == wanted:
                 reply.prompt = request["messages"][-1][1]
                 asked = (reply.prompt.rsplit("Question: ", 1)[-1], len(request["messages"]))
                 folder.store.setdefault(asked, []).append(reply)

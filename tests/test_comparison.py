@@ -13,7 +13,8 @@ from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
 from srdcr_lab.measures import compare, compare_all, factor_effects, holm, matched_odds_ratio, sign_flip_test
-from srdcr_lab.measures.estimates import contrast_interval, mcnemar_exact, paired_interval
+from srdcr_lab.measures.estimates import contrast_interval
+from srdcr_lab.measures.paired import mcnemar_exact, paired_interval
 from srdcr_lab.records import BadInput
 from tests.simulated import simulated
 

@@ -12,7 +12,7 @@ from .documents import (
     stand_counts as stand_counts, stands as stands,
 )
 from .estimates import (
-    clustered_interval as clustered_interval, contrast_interval as contrast_interval, holm as holm, jeffreys_interval as jeffreys_interval, matched_odds_ratio as matched_odds_ratio, mean_interval as mean_interval, sign_flip_test as sign_flip_test,
+    clustered_interval as clustered_interval, contrast_interval as contrast_interval, jeffreys_interval as jeffreys_interval, mean_interval as mean_interval,
 )
 from .evaluation import (
     accuracy as accuracy, accuracy_by_stratum as accuracy_by_stratum, cost_accuracy as cost_accuracy, cost_summary as cost_summary, economy_prices as economy_prices, pareto_front as pareto_front, sharing as sharing, summary as summary,
@@ -27,6 +27,7 @@ from .knowledge import (
     CATEGORIES as CATEGORIES, agreement_matrix as agreement_matrix, categories_by_domain as categories_by_domain, categories_by_draws as categories_by_draws,
     categorise as categorise, confidence_variants as confidence_variants, highly_known as highly_known, knowledge_category as knowledge_category, redraw_stability as redraw_stability, sampled_accuracy as sampled_accuracy,
 )
+from .paired import holm as holm, matched_odds_ratio as matched_odds_ratio, sign_flip_test as sign_flip_test
 from .paper_tables import (
     METHOD_LABELS as METHOD_LABELS, PaperTable as PaperTable, table_1 as table_1, table_2 as table_2,
 )

@@ -15,15 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from srdcr_lab.measures.estimates import (
-    holm,
-    macro_mean,
-    matched_odds_ratio,
-    mcnemar_exact,
-    paired_interval,
-    sign_flip_test,
-)
+from srdcr_lab.measures.estimates import macro_mean
 from srdcr_lab.measures.groups import GOLDEN, comparison_keys, is_standard, stack
+from srdcr_lab.measures.paired import holm, matched_odds_ratio, mcnemar_exact, paired_interval, sign_flip_test
 from srdcr_lab.records import BadInput, Verdict
 
 DIFFERENCES = (0.02, 0.03, 0.05, 0.10)

@@ -17,13 +17,9 @@ import numpy as np
 import pandas as pd
 
 from srdcr_lab.measures.comparison import condition_rows, outcome, side_by_side
-from srdcr_lab.measures.estimates import (
-    clustered_interval,
-    contrast_interval,
-    mean_interval,
-    paired_interval,
-)
+from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, mean_interval
 from srdcr_lab.measures.groups import GOLDEN, NOT_IN_PAPER, in_macro, is_standard, of_one_kind, strata, with_matches
+from srdcr_lab.measures.paired import paired_interval
 from srdcr_lab.measures.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory
 

@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srdcr_lab.measures.estimates import clustered_interval, paired_interval, positions
+from srdcr_lab.measures.estimates import clustered_interval, positions
 from srdcr_lab.measures.evaluation import CONDITIONS, MACRO, MICRO
 from srdcr_lab.measures.groups import STANDARD, group_columns, in_macro, is_standard, strata, stratum_order
+from srdcr_lab.measures.paired import paired_interval
 from srdcr_lab.measures.paper_tables import TITLE_1, TITLE_2, Cell, PaperTable, labelled, paper_table
 from srdcr_lab.measures.rule import CORRECT, DECISIONS, ENDINGS, VERDICTS, decisions, endings
 from srdcr_lab.records import Decision, Missing, Verdict

@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, betaincinv
 from scipy.stats import binom
 
-from srdcr_lab.measures.estimates import holm, jeffreys_interval
+from srdcr_lab.measures.estimates import jeffreys_interval
+from srdcr_lab.measures.paired import holm
 from srdcr_lab.measures.precision import PrecisionSteps, precision_steps
 
 PAPER_TAU = 0.90

@@ -20,7 +20,7 @@ import pytest
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, Completion, Request, Stopped
 from srdcr_lab.study import Study
-from srdcr_lab.study.folder import together
+from srdcr_lab.study.manifest import together
 from srdcr_lab.study.run import background_loop
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion

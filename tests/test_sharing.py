@@ -21,7 +21,7 @@ from srdcr_lab.records import BadInput, CallFailed, Stopped
 from srdcr_lab.records.files import LOCK, one_writer
 from srdcr_lab.study import bundle
 from srdcr_lab.study.bundle import check_no_traces
-from srdcr_lab.study.folder import check
+from srdcr_lab.study.manifest import check
 from srdcr_lab.study.share import _again, replay, share
 from tests.scripted import reader
 

@@ -23,7 +23,8 @@ from srdcr_lab.protocols import Choices
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, from_plain, one_writer
 from srdcr_lab.study.bundle import check_decoded_size, check_no_traces, pack, unpack
-from srdcr_lab.study.folder import ITEMS, MANIFEST, SUMMARY, TABLES, Results, differing, load_run
+from srdcr_lab.study.folder import Results, load_run
+from srdcr_lab.study.manifest import ITEMS, MANIFEST, SUMMARY, TABLES, differing
 from srdcr_lab.study.notebooks import SEQUENCE, executed
 from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.replaying import replayed

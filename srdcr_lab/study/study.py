@@ -32,7 +32,8 @@ from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, csv_text, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
-from srdcr_lab.study import folder as folders
+from srdcr_lab.study import manifest as manifests
+from srdcr_lab.study.folder import REPEAT, Results, table_writer
 from srdcr_lab.study.opening import Session, fitting, open_all, price_for
 from srdcr_lab.study.plan import Plan, make_plan
 from srdcr_lab.study.rows import Causes
@@ -106,9 +107,8 @@ class Study:
         self._store_path = as_path(store) if isinstance(store, str | Path) else store
         self._session: Session | None = None
         self._earlier: Mapping[str, Any] | None = None  # run.json of the run that goes on
-        self._sent_before: Mapping[str, Any] | None = (
-            None  # by other processes; what a model says is of all of this one
-        )
+        # Sent by other processes before this one; of this one a model says the whole.
+        self._sent_before: Mapping[str, Any] | None = None
         self._offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
         self._budget = Budget(budget_usd)
         self.choices = choices(preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence)
@@ -135,7 +135,7 @@ class Study:
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
         return wait_for(make_plan(self._setup(self._cast, self._players), self.methods, prices))
 
-    def run(self, *, progress: bool = True) -> folders.Results:
+    def run(self, *, progress: bool = True) -> Results:
         """Run every method on every item and write the tables of `srdcr_lab.records.tables`, in `out` or in a
         temporary folder that lives as long as the results.
 
@@ -147,13 +147,13 @@ class Study:
         temporary = None if self.out else tempfile.TemporaryDirectory(prefix="srdcr-")
         folder = self.out or Path(temporary.name if temporary else "")
         asked = self.asked()
-        folders.check(folder, asked, self.items)
+        manifests.check(folder, asked, self.items)
         with one_writer(folder):
-            self._earlier = folders.check(folder, asked, self.items)
+            self._earlier = manifests.check(folder, asked, self.items)
             if self._sent_before is None:
                 self._sent_before = (self._earlier or {}).get("sent", {})
             self._write_tables(folder, progress)
-        return folders.Results(folder, temporary)
+        return Results(folder, temporary)
 
     def _write_tables(self, folder: Path, progress: bool) -> None:
         wait_for(self._check())
@@ -164,11 +164,11 @@ class Study:
                 self._budget.spent_usd = max(self._budget.spent_usd, before)
             self._budget.on_spent = partial(session.store.note_spent, self._run_key())
             self._write_manifest(folder, "running")
-            write_whole(folder / folders.ITEMS, freeze(self.items))
+            write_whole(folder / manifests.ITEMS, freeze(self.items))
             wait_for(self._run(session, folder, progress))
         except BadInput:
             if self._nothing_kept() and self._earlier is None:
-                folders.withdraw(folder)
+                manifests.withdraw(folder)
             raise
         except KeyboardInterrupt:
             raise Stopped(f"interrupted; what was received is kept, run the same again to go on ({folder})") from None
@@ -183,10 +183,10 @@ class Study:
         check_ranges(repeats=n)
         check_ranges(seed=self.seed + n - 1)
         seeds = range(self.seed + 1, self.seed + n)
-        later = [(seed, self.out and self.out / f"{folders.REPEAT}{k}") for k, seed in enumerate(seeds, start=2)]
+        later = [(seed, self.out and self.out / f"{REPEAT}{k}") for k, seed in enumerate(seeds, start=2)]
         for seed, out in later:
             if out:
-                folders.check(out, self.asked() | {"seed": seed})
+                manifests.check(out, self.asked() | {"seed": seed})
         yield self
         for seed, out in later:
             yield self._beside(seed=seed, out=out)
@@ -278,7 +278,7 @@ class Study:
         stopped: BudgetExhausted | None = None
         try:
             bar = progress_bar(session, len(self.items), show=progress)
-            with folders.table_writer(folder) as writer, bar as counted:
+            with table_writer(folder) as writer, bar as counted:
                 try:
                     async with aclosing(run_items(self.setup, self.methods, on_done=counted.update)) as finished:
                         async for rows in finished:
@@ -295,10 +295,10 @@ class Study:
             with suppress(OSError):  # a full disk, which is what the error says
                 self._write_manifest(folder, "stopped")
             raise
-        results = folders.Results(folder)
-        write_whole(folder / folders.SUMMARY, csv_text(results.summary))
+        results = Results(folder)
+        write_whole(folder / manifests.SUMMARY, csv_text(results.summary))
         counts = {
-            **{table: results.n_rows(table) for table in folders.TABLES},
+            **{table: results.n_rows(table) for table in manifests.TABLES},
             "failed": int(results.records["error"].notna().sum()),
             "causes": causes.counts,
             "calls_paid": session.paid - paid,
@@ -317,7 +317,7 @@ class Study:
         prices = {name: price_of(model.identity) for name, model in models.items()}
         pocket = any(model.identity.provider == "pocket" for model in models.values())
         sent = {name: model.sent() for name, model in models.items() if hasattr(model, "sent")}
-        sent = folders.together(self._sent_before, sent)
+        sent = manifests.together(self._sent_before, sent)
         said = [note for record in sent.values() for note in record.get("notes", ())]
         if self.seed != self._first_seed:
             said.append(f"a repeat with seed {self.seed}; its items are those of seed {self._first_seed}")
@@ -336,7 +336,7 @@ class Study:
             "spent_usd": self._budget.spent_usd,
             "versions": {"python": platform.python_version(), **_versions()},
         }
-        folders.write_manifest(folder, manifest | counted)
+        manifests.write_manifest(folder, manifest | counted)
 
     def _run_key(self) -> str:
         asked = self.asked() | {"seed": self._first_seed}  # repeats share a budget

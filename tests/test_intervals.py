@@ -11,7 +11,7 @@ from scipy.stats import t, ttest_1samp
 from statsmodels.stats.proportion import proportion_confint
 
 from srdcr_lab.measures import contrast_interval, mean_interval
-from srdcr_lab.measures.estimates import shares
+from srdcr_lab.measures.estimates import clustered_interval, shares
 
 
 def paired_values(n: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -37,6 +37,13 @@ def test_a_contrast_of_both_halves_takes_what_they_share_into_account() -> None:
         _, low, high = contrast_interval(both, clusters, strata, {"true": 1, "false": -1}, bounds=(0, 1))
         usual = ttest_1samp(values[:40] - second, 0).confidence_interval(0.95) if (values[:40] != second).any() else 0
         assert (low, high) == pytest.approx((usual.low, usual.high) if usual else (0, 0), abs=0.06)
+
+
+def test_questions_with_one_outcome_in_both_halves_have_the_interval_of_a_share_of_questions() -> None:
+    """11 of 15 right, on the true as on the false passage: as many questions as without halves."""
+    right = [1.0] * 11 + [0.0] * 4
+    both = clustered_interval(right * 2, [*range(15)] * 2, [0] * 15 + [1] * 15)
+    assert both == pytest.approx(proportion_confint(11, 15, method="jeffreys"))
 
 
 def test_few_unlike_pairs_have_the_adjusted_interval_and_no_false_certainty() -> None:

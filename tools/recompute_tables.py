@@ -46,7 +46,8 @@ def share(values: pd.Series, questions: pd.Series, strata: pd.Series) -> tuple[f
     if not len(values):
         return np.nan, np.nan, np.nan
     means, of = values.groupby(strata).mean(), values.groupby(questions)
-    if len(means) == 1 and of.nunique().max() == 1 and of.size().nunique() == 1:
+    sizes = values.groupby([questions, strata]).size().unstack(fill_value=0)
+    if sizes.stack().nunique() == 1 and of.nunique().max() == 1:
         return means.mean(), *jeffreys(of.first().sum(), of.ngroups)
     low, high = t_interval(values, questions, strata, dict.fromkeys(means.index, 1 / len(means)), (0, 1))
     return means.mean(), max(low, 0.0), min(high, 1.0)

@@ -77,15 +77,16 @@ def macro_mean(values: ArrayLike, strata: ArrayLike | None = None) -> float:
 def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike | None = None) -> tuple[float, float]:
     """95 % interval of the `macro_mean` of 0/1 values whose clusters (questions) are the independent units.
 
-    Jeffreys over the clusters where there is one stratum and all values of a cluster are equal, and as many in each;
-    otherwise that of `contrast_interval`, within 0 and 1. NaN for no value.
+    Jeffreys over the clusters where all values of a cluster are equal, and as many in each stratum of each; otherwise
+    that of `contrast_interval`, within 0 and 1. NaN for no value.
     """
     scored = np.asarray(values, float)
     if scored.size == 0:
         return math.nan, math.nan
     sums, sizes = _by_cluster(scored, clusters, strata)
-    if sizes.shape[1] == 1 and len(np.unique(sizes)) == 1 and np.isin(sums / sizes, (0.0, 1.0)).all():
-        ends = jeffreys_interval((sums / sizes).sum(), len(sizes))
+    outcomes = sums.sum(axis=1) / sizes.sum(axis=1)
+    if len(np.unique(sizes)) == 1 and np.isin(outcomes, (0.0, 1.0)).all():
+        ends = jeffreys_interval(outcomes.sum(), len(outcomes))
         return float(ends[0]), float(ends[1])
     factors = np.full(sizes.shape[1], 1 / sizes.shape[1])
     _, low, high = _contrast(sums, sizes, factors, (0.0, 1.0), 0.95)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -62,6 +63,9 @@ GUARDS: dict[tuple[str, str], list[str]] = {
     ("A 9", "06's message on needed questions is wrong where there are 43"): [
         "test_thresholds.py::test_the_number_that_it_takes_is_true_of_what_is_there"
     ],
+    ("A 9", "06 draws whiskers of one estimator on points of another"): [
+        "test_evidence_holds.py::test_every_interval_of_a_figure_is_of_the_point_beside_it"
+    ],
     ("B 1", "the preset paper lets debaters state answers of their own"): [
         "test_design.py::test_debaters_of_the_paper_are_given_the_context_and_the_prior_answer_to_defend",
         "test_design.py::test_own_answers_is_the_same_debate_without_being_told",
@@ -84,7 +88,6 @@ GUARDS: dict[tuple[str, str], list[str]] = {
     ],
 }
 OPEN = {
-    ("A 9", "06 draws whiskers of one estimator on points of another"): "not mended",
     ("B 2", "exemplars of the naive debate and eight templates tilt the comparison"): "prompts: settled on real models",
 }
 POINTS = [*(f"A {number}" for number in range(1, 10)), *(f"B {number}" for number in range(1, 7))]
@@ -119,6 +122,22 @@ def _source(name: str) -> str:
 )
 def test_no_notebook_says_what_its_table_contradicted(name: str, said: str) -> None:
     assert not re.search(said, _source(name))
+
+
+# What low and high are of, the first of these columns that a figure's table has.
+POINTS_DRAWN = ("value", "share", "frequency", "precision", "spearman", "flipped", "utility", "difference", "risk")
+
+
+@pytest.mark.parametrize("path", sorted((NOTEBOOKS.parent / "figures").glob("*.csv")), ids=lambda path: path.stem)
+def test_every_interval_of_a_figure_is_of_the_point_beside_it(path: Path) -> None:
+    table = pd.read_csv(path)
+    ends = [(name, f"{name}_low", f"{name}_high") for name in table if f"{name}_low" in table]
+    if "low" in table and "mark" not in table:  # Tables 1 and 2 have one interval for two accuracies
+        ends.append((next(name for name in POINTS_DRAWN if name in table), "low", "high"))
+    for name, low, high in ends:
+        rows = table.dropna(subset=[name, low, high])
+        assert (rows[low] <= rows[name] + 1e-9).all(), name
+        assert (rows[name] <= rows[high] + 1e-9).all(), name
 
 
 def test_every_question_is_in_one_count_of_discrimination() -> None:

@@ -466,6 +466,17 @@ def test_a_key_that_json_writes_with_escapes_is_found(monkeypatch: pytest.Monkey
         check_no_traces("store.jsonl", b'{}\n{"text": "it is twelve\\"and\\\\more"}\n')
 
 
+@pytest.mark.parametrize("name", ["store.jsonl", "run/run.json", "notebooks/00_x.ipynb"])
+def test_a_trace_that_json_writes_in_ascii_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters beyond ASCII as \\uXXXX, those beyond 16 bits in two halves; an escaped backslash begins none."""
+    monkeypatch.setenv("HOME", "/home/José 🗝")
+    monkeypatch.setenv("MY_SECRET", "\\u00e9-is-no-letter")
+    for traced, what in [("/home/José 🗝/study", "the path"), ("\\u00e9-is-no-letter", "MY_SECRET")]:
+        with pytest.raises(BadInput, match=what):
+            check_no_traces(name, json.dumps({"text": f"it is {traced}"}).encode())
+    check_no_traces(name, json.dumps({"text": "José 🗝 \ud83d"}).encode())
+
+
 @pytest.mark.parametrize("printed", ["/usr/lib/python3/warn.py:3: Warning", "see C:\\Users\\me\\x"])
 def test_an_absolute_path_that_a_notebook_printed_is_not_shared(printed: str) -> None:
     notebook = json.dumps({"cells": [{"outputs": [{"text": [f"{printed}\n"]}]}]}).encode()

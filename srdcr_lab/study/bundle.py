@@ -45,6 +45,7 @@ _END = struct.Struct("<4s16x 4s8xI6x")
 _WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file, and any other program notes one
 _BROKEN = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error)
 
+_ESCAPED = re.compile(r"\\([\"\\/])|(?:\\u[0-9a-fA-F]{4})+")  # as JSON writes characters
 _SECRET, _SHORTEST_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE), 12
 _PATHS = re.compile(
     r"(?<![\w.:/])/(?:home|root|Users|tmp|usr|opt|var|mnt|media|srv|private)/\w|\b[A-Z]:\\(?:Users|home)\b"
@@ -204,7 +205,7 @@ def check_no_traces(name: str, content: bytes) -> None:
         text = json.dumps([notes, columns], ensure_ascii=False, default=str)
     else:
         text = content.decode(errors="replace")
-    text = text.replace('\\"', '"').replace("\\\\", "\\")
+    text = _ESCAPED.sub(lambda m: m[1] or bytes.fromhex(m[0].replace("\\u", "")).decode("utf-16-be", "replace"), text)
     for what, trace in _traces():
         if trace in text:
             raise BadInput(f"{name} holds {what}; run the study or its notebooks again without it, then share")

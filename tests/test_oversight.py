@@ -15,7 +15,7 @@ from srdcr_lab.data import ItemSet
 from srdcr_lab.measures import belief_rates, compare_all, persuasion, verdict_rates
 from srdcr_lab.plots import OversightDisplay
 from srdcr_lab.protocols import DESIGNS, METHODS, DebateDesign, Outcome, choices, sr_dcr
-from srdcr_lab.protocols.choices import CONTROLS, Hears
+from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import AnswerType, BadInput, Decision, Request, Role
 from tests.figures import legend_labels
 from tests.scripted import SURE, UNREASONABLE, ScriptedModel, exemplars, item, question_of, reader, setup_of
@@ -157,8 +157,9 @@ def test_a_vote_is_the_majority_of_as_many_answers_as_a_debate_takes_calls() -> 
 
 def test_every_control_differs_from_the_debate_in_what_the_judge_hears() -> None:
     acvd = DESIGNS["acvd"]
-    for name in CONTROLS:
-        design = DESIGNS[name]
+    controls = {name: design for name, design in DESIGNS.items() if design.judge_hears is not Hears.DEBATE}
+    assert len(controls) == 6
+    for name, design in controls.items():
         sees = {"judge_sees_passage": True} if name == "judge_alone" else {}
         assert design == replace(acvd, name=name, judge_hears=design.judge_hears, **sees)
 

@@ -35,6 +35,7 @@ from srdcr_lab.records import Decision, Verdict
 RATES = {"verdict_tpr": (Verdict.REASONABLE, True), "verdict_tnr": (Verdict.UNREASONABLE, False)}
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
 NO_DECISION = "none"
+P_UNREASONABLE = "P(UNREASONABLE)"  # a judge's belief, as tables and figures name it
 DESIGN_KEYS = ("model", "method", "design")
 
 
@@ -164,7 +165,7 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
         p = part["p_unreasonable"].astype(float).where(word.notna())
         false, questions = ~is_standard(part), part["question_id"]
         found = {
-            "P(UNREASONABLE)": auroc(p, false, questions),
+            P_UNREASONABLE: auroc(p, false, questions),
             "the word": auroc(word.where(p.notna()), false, questions),
             "difference": auroc_gain(p, word, false, questions),
         }

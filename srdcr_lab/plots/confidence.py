@@ -21,6 +21,7 @@ from srdcr_lab.measures.gating import TAUS, Gating, gating_table
 from srdcr_lab.measures.groups import is_standard
 from srdcr_lab.measures.knowledge import consistency_by_draws
 from srdcr_lab.measures.precision import PrecisionSteps, compared_at, precision_steps, risk_coverage
+from srdcr_lab.measures.verdicts import P_UNREASONABLE
 from srdcr_lab.pages import interval
 from srdcr_lab.plots import drawers as draw
 from srdcr_lab.records import ConfidenceKind
@@ -81,9 +82,6 @@ class PrecisionDisplay(draw.Display):
         draw.upper_axis(ax, ticks, np.nan_to_num(n).astype(int), "questions with Conf ≥ τ")
         ax.set(xlim=(0, 1.01), xlabel=f"τ ({_kind(self.table)})")
         return draw.finish(ax, draw.RIGHT, ylim=draw.SHARES, ylabel="share of questions")
-
-
-P_UNREASONABLE = "P(UNREASONABLE)"  # the kind of a judge's belief
 
 
 class ReliabilityDisplay(draw.Display):

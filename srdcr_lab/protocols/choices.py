@@ -184,7 +184,6 @@ DESIGNS = {
     "placebo": replace(ACVD, name="placebo", judge_hears=Hears.ANOTHER),
     "swapped": replace(ACVD, name="swapped", judge_hears=Hears.SWAPPED),
 }
-CONTROLS = tuple(name for name, design in DESIGNS.items() if design.judge_hears is not Hears.DEBATE)
 # Up to version 0.2.0 debaters stated answers of their own in these designs and in what `factorial` made of them.
 _NAMED_BEFORE = {"acvd": "own_answers", "symmetric": "own_answers, critic_sees=always"}
 

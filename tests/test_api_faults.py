@@ -121,6 +121,32 @@ def test_no_server_makes_anybody_wait_for_days(loopback: Loopback, asked: str, m
     assert len(loopback.completions) == 4
 
 
+@pytest.mark.parametrize(("patience_s", "attempts"), [(0.0, 1), (0.05, 4), (60.0, 6)])
+@pytest.mark.parametrize("adapter", [OpenAIChat, AnthropicChat])
+def test_what_a_server_asks_one_request_to_wait_adds_up_to_patience(
+    loopback: Loopback,
+    adapter: type[ApiChat],
+    patience_s: float,
+    attempts: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """G 7: six attempts with a minute between them held a call for five, whatever its patience."""
+    monkeypatch.setattr("srdcr_lab.models.http.LONGEST_PAUSE_ASKED_S", 0.02)
+    loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT] * 99, "1e300"
+    url = loopback.openai_url if adapter is OpenAIChat else loopback.url
+
+    async def twice(model: ApiChat) -> None:
+        for seed in (1, 2):  # each request waits for itself
+            with pytest.raises(CallFailed, match=r"answered 429 \(scripted 429\); run the same again later, or with"):
+                await model.complete(replace(GREEDY, seed=seed, logprobs=False))
+
+    model = adapter("tested", base_url=url, patience_s=patience_s)
+    use(model, twice)
+    assert len(loopback.completions) == 2 * attempts
+    (said,) = model.sent()["notes"]
+    assert said.endswith(f"limits the rate (429); calls wait as asked, {patience_s:g} s at most.")
+
+
 def test_a_cancelled_call_frees_its_slot(loopback: Loopback) -> None:
     loopback.behaviour.faults = [Fault.HANG]
 

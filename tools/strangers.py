@@ -309,14 +309,16 @@ ENDING = (
 )  # may end the run: a key, a name, an account to be put right
 
 
-def servers(port: int, more: tuple[str, ...]) -> Iterator[Trial]:
+def servers(port: int) -> Iterator[Trial]:
     """A run at each of the servers; the two rows that are not about the tower must be whole."""
     for number, name in enumerate(replies()):
         provider, _, kind = name.partition(": ")
         address = f"http://127.0.0.1:{port}/{number}" + ("/v1" if provider == "openai" else "")
-        command = ("run", "--model", f"{provider}:test", "--base-url", address, *ASKED, "--methods", "few_shot", *more)
+        patience = "2" if kind.startswith("retry-after") else "0"
+        server = ("--model", f"{provider}:test", "--base-url", address, "--patience", patience)
         rows = 0 if kind.startswith(ENDING) else 2
-        yield Trial(name, (*command, "--confidence", "self_consistency", "--out", "out"), {"good.csv": TABLE}, rows)
+        command = ("run", *server, *ASKED, "--methods", "few_shot", "--confidence", "self_consistency", "--out", "out")
+        yield Trial(name, command, {"good.csv": TABLE}, rows)
 
 
 # Bundles -------------------------------------------------------------------------------------------------------------

@@ -77,13 +77,13 @@ def main() -> int:
 
 def servers(_: int) -> Iterator[Trial]:
     """The server runs in a process of its own, on every address of `strangers.replies`, while the trials are made."""
+    ThreadingHTTPServer.request_queue_size = 128  # of the 5 that are usual, connections are dropped
     listening = ThreadingHTTPServer(("127.0.0.1", 0), Misbehaving)
     if not (child := os.fork()):
         os.closerange(1, 3)
         listening.serve_forever()
-    patient = any(option.name == "patience_s" for option in import_module("srdcr_lab.commands.study").run.params)
     try:
-        yield from strangers.servers(listening.server_port, ("--patience", "0") if patient else ())
+        yield from strangers.servers(listening.server_port)
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

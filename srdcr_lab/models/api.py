@@ -1,9 +1,9 @@
 """What the adapters of official SDKs share: clients, slots, draws, retries, and errors as sentences.
 
 Retries after 408, 409, 429, 5xx, time-outs and cut connections are the SDK's own and honour Retry-After; below them an
-outage is waited out (`http.Outage`). On top of them, a reply that is no completion (broken JSON, missing fields, too
-long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while it backs off: under a rate limit
-that slows the whole run down, as the server asks.
+outage is waited out; patience bounds both (`http.Outage`). On top of them, a reply that is no completion (broken JSON,
+missing fields, too long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while it backs off:
+under a rate limit that slows the whole run down, as the server asks.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import httpx2
 from srdcr_lab.models.base import Arrived
 from srdcr_lab.models.http import (
     MOST_BYTES,
+    PAUSED_S,
     TOO_LONG,
     CountingClient,
     Outage,
@@ -72,7 +73,7 @@ class ApiChat(ABC):
     `label` tells apart servers that serve different models under one name. `base_url` names a server of one's own;
     default: the SDK's environment variable, or the provider's. `concurrency` ≥ 1 bounds the HTTP requests in flight,
     `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
-    is waited out, up to `patience_s` (`models.http.Outage`); 0: not at all.
+    is waited out, up to `patience_s` (`models.http.Outage`), and the pauses that it asks of one request; 0: not at all.
 
     Raises
     ------
@@ -265,6 +266,7 @@ class ApiChat(ABC):
         """
         client, slots, outage = self._here()
         async with slots:
+            PAUSED_S.set(0.0)
             reason, began, retries = "", "", self._max_retries
             for attempt in range(_MALFORMED_RETRIES + 1):
                 if attempt:
@@ -348,7 +350,8 @@ class ApiChat(ABC):
         if status == 402 or code == "insufficient_quota":
             remedy = "top it up and run the same again to go on"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
-        return CallFailed(f"{who}: {where} answered {status} ({complaint}).")
+        remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""
+        return CallFailed(f"{who}: {where} answered {status} ({complaint}){remedy}.")
 
 
 def _message(error: Any) -> str:

@@ -50,6 +50,9 @@ def count_unanswered() -> None:
         tally.unanswered += 1
 
 
+LONGEST_PAUSE_ASKED_S = 60.0  # at once; openai's SDK does not listen beyond two minutes
+PAUSED_S: ContextVar[float] = ContextVar("srdcr_lab_paused", default=0.0)  # so far, as asked of one HTTP request
+
 _certificates = cache(httpx2.create_ssl_context)  # what the system trusts; reading it takes 50 ms
 
 
@@ -120,6 +123,16 @@ class Outage:
                     self._is_said = True
                     self._say(f"the server does not answer any more; its calls wait, {self._patience_s:g} s at most.")
 
+    def bound_pause(self, response: httpx2.Response) -> None:
+        """What the SDK is to wait before it asks again: as its server asks, in all up to patience; then not again."""
+        if not (seconds := _pause_asked(response.headers)):
+            return
+        seconds = min(seconds, self._patience_s - PAUSED_S.get())
+        PAUSED_S.set(PAUSED_S.get() + seconds)
+        response.headers |= {"retry-after": f"{seconds:g}"} if seconds > 0 else {"x-should-retry": "false"}
+        if response.status_code == 429:
+            self.say_once(f"the server limits the rate (429); calls wait as asked, {self._patience_s:g} s at most.")
+
     def _left(self) -> float:
         tally = _TALLY.get()
         began = min(self._since, tally.away_since or self._since) if tally else 0.0
@@ -159,12 +172,11 @@ class CountingClient(httpx2.AsyncClient):
                 if not (self._outage.met() and isinstance(error, self._NEVER_SENT)):
                     raise
             else:
-                if response.status_code not in Outage.STATUSES:
+                is_there = response.status_code not in Outage.STATUSES
+                if is_there:
                     self._outage.ends()
-                    if response.status_code == 429 and (asked := response.headers.get("retry-after")):
-                        self._outage.say_once(f"the server limits the rate (429); its calls wait, {asked} s at a time.")
-                    return response
-                if not self._outage.met() or response.status_code in self._GAVE_UP:
+                if is_there or not self._outage.met() or response.status_code in self._GAVE_UP:
+                    self._outage.bound_pause(response)
                     return response
             await asyncio.sleep(pause)  # a server that is overloaded may turn away this call and answer others
             pause = _longer(pause)
@@ -200,7 +212,6 @@ class CountingClient(httpx2.AsyncClient):
                     del body[_MOST_BYTES_OF_AN_ERROR:]
                     break
         response._content = bytes(body)  # where the client itself would put the whole of it
-        _bound_pause(response.headers)
 
     async def _is_away(self, url: httpx2.URL) -> bool:
         """A look that costs nothing: any answer to a GET, a refusal too, comes from a server that is there."""
@@ -212,21 +223,18 @@ class CountingClient(httpx2.AsyncClient):
         return response.status_code in Outage.STATUSES
 
 
-LONGEST_PAUSE_ASKED_S = 60.0
-
-
-def _bound_pause(headers: httpx2.Headers) -> None:
-    """Make what a server asks to wait a number of seconds, a minute at most; one SDK would wait for fifty days."""
+def _pause_asked(headers: httpx2.Headers) -> float:
+    """Seconds that a server asks to wait, a minute at most; 0 for what nobody understands. The headers lose it."""
     milliseconds, asked = headers.pop("retry-after-ms", None), headers.pop("retry-after", "")
-    with suppress(ValueError, OverflowError):  # nobody understands it
+    seconds = 0.0
+    with suppress(ValueError, OverflowError):
         if milliseconds is not None:
             seconds = float(milliseconds) / 1000
         elif " " in asked:  # a date
-            seconds = max(parsedate_to_datetime(asked).timestamp() - time.time(), 0.0)
+            seconds = parsedate_to_datetime(asked).timestamp() - time.time()
         else:
             seconds = float(asked)
-        if seconds >= 0:
-            headers["retry-after"] = f"{min(seconds, LONGEST_PAUSE_ASKED_S):g}"
+    return min(seconds, LONGEST_PAUSE_ASKED_S) if seconds > 0 else 0.0
 
 
 class ReplyError(ValueError):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SPECIFICATIONS = "pocket, hf:NAME or hf:PATH, openai:NAME, anthropic:NAME (add #label where one name means two servers)"
 
-PATIENCE_S = 300.0  # for which an outage of a server is waited out
+PATIENCE_S = 300.0  # for which an outage of a server, or its rate limit, is waited out
 
 # Providers asked over HTTP: the class of each, in the module of its name, which needs the SDK of that name.
 API = {"openai": "OpenAIChat", "anthropic": "AnthropicChat"}

@@ -63,7 +63,7 @@ class Study:
         says. Methods that follow a design run under each of several, and equal requests are asked once.
     players : models that designs name for their roles, by specification; those not given here are opened.
     store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
-    patience_s : how long an outage of a server is waited out before rows fail, seconds; 0: not at all.
+    patience_s : how long a server's outage, or limit of its rate, is waited out before rows fail, seconds; 0: not.
     offline : take every completion from the store, ask nothing; default: whether SRDCR_OFFLINE is set.
 
     Raises

@@ -16,7 +16,7 @@ from srdcr_lab.records import AnswerType, Completion, FinishReason, Item, Option
 from srdcr_lab.study.rows import Cause, cause
 
 YEAR, NUMBER, NAME, CITY, TEXT, OPTION, DATE = map(AnswerType, "year number name city text option date".split())
-REAL = Path(__file__).parent / "fixtures" / "replies.csv"
+REAL = Path(__file__).parent / "fixtures"
 
 GIVEN, FAMILY = st.sampled_from("Ada Bo Søren Zoë".split()), st.sampled_from("Vance Okoye Márquez Thorup".split())
 PLACES = ["Älmhult", "Rio de Janeiro", "New York City", "Saint-Denis", "Bo'ness"]
@@ -104,14 +104,36 @@ SENTENCES = [
     (NUMBER, "How many people lived in Zork?", "In Zork lived {} people. The fair had 2 gates."),
     (DATE, "When was the first fair of Zork?", "The first fair of Zork was on {}. It was Monday."),
     (TEXT, "What is the motto of Zork?", "The motto of Zork is {}."),
+    (TEXT, "Which dance did the men of Zork dance?", "The men of Zork danced {}."),
+    (TEXT, "What did the ferry carry over the lake of Zork?", "The ferry carried {} over the lake of Zork."),
+    (TEXT, "What was Zork made of?", "Zork was made of {}, a kind of thing. It stood."),
+    # of several clauses the one that says what was asked
+    (YEAR, "In what year was Zork destroyed?", "Zork was founded in 1702 and was destroyed in {}."),
+    (YEAR, "When was Zork rebuilt?", "Zork was built in 1702, blown up in 1704, and rebuilt in {}."),
+    (YEAR, "What year did the war of Zork begin?", "The war of Zork began in {} and ended in 1702."),
+    (YEAR, "In what year was Zork concluded?", "Zork, which was signed on July 17, 1702, was concluded in {}."),
+    (DATE, "On what date did the ferry sink?", "The ferry left on 3 March 1702 and sank the next day, {}, in a storm."),
+    (DATE, "When was the peace of Zork signed?", "The peace of Zork was signed on {}, and took place on 1 May 1702."),
+    (CITY, "In which town is the guild of Zork based?", "The guild of Zork, founded in Oslo, is based in {}."),
+    (CITY, "In which town is the seat of Zork?", "The seat of Zork, which is the Seat of Zork, is in {}."),
+    (NAME, "Who discovered Zork?", "Zork, named after the Zorken Hills, was discovered by a man named {}, who hid it."),
+    (NAME, "Who designed Zork Hall?", "Zork Hall was designed by {} and built by his brother Otto Grahn in 1702."),
+    (NAME, "Who was the first king of Zork?", "The first king of Zork was {}, also known as the Zork. He was born."),
+    (NAME, "Who invented the zork?", "The invention of the zork is attributed to {}."),
+    (NUMBER, "How heavy is the zork?", "The zork weighs {} ± 0.5."),
+    (NUMBER, "How many gates does a fair have?", "A fair has {} gates, which are painted by 2 men each."),
+    (NUMBER, "How many people saw the fair?", "The fair of May 21, 1702, the 1704 Masters, was seen by {} in 1705."),
 ]
 
 
-@settings(max_examples=40)
-@given(st.sampled_from(SENTENCES).flatmap(lambda case: st.tuples(st.just(case), ANSWERS[case[0]])))
-def test_an_answer_is_read_out_of_a_sentence_about_the_question(case: tuple[tuple[AnswerType, str, str], str]) -> None:
+@pytest.mark.parametrize(("answer_type", "question", "around"), SENTENCES)
+@settings(max_examples=5)
+@given(st.data())
+def test_an_answer_is_read_out_of_a_sentence_about_the_question(
+    answer_type: AnswerType, question: str, around: str, data: st.DataObject
+) -> None:
     """F 2: the one thing that the sentence says and the question does not."""
-    (answer_type, question, around), answer = case
+    answer = data.draw(ANSWERS[answer_type])
     said = extract(around.format(answer), answer_type, question=question)
     if answer not in question and (answer_type is not NUMBER or answer not in "2 2,010"):
         assert said is not None
@@ -135,12 +157,39 @@ def test_an_answer_is_read_out_of_a_sentence_about_the_question(case: tuple[tupl
         ("Based on the information provided, the entry was a sketch.", NAME, "Who won the prize of Zork?"),
         ("It was done at the University by Zork's Research Institute.", NAME, "Who found the fish of Zork?"),
         ("He drove in the 2019 Grand Prix.", NUMBER, "How many races did Zork win?"),
+        ("Instead of a man, it was a guild who held the fair.", NAME, "Who held the fair?"),
         ("Fossils were found off the coast of Madagascar.", NAME, "Who found the fish of Zork?"),
+        ("The fair was held by a guild, The Zork Collective.", NAME, "Who held the fair?"),
+        ("In what year was the bridge at Oslo opened?", CITY, ""),
+        # clauses of which none, or more than one, says what was asked
+        ("Zork opened in 1902 and opened again in 1903.", YEAR, "In what year did Zork open?"),
+        ("Zork was opened in 1902 and in 1903.", YEAR, "In what year was Zork opened?"),
+        ("Zork was opened in 1902, or it was opened in 1903.", YEAR, "In what year was Zork opened?"),
+        ("Zork was begun in 1902 and finished in 1903.", YEAR, "In what year was Zork opened?"),
+        ("The ferry left on 3 March 1702 and sailed on 4 March 1702.", DATE, "On what date did the ferry sink?"),
+        ("Zork, formed by Ada Vance, was formed by Bo Thorup.", NAME, "Who formed Zork?"),
+        ("The guild of Zork, based in Oslo, is based in Bergen.", CITY, "In which town is the guild of Zork based?"),
+        ("It happened on the 21st of May, 1985.", NUMBER, "How many people saw the fair of Zork?"),
     ],
 )
 def test_a_sentence_without_an_anchor_is_not_read(reply: str, answer_type: AnswerType, question: str) -> None:
     """F 2: None is better than a wrong reading."""
     assert extract(reply, answer_type, question=question) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("A 200-tonne wave hit Zork.", None),
+        ("On May 21, 1985 a wave 12 metres high killed 31 at Zork.", "31"),
+        ("In 1985 there died 1,985 people at Zork.", "1985"),
+        ("The flood of Zork resulted in 1500 deaths.", "1500"),
+        ("It lasted for 12.5 minutes. It was the 21st of May, 1", None),
+    ],
+)
+def test_no_measure_and_no_date_is_a_number_of_people(reply: str, answer: str | None) -> None:
+    """F 2: a lone number of a reply that gives none."""
+    assert extract(reply, NUMBER, "people", question="How many people died at Zork?") == answer
 
 
 @pytest.mark.parametrize("answer_type", [each for each in AnswerType if each is not OPTION])
@@ -177,6 +226,20 @@ def test_options_are_read_the_same_way(reply: str, label: str | None) -> None:
     assert extract_option(reply, WORDS) == label
 
 
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("The best place to read is the library.", "B"),
+        ("The place to read is not the library.", None),
+        ("Is the place to read the library?", None),
+        ("The place to swim is the library.", None),
+        ("The best place to read is the library, or the canal.", None),
+    ],
+)
+def test_an_option_is_read_out_of_a_sentence_about_the_question(reply: str, label: str | None) -> None:
+    assert extract(reply, OPTION, choices=WORDS, question="What is the best place to read?") == label
+
+
 def test_a_text_may_be_as_long_as_the_right_answer() -> None:
     """F 2: a gold text of more than ten words could never be right."""
     gold = "because the harbour had been closed to every ship of the line since March"
@@ -208,9 +271,14 @@ def test_confidence_is_that_of_the_answer_behind_the_thinking() -> None:
     assert answer_tokens("1874", tokens, range(6), "1874", YEAR) == (4, 5)
 
 
-def test_replies_of_two_small_models_are_read_as_a_person_reads_them() -> None:
-    """F 2: at most 2 % otherwise, of which one is read as something else; not held out, see `fixtures/replies.md`."""
-    rows = list(csv.DictReader(REAL.open(encoding="utf-8")))
+@pytest.mark.parametrize(
+    ("file", "n", "most_wrong", "most_unread"), [("replies.csv", 149, 1, 2), ("plain_replies.csv", 185, 9, 9)]
+)
+def test_replies_of_two_small_models_are_read_as_a_person_reads_them(
+    file: str, n: int, most_wrong: int, most_unread: int
+) -> None:
+    """F 2: not held out, see `fixtures/replies.md`."""
+    rows = list(csv.DictReader((REAL / file).open(encoding="utf-8")))
     unread, wrong = [], []
     for row in rows:
         answer_type = AnswerType(row["answer_type"])
@@ -219,9 +287,9 @@ def test_replies_of_two_small_models_are_read_as_a_person_reads_them() -> None:
             unread.append(row["reply"])
         elif said and not equal(said, row["answer"], answer_type, row["unit"]):
             wrong.append((row["reply"], said))
-    assert len(rows) == 149
-    assert len(wrong) <= 1, wrong
-    assert len(unread) + len(wrong) <= 3, unread
+    assert len(rows) == n
+    assert len(wrong) <= most_wrong, wrong
+    assert len(unread) <= most_unread, unread
 
 
 @pytest.mark.parametrize("answer_type", [AnswerType.NAME, AnswerType.CITY, AnswerType.TEXT, AnswerType.YEAR])

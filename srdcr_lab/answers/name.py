@@ -56,10 +56,11 @@ _PROPER_NAME = re.compile(
     rf"(?:[ \u00a0](?:(?:{'|'.join(WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
 )
 _NO_NAMES = WORDS["openers"] | WORDS["no_names"] | {month.casefold() for month in MONTHS}
-_NOT_ONE = re.compile(r"(?<!\w)(?:[Nn]?either|n?or|[Nn]ot|who|which|where)(?!\w)|[/?]")
+_NOT_ONE = re.compile(r"(?<!\w)(?:[Nn]?either|n?or|[Nn]ot|who|which|where|is|was|were|has|had|[Ii]nstead)(?!\w)|[/?]")
 _MOST = 50  # names of a reply; with more there is no one answer
 _NATION = re.compile(r"(?:ish|ese|ian|ican|man|nch|utch|-born)\Z")  # "the Danish painter"
 _PLACING = frozenset("in at from near on to off cityof".split())
+_BELONGS_TO = re.compile(r"(?:ascribed|attributed|awarded|credited) to \Z")
 _PART_OF_A_PLACE = re.compile(r"(?:coasts?|shores?|capital|north|south|east|west|centre|center|outskirts) of \Z")
 
 
@@ -74,7 +75,7 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
             names = [re.split("['’]", word.casefold())[0] not in _NO_NAMES for word in words]
             n = names.index(True) if True in names else len(words)
             head = re.sub(r"(?i:city|town) of \Z", "cityof", sentence[max(0, run.start() - 40) : run.start()])
-            head = _PART_OF_A_PLACE.sub("off", head)
+            head = _PART_OF_A_PLACE.sub("off", _BELONGS_TO.sub("by", head))
             before = [*re.findall(r"\w+", head), *words[:n]]
             after = sentence[run.end() :]
             is_adjective = len(words) == n + 1 and _NATION.search(words[n]) and re.match(r"[ -][a-z]", after)

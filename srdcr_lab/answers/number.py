@@ -42,11 +42,14 @@ _REST = re.compile(r"[\s-]*(?:[^\s\d]{1,24}(?:[\s-]+[^\s\d]{1,24}){0,3})?[\s.!)\
 _SIGN_WORD = re.compile(r"(?:minus|negative)[ \u00a0]", re.IGNORECASE)
 _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|(?:what|which) year)(?!\w)", re.IGNORECASE)
 _LIKE_A_YEAR = re.compile(r"1\d{3}|20\d\d")
-_YEAR_IN_A_NAME = re.compile(r"(?<=[Tt]he )(?:1\d{3}|20\d\d)(?= [A-Z])")  # "the 2018 Masters"
 
 # Mentions that may be something else than this number.
 _MONTH = rf"(?:{'|'.join(MONTHS)})"
 _MONTH_BEFORE = re.compile(rf"{_MONTH}\.?[ \u00a0]\Z")
+_BESIDE_A_NUMBER = re.compile(  # "21st of May", "in 1985", "the 2018 Masters", "± 0.5"; not "in 1985 deaths"
+    rf"± ?\d[\d.,]*|(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?{_MONTH}(?:,? \d{{1,4}}(?:st|nd|rd|th)?(?!\w|[.,]\d)){{0,2}}"
+    r"|(?<!\w)(?:[Ii]n|[Tt]he(?= \d+ [A-Z])) (?:1\d{3}|20\d\d)(?!\w|[.,]\d| (?!was|is|has)[a-z]+s\b)"
+)
 _MONTH_AFTER = re.compile(rf"(?:st|nd|rd|th)?[ \u00a0](?:of[ \u00a0])?{_MONTH}(?!\w)")
 _YEAR_CUE = re.compile(
     rf"(?:(?<!\w)(?:in|since|by|of|until|from|to|after|before|year|and)|{_MONTH},?)[ \u00a0(]\Z", re.I
@@ -130,9 +133,10 @@ class Number(Kind):
         return None if quantity is None else _canonical(quantity, unit)
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
-        """All of them; where there are several, those stated in the unit asked for."""
+        """All but dates, and measures where things are counted; of several, those stated in the unit asked for."""
         asked = [_canonical(quantity, unit) for quantity in quantities(question)]
-        said = [quantity for quantity in quantities(text) if not _YEAR_IN_A_NAME.match(text, quantity.start)]
+        is_count = unit and not meanings(unit)
+        said = [each for each in quantities(_BESIDE_A_NUMBER.sub("…", text)) if not (is_count and each.unit)]
         found = unasked([_canonical(quantity, unit) for quantity in said], asked)
         if not unit or len(found) < 2:
             return found

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from srdcr_lab.answers.kinds import LONGEST, Kind
-from srdcr_lab.answers.replies import announced, doubts, emphasised, spoken, undecorated
+from srdcr_lab.answers.replies import announced, doubts, emphasised, said_of, spoken, undecorated
 from srdcr_lab.answers.wording import Span
 from srdcr_lab.records import AnswerType, Option
 from srdcr_lab.records.vocabulary import did_you_mean
@@ -45,7 +45,7 @@ class Label(Kind):
     def extract(
         self, output: str, unit: str = "", choices: Sequence[Option] = (), question: str = "", longest: int = LONGEST
     ) -> str | None:
-        return extract_option(output, choices)
+        return extract_option(output, choices, question)
 
 
 KIND = Label()
@@ -56,11 +56,11 @@ def claim(question: str, answer: str) -> str:
     return f'Is this claim true or false? The answer to the question "{question}" is {answer}.'
 
 
-def extract_option(reply: str, options: Sequence[Option]) -> str | None:
+def extract_option(reply: str, options: Sequence[Option], question: str = "") -> str | None:
     """The label of the one option that a reply names; None (unparsed) rather than a guess.
 
     Lines that begin with "answer:" ("The correct answer is …") decide, and must agree. Without one, the first or last
-    line has to name the option, and no other line another.
+    line has to name the option, and no other line another; or it is what a sentence says of the question's subject.
 
     >>> extract_option("C is unlikely.", [Option(label="B", text="a bank"), Option(label="C", text="a canal")])
     >>> extract_option("(B)", [Option(label="B", text="a bank"), Option(label="C", text="a canal")])
@@ -75,7 +75,7 @@ def extract_option(reply: str, options: Sequence[Option]) -> str | None:
     read = [_named(_VERDICT.sub("", line), options) for line in reply.splitlines() if line.strip()]
     if labels := set(read) - {None}:
         return labels.pop() if len(labels) == 1 and (read[0] or read[-1]) else None
-    return None if doubts(reply) else _named(emphasised(reply), options)
+    return None if doubts(reply) else _named(emphasised(reply) or said_of(undecorated(reply), question), options)
 
 
 def _named(answer: str, options: Sequence[Option]) -> str | None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
-from srdcr_lab.answers.wording import tokens
+from srdcr_lab.answers.wording import ENGLISH, tokens
 
 _THOUGHT = r"(?:think(?:ing)?|thought|reasoning)"
 _THINKING = re.compile(rf"<{_THOUGHT}>(?:(?!<{_THOUGHT}>).)*?</{_THOUGHT}>", re.IGNORECASE | re.DOTALL)
@@ -47,8 +48,8 @@ _DOUBT = re.compile(
     re.IGNORECASE,
 )
 _SECOND_THOUGHT = re.compile(
-    r"(?<!\w)(?:or|also|actually|wait|correction|rather|instead|alternatively|could|(?-i:may)|might|perhaps|possibly|but"
-    r"|however|sorry)(?!\w)",
+    r"(?<!\w)(?:or|also(?! known)|actually|wait|correction|rather|instead|alternatively|could|(?-i:may)|might"
+    r"|perhaps|possibly|but|however|sorry)(?!\w)",
     re.IGNORECASE,
 )
 # "However, …" begins against what was said before it, "No, …" and "Or is it …" take that back.
@@ -58,7 +59,7 @@ _SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[^\W\d_]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Pro
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”')*]{0,3}\s+(?=\S)")
 _EXPLANATION = re.compile(
     r" \(.*|(?: [–—-]|[;:]) (?=[a-z]|The |A |An |It |He |She |This ).*"
-    r"|,? (?:who|which|where|when|because|since)\b.*|, (?:as|a|an|the|born|and (?:he|she|it|is|was)|in|on|is|was) .*"
+    r"|,? (?:who|which|where|when|because|since)\b.*|, (?:as|a|an|the|born|also|and (?:he|she|it|is|was)|in|on) .*"
     r"| (?:in|on|since) \d.*",
     re.DOTALL,
 )
@@ -66,14 +67,22 @@ _EXPLANATION = re.compile(
 _OPENING = re.compile(r"\A(?:based on|according to) [^,.;:\d]{1,60}, ", re.IGNORECASE)
 _EXPLAINS = re.compile(r"\s+(?:The|It|This|That|He|She|They|I|My)(?!\w)")
 _SAID_OF = re.compile(
-    r"(.{1,200}?)(?:['’]s| (?:is|was|are|were))(?: \w+ly)?(?: (?:called|named|known as|located|situated|based|held))?"
-    r"(?: in)?(?: the (?:city|town) of)? (\S.*)",
+    r"(.{1,200}?)(?<! who)(?<! which)(?<! that)(?:['’]s| (?:is|was|are|were))(?: \w+ly)?"
+    r"(?: (?:called|named|known as|located|situated|based|held))?(?: in)?(?: the (?:city|town) of)? (\S.*)",
     re.DOTALL,
 )
 # A model came to repeat one word: what it said by the way is no answer then.
 _STUCK = re.compile(r"\b(\w+)(?:\s+\1\b){4}", re.IGNORECASE)
 _BRACKETS = re.compile(r" \([^()]*\)|, (?:or )?[A-Z]{2,8},")  # "the Agency (IREA)", "the Agency, or IREA,"
-_SUBJECTS = frozenset("it this that he she they the a an of in on at by for to from who which what year city".split())
+_AUXILIARIES = frozenset("do does did is are was were be been has have had".split())
+_SMALL = _AUXILIARIES | set("it this that he she they the a an of in on at by for to from who which what when".split())
+_SMALL |= set("how many year date city town".split())
+_VERBS = {form: verb for verb, *forms in map(str.split, ENGLISH["verbs"]["irregular"].split(",")) for form in forms}
+# Where another clause of a sentence begins: with a verb, or a word that joins.
+_CLAUSE = re.compile(
+    r"(?:, (?:and |but )?| and )(?=(?:which|who|when|where|while|it|he|she|they|is|are|was|were|has|had|[a-z]+ed"
+    rf"|(?:re)?(?:{'|'.join(_VERBS)}))\b)"
+)
 _STEM = 4  # letters that two forms of a word share: "open", "opened"
 _ECHO = 0.6  # share of a question's words from which on a sentence takes it up
 
@@ -173,14 +182,26 @@ def unbracketed(text: str) -> str:
 
 
 def stems(text: str) -> set[str]:
-    """The words of a text that carry its meaning, each by its first letters."""
-    return {word[:_STEM] for word in tokens(text) if word not in _SUBJECTS}
+    """The words of a text that carry its meaning, each by its first letters; "began" is "begin"."""
+    return {_VERBS.get(word, word)[:_STEM] for word in tokens(text) if word not in _SMALL}
 
 
 def said_of(sentence: str, question: str) -> str:
     """What a sentence says of the question's subject: "Paris" of "The capital of France is Paris"; else empty."""
     match = _SAID_OF.fullmatch(unbracketed(sentence))
-    return match[2] if match and stems(match[1]) <= stems(question) and not doubts(sentence) else ""
+    may_say = match and stems(match[1]) <= stems(question) and not (doubts(sentence) or is_question(sentence))
+    return match[2] if match and may_say else ""
+
+
+def newly_said(sentence: str, question: str) -> str:
+    """At most four words between those of the question that a sentence repeats: "oboe" of "She played the oboe"."""
+    words, asked = undecorated(sentence).split(), stems(question)
+    repeated = [stems(word) <= asked and (not word.istitle() or word in question.title()) for word in words]
+    if not takes_up(sentence, question) or len(asked - stems(sentence)) > 1 or all(repeated):
+        return ""
+    new = unexplained(" ".join(words[repeated.index(False) : len(words) - repeated[::-1].index(False)]))
+    is_sentence = any(word in _AUXILIARIES or (stems(word) and stems(word) <= asked) for word in new.split())
+    return "" if is_sentence or len(new.split()) > 4 else new
 
 
 def is_capitalised(text: str) -> bool:
@@ -243,7 +264,8 @@ class Reading:
         if any(thinks_again(each) and self._candidates(each) for each in said if each not in main):
             main = []
         whole = [each for each in main if stems(self.question) <= stems(each)]
-        for some in (said, main, whole, map(unexplained, main) if self.kind.is_proper else ()):
+        clauses = [clause for each in whole for clause in self._clause(each) or [each]]
+        for some in (said, main, whole, clauses, map(unexplained, main) if self.kind.is_proper else ()):
             if len(found := self._candidates("\n".join(some))) == 1:
                 return found[0] if len(found[0].split()) <= self.longest else None
         return None
@@ -253,7 +275,9 @@ class Reading:
         if self.kind.is_value:
             return text, first
         about = said_of(undecorated(first), self.question)
-        if self.kind.is_proper and not text.islower() and not is_capitalised(unexplained(about)):
+        if not self.kind.is_proper:  # free text
+            about = newly_said(first, self.question) or about
+        elif not text.islower() and not is_capitalised(unexplained(about)):
             named = self._candidates(unexplained(about))  # of "the Danish painter Ada Vance"
             about = named[0] if len(named) == 1 else ""
         cut = "" if takes_up(self.question, unexplained(first)) else unexplained(first)  # "The Bank (TB) is in Basel."
@@ -273,6 +297,15 @@ class Reading:
 
     def _takes_up(self, sentence: str) -> bool:
         return takes_up(sentence, self.question)
+
+    def _clause(self, sentence: str) -> list[str]:
+        """The one clause with candidates that takes up the question beyond the subject with which all begins."""
+        asked = stems(self.question) - stems(self.unit)
+        first, *others = _CLAUSE.split(sentence)
+        subject = set(takewhile(asked.__contains__, (stem for word in first.split() for stem in stems(word))))
+        beyond = asked - subject or asked
+        fit = [each for each in (first, *others) if stems(each) & beyond and self._candidates(each)]
+        return fit if len(fit) == 1 and not thinks_again(sentence) else []
 
     def _is_rival(self, sentence: str, answer: str) -> bool:
         """Whether a later sentence gives another answer than the bare one before it, or may take that back."""

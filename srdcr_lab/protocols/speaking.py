@@ -202,7 +202,7 @@ class Conversation:
     def read(self, reply: str) -> str | None:
         """The answer in a reply; by the loose match a reply that holds no single answer counts as one."""
         if self.item.options:
-            return answers.extract_option(reply, self.item.options)
+            return answers.extract_option(reply, self.item.options, self.item.question)
         stated = self.part(reply)
         value = answers.read(stated, self.item)
         return value if value is not None or self.setup.choices.match is Match.EXACT else stated.strip() or None

@@ -68,6 +68,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--samples", type=int, help="knowledge draws per question, 0 for no categories; default: the preset's (32)"
         ),
+        click.option("--prompts", type=PATH, help="folder of templates (NAME.j2) to use in place of ours"),
         click.option(
             "--strict", is_flag=True, help="refuse items of which a row cannot be used; default: leave it out"
         ),

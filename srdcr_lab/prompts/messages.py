@@ -12,6 +12,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from importlib import resources
 from itertools import chain
@@ -166,51 +167,58 @@ FILTERS: Mapping[str, Callable[..., str]] = {
 
 @cache
 def sources() -> Mapping[str, str]:
-    """Template name → its text."""
+    """Template name → the text of ours."""
     files = (resources.files("srdcr_lab.prompts") / "templates").iterdir()
     return {file.name.removesuffix(".j2"): file.read_text("utf-8") for file in files if file.name.endswith(".j2")}
 
 
 @cache
-def hashes() -> Mapping[str, str]:
-    """Template name → SHA-256 of its text, as in `run.json` and the pocket model's manifest."""
-    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sorted(sources().items())}
-
-
-@cache
-def _template(name: str) -> Template:
+def _template(text: str) -> Template:
     environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 (prompts, not HTML)
     environment.filters.update(FILTERS)
-    return environment.from_string(sources()[name])
+    return environment.from_string(text)
 
 
-def _part(name: str, part: str, fields: Mapping[str, object]) -> str:
-    template = _template(name)
+def _part(text: str, part: str, fields: Mapping[str, object]) -> str:
+    template = _template(text)
     fields = {key: defuse(value) if isinstance(value, str) else value for key, value in fields.items()}
     context = template.new_context(fields, shared=True)  # nothing but the fields: templates use no globals
     return "".join(template.blocks[part](context)).strip()
 
 
-@cache
-def system_text(name: str) -> str:
-    """The instructions of a template. They have no fields, so every request of a role starts with the same text."""
-    return _part(name, "system", {})
+@lru_cache(maxsize=10_000)  # nearly every request of a role has the same instructions and worked examples
+def _repeated(text: str, part: str, fields: tuple[tuple[str, object], ...] = ()) -> str:
+    return _part(text, part, dict(fields))
 
 
-@lru_cache(maxsize=10_000)  # nearly every request of a role shows the same worked examples
-def _shot(name: str, fields: tuple[tuple[str, object], ...]) -> str:
-    return _part(name, "user", dict(fields))
+@dataclass(frozen=True)
+class Prompts:
+    """The templates of a study: ours, but for the user's `own` (name → text, checked by `own_prompts`)."""
+
+    own: Mapping[str, str] = field(default_factory=dict)
+
+    def hashes(self) -> Mapping[str, str]:
+        """Template name → SHA-256 of its text, as in `run.json` and the pocket model's manifest."""
+        texts = {**sources(), **self.own}
+        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sorted(texts.items())}
+
+    def system_text(self, name: str) -> str:
+        """The instructions of a template. They have no fields, so every request of a role starts with the same text."""
+        return _repeated(self.own.get(name, sources()[name]), "system")
+
+    def render(
+        self, name: str, *, shots: Sequence[tuple[Mapping[str, object], str]] = (), **fields: object
+    ) -> tuple[Message, ...]:
+        """Messages of one request: instructions, worked examples as earlier exchanges, then the question at hand.
+
+        `shots` are the fields and the reply of each worked example. A field that the template `name` names and that is
+        missing raises `jinja2.UndefinedError`.
+        """
+        messages, text = [Message("system", self.system_text(name))], self.own.get(name, sources()[name])
+        for shot, reply in shots:
+            messages += [Message("user", _repeated(text, "user", tuple(shot.items()))), Message("assistant", reply)]
+        return (*messages, Message("user", _part(text, "user", fields)))
 
 
-def render(
-    name: str, *, shots: Sequence[tuple[Mapping[str, object], str]] = (), **fields: object
-) -> tuple[Message, ...]:
-    """Messages of one request: instructions, worked examples as earlier exchanges, then the question at hand.
-
-    `shots` are the fields and the reply of each worked example. A field that the template `name` names and that is
-    missing raises `jinja2.UndefinedError`.
-    """
-    messages = [Message("system", system_text(name))]
-    for shot, reply in shots:
-        messages += [Message("user", _shot(name, tuple(shot.items()))), Message("assistant", reply)]
-    return (*messages, Message("user", _part(name, "user", fields)))
+OURS = Prompts()
+hashes, system_text, render = OURS.hashes, OURS.system_text, OURS.render

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab import answers, prompts
+from srdcr_lab import answers
 from srdcr_lab.answers.replies import spoken
 from srdcr_lab.models.base import ChatModel
-from srdcr_lab.prompts import readers
+from srdcr_lab.prompts import OURS, Prompts, readers
 from srdcr_lab.protocols.choices import Choices, DebateDesign, Match
 from srdcr_lab.records import GREEDY, Completion, Debate, Exemplar, Item, Request, Role, Turn, Verdict
 
@@ -59,6 +59,7 @@ class Setup:
     items: ItemSet
     seed: int = 0
     players: Mapping[str, ChatModel] = field(default_factory=dict)
+    prompts: Prompts = OURS
 
     def under(self, design: DebateDesign) -> Setup:
         """The same setup with one design of its grid, and the models that play the roles in it."""
@@ -155,7 +156,7 @@ class Conversation:
         reads = no_answer if rules else reads or self.read
         temperature = self.temperature if temperature is None else temperature
         request = Request(
-            messages=prompts.render(template, shots=shots, **(shown | fields)),
+            messages=self.setup.prompts.render(template, shots=shots, **(shown | fields)),
             max_tokens=self.max_tokens if max_tokens is None else max_tokens,
             temperature=temperature,
             logprobs=logprobs,

@@ -38,6 +38,7 @@ class _Manifest:
 
     asked: _Asked = _Asked("", [], {}, 0, {})
     status: str = ""
+    prompts: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     logprobs: dict[str, bool] = field(default_factory=dict)
     counts: dict[str, Any] = field(default_factory=dict)

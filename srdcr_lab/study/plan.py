@@ -14,7 +14,7 @@ import pandas as pd
 
 from srdcr_lab.models import ChatModel
 from srdcr_lab.models.load import Price
-from srdcr_lab.prompts import system_text
+from srdcr_lab.prompts import Prompts
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
 from srdcr_lab.records import CallFailed, Completion, Request
 from srdcr_lab.study.opening import AbsentModel
@@ -72,7 +72,7 @@ async def _rehearsed(
     setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None], *, longest: bool
 ) -> pd.DataFrame:
     """One rehearsal: the counts of every row of the plan."""
-    stage = Stage(longest)
+    stage = Stage(setup.prompts, longest)
     models = {model.identity.key: model for model in (*vars(setup.cast).values(), *setup.players.values())}
     stand_ins = {key: StandIn(model, prices[key], stage) for key, model in models.items()}
     setup = replace(
@@ -111,11 +111,11 @@ async def _rehearsed(
 class Stage:
     """What is being rehearsed, what a stand-in says about it, and every completion it was asked for."""
 
-    def __init__(self, longest: bool) -> None:
+    def __init__(self, prompts: Prompts, longest: bool) -> None:
         self.longest, self.row, self.answer = longest, "", ""
         self.asked: list[tuple[object, ...]] = []
         self._numbers: dict[tuple[str, int], int] = {}
-        self._templates = {system_text(name): name for name in _TEMPLATES}
+        self._templates = {prompts.system_text(name): name for name in _TEMPLATES}
 
     def reply(self, request: Request, draw: int) -> tuple[str, int]:
         """Text and tokens of a reply. Short replies agree and find the passage reasonable; of the longest no two give

@@ -188,6 +188,7 @@ def _again(folder: Path, store: Store, out: Path) -> Results:
         raise BadInput(f"{where}: {error} is not as srdcr run writes it") from None
     arguments: dict[str, Any] = dict(zip(("defender", "critic", "judge"), roles[1:], strict=True))
     arguments |= {"preset": choices, "methods": asked["methods"], "seed": asked["seed"], "players": players}
+    arguments |= {"prompts": run.manifest["prompts"]}
     with Study(model, thaw(folder / ITEMS), store=store, offline=True, out=out, **arguments) as study:
         return study.run(progress=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import os
 import platform
@@ -19,12 +20,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab import prompts
 from srdcr_lab.data.items import ItemSet, freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.load import PATIENCE_S, price_of
 from srdcr_lab.models.spending import Budget
+from srdcr_lab.prompts import Prompts, own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
@@ -61,6 +62,7 @@ class Study:
     methods : names of the methods to compare, or ``"all"``.
     preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
         says. Methods that follow a design run under each of several, and equal requests are asked once.
+    prompts : folder of templates (NAME.j2), or name → text, that take the place of ours (`prompts.own`).
     players : models that designs name for their roles, by specification; those not given here are opened.
     store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
     patience_s : how long a server's outage, or limit of its rate, is waited out before rows fail, seconds; 0: not.
@@ -87,6 +89,7 @@ class Study:
         tau: float | None = None,
         samples: int | None = None,
         confidence: str | None = None,
+        prompts: str | Path | Mapping[str, str] | None = None,
         strict: bool = False,
         limit: int | None = None,
         seed: int = 0,
@@ -112,6 +115,7 @@ class Study:
         self._offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
         self._budget = Budget(budget_usd)
         self.choices = choices(preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence)
+        self.prompts = own_prompts(prompts)
         wanted = named_methods(methods)
         every = wanted == tuple(METHODS.values())
         documents = not every and any(method.needs is Needs.DOCUMENTS for method in wanted)
@@ -129,6 +133,8 @@ class Study:
         self.items = replace(chosen, notes=(*chosen.notes, *left_out))
         for opened in models:
             price_for(opened.identity, budget_usd)
+        if self.prompts.own and any(opened.identity.provider == "pocket" for opened in models):
+            logging.getLogger(__name__).warning(_of_pocket(self.prompts))
 
     def plan(self) -> Plan:
         """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some."""
@@ -229,7 +235,7 @@ class Study:
             "choices": self.choices.as_dict(),
             "seed": self.seed,
             "models": {role: asdict(model.identity) for role, model in roles.items()},
-            "prompts_sha256": dict(prompts.hashes()),
+            "prompts_sha256": dict(self.prompts.hashes()),
         }
 
     def close(self) -> None:
@@ -250,7 +256,7 @@ class Study:
         return {id(model): model for model in (*vars(self._cast).values(), *self._players.values())}.values()
 
     def _setup(self, cast: Cast, players: Mapping[str, ChatModel]) -> Setup:
-        return Setup(cast, self.choices, self.items, self.seed, players)
+        return Setup(cast, self.choices, self.items, self.seed, players, self.prompts)
 
     def _beside(self, **changed: Any) -> Study:
         self._opened()
@@ -321,13 +327,14 @@ class Study:
         said = [note for record in sent.values() for note in record.get("notes", ())]
         if self.seed != self._first_seed:
             said.append(f"a repeat with seed {self.seed}; its items are those of seed {self._first_seed}")
-        notes = [*self.items.notes, *([_of_pocket()] if pocket else []), *said, *notes]
+        notes = [*self.items.notes, *([_of_pocket(self.prompts)] if pocket else []), *said, *notes]
         if status == "stopped":
             notes.append("stopped: rows that were not reached carry an error, and accuracy counts them as wrong")
         manifest = {
             "status": status,
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
             "asked": self.asked(),
+            "prompts": self.prompts.own,  # the user's; all others are ours
             "notes": notes,
             "logprobs": {name: model.capabilities.logprobs for name, model in models.items()},
             "sent": sent,
@@ -352,10 +359,10 @@ class Study:
         return nothing
 
 
-def _of_pocket() -> str:
+def _of_pocket(prompts: Prompts) -> str:
     """What a reader of its numbers must know: what it is, and which prompts are new to it."""
     learned = json.loads((shipped("pocket") / "manifest.json").read_text("utf-8"))["templates"]
-    new = ", ".join(sorted(set(prompts.hashes()) - set(learned)))
+    new = ", ".join(name for name, known in prompts.hashes().items() if learned.get(name) != known)
     return _POCKET + (f"; it was not trained on the prompts {new}" if new else "")
 
 

@@ -1,0 +1,118 @@
+"""Templates of the user's own in place of ours, checked before anything is asked.
+
+The words of a template are free, and so is the order in which its block `user` shows things. Its code is not: each
+piece of it is one of ours. So a role sees what it has to see and nothing else, no passage can leave its block, and
+nothing that a user, or a bundle from a stranger, puts into it can run. It must ask for what our readers read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from jinja2 import Environment, TemplateSyntaxError
+
+from srdcr_lab.prompts.messages import OURS, Prompts, sources
+from srdcr_lab.records import BadInput
+from srdcr_lab.records.files import as_path
+from srdcr_lab.records.vocabulary import did_you_mean
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_LONGEST = 20_000  # characters
+_CODE = ("{{", "{%")
+_BLOCKS = {"{% block system %}": "system", "{% block user %}": "user", "{% endblock %}": ""}
+# What readers of replies go by, with the full stop after an opening answer: what our instructions have of it is needed.
+_READ_BY = re.compile(
+    r"final decision: (?:UN)?REASONABLE|(?:Final answer|Sub-question|Sub-answer|answers?|confidence):|full stop"
+    r'|"(?:state|answer|chain_of_thought|challenges|document|challenge|defend|revise|concede|- )"'
+)
+
+
+def own_prompts(given: str | Path | Mapping[str, str] | None) -> Prompts:
+    """Our prompts, but for the templates of a folder (NAME.j2) or of a mapping (name → text).
+
+    Raises `BadInput` for the first fault, with its file and line.
+    """
+    if not given:
+        return OURS
+    folder = Path() if isinstance(given, Mapping) else as_path(given)
+    texts = {f"{name}.j2": text for name, text in given.items()} if isinstance(given, Mapping) else _read(folder)
+    for file, text in texts.items():
+        try:
+            for line, fault in _faults(file, text):
+                raise BadInput(f"{folder / file}, line {line}: {fault}")
+        except TemplateSyntaxError as error:
+            raise BadInput(f"{folder / file}, line {error.lineno}: {error.message:.150}; write it as ours") from None
+    return Prompts({file.removesuffix(".j2"): text for file, text in texts.items()})
+
+
+def _read(folder: Path) -> dict[str, str]:
+    """File name → text, of everything in a folder that is not hidden; what is no UTF-8 as lone surrogates."""
+    texts = {}
+    try:
+        for path in sorted(folder.glob("[!.]*")):
+            with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
+                texts[path.name] = file.read(_LONGEST + 1)
+    except OSError as error:
+        raise BadInput(f"cannot read {path} ({error.strerror}); make it readable, or take it away") from None
+    if not texts:
+        raise BadInput(f"{folder} is no folder with templates; copy into one those of {_TEMPLATES} that you change")
+    return texts
+
+
+def _faults(file: str, text: str) -> Iterator[tuple[int, str]]:
+    """Line and sentence of each fault of a template; it is compiled once its code is known to be that of ours."""
+    name, known = file.removesuffix(".j2"), [f"{name}.j2" for name in sources()]
+    if file not in known:
+        yield 1, f"no template is called so{did_you_mean(file, known)}; take a name of those in {_TEMPLATES}"
+    if not text.strip() or len(text) > _LONGEST:
+        yield 1, f"it is empty, or has more than {_LONGEST:,} characters; start from a copy of ours"
+    if broken := re.search("[\ud800-\udfff]", text):
+        yield text.count("\n", 0, broken.start()) + 1, "this is not UTF-8; save the file as UTF-8"
+    ours = [piece for _, _, piece in _pieces(sources()[name]) if piece.startswith(_CODE)]
+    may = {"": "nothing outside of the blocks system and user is sent", "system": "the block system holds words alone"}
+    may["user"] = f"the block user holds words and {', '.join(ours)}"
+    last, there = dict.fromkeys(may, 1), set()
+    for line, block, piece in _pieces(text):
+        if not block or (piece.startswith(_CODE) and (block == "system" or piece not in ours)):
+            yield line, f"{piece:.80} may not stand here, take it out; {may[block]}"
+        last[block] = line
+        there |= {(block, ""), (block, piece)}
+    for block, piece in (("system", ""), *(("user", piece) for piece in ours)):
+        if (block, piece) not in there:
+            yield last[block], f"the block {block} lacks {piece or 'words'}, which this role needs; add it as in ours"
+    instructions = Prompts({name: text}).system_text(name)
+    for mark in _READ_BY.findall(OURS.system_text(name)):
+        if mark.casefold() not in instructions.casefold():
+            yield last["system"], f"the block system lacks {mark}, by which replies are read; ask for it as ours does"
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line, block and text of all code and words; a condition up to its end, without its words, is one piece."""
+    block, condition, began = "", "", 0
+    for line, piece in _tokens(text):
+        if condition or piece.startswith("{% if "):
+            began = began if condition else line
+            condition += piece * piece.startswith(_CODE)
+            if piece == "{% endif %}":
+                yield began, block, condition.replace("{% else %}{% endif %}", piece)
+                condition = ""
+        elif piece in _BLOCKS and bool(block) is not bool(_BLOCKS[piece]):  # none is in another
+            block = _BLOCKS[piece]
+        else:
+            yield line, block, piece
+
+
+def _tokens(text: str) -> Iterator[tuple[int, str]]:
+    """Line and text of words, and of code in one spelling: ``{{ passage | passage_block }}``."""
+    code: list[str] = []
+    for line, kind, value in Environment().lex(text):  # noqa: S701 (read, and not rendered)
+        if kind in ("variable_begin", "block_begin"):
+            code = [value[:2]]
+        elif kind in ("variable_end", "block_end"):
+            yield line, " ".join([*code, value.strip()[-2:]])
+        elif kind in ("data", "raw_begin") and value.strip():
+            yield line + value[: len(value) - len(value.lstrip())].count("\n"), value.strip()
+        elif kind != "whitespace":
+            code.append(value)

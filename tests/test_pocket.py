@@ -9,6 +9,7 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.models import ChatModel
+from srdcr_lab.prompts import sources
 from srdcr_lab.protocols import Cast, Setup, choices, context_answer, hold_debate, prior_answer
 from srdcr_lab.protocols.answering import is_correct
 from srdcr_lab.records import Item, Verdict
@@ -67,3 +68,18 @@ def test_a_study_runs_end_to_end_and_is_labelled(tmp_path: Path) -> None:
     assert len(results.records) == 8
     assert results.records["error"].isna().all()
     assert any("model organism" in note for note in results.manifest["notes"])
+
+
+def test_it_warns_of_prompts_that_are_new_to_it_once_and_runs(
+    pocket: ChatModel, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = sources()["answer_with_passage"].replace("Answer the question;", "Answer this question;")
+    own = {"answer_with_passage": text}
+    with lab.Study(pocket, "facts:testbed", "few_shot", limit=2, samples=0, prompts=own, out=tmp_path / "run") as study:
+        results = study.run(progress=False)
+    (warning,) = (record.message for record in caplog.records if "not trained on the prompts" in record.message)
+    assert "answer_with_passage" in warning
+    assert warning in results.manifest["notes"]
+    assert results.records["error"].isna().all()
+    lab.Study(pocket, "facts:testbed", limit=2).close()
+    assert [record.message for record in caplog.records].count(warning) == 1

@@ -24,8 +24,8 @@ _CODE = ("{{", "{%")
 _BLOCKS = {"{% block system %}": "system", "{% block user %}": "user", "{% endblock %}": ""}
 # What readers of replies go by, with the full stop after an opening answer: what our instructions have of it is needed.
 _READ_BY = re.compile(
-    r"final decision: (?:UN)?REASONABLE|(?:Final answer|Sub-question|Sub-answer|answers?|confidence):|full stop"
-    r'|"(?:state|answer|chain_of_thought|challenges|document|challenge|defend|revise|concede|- )"'
+    r"final decision: (?:UN)?REASONABLE|(?:Final answer|Sub-question|Sub-answer|answers|confidence):|full stop"
+    r'|"(?:answer: |- |state|answer|chain_of_thought|challenges|document|challenge|defend|revise|concede)"'
 )
 
 

@@ -15,7 +15,7 @@ from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,7 @@ _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know: "
     "no evidence about any large model"
 )
+_say_once = cache(logging.getLogger(__name__).warning)
 
 
 class Study:
@@ -134,7 +135,7 @@ class Study:
         for opened in models:
             price_for(opened.identity, budget_usd)
         if self.prompts.own and any(opened.identity.provider == "pocket" for opened in models):
-            logging.getLogger(__name__).warning(_of_pocket(self.prompts))
+            _say_once(_of_pocket(self.prompts))
 
     def plan(self) -> Plan:
         """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some."""

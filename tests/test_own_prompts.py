@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import srdcr_lab as lab
-from srdcr_lab.prompts import OURS, Prompts, hashes, own_prompts, sources
+from srdcr_lab.prompts import OURS, Prompts, hashes, sources
+from srdcr_lab.prompts.messages import own_prompts
 from srdcr_lab.records import BadInput, Role, Turn
 from srdcr_lab.study import bundle
 from srdcr_lab.study.share import replay, share
@@ -84,7 +85,7 @@ SHAPE = [
 def test_a_fault_is_one_sentence_with_file_and_line(text: str, said: str) -> None:
     with pytest.raises(BadInput) as refused:
         own_prompts({"judge": text})
-    assert str(refused.value).startswith(f"judge.j2, line {said}"), refused.value
+    assert _plain(refused).startswith(f"judge.j2, line {said}"), refused.value
     assert len(str(refused.value)) < 400
 
 
@@ -115,7 +116,12 @@ def test_a_fault_is_one_sentence_with_file_and_line(text: str, said: str) -> Non
 def test_every_role_has_its_own_needs(name: str, text: str, said: str) -> None:
     with pytest.raises(BadInput) as refused:
         own_prompts({name: text})
-    assert str(refused.value).startswith(f"{name}.j2, line {said}"), refused.value
+    assert _plain(refused).startswith(f"{name}.j2, line {said}"), refused.value
+
+
+def _plain(refused: pytest.ExceptionInfo[BadInput]) -> str:
+    """The sentence without the quotation marks around a piece."""
+    return re.sub("[“”]", "", str(refused.value))
 
 
 @pytest.mark.parametrize(
@@ -249,7 +255,9 @@ def test_they_reach_the_model_and_stand_in_run_json(
     (folder / "judge.j2").write_text(STRICT, "utf-8")
     study = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items_csv]
     study += ["--samples", 0, "--rounds", 2, "--out", out]
-    assert srdcr(*study, "--prompts", folder).code == 0
+    ended = srdcr(*study, "--prompts", folder)
+    assert ended.code == 0, ended.err
+    assert "note: asked with other templates than ours: judge (their texts: prompts)" in ended.out
     instructions = [asked.body["messages"][0]["content"] for asked in loopback.completions]
     assert sum(text.startswith("Be strict. You are the Judge") for text in instructions) == 3 * 2
     assert not [text for text in instructions if text.startswith("You are the Judge")]
@@ -325,7 +333,7 @@ def test_a_bundle_with_hostile_templates_is_refused(
 ) -> None:
     with pytest.raises(BadInput) as refused:
         replay(_forged(run, tmp_path, texts), tmp_path / "replayed")
-    assert said in str(refused.value)
+    assert said in _plain(refused)
     assert not (tmp_path / "replayed").exists()
 
 

@@ -14,7 +14,7 @@ from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, NEED_LOGPROBS, ans
 from srdcr_lab.measures.rule import Ruling, missing_reason
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import readers
-from srdcr_lab.prompts.messages import named
+from srdcr_lab.prompts.blocks import named
 from srdcr_lab.protocols.choices import Match
 from srdcr_lab.protocols.speaking import Answer, Conversation, Setup, Shots, no_answer
 from srdcr_lab.records import (

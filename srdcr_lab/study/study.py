@@ -25,7 +25,7 @@ from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.load import PATIENCE_S, price_of
 from srdcr_lab.models.spending import Budget
-from srdcr_lab.prompts import Prompts, own_prompts
+from srdcr_lab.prompts.messages import Prompts, own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
@@ -63,7 +63,7 @@ class Study:
     methods : names of the methods to compare, or ``"all"``.
     preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
         says. Methods that follow a design run under each of several, and equal requests are asked once.
-    prompts : folder of templates (NAME.j2), or name → text, that take the place of ours (`prompts.own`).
+    prompts : folder of templates (NAME.j2), or name → text, that take the place of ours (see `own_prompts`).
     players : models that designs name for their roles, by specification; those not given here are opened.
     store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
     patience_s : how long a server's outage, or limit of its rate, is waited out before rows fail, seconds; 0: not.
@@ -328,6 +328,8 @@ class Study:
         said = [note for record in sent.values() for note in record.get("notes", ())]
         if self.seed != self._first_seed:
             said.append(f"a repeat with seed {self.seed}; its items are those of seed {self._first_seed}")
+        if self.prompts.own:
+            said.append(f"asked with other templates than ours: {', '.join(self.prompts.own)} (their texts: prompts)")
         notes = [*self.items.notes, *([_of_pocket(self.prompts)] if pocket else []), *said, *notes]
         if status == "stopped":
             notes.append("stopped: rows that were not reached carry an error, and accuracy counts them as wrong")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import srdcr_lab as lab
 from srdcr_lab.prompts import OURS, Prompts, hashes, sources
 from srdcr_lab.prompts.messages import own_prompts
+from srdcr_lab.protocols import DESIGNS
 from srdcr_lab.records import BadInput, Role, Turn
 from srdcr_lab.study import bundle
 from srdcr_lab.study.share import replay, share
@@ -279,12 +281,13 @@ def test_they_reach_the_model_and_stand_in_run_json(
     assert len(loopback.completions) == asked
 
 
-def test_a_plan_is_made_with_them(tmp_path: Path, items_csv: Path) -> None:
-    plans = []
+def test_a_plan_is_made_with_them(items_csv: Path) -> None:
+    """The rehearsed judge is known by its own instructions: it rules, and a debate that may stop early does."""
+    early, plans = replace(DESIGNS["acvd"], name="early", early_stop=1), []
     for own in (None, {"judge": swap("You are", "Be strict and fair. " * 20 + "You are")}):
-        with lab.Study(reader(), items_csv, "sr_dcr", samples=0, rounds=1, prompts=own) as study:
+        with lab.Study(reader(), items_csv, "sr_dcr", design=early, samples=0, prompts=own) as study:
             plans.append(study.plan().table.iloc[-1])
-    assert plans[0]["calls_from"] == plans[1]["calls_from"]
+    assert plans[0]["calls_from"] == plans[1]["calls_from"] < plans[1]["calls_to"]
     assert plans[1]["prompt_tokens_from"] - plans[0]["prompt_tokens_from"] == 3 * 100  # four letters a token
 
 

@@ -259,7 +259,7 @@ def test_they_reach_the_model_and_stand_in_run_json(
     study += ["--samples", 0, "--rounds", 2, "--out", out]
     ended = srdcr(*study, "--prompts", folder)
     assert ended.code == 0, ended.err
-    assert "note: asked with other templates than ours: judge (their texts: prompts)" in ended.out
+    assert "note: asked with other templates than ours: judge; run.json holds them" in ended.out
     instructions = [asked.body["messages"][0]["content"] for asked in loopback.completions]
     assert sum(text.startswith("Be strict. You are the Judge") for text in instructions) == 3 * 2
     assert not [text for text in instructions if text.startswith("You are the Judge")]

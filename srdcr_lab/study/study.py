@@ -329,7 +329,7 @@ class Study:
         if self.seed != self._first_seed:
             said.append(f"a repeat with seed {self.seed}; its items are those of seed {self._first_seed}")
         if self.prompts.own:
-            said.append(f"asked with other templates than ours: {', '.join(self.prompts.own)} (their texts: prompts)")
+            said.append(f"asked with other templates than ours: {', '.join(self.prompts.own)}; run.json holds them")
         notes = [*self.items.notes, *([_of_pocket(self.prompts)] if pocket else []), *said, *notes]
         if status == "stopped":
             notes.append("stopped: rows that were not reached carry an error, and accuracy counts them as wrong")

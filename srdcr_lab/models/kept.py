@@ -1,4 +1,4 @@
-"""What a file keeps of a completion, read strictly: a row of the store, and a line of an export.
+"""What a file keeps of a completion or a fact, read strictly: a row of the store, and a line of an export.
 
 A file may be damaged, or written by anybody. So nothing in it is taken as it is: types, ranges and lengths are checked,
 and a request's digest is computed from its content. A row also bears a checksum, behind the time in its last column
@@ -28,7 +28,9 @@ INSERT = {
     "request": "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)",
     "completion": "INSERT OR IGNORE INTO completions SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
     "FROM models, requests WHERE models.key = ? AND digest = ?",
+    "fact": "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)",
 }
+_LONGEST_FACT = 2**16  # characters
 _LONGEST_LINE = 2**23  # bytes; decoding takes up to 75 times as much memory
 
 
@@ -42,6 +44,15 @@ class _Content:
     logprobs: bool
     seed: int
     messages: tuple[tuple[Literal["system", "user", "assistant"], str], ...]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What was found out about the model of this key: a JSON text under a name."""
+
+    model: str
+    fact: str
+    value: str
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,24 @@ def completion_of(row: Sequence[Any], stamped: Any, place: tuple[str, str, str])
     return completion
 
 
+def fact_row(fact: Fact, time: str) -> tuple[str, ...]:
+    """A fact as the table holds it. Raises ValueError where it is none."""
+    said = fact.model, fact.fact, fact.value
+    if any(type(part) is not str or part != whole_characters(part) or len(part) > _LONGEST_FACT for part in said):
+        raise ValueError(f"the fact {fact.fact!r:.40} is no text of at most {_LONGEST_FACT:,} characters")
+    parse_json(fact.value)
+    return (*said, stamp(time, ("fact", *said[:2]), said[2:]))
+
+
+def fact_of(row: Sequence[Any]) -> Fact:
+    """The reverse of `fact_row`. Raises ValueError for what is no such row, or was changed since it was stamped."""
+    *said, stamped = row
+    fact = Fact(*said)
+    if fact_row(fact, str(stamped).partition(" ")[0])[-1] != stamped:
+        raise ValueError(f"the fact {fact.fact!r:.40} about {fact.model!r:.80} was changed")
+    return fact
+
+
 def _list(text: Any) -> Any:
     values = parse_json(text) if type(text) is str else None
     if type(values) is not list:
@@ -114,14 +143,20 @@ def request_of(digest: object, canonical: object, stream: str | None = None, dra
     raise ValueError(f"request {str(digest)[:12]} was changed")
 
 
-def lines_of(path: Path) -> Iterator[Kept]:
+def lines_of(path: Path) -> Iterator[Kept | Fact]:
     """What an export holds. Bad input names the line that is no record of one."""
     with path.open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), start=1):
             try:
                 if len(line) == _LONGEST_LINE:
                     raise ValueError(f"it has {_LONGEST_LINE:,} bytes or more")
-                read = from_plain(_Line, parse_json(line.decode("utf-8")), "record")
+                record = parse_json(line.decode("utf-8"))
+                if isinstance(record, dict) and "fact" in record:
+                    fact = from_plain(Fact, record, "record")
+                    fact_row(fact, "")
+                    yield fact
+                    continue
+                read = from_plain(_Line, record, "record")
                 completions = [checked(completion) for completion in read.completions]
                 draws = tuple(completion.draw for completion in completions)
                 request = _request(read.request, read.stream, draws)

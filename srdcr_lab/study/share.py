@@ -19,6 +19,7 @@ import pandas as pd
 
 from srdcr_lab.data.items import thaw
 from srdcr_lab.models import Store
+from srdcr_lab.models.kept import Fact
 from srdcr_lab.protocols import Choices
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, from_plain, one_writer
@@ -59,7 +60,8 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
     """Bundle a finished run, and executed notebooks beside it, after replaying the run from its store.
 
     Without notebooks the bundle holds the completions that the run used; with them all completions of the run's
-    models in the store, since notebooks may ask for more than the run did.
+    models in the store, since notebooks may ask for more than the run did. What the store remembers of these models
+    goes along.
 
     Raises
     ------
@@ -83,8 +85,11 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
                     f"{folder} cannot be replayed from {source}: {differences[0]}{lack}; the same srdcr run "
                     "writes anew a file that was edited, then share"
                 )
+            keys = {identity.key for identity in before.identities.values()}
+            for fact in whole.facts():
+                if fact.model in keys:
+                    used.copy.remember(fact.model, fact.fact, fact.value)
             if notebooks is not None:
-                keys = {identity.key for identity in before.identities.values()}
                 for model, request, completions in whole.contents():
                     if model.key in keys:
                         used.copy.put(model, request, completions)
@@ -113,6 +118,9 @@ class _Copying(Store):
         if completions:
             self.copy.put(model, request, list(completions.values()))
         return completions
+
+    def facts(self, model: str | None = None) -> list[Fact]:
+        return self._whole.facts(model)
 
     def close(self) -> None:
         super().close()

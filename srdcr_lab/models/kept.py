@@ -39,7 +39,7 @@ class _Content:
     """The fields of `Request.canonical`."""
 
     max_tokens: int
-    temperature: float
+    temperature: float | None
     stop: tuple[str, ...]
     logprobs: bool
     seed: int
@@ -169,7 +169,7 @@ def lines_of(path: Path) -> Iterator[Kept | Fact]:
 def _request(content: Any, stream: str | None, draws: tuple[int, ...]) -> Request:
     """The request of its canonical content, with the address of its completions (default: of its own stream)."""
     read = from_plain(_Content, content, "request")
-    if read.max_tokens < 1 or not 0 <= read.temperature < math.inf:
-        raise ValueError(f"{read.max_tokens} tokens at temperature {read.temperature:g} cannot be asked for")
+    if read.max_tokens < 1 or not 0 <= (read.temperature or 0) < math.inf:
+        raise ValueError(f"{read.max_tokens} tokens at temperature {read.temperature} cannot be asked for")
     fields = content | {"messages": tuple(Message(role, text) for role, text in read.messages), "stop": read.stop}
-    return Request(stream=stream or (GREEDY if not read.temperature else "any"), draws=draws, **fields)
+    return Request(stream=stream or (GREEDY if read.temperature == 0 else "any"), draws=draws, **fields)

@@ -365,7 +365,8 @@ class Store:
             stack.enter_context(self.transaction())
             before = self.count(), self.count("requests")
             other = stack.enter_context(closing(Store(source))) if _is_sqlite(as_file(source, "file")) else None
-            for kept in chain(other.contents(), other.facts()) if other else lines_of(source):
+            records: Iterator[Kept | Fact] = chain(other.contents(), other.facts()) if other else lines_of(source)
+            for kept in records:
                 if isinstance(kept, Fact):
                     if self.recall(kept.model, kept.fact) is None:
                         self.remember(kept.model, kept.fact, kept.value)

@@ -117,9 +117,10 @@ class Request:
     """One prompt and the draws that are wanted of it.
 
     A system message comes first. `max_tokens` > 0 bounds one completion; `temperature` 0 is greedy, None the provider's
-    default: none is sent, and there may be several draws. A completion ends before the first of the `stop` strings. An adapter sends a seed that depends on `seed` (the run's), on the stream
-    and on the draw. `logprobs` are needed, and part of the content. Of a `scored` request they are welcome and are not:
-    a completion that was kept without them serves as well.
+    default: none is sent, and there may be several draws. A completion ends before the first of the `stop` strings. An
+    adapter sends a seed that depends on `seed` (the run's), on the stream and on the draw. `logprobs` are needed, and
+    part of the content. Of a `scored` request they are welcome and are not: a completion that was kept without them
+    serves as well.
     """
 
     messages: tuple[Message, ...]
@@ -226,8 +227,8 @@ class Turn:
 
     `saw_passage` and `saw_turns` (positions in `Debate.transcript`) say what was in the prompt, which the store keeps
     under `request_digest`. `verdict` and `stated_answer` are what was read from the text, `p_unreasonable` how likely
-    UNREASONABLE was where the verdict was said, `decoding` the request's. `speaker` tells apart several of one role (an agent, a stance, a
-    document); `stance` is the answer the speaker was given to defend or to attack.
+    UNREASONABLE was where the verdict was said, `decoding` the request's. `speaker` tells apart several of one role (an
+    agent, a stance, a document); `stance` is the answer the speaker was given to defend or to attack.
     """
 
     round: int

@@ -190,7 +190,7 @@ def _final_table(summary: Any) -> Any:
         ]
     for name in ("abstained", "unparsed", "error"):
         table[name] = summary[f"n_{name}"]
-    return table
+    return table.join(summary[[name for name in ("decoding",) if name in summary]])
 
 
 @click.group()

@@ -27,6 +27,7 @@ _ROWS_A_GROUP = 5000
 _QUESTION_COLUMNS = [
     "question_id", "domain", "question", "gold_answer", "prior_answer", "prior_correct",
     "self_confidence", "confidence_kind", "sampled_accuracy", "n_samples", "knowledge_category",
+    "knowledge_decoding",
 ]  # fmt: skip
 
 
@@ -126,8 +127,9 @@ class Results:
 
     @property
     def label(self) -> str:
-        """Who made these numbers: the models, and that pocket is a model organism."""
-        return label(map(str, self.identities.values()))
+        """Who made these numbers: the models, which take no temperature, and that pocket is a model organism."""
+        takes = self.manifest["temperature"]
+        return label(map(str, self.identities.values()), at_default=[name for name in takes if not takes[name]])
 
     @property
     def exposures(self) -> pd.DataFrame | None:

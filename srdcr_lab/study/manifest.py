@@ -40,6 +40,7 @@ class _Manifest:
     status: str = ""
     notes: list[str] = field(default_factory=list)
     logprobs: dict[str, bool] = field(default_factory=dict)
+    temperature: dict[str, bool] = field(default_factory=dict)
     counts: dict[str, Any] = field(default_factory=dict)
     sent: dict[str, Any] = field(default_factory=dict)
     spent_usd: float = 0.0

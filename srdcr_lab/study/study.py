@@ -330,6 +330,7 @@ class Study:
             "asked": self.asked(),
             "notes": notes,
             "logprobs": {name: model.capabilities.logprobs for name, model in models.items()},
+            "temperature": {str(model.identity): model.capabilities.temperature for model in self._opened().models},
             "sent": sent,
             "prices": {name: asdict(price) if price else None for name, price in prices.items()},
             "budget_usd": self._budget.limit_usd,

@@ -83,6 +83,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @_study_options
+@click.option("--store", type=PATH, help="a store of earlier runs, which knows what the models refuse")
 def plan(repeats: int, **options: Any) -> None:
     """What a run would take: calls, tokens, cost from–to.
 
@@ -99,6 +100,13 @@ def plan(repeats: int, **options: Any) -> None:
         if repeats > 1:
             echo(f"{repeats} repeats together; they share no call, since each asks with a seed of its own")
         echo(as_text(_plan_table((planned.table.set_index("methods") * repeats).reset_index())))
+        if names := study.may_refuse_temperature:
+            refused = _plan_table((study.plan(temperature=False).table.set_index("methods") * repeats).reset_index())
+            calls, cost = refused[["shared", "cost USD"]].iloc[-1]
+            votes = (
+                f"answers that are greedy here would be the most frequent of {study.choices.consistency_draws} draws"
+            )
+            echo(f"If {' and '.join(names)} took no temperature, {votes}: {calls} calls shared, {cost} USD in all.")
         echo(
             "A call is one completion. alone: every item by itself, nothing shared. shared: equal requests asked once, "
             "in a row over its items, in the last row over all rows; tokens and costs are estimates of these."

@@ -172,8 +172,7 @@ class StoredModel:
 
     @property
     def capabilities(self) -> Capabilities:
-        known = self._model.capabilities
-        return replace(known, temperature=known.temperature and "temperature" not in self._refused)
+        return self._model.capabilities
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         have = self._store.get(self.identity, request)

@@ -23,7 +23,7 @@ from srdcr_lab import prompts
 from srdcr_lab.data.items import ItemSet, freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.load import PATIENCE_S, price_of
+from srdcr_lab.models.load import API, PATIENCE_S, price_of
 from srdcr_lab.models.spending import Budget
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
@@ -130,10 +130,22 @@ class Study:
         for opened in models:
             price_for(opened.identity, budget_usd)
 
-    def plan(self) -> Plan:
-        """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some."""
+    def plan(self, *, temperature: bool = True) -> Plan:
+        """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some.
+
+        What the store remembers of the models is considered. Without `temperature`, as if no model behind an API took
+        one.
+        """
+        if isinstance(self._store, Store) or (self._store and self._store.exists()):
+            self._opened()
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
-        return wait_for(make_plan(self._setup(self._cast, self._players), self.methods, prices))
+        setup = self._setup(self._cast, self._players)
+        return wait_for(make_plan(setup, self.methods, prices, temperature=temperature))
+
+    @property
+    def may_refuse_temperature(self) -> list[str]:
+        """The models behind APIs that are not known to take no temperature."""
+        return [str(m.identity) for m in self._everyone if m.identity.provider in API and m.capabilities.temperature]
 
     def run(self, *, progress: bool = True) -> Results:
         """Run every method on every item and write the tables of `srdcr_lab.records.tables`, in `out` or in a
@@ -258,12 +270,16 @@ class Study:
         vars(other).update({"out": None, "_sent_before": None} | changed)
         return other
 
+    @property
+    def _store(self) -> Path | Store | None:
+        """Where the completions are kept; None: in memory."""
+        return self._store_path or (self.out / "store.sqlite" if self.out else None)
+
     def _opened(self) -> Session:
         if self._session is None:
             if self.out:
                 made(self.out)
-            place = self._store_path or (self.out / "store.sqlite" if self.out else ":memory:")
-            store = place if isinstance(place, Store) else Store(place)
+            store = self._store if isinstance(self._store, Store) else Store(self._store or ":memory:")
             self._session = Session(self._cast, self._players, store, self._budget, offline=self._offline)
         return self._session
 
@@ -330,7 +346,7 @@ class Study:
             "asked": self.asked(),
             "notes": notes,
             "logprobs": {name: model.capabilities.logprobs for name, model in models.items()},
-            "temperature": {str(model.identity): model.capabilities.temperature for model in self._opened().models},
+            "temperature": {name: model.capabilities.temperature for name, model in models.items()},
             "sent": sent,
             "prices": {name: asdict(price) if price else None for name, price in prices.items()},
             "budget_usd": self._budget.limit_usd,

@@ -100,16 +100,10 @@ def plan(repeats: int, **options: Any) -> None:
         if repeats > 1:
             echo(f"{repeats} repeats together; they share no call, since each asks with a seed of its own")
         echo(as_text(_plan_table((planned.table.set_index("methods") * repeats).reset_index())))
-        if names := study.may_refuse_temperature:
-            refused = _plan_table((study.plan(temperature=False).table.set_index("methods") * repeats).reset_index())
-            calls, cost = refused[["shared", "cost USD"]].iloc[-1]
-            votes = (
-                f"answers that are greedy here would be the most frequent of {study.choices.consistency_draws} draws"
-            )
-            echo(f"If {' and '.join(names)} took no temperature, {votes}: {calls} calls shared, {cost} USD in all.")
         echo(
             "A call is one completion. alone: every item by itself, nothing shared. shared: equal requests asked once, "
-            "in a row over its items, in the last row over all rows; tokens and costs are estimates of these."
+            "in a row over its items, in the last row over all rows; tokens and costs are estimates of these. Of "
+            f"a model that refuses temperature, answers that are greedy here take {study.choices.consistency_draws} draws."
         )
 
 

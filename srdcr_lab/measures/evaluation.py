@@ -72,7 +72,7 @@ def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     `decoding` says of each row how its replies were drawn.
     """
     table = by_group(records, lambda part: [_of_condition(part, condition, intervals) for condition in CONDITIONS])
-    if "decoding" not in records or not records["decoding"].str.contains(PROVIDERS_DEFAULT).any():
+    if "decoding" not in records or not records["decoding"].astype("string").str.contains(PROVIDERS_DEFAULT).any():
         return table
     ways = by_group(records, lambda part: [{"decoding": "; ".join(sorted(set(part["decoding"].dropna())))}])
     return table.merge(ways, how="left")

@@ -61,7 +61,8 @@ _REFUSAL_S = 5.0  # a refusal comes at once, a reply may take minutes
 _MOST_CHARACTERS = 100_000  # of one text: prompts quote it, and a hundred characters a token are no model's
 _MOST_RECORDED = 50  # names of models, notes
 _LOG = logging.getLogger(__name__)
-_CONSEQUENCES = {  # of a refused parameter
+# Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
+CONSEQUENCES = {
     "temperature": "draws are made at the provider's default; answers that are greedy elsewhere are the most frequent "
     "of several, and their share is the confidence",
     "logprobs": "self-confidence has to be self-consistency, and verdicts have no probability",
@@ -261,17 +262,17 @@ class ApiChat(ABC):
 
     async def _ask(self, request: Request, draws: Sequence[int], arrived: Arrived) -> list[Completion]:
         """The completions of one HTTP request: of these draws, or of the first of them, as many as the server gives."""
-        if self._all_may_ask or not await self._goes_first():
+        first = self._here().first
+        if self._all_may_ask or not await self._goes_first(first):
             return await self._ask_now(request, draws, arrived)
         try:
             return await self._ask_now(request, draws, arrived)
         finally:  # after a refused temperature, the next request may show what else is refused
             self._all_may_ask = self.capabilities.temperature or request.temperature is None
-            self._here().first.release()
+            first.release()
 
-    async def _goes_first(self) -> bool:
+    async def _goes_first(self, first: asyncio.Lock) -> bool:
         """Whether this request is the first. The others wait until that one has ended, or a refusal would be here."""
-        first = self._here().first
         with suppress(TimeoutError):
             async with asyncio.timeout(_REFUSAL_S):
                 await first.acquire()
@@ -370,7 +371,7 @@ class ApiChat(ABC):
             self._sent["adapted"][parameter] = self.instead[parameter]
         else:
             self._sent["dropped"][parameter] = "refused by the model"
-        self._note(f"refuses {parameter}: {_CONSEQUENCES[parameter]}.")
+        self._note(f"refuses {parameter}: {CONSEQUENCES[parameter]}.")
 
     def _refuses_temperature(self) -> SrdcrError:
         """The error of a refused temperature, which is left out from now on; unless others were taken before."""

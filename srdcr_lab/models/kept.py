@@ -54,6 +54,22 @@ class Fact:
     fact: str
     value: str
 
+    def row(self, time: str) -> tuple[str, ...]:
+        """The fact as the table holds it, with its checksum. Raises ValueError where it is none."""
+        said = self.model, self.fact, self.value
+        if any(type(part) is not str or part != whole_characters(part) or len(part) > _LONGEST_FACT for part in said):
+            raise ValueError(f"the fact {self.fact!r:.40} is no text of at most {_LONGEST_FACT:,} characters")
+        parse_json(self.value)
+        return (*said, stamp(time, ("fact", *said[:2]), said[2:]))
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> Fact:
+        """The reverse of `row`. Raises ValueError for what is no such row, or was changed since it was stamped."""
+        fact = cls(*row[:3])
+        if fact.row(str(row[3]).partition(" ")[0]) != (*row,):
+            raise ValueError(f"the fact {fact.fact!r:.40} about {fact.model!r:.80} was changed")
+        return fact
+
 
 @dataclass(frozen=True)
 class _Line:
@@ -108,24 +124,6 @@ def completion_of(row: Sequence[Any], stamped: Any, place: tuple[str, str, str])
     return completion
 
 
-def fact_row(fact: Fact, time: str) -> tuple[str, ...]:
-    """A fact as the table holds it. Raises ValueError where it is none."""
-    said = fact.model, fact.fact, fact.value
-    if any(type(part) is not str or part != whole_characters(part) or len(part) > _LONGEST_FACT for part in said):
-        raise ValueError(f"the fact {fact.fact!r:.40} is no text of at most {_LONGEST_FACT:,} characters")
-    parse_json(fact.value)
-    return (*said, stamp(time, ("fact", *said[:2]), said[2:]))
-
-
-def fact_of(row: Sequence[Any]) -> Fact:
-    """The reverse of `fact_row`. Raises ValueError for what is no such row, or was changed since it was stamped."""
-    *said, stamped = row
-    fact = Fact(*said)
-    if fact_row(fact, str(stamped).partition(" ")[0])[-1] != stamped:
-        raise ValueError(f"the fact {fact.fact!r:.40} about {fact.model!r:.80} was changed")
-    return fact
-
-
 def _list(text: Any) -> Any:
     values = parse_json(text) if type(text) is str else None
     if type(values) is not list:
@@ -152,8 +150,7 @@ def lines_of(path: Path) -> Iterator[Kept | Fact]:
                     raise ValueError(f"it has {_LONGEST_LINE:,} bytes or more")
                 record = parse_json(line.decode("utf-8"))
                 if isinstance(record, dict) and "fact" in record:
-                    fact = from_plain(Fact, record, "record")
-                    fact_row(fact, "")
+                    (fact := from_plain(Fact, record, "record")).row("")
                     yield fact
                     continue
                 read = from_plain(_Line, record, "record")

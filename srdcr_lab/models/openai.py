@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import openai
 
-from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
+from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat
 from srdcr_lab.models.base import as_dicts, first_stop, log_probability
 from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.records import Completion, FinishReason, Request
@@ -41,8 +41,6 @@ _BOUND_OF_N = re.compile(  # as llama.cpp has, which gives as many choices as it
     rf"(?:['\"`]n['\"`]|(?<![\w.])n (?:must|is|should)\b).*{_BOUNDS}|{_BOUNDS}.*['\"`]n['\"`]",
     re.IGNORECASE | re.DOTALL,
 )
-# In this order: a complaint about `logprobs` that also says "n" is about logprobs.
-_PARAMETERS = ("temperature", "logprobs", "max_tokens", "seed", "stop", "n")
 
 
 class OpenAIChat(ApiChat):
@@ -134,7 +132,7 @@ def _refused_parameter(error: openai.APIStatusError, body: dict[str, Any]) -> st
         return None
     named = [
         name
-        for name in _PARAMETERS
+        for name in CONSEQUENCES
         if name in body and re.search(rf"(?<![\w.]){name}(?!\w)", f"{error.param} {complaint}")
     ]
     return error.param if error.param in named else next(iter(named), None)

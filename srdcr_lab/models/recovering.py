@@ -22,7 +22,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from srdcr_lab.models.kept import INSERT, completion_of, fact_of, request_of
+from srdcr_lab.models.kept import INSERT, Fact, completion_of, request_of
 from srdcr_lab.records import ModelIdentity
 
 _INTERIOR_INDEX, _LEAF_INDEX, _LEAF_TABLE = 2, 10, 13  # kinds of pages with rows
@@ -66,7 +66,7 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
             model, request, stream, draw, *said, created = row
             if type(request) is float and stream is None and 0 <= request < math.inf:
                 into.execute(_SPENT_MOST, (model, request))
-            if said[0] is None and _is_whole(fact_of, row[:4]):
+            if said[0] is None and _is_whole(Fact.of, row[:4]):
                 into.execute(_NEWEST, row[:4])
             if created is None:  # of another table, or of an index
                 continue

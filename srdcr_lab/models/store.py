@@ -23,19 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from srdcr_lab.models.kept import (
-    COLUMNS,
-    INSERT,
-    Fact,
-    Kept,
-    completion_of,
-    fact_of,
-    fact_row,
-    lines_of,
-    request_of,
-    row_of,
-    stamp,
-)
+from srdcr_lab.models.kept import COLUMNS, INSERT, Fact, Kept, completion_of, lines_of, request_of, row_of, stamp
 from srdcr_lab.models.recovering import log_is_broken, salvage
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import whole_file
@@ -241,12 +229,9 @@ class Store:
             self._db.execute("INSERT OR REPLACE INTO spending VALUES (?, ?)", (run, usd))
 
     def remember(self, model: str, name: str, value: str) -> None:
-        """Keep what was found out about the model of this key, as JSON text; a later value replaces an earlier one.
-
-        Raises ValueError for a value that is no JSON.
-        """
+        """Keep what was found out about the model of this key, a JSON text; a later value replaces an earlier one."""
         with self.transaction():
-            self._db.execute(INSERT["fact"], fact_row(Fact(model, name, value), _now()))
+            self._db.execute(INSERT["fact"], Fact(model, name, value).row(_now()))
 
     def recall(self, model: str, name: str) -> str | None:
         """What is remembered of a model under a name; None where that is nothing."""
@@ -255,9 +240,8 @@ class Store:
     def facts(self, model: str | None = None) -> list[Fact]:
         """All that is remembered of a model, or of every model, sorted."""
         try:
-            chosen = "" if model is None else " WHERE model = ?"
-            rows = self._rows(f"SELECT * FROM facts{chosen} ORDER BY model, name", *filter(None, [model]))  # noqa: S608
-            return [*map(fact_of, rows)]
+            every = map(Fact.of, self._rows("SELECT * FROM facts ORDER BY model, name"))
+            return [fact for fact in every if model in (None, fact.model)]
         except ValueError as error:
             raise self._damaged(error) from None
 
@@ -329,9 +313,8 @@ class Store:
             raise ValueError(f"request {asked.digest[:12]}, {stream}: {error}") from None
 
     def export(self, target: Path) -> int:
-        """Write every request with its completions as JSON lines, sorted and without times; return their number.
-
-        Facts about the models follow, a line each.
+        """Write every request with its completions as JSON lines, sorted and without times, then the facts about the
+        models; return the number of requests.
 
         A target that is a store is bad input: completions that were paid for are not overwritten.
         """

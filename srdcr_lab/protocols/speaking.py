@@ -15,18 +15,8 @@ from srdcr_lab.answers.replies import spoken
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.choices import Choices, DebateDesign, Match
-from srdcr_lab.records import (
-    GREEDY,
-    Completion,
-    Debate,
-    Exemplar,
-    Item,
-    Request,
-    Role,
-    TemperatureRefused,
-    Turn,
-    Verdict,
-)
+from srdcr_lab.records import GREEDY, Completion, Debate, Exemplar, Item, Request, Role, Turn, Verdict
+from srdcr_lab.records.vocabulary import TemperatureRefused
 
 if TYPE_CHECKING:
     from srdcr_lab.data import ItemSet
@@ -93,8 +83,7 @@ class Setup:
 class Answer:
     """A reply, the answer read from it (None where none could be read), and the part `said` that states it.
 
-    `decoding` is the request's. `draws`: of a model that takes no temperature, all those of which this one has the most
-    frequent answer.
+    `decoding` is the request's. `draws`: if it was chosen as the most frequent answer, all those that it was chosen of.
     """
 
     value: str | None
@@ -164,10 +153,8 @@ class Conversation:
         reads : how the answer is read from a reply; default: `read`.
         rules : how a judge's verdict is read; a judge that rules states no answer.
         stream : of the draws, unless they are greedy; default: the speaker, or else the role.
-        votes : number of draws of a greedy request where the model takes no temperature; default: `draws`.
-
-        A model that takes no temperature is asked at its provider's default, whatever the `temperature`. That may be
-        learned from this very request.
+        votes : number of draws where the model takes no temperature, and is asked at its provider's default; that may
+            be learned from this very request. Default: `draws`.
         """
         heard = tuple(heard)
         shown: dict[str, object] = {"question": self.item.question, "transcript": heard}
@@ -187,12 +174,7 @@ class Conversation:
             stream=GREEDY if temperature == 0 else stream,
             draws=tuple(range(draws)),
         )
-        by_default = replace(
-            request,
-            temperature=None,
-            stream=stream,
-            draws=tuple(range(votes or draws)) if temperature == 0 else request.draws,
-        )
+        by_default = replace(request, temperature=None, stream=stream, draws=tuple(range(votes or draws)))
         if not model.capabilities.temperature:
             request = by_default
         try:

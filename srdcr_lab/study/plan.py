@@ -9,12 +9,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pandas as pd
 
 from srdcr_lab.models import ChatModel
-from srdcr_lab.models.load import API, Price
+from srdcr_lab.models.load import Price
 from srdcr_lab.prompts import system_text
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
 from srdcr_lab.records import CallFailed, Completion, Request
@@ -53,16 +52,13 @@ class Plan:
     rehearsed: int
 
 
-async def make_plan(
-    setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None], *, temperature: bool = True
-) -> Plan:
+async def make_plan(setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None]) -> Plan:
     """The plan of a run over the items of `setup`: of many estimated from some, drawn as `limit` draws them. `prices`
-    by the models' identity keys. Without `temperature` no model behind an API takes one."""
-    rehearsed = partial(_rehearsed, methods=methods, prices=prices, temperature=temperature)
+    by the models' identity keys."""
     few = replace(setup, items=setup.items.limit(_FEW, setup.seed))
-    an_item = (await rehearsed(few, longest=True)).loc[SHARED, "calls_alone"] / len(few.items)
+    an_item = (await _rehearsed(few, methods, prices, longest=True)).loc[SHARED, "calls_alone"] / len(few.items)
     some = replace(setup, items=setup.items.limit(max(_FEW, int(_REHEARSED / max(an_item, 1))), setup.seed))
-    least, most = [await rehearsed(some, longest=longest) for longest in (False, True)]
+    least, most = [await _rehearsed(some, methods, prices, longest=longest) for longest in (False, True)]
     least, most = least.where(least <= most, most), most.where(most >= least, least)  # a short run may ask once more
     both = pd.concat([least.add_suffix("_from"), most.add_suffix("_to")], axis=1)
     both = both[[f"{count}_{end}" for count in _COUNTS for end in ("from", "to")]]
@@ -73,15 +69,12 @@ async def make_plan(
 
 
 async def _rehearsed(
-    setup: Setup, *, methods: Sequence[Method], prices: Mapping[str, Price | None], longest: bool, temperature: bool
+    setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None], *, longest: bool
 ) -> pd.DataFrame:
     """One rehearsal: the counts of every row of the plan."""
     stage = Stage(longest)
     models = {model.identity.key: model for model in (*vars(setup.cast).values(), *setup.players.values())}
     stand_ins = {key: StandIn(model, prices[key], stage) for key, model in models.items()}
-    for stand_in in stand_ins.values():
-        if not temperature and stand_in.identity.provider in API:
-            stand_in.leave_out("temperature")
     setup = replace(
         setup,
         cast=Cast(*(stand_ins[model.identity.key] for model in vars(setup.cast).values())),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from itertools import zip_longest
 from pathlib import Path
@@ -86,11 +86,8 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
                     f"{folder} cannot be replayed from {source}: {differences[0]}{lack}; the same srdcr run "
                     "writes anew a file that was edited, then share"
                 )
-            keys = {identity.key for identity in before.identities.values()}
-            for fact in whole.facts():
-                if fact.model in keys:
-                    used.copy.remember(fact.model, fact.fact, fact.value)
             if notebooks is not None:
+                keys = {identity.key for identity in before.identities.values()}
                 for model, request, completions in whole.contents():
                     if model.key in keys:
                         used.copy.put(model, request, completions)
@@ -121,7 +118,10 @@ class _Copying(Store):
         return completions
 
     def facts(self, model: str | None = None) -> list[Fact]:
-        return self._whole.facts(model)
+        facts = self._whole.facts(model)
+        for fact in facts:
+            self.copy.remember(*astuple(fact))
+        return facts
 
     def close(self) -> None:
         super().close()

@@ -23,7 +23,7 @@ from srdcr_lab import prompts
 from srdcr_lab.data.items import ItemSet, freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.load import API, PATIENCE_S, price_of
+from srdcr_lab.models.load import PATIENCE_S, price_of
 from srdcr_lab.models.spending import Budget
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
@@ -130,22 +130,15 @@ class Study:
         for opened in models:
             price_for(opened.identity, budget_usd)
 
-    def plan(self, *, temperature: bool = True) -> Plan:
+    def plan(self) -> Plan:
         """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some.
 
-        What the store remembers of the models is considered. Without `temperature`, as if no model behind an API took
-        one.
+        What an existing store remembers of the models is considered.
         """
         if isinstance(self._store, Store) or (self._store and self._store.exists()):
             self._opened()
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
-        setup = self._setup(self._cast, self._players)
-        return wait_for(make_plan(setup, self.methods, prices, temperature=temperature))
-
-    @property
-    def may_refuse_temperature(self) -> list[str]:
-        """The models behind APIs that are not known to take no temperature."""
-        return [str(m.identity) for m in self._everyone if m.identity.provider in API and m.capabilities.temperature]
+        return wait_for(make_plan(self._setup(self._cast, self._players), self.methods, prices))
 
     def run(self, *, progress: bool = True) -> Results:
         """Run every method on every item and write the tables of `srdcr_lab.records.tables`, in `out` or in a

@@ -160,7 +160,7 @@ def test_a_plan_knows_what_the_store_remembers(refusing: Loopback, tmp_path: Pat
     before = srdcr("plan", *arguments).out
     results = run(refusing, "anthropic:thinker", tmp_path / "run")
     calls = results.manifest["counts"]["calls_paid"]
-    assert "refuses temperature, answers that are greedy here take 16 draws" in before
+    assert "refuse temperature, its prior and context answers take 16 draws each" in before
     after = srdcr("plan", *arguments, "--store", tmp_path / "run/store.sqlite").out
     (whole,) = (line for line in after.splitlines() if "the whole run" in line)
     assert whole.split()[4] == f"{calls:,}"

@@ -102,9 +102,10 @@ def plan(repeats: int, **options: Any) -> None:
         echo(as_text(_plan_table((planned.table.set_index("methods") * repeats).reset_index())))
         echo(
             "A call is one completion. alone: every item by itself, nothing shared. shared: equal requests asked once, "
-            "in a row over its items, in the last row over all rows; tokens and costs are estimates of these. Of "
-            f"a model that refuses temperature, answers that are greedy here take {study.choices.consistency_draws} draws."
+            "in a row over its items, in the last row over all rows; tokens and costs are estimates of these."
         )
+        votes = study.choices.consistency_draws
+        echo(f"Should a model behind an API refuse temperature, its prior and context answers take {votes} draws each.")
 
 
 @click.command()

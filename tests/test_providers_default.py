@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from srdcr_lab.models import Store
@@ -24,7 +25,7 @@ from srdcr_lab.records import BadInput, Completion, Message, Request, Temperatur
 from srdcr_lab.study import Results, Study
 from srdcr_lab.study.run import run_item
 from srdcr_lab.study.share import replay, run_differences, share
-from tests.conftest import Srdcr
+from tests.conftest import ITEMS, Srdcr
 from tests.loopback.server import Loopback
 from tests.scripted import ScriptedModel, item, setup_of, stored_setup
 
@@ -42,8 +43,8 @@ def refusing(loopback: Loopback) -> Loopback:
 
 def study(server: Loopback, spec: str, out: Path | None, methods: str = "few_shot,sr_dcr", **more: Any) -> Study:
     url = server.openai_url if spec.startswith("openai") else server.url
-    arguments = {"limit": 4, "rounds": 2, "samples": 4, "base_url": url, "out": out} | more
-    return Study(spec, "facts:testbed", methods, **arguments)
+    arguments = {"rounds": 2, "samples": 4, "base_url": url, "out": out} | more
+    return Study(spec, pd.DataFrame(ITEMS), methods, **arguments)
 
 
 def run(server: Loopback, spec: str, out: Path | None, methods: str = "few_shot,sr_dcr", **more: Any) -> Results:
@@ -62,7 +63,7 @@ def refusals(server: Loopback) -> Counter[bool]:
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_study_of_a_model_without_temperature(refusing: Loopback, tmp_path: Path, spec: str) -> None:
     """One refused temperature with 64 requests in flight; every row, turn and sample says how it was drawn; a second
-    run sends no refused request; offline the same comes out; a bundle of it is replayed elsewhere."""
+    run sends no refused request; offline the same comes out."""
     results = run(refusing, spec, tmp_path / "one", concurrency=64)
     assert refusals(refusing) == ({True: 1, False: 1} if spec in SPECS[:1] else {True: 1})
     records, turns, samples = results.records, results.turns, results.samples
@@ -86,14 +87,12 @@ def test_a_study_of_a_model_without_temperature(refusing: Loopback, tmp_path: Pa
     again = run(refusing, spec, tmp_path / "again", store=tmp_path / "one/store.sqlite", offline=True)
     assert run_differences(results, again) == []
     assert again.label == results.label
-    share(tmp_path / "one", tmp_path / "study.zip")
-    assert replay(tmp_path / "study.zip", tmp_path / "elsewhere").differences == ()
 
 
 def test_an_ordinary_judge_of_a_model_without_temperature(
     loopback: Loopback, refusing: Loopback, tmp_path: Path
 ) -> None:
-    """Who takes one is asked with one: the rows say both, the turns which; and so does a replay."""
+    """Who takes one is asked with one: the rows say both, the turns which. A bundle of it is replayed elsewhere."""
     with Loopback() as other:
         from srdcr_lab.models.openai import OpenAIChat
 
@@ -108,7 +107,7 @@ def test_an_ordinary_judge_of_a_model_without_temperature(
     assert replay(tmp_path / "study.zip", tmp_path / "elsewhere").differences == ()
 
 
-@pytest.mark.parametrize(("items", "limit"), [("facts:testbed", 2), ("facts:options", 1), ("facts:documents", 1)])
+@pytest.mark.parametrize(("items", "limit"), [("facts", 1), ("facts:options", 1), ("facts:documents", 1)])
 def test_every_method_goes_on_without_temperature(refusing: Loopback, items: str, limit: int, tmp_path: Path) -> None:
     """No request names a temperature after the first; what needs log-probabilities says so in its row."""
     arguments = {"rounds": 2, "samples": 0, "limit": limit, "base_url": refusing.openai_url}
@@ -122,7 +121,7 @@ def test_every_method_goes_on_without_temperature(refusing: Loopback, items: str
 
 def test_a_row_of_an_ordinary_run_says_how_it_was_drawn(loopback: Loopback) -> None:
     """Greedy, at T = 0.5 where draws were asked for, or at a method's own temperature; the summary has no column."""
-    results = run(loopback, "openai:desk", None, "few_shot,sr_dcr,vote_20", confidence="self_consistency", limit=2)
+    results = run(loopback, "openai:desk", None, "few_shot,sr_dcr,vote_20", confidence="self_consistency")
     by_method = results.records.drop_duplicates("method").set_index("method")["decoding"].to_dict()
     assert by_method == {"few_shot": "greedy", "sr_dcr": "greedy, T=0.5", "vote_20": "T=0.5"}
     by_stream = results.samples.groupby("stream")["decoding"].unique().map(list).to_dict()
@@ -136,27 +135,18 @@ def test_categories_name_the_temperature_they_were_drawn_at(
     loopback: Loopback, spec: str, drawn: str, figures_closed: None
 ) -> None:
     loopback.behaviour.refuses = frozenset({"temperature"} if spec.startswith("anthropic") else ())
-    questions = run(loopback, spec, None, "few_shot", limit=2).questions
+    questions = run(loopback, spec, None, "few_shot").questions
     assert set(questions["knowledge_decoding"]) == {drawn}
     display = CategoriesDisplay.from_questions(questions)
     assert set(display.table["knowledge_decoding"]) == {drawn}
     assert display.plot().get_xlabel() == f"share of questions (draws: {drawn})"
 
 
-def test_a_plan_knows_what_the_store_remembers(refusing: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+def test_a_plan_knows_what_the_store_remembers(
+    refusing: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr
+) -> None:
     """And says before that what a refusal would change. The calls planned are those that a run then makes."""
-    arguments = [
-        "--model",
-        "anthropic:thinker",
-        "--items",
-        "facts:testbed",
-        "--limit",
-        4,
-        "--rounds",
-        2,
-        "--samples",
-        4,
-    ]
+    arguments = ["--model", "anthropic:thinker", "--items", items_csv, "--rounds", 2, "--samples", 4]
     before = srdcr("plan", *arguments).out
     results = run(refusing, "anthropic:thinker", tmp_path / "run")
     calls = results.manifest["counts"]["calls_paid"]

@@ -217,7 +217,6 @@ class Capabilities:
     """
 
     logprobs: bool
-    notes: tuple[str, ...] = ()
     temperature: bool = True
 
 

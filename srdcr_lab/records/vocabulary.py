@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
 
 # Invisible characters that Unicode counts as letters or marks; the others have a category of their own.
@@ -222,16 +222,11 @@ class BudgetExhausted(Stopped):
 ORGANISM = "a model organism, no evidence about any large model"
 
 
-def label(models: Iterable[str], at_default: Collection[str] = ()) -> str:
-    """Names of the models whose numbers a table or figure shows, each once; of the pocket model also what it is, and of
-    those that take no temperature how they were drawn from.
+def label(models: Iterable[str]) -> str:
+    """Names of the models whose numbers a table or figure shows, each once; of the pocket model also what it is.
 
     >>> label(["openai:gpt-4o", "pocket", "pocket"])
     'openai:gpt-4o; pocket: a model organism, no evidence about any large model'
-    >>> label(["openai:o3"], at_default=["openai:o3"])
-    "openai:o3 (drawn at the provider's default temperature)"
     """
     names = dict.fromkeys(models)
-    what = {name: f": {ORGANISM}" for name in names if name.partition("#")[0] == "pocket"}
-    what |= dict.fromkeys(at_default, " (drawn at the provider's default temperature)")
-    return "; ".join(name + what.get(name, "") for name in names)
+    return "; ".join(f"{name}: {ORGANISM}" if name.partition("#")[0] == "pocket" else name for name in names)

@@ -128,8 +128,8 @@ class Results:
     @property
     def label(self) -> str:
         """Who made these numbers: the models, which take no temperature, and that pocket is a model organism."""
-        takes = self.manifest["temperature"]
-        return label(map(str, self.identities.values()), at_default=[name for name in takes if not takes[name]])
+        takes, default = self.manifest["temperature"], " (drawn at the provider's default temperature)"
+        return label(f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
 
     @property
     def exposures(self) -> pd.DataFrame | None:

@@ -117,6 +117,14 @@ def test_agreement_with_the_greedy_answer() -> None:
     assert agreement_matrix(pd.DataFrame([reply(answer=None), *draws]), {"q": "year"}).empty
 
 
+def test_without_a_greedy_answer_the_first_draw_is_shown_and_has_no_confidence() -> None:
+    draws = [reply(stream="self_consistency", draw=i, tokens=None, logprobs=None) for i in (1, 0)]
+    variants = confidence_variants(pd.DataFrame(draws))
+    assert set(variants["confidence_kind"]) == {"mean_logprob", "sequence", "mean_probability"}
+    assert len(variants) == 9
+    assert variants["confidence"].isna().all()
+
+
 @pytest.mark.parametrize(
     ("said", "agrees"),
     [

@@ -171,12 +171,15 @@ class Counted(StrEnum):
 def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Confidence of each greedy reply of a samples table, by every choice of tokens (`Counted`) and of mean.
 
-    NaN for a reply without log-probabilities or tokens. `answer_types` are those of each question_id, text by default;
-    where the answer is not found in the reply, the reply without surrounding space counts as the answer.
+    Where nothing was asked greedily, of the first consistency draw. NaN for a reply without log-probabilities or
+    tokens. `answer_types` are those of each question_id, text by default; where the answer is not found in the reply,
+    the reply without surrounding space counts as the answer.
     """
+    greedy = samples[samples["stream"] == GREEDY]
+    first = samples[(samples["stream"] == "self_consistency") & (samples["draw"] == 0)]
     rows = [
         (reply["question_id"], counted.value, kind.value, confidence_of(logprobs), len(logprobs))
-        for reply in samples[samples["stream"] == GREEDY].to_dict("records")
+        for reply in (first if greedy.empty else greedy).to_dict("records")
         for counted, logprobs in _counted(reply, _answer_type(answer_types, reply["question_id"]))
         for kind, confidence_of in FROM_LOGPROBS.items()
     ]

@@ -217,6 +217,7 @@ class Capabilities:
     """
 
     logprobs: bool
+    notes: tuple[str, ...] = ()
     temperature: bool = True
 
 

@@ -79,7 +79,8 @@ class LocalChat:
             self._decoder = Decoder(model, self._format.end_ids, self._format.decode, share_prefixes=share_prefixes)
         except Exception as error:
             raise BadInput(f"{folder_or_name} cannot be decoded step by step here ({type(error).__name__})") from error
-        self.capabilities = Capabilities(logprobs=True)
+        notes = () if self._decoder.pads_anywhere else ("no shared prefixes: its cache allows none",)
+        self.capabilities = Capabilities(logprobs=True, notes=notes)
         self._token_texts = lru_cache(maxsize=1 << 12)(self._format.token_texts)  # many draws say the same
         config = model.config.get_text_config()
         windows = (getattr(config, field, None) for field in _WINDOW_FIELDS)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from srdcr_lab.models.anthropic import AnthropicChat
-from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
+from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request, TemperatureRefused
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
@@ -99,9 +100,22 @@ def test_several_user_messages_in_a_row(loopback: Loopback) -> None:
     ]
 
 
-def test_refused_temperature_is_bad_input(loopback: Loopback) -> None:
+def test_a_refused_temperature_withdraws_the_capability(loopback: Loopback) -> None:
     loopback.behaviour.refuses = frozenset({"temperature"})
-    with pytest.raises(BadInput, match=r"anthropic:tested refuses temperature; SR-DCR needs T = 0 and T = 0\.5"):
+    model = model_of(loopback)
+    with pytest.raises(TemperatureRefused):
+        use(model, lambda model: model.complete(GREEDY))
+    assert not model.capabilities.temperature
+    assert len(use(model, lambda model: model.complete(replace(DRAWS, temperature=None)))) == 10
+    assert [asked.status for asked in loopback.completions] == ["400"] + ["200"] * 10
+
+
+def test_a_model_that_takes_temperature_1_alone_is_asked_at_its_default(loopback: Loopback) -> None:
+    """The words of Opus 4.8, and of earlier models that think (github.com/mnfst/modelparams.dev, issue 214)."""
+    complaint = "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode."
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": complaint}}
+    loopback.behaviour.status, loopback.behaviour.body = 400, json.dumps(error).encode()
+    with pytest.raises(TemperatureRefused):
         ask(loopback)
 
 

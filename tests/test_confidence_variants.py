@@ -117,6 +117,29 @@ def test_agreement_with_the_greedy_answer() -> None:
     assert agreement_matrix(pd.DataFrame([reply(answer=None), *draws]), {"q": "year"}).empty
 
 
+def test_without_a_greedy_answer_the_first_draw_is_shown_and_has_no_confidence() -> None:
+    draws = [reply(stream="self_consistency", draw=i, tokens=None, logprobs=None) for i in (1, 0)]
+    variants = confidence_variants(pd.DataFrame(draws))
+    assert set(variants["confidence_kind"]) == {"mean_logprob", "sequence", "mean_probability"}
+    assert len(variants) == 9
+    assert variants["confidence"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("said", "agrees"),
+    [
+        (["1875", "1874", "in 1874"], [False, True, True]),
+        (["1875", "1874"], [True, False]),  # of equals the one drawn first
+        ([None, "1874"], [False, True]),
+    ],
+)
+def test_without_a_greedy_answer_draws_agree_with_the_most_frequent_one(
+    said: list[str | None], agrees: list[bool]
+) -> None:
+    draws = [reply(stream="self_consistency", draw=i, answer=answer) for i, answer in enumerate(said)]
+    assert agreement_matrix(pd.DataFrame(draws[::-1]), {"q": "year"}).loc["q"].tolist() == agrees
+
+
 @pytest.mark.parametrize("agreeing", [0, 4, 5, 6])
 def test_fewer_draws_by_enumeration(agreeing: int) -> None:
     draws = np.arange(6) < agreeing

@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from srdcr_lab.models.openai import OpenAIChat, _refused_parameter, shares
-from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
+from srdcr_lab.records import CallFailed, Completion, FinishReason, Message, Request, TemperatureRefused
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
@@ -153,13 +153,63 @@ def test_refused_logprobs_withdraw_the_capability(loopback: Loopback) -> None:
     (answer,) = use(model, lambda model: model.complete(GREEDY))
     assert (answer.tokens, answer.logprobs) == (None, None)
     assert not model.capabilities.logprobs
-    assert "self-consistency" in model.capabilities.notes[0]
+    assert "self-consistency" in model.sent()["notes"][0]
 
 
-def test_refused_temperature_is_bad_input(loopback: Loopback) -> None:
-    loopback.behaviour.refuses = frozenset({"temperature"})
-    with pytest.raises(BadInput, match=r"openai:tested refuses temperature; SR-DCR needs T = 0 and T = 0\.5"):
-        ask(loopback)
+def test_a_refused_temperature_withdraws_the_capability_and_log_probabilities_with_it(loopback: Loopback) -> None:
+    """A request that names none goes through, with several draws; one with a temperature is not sent any more."""
+    loopback.behaviour.refuses = frozenset({"temperature", "logprobs"})
+    model = model_of(loopback)
+    with pytest.raises(TemperatureRefused):
+        use(model, lambda model: model.complete(GREEDY))
+    assert (model.capabilities.temperature, model.capabilities.logprobs) == (False, False)
+    with pytest.raises(TemperatureRefused):
+        use(model, lambda model: model.complete(DRAWS))
+    answers = use(model, lambda model: model.complete(replace(DRAWS, temperature=None, logprobs=True)))
+    assert [asked.status for asked in loopback.completions] == ["400", "200"]
+    assert len({answer.text for answer in answers}) > 1
+    assert model.sent()["dropped"].keys() == {"temperature", "logprobs"}
+
+
+def test_a_temperature_that_was_taken_before_and_is_refused_now_costs_its_own_row(loopback: Loopback) -> None:
+    async def both(model: OpenAIChat) -> None:
+        await model.complete(GREEDY)
+        loopback.behaviour.refuses = frozenset({"temperature"})
+        await model.complete(DRAWS)
+
+    model = model_of(loopback)
+    with pytest.raises(CallFailed, match="refuses temperature, which it took before"):
+        use(model, both)
+    assert model.capabilities.temperature
+
+
+def test_nobody_waits_for_a_first_reply_that_takes_long(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refusal would have come at once."""
+    monkeypatch.setattr("srdcr_lab.models.api._REFUSAL_S", 0.01)
+    loopback.behaviour.faults = [Fault.HANG]
+
+    async def both(model: OpenAIChat) -> None:
+        first = asyncio.create_task(model.complete(GREEDY))
+        while not loopback.completions:
+            await asyncio.sleep(0)
+        assert len(await model.complete(DRAWS)) == 10
+        assert not first.done()
+        first.cancel()
+
+    use(model_of(loopback), both)
+
+
+def test_the_first_request_goes_alone_and_the_others_wait_for_one_reply(loopback: Loopback) -> None:
+    """What it refuses is learned once: of 64 requests two are refused, one for each parameter."""
+    loopback.behaviour.refuses = frozenset({"max_tokens", "seed"})
+    loopback.behaviour.latency_s = 0.02
+
+    async def many(model: OpenAIChat) -> int:
+        requests = [replace(GREEDY, seed=seed) for seed in range(64)]
+        return len(await asyncio.gather(*map(model.complete, requests)))
+
+    assert use(model_of(loopback), many) == 64
+    assert sorted(asked.status for asked in loopback.completions) == ["200"] * 64 + ["400"] * 2
 
 
 def test_a_reasoning_model_refuses_several(loopback: Loopback) -> None:

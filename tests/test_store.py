@@ -406,6 +406,74 @@ def test_check_finds_a_request_that_is_no_longer_readable(tmp_path: Path) -> Non
     store.close()
 
 
+# What is remembered of a model --------------------------------------------------------------------------------------
+
+FACT = (IDENTITY.key, "refused", '["temperature"]')
+
+
+def test_what_was_found_out_about_a_model_is_remembered(store: Store, tmp_path: Path) -> None:
+    """A later value replaces an earlier one; models, and names, do not share."""
+    assert store.recall(IDENTITY.key, "refused") is None
+    store.remember(IDENTITY.key, "refused", "[]")
+    store.remember(*FACT)
+    with closing(Store(tmp_path / "store.sqlite")) as other:
+        assert other.recall(IDENTITY.key, "refused") == '["temperature"]'
+        assert (other.recall("another", "refused"), other.recall(IDENTITY.key, "doctor")) == (None, None)
+    with pytest.raises(ValueError, match="Expecting value"):
+        store.remember(IDENTITY.key, "refused", "no JSON")
+
+
+def test_facts_travel_and_what_is_here_stays(tmp_path: Path, srdcr: Srdcr) -> None:
+    """By export, merge of either, and recovery."""
+    with closing(fill(tmp_path / "a.sqlite")) as store:
+        store.remember(*FACT)
+        assert "3 requests written" in srdcr("store", "export", tmp_path / "a.sqlite", tmp_path / "a.jsonl").out
+        assert srdcr("store", "recover", tmp_path / "a.sqlite", tmp_path / "saved.sqlite").code == 0
+    for target, source in (("b", "a.jsonl"), ("c", "a.sqlite"), ("saved", "a.jsonl")):
+        assert srdcr("store", "merge", tmp_path / f"{target}.sqlite", tmp_path / source).code == 0
+        with closing(Store(tmp_path / f"{target}.sqlite")) as store:
+            assert store.recall(IDENTITY.key, "refused") == '["temperature"]'
+            store.remember(IDENTITY.key, "refused", "[]")
+            store.merge(tmp_path / "a.jsonl")
+            assert store.recall(IDENTITY.key, "refused") == "[]"
+
+
+def test_a_store_of_an_earlier_version_remembers_nothing(tmp_path: Path) -> None:
+    with closing(fill(tmp_path / "store.sqlite")) as store:
+        store._db.execute("DROP TABLE facts")
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        assert store.recall(IDENTITY.key, "refused") is None
+        assert store.count() == 6
+
+
+@pytest.mark.parametrize("value", ["[", b"[]", "[1]", '"\ud800"'.encode("utf-8", "surrogatepass"), 5])
+def test_a_fact_that_was_changed_is_damage(tmp_path: Path, srdcr: Srdcr, value: object) -> None:
+    with closing(fill(tmp_path / "store.sqlite")) as store:
+        store.remember(*FACT)
+        store._db.execute(
+            "UPDATE facts SET value = CAST(? AS TEXT)" if value != 5 else "UPDATE facts SET value = ?", (value,)
+        )
+        with pytest.raises(BadInput, match="is damaged"):
+            store.recall(IDENTITY.key, "refused")
+    for command in ("check", "export", "merge"):
+        ended = by_command(srdcr, command, tmp_path / "store.sqlite")
+        assert (ended.code, "store recover" in ended.out + ended.err) == (2, True), (command, ended)
+    ended = srdcr("store", "recover", tmp_path / "store.sqlite", tmp_path / "new.sqlite")
+    with closing(Store(tmp_path / "new.sqlite")) as new:
+        assert (new.count(), new.facts()) == (6, [])
+
+
+@pytest.mark.parametrize(
+    "fields", [{"value": "["}, {"value": 1}, {"model": None}, {"value": '"\ud800"'}, {"more": 1}], ids=str
+)
+def test_a_merge_takes_no_fact_that_no_export_has(tmp_path: Path, srdcr: Srdcr, fields: dict[str, object]) -> None:
+    line = {"fact": "refused", "model": IDENTITY.key, "value": "[]"} | fields
+    (tmp_path / "bad.jsonl").write_text(json.dumps(line))
+    ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl")
+    assert (ended.code, "bad.jsonl, line 1: no record of a store export (" in ended.sentence) == (2, True)
+    assert not (tmp_path / "new.sqlite").exists()
+
+
 # Damage --------------------------------------------------------------------------------------------------------------
 
 COMMANDS = ("info", "check", "export", "merge")

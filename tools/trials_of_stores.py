@@ -35,7 +35,7 @@ sys.path.insert(0, str(ROOT))
 
 from srdcr_lab import cli  # noqa: E402
 from srdcr_lab.models import Store  # noqa: E402
-from srdcr_lab.models.kept import lines_of  # noqa: E402
+from srdcr_lab.models.kept import Fact, lines_of  # noqa: E402
 from tests.loopback.server import Loopback  # noqa: E402
 
 Outcome = tuple[str, str]
@@ -230,7 +230,8 @@ def _fill(whole: Path) -> None:
     shutil.copy(source, whole / "file")
     with contextlib.closing(Store(whole / "store.sqlite")) as store:
         for kept in lines_of(whole / "export.jsonl"):
-            store.put(*kept)
+            if not isinstance(kept, Fact):
+                store.put(*kept)
         for path in whole.glob("store.sqlite*"):
             shutil.copy(path, whole / "log")
     (whole / "log/store.sqlite-shm").unlink()

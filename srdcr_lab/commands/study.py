@@ -84,6 +84,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @_study_options
+@click.option("--store", type=PATH, help="a store of earlier runs, which knows what the models refuse")
 def plan(repeats: int, **options: Any) -> None:
     """What a run would take: calls, tokens, cost from–to.
 
@@ -104,6 +105,8 @@ def plan(repeats: int, **options: Any) -> None:
             "A call is one completion. alone: every item by itself, nothing shared. shared: equal requests asked once, "
             "in a row over its items, in the last row over all rows; tokens and costs are estimates of these."
         )
+        votes = study.choices.consistency_draws
+        echo(f"Should a model behind an API refuse temperature, its prior and context answers take {votes} draws each.")
 
 
 @click.command()
@@ -191,7 +194,7 @@ def _final_table(summary: Any) -> Any:
         ]
     for name in ("abstained", "unparsed", "error"):
         table[name] = summary[f"n_{name}"]
-    return table
+    return table.join(summary[[name for name in ("decoding",) if name in summary]])
 
 
 @click.group()

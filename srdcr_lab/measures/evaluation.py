@@ -27,7 +27,7 @@ from srdcr_lab.measures.groups import (
     stratum_order,
 )
 from srdcr_lab.measures.verdicts import RATES
-from srdcr_lab.records import Missing
+from srdcr_lab.records import PROVIDERS_DEFAULT, Missing
 
 CONDITIONS = ("standard", "perturbed", "overall")
 MACRO, MICRO = "macro", "micro"
@@ -68,9 +68,14 @@ def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     Overall, every share is the mean of the standard and the perturbed one where both were run (as in the paper);
     `accuracy_micro` is right / n over all rows. `n_abstained`, `n_unparsed` and `n_error` count why answers are
     missing. `verdict_tpr` = P(Reasonable | true passage) and `verdict_tnr` = P(Unreasonable | false passage) are over
-    the debates held (`verdict_tpr_n`, `verdict_tnr_n`); UNPARSED counts as neither.
+    the debates held (`verdict_tpr_n`, `verdict_tnr_n`); UNPARSED counts as neither. Where a model takes no temperature,
+    `decoding` says of each row how its replies were drawn.
     """
-    return by_group(records, lambda part: [_of_condition(part, condition, intervals) for condition in CONDITIONS])
+    table = by_group(records, lambda part: [_of_condition(part, condition, intervals) for condition in CONDITIONS])
+    if "decoding" not in records or not records["decoding"].astype("string").str.contains(PROVIDERS_DEFAULT).any():
+        return table
+    ways = by_group(records, lambda part: [{"decoding": "; ".join(sorted(set(part["decoding"].dropna())))}])
+    return table.merge(ways, how="left")
 
 
 def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dict[str, Any]:

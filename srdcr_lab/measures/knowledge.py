@@ -171,12 +171,15 @@ class Counted(StrEnum):
 def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Confidence of each greedy reply of a samples table, by every choice of tokens (`Counted`) and of mean.
 
-    NaN for a reply without log-probabilities or tokens. `answer_types` are those of each question_id, text by default;
-    where the answer is not found in the reply, the reply without surrounding space counts as the answer.
+    Where nothing was asked greedily, of the first consistency draw. NaN for a reply without log-probabilities or
+    tokens. `answer_types` are those of each question_id, text by default; where the answer is not found in the reply,
+    the reply without surrounding space counts as the answer.
     """
+    greedy = samples[samples["stream"] == GREEDY]
+    first = samples[(samples["stream"] == "self_consistency") & (samples["draw"] == 0)]
     rows = [
         (reply["question_id"], counted.value, kind.value, confidence_of(logprobs), len(logprobs))
-        for reply in samples[samples["stream"] == GREEDY].to_dict("records")
+        for reply in (first if greedy.empty else greedy).to_dict("records")
         for counted, logprobs in _counted(reply, _answer_type(answer_types, reply["question_id"]))
         for kind, confidence_of in FROM_LOGPROBS.items()
     ]
@@ -201,15 +204,22 @@ def _list(values: Any) -> list[Any]:
 
 
 def agreement_matrix(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Whether each consistency draw equals its question's greedy answer (an unread one does not): questions × draws.
+    """Whether each consistency draw equals its question's prior answer (an unread one does not): questions × draws.
 
-    Questions without a greedy answer or without all draws are left out. `answer_types` as in `confidence_variants`.
+    That is the greedy answer, or where nothing was asked greedily the most frequent draw. Questions without one or
+    without all draws are left out. `answer_types` as in `confidence_variants`.
     """
-    greedy = samples[samples["stream"] == GREEDY].set_index("question_id")["answer"].dropna()
-    drawn = samples[(samples["stream"] == "self_consistency") & samples["question_id"].isin(greedy.index)]
+    greedy = samples[samples["stream"] == GREEDY].set_index("question_id")["answer"]
+    drawn = samples[samples["stream"] == "self_consistency"].sort_values("draw", kind="stable")
+    prior = greedy.to_dict()
+    for question, own in drawn.dropna(subset=["answer"]).groupby("question_id")["answer"]:
+        if question not in prior:
+            kind = _answer_type(answer_types, str(question))
+            prior[question] = max(own, key=lambda one: sum(answers.equal(one, other, kind) for other in own))
+    drawn = drawn[drawn["question_id"].map(prior).notna()]
     agrees = [
         isinstance(draw.answer, str)
-        and answers.equal(draw.answer, greedy[draw.question_id], _answer_type(answer_types, draw.question_id))
+        and answers.equal(draw.answer, prior[draw.question_id], _answer_type(answer_types, draw.question_id))
         for draw in drawn.itertuples()
     ]
     matrix = drawn.assign(agrees=agrees).pivot(index="question_id", columns="draw", values="agrees")

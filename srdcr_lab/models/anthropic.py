@@ -60,15 +60,16 @@ class AnthropicChat(ApiChat):
         return client if has_key or own_server or client.credentials else None
 
     def _body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
-        if request.temperature > _HIGHEST_TEMPERATURE:
+        if request.temperature is not None and request.temperature > _HIGHEST_TEMPERATURE:
             raise BadInput(f"{self.identity} takes temperatures from 0 to 1; {request.temperature:g} was asked for.")
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
         body: dict[str, Any] = {
             "model": self.identity.name,
             "max_tokens": request.max_tokens,
             "messages": as_dicts(message for message in request.messages if message.role != "system"),
-            "temperature": request.temperature,
         }
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
         if system:
             body["system"] = system
         if stop := [mark for mark in request.stop if mark.strip()]:  # white space alone is refused; `_read` cuts there

@@ -1,5 +1,7 @@
 """What the adapters of official SDKs share: clients, slots, draws, retries, and errors as sentences.
 
+The first request goes alone: what the model refuses is learned from one refusal, not from all requests in flight.
+
 Retries after 408, 409, 429, 5xx, time-outs and cut connections are the SDK's own and honour Retry-After; below them an
 outage is waited out; patience bounds both (`http.Outage`). On top of them, a reply that is no completion (broken JSON,
 missing fields, too long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while it backs off:
@@ -15,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
@@ -45,6 +48,7 @@ from srdcr_lab.records import (
     Request,
     SrdcrError,
     Stopped,
+    TemperatureRefused,
 )
 from srdcr_lab.records.files import parse_json
 from srdcr_lab.records.vocabulary import did_you_mean, visible
@@ -53,9 +57,20 @@ PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for non
 MALFORMED_PAUSE_S = 0.5
 _MALFORMED_RETRIES = 2
 _CHECK_TIMEOUT_S = 10.0
+_REFUSAL_S = 5.0  # a refusal comes at once, a reply may take minutes
 _MOST_CHARACTERS = 100_000  # of one text: prompts quote it, and a hundred characters a token are no model's
 _MOST_RECORDED = 50  # names of models, notes
 _LOG = logging.getLogger(__name__)
+# Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
+CONSEQUENCES = {
+    "temperature": "draws are made at the provider's default; answers that are greedy elsewhere are the most frequent "
+    "of several, and their share is the confidence",
+    "logprobs": "self-confidence has to be self-consistency, and verdicts have no probability",
+    "max_tokens": "max_completion_tokens is sent instead",
+    "seed": "draws cannot be repeated at the provider",
+    "stop": "stop strings are applied to the reply",
+    "n": "one request is sent for each draw",
+}
 _RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests how often they retried
 
 
@@ -65,6 +80,7 @@ class _Connection(NamedTuple):
     client: Any
     slots: asyncio.Semaphore
     outage: Outage
+    first: asyncio.Lock  # held by the first request
 
 
 class ApiChat(ABC):
@@ -87,9 +103,11 @@ class ApiChat(ABC):
     models_path: ClassVar[str]
     spoken: ClassVar[Mapping[str, str]] = {}  # versions of the protocol
     never_sent: ClassVar[Mapping[str, str]] = {}  # parameters of a request, and why
+    instead: ClassVar[Mapping[str, str]] = {}  # what is sent for a refused parameter; else nothing is
     draws_per_request: int  # that one HTTP request brings, as far as is known
     _listed: Sequence[str] = ()  # names of models, as the server gives them
     _has_replied = False  # some completion was read, so key, address and model's name are in order
+    _all_may_ask = False  # the first request has ended, so what the model refuses is known
 
     def __init__(
         self,
@@ -110,6 +128,7 @@ class ApiChat(ABC):
             raise BadInput(f"The concurrency of {self.identity} is {concurrency}; it has to be at least 1.")
         self.key_variable, self.url_variable = f"{self.provider.upper()}_API_KEY", f"{self.provider.upper()}_BASE_URL"
         self.capabilities = Capabilities(logprobs="logprobs" not in self.never_sent)
+        self.refused: list[str] = []  # parameters that the model turned out to refuse
         self.max_attempts = 1 + max_retries + _MALFORMED_RETRIES  # of one HTTP request: what may be billed at worst
         self._base_url, self._concurrency = base_url, concurrency
         self._timeout_s, self._max_retries, self._patience_s = timeout_s, max_retries, patience_s
@@ -219,7 +238,7 @@ class ApiChat(ABC):
                 f"{self.identity} needs a key: set the environment variable {self.key_variable}, "
                 "or name a server of your own with --base-url."
             )
-        return _Connection(client, asyncio.Semaphore(self._concurrency), outage)
+        return _Connection(client, asyncio.Semaphore(self._concurrency), outage, asyncio.Lock())
 
     def _here(self) -> _Connection:
         loop = asyncio.get_running_loop()
@@ -243,6 +262,28 @@ class ApiChat(ABC):
 
     async def _ask(self, request: Request, draws: Sequence[int], arrived: Arrived) -> list[Completion]:
         """The completions of one HTTP request: of these draws, or of the first of them, as many as the server gives."""
+        first = self._here().first
+        if self._all_may_ask or not await self._goes_first(first):
+            return await self._ask_now(request, draws, arrived)
+        try:
+            return await self._ask_now(request, draws, arrived)
+        finally:  # after a refused temperature, the next request may show what else is refused
+            self._all_may_ask = self.capabilities.temperature or request.temperature is None
+            first.release()
+
+    async def _goes_first(self, first: asyncio.Lock) -> bool:
+        """Whether this request is the first. The others wait until that one has ended, or a refusal would be here."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_REFUSAL_S):
+                await first.acquire()
+            if not self._all_may_ask:
+                return True
+            first.release()
+        return False
+
+    async def _ask_now(self, request: Request, draws: Sequence[int], arrived: Arrived) -> list[Completion]:
+        if request.temperature is not None and not self.capabilities.temperature:
+            raise TemperatureRefused(f"{self.identity} refuses temperature.")
         completions: list[Completion] | None = None
         while completions is None:
             draws = draws[: self.draws_per_request]  # it may have become smaller while this request waited
@@ -264,7 +305,7 @@ class ApiChat(ABC):
         The SDK's `client.post` does what its typed method does, without the conversion of every message through type
         declarations, which is most of the SDK's CPU time. The SDK's status errors pass through.
         """
-        client, slots, outage = self._here()
+        client, slots, outage, _ = self._here()
         async with slots:
             PAUSED_S.set(0.0)
             reason, began, retries = "", "", self._max_retries
@@ -318,9 +359,26 @@ class ApiChat(ABC):
         if text not in (known := self._sent[kind]) and len(known) < _MOST_RECORDED:
             known.append(text)
 
-    def _refuses_temperature(self, hint: str = "") -> SrdcrError:
-        needs = "SR-DCR needs T = 0 and T = 0.5, so choose a model that takes it"
-        return self._unless_replied(f"{self.identity} refuses temperature; {needs}{hint}.")
+    def leave_out(self, parameter: str) -> None:
+        """Ask without this parameter from now on: the model refuses it, now or in an earlier run."""
+        if parameter in self.refused:
+            return
+        self.refused.append(parameter)
+        if parameter in ("temperature", "logprobs"):
+            able: dict[str, Any] = {parameter: False}
+            self.capabilities = replace(self.capabilities, **able)
+        if parameter in self.instead:
+            self._sent["adapted"][parameter] = self.instead[parameter]
+        else:
+            self._sent["dropped"][parameter] = "refused by the model"
+        self._note(f"refuses {parameter}: {CONSEQUENCES[parameter]}.")
+
+    def _refuses_temperature(self) -> SrdcrError:
+        """The error of a refused temperature, which is left out from now on; unless others were taken before."""
+        if self._has_replied and self.capabilities.temperature:
+            return CallFailed(f"{self.identity} refuses temperature, which it took before; run the same again.")
+        self.leave_out("temperature")
+        return TemperatureRefused(f"{self.identity} refuses temperature.")
 
     def _unless_replied(self, sentence: str) -> SrdcrError:
         """Bad input, which ends the run; the failure of one call where others were answered."""

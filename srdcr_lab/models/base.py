@@ -7,7 +7,8 @@ A model may also have these; `ApiChat` has all of them:
 - ``draws_per_request``: how many draws one call to its server brings; may fall while it runs; None: any number;
 - ``max_attempts``: how often one request may be sent, and billed, at worst; default 1;
 - ``async check()``: raises `BadInput` if nothing answers at its server, or if the key is refused;
-- ``sent()``: what was really sent, for ``run.json``.
+- ``sent()``: what was really sent, for ``run.json``;
+- ``refused``: the parameters that the model turned out to refuse; ``leave_out(parameter)``: what is known of it so far.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from itertools import count
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from srdcr_lab.records import Capabilities, Completion, Message, ModelIdentity, Request
 from srdcr_lab.records.vocabulary import ESCAPES
 
 T = TypeVar("T")
+Parameter = Literal["temperature", "logprobs", "max_tokens", "seed", "stop", "n"]  # that a model may refuse
 Arrived = Callable[[Sequence[Completion]], None]
 LOWEST = -9999.0  # a log-probability: what OpenAI's protocol says for "very unlikely"
 _ROUNDED = 1e-3

@@ -1,4 +1,4 @@
-"""What a file keeps of a completion, read strictly: a row of the store, and a line of an export.
+"""What a file keeps of a completion or a fact, read strictly: a row of the store, and a line of an export.
 
 A file may be damaged, or written by anybody. So nothing in it is taken as it is: types, ranges and lengths are checked,
 and a request's digest is computed from its content. A row also bears a checksum, behind the time in its last column
@@ -28,7 +28,9 @@ INSERT = {
     "request": "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)",
     "completion": "INSERT OR IGNORE INTO completions SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
     "FROM models, requests WHERE models.key = ? AND digest = ?",
+    "fact": "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)",
 }
+_LONGEST_FACT = 2**16  # characters
 _LONGEST_LINE = 2**23  # bytes; decoding takes up to 75 times as much memory
 
 
@@ -37,11 +39,36 @@ class _Content:
     """The fields of `Request.canonical`."""
 
     max_tokens: int
-    temperature: float
+    temperature: float | None
     stop: tuple[str, ...]
     logprobs: bool
     seed: int
     messages: tuple[tuple[Literal["system", "user", "assistant"], str], ...]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What was found out about the model of this key: a JSON text under a name."""
+
+    model: str
+    fact: str
+    value: str
+
+    def row(self, time: str) -> tuple[str, ...]:
+        """The fact as the table holds it, with its checksum. Raises ValueError where it is none."""
+        said = self.model, self.fact, self.value
+        if any(type(part) is not str or part != whole_characters(part) or len(part) > _LONGEST_FACT for part in said):
+            raise ValueError(f"the fact {self.fact!r:.40} is no text of at most {_LONGEST_FACT:,} characters")
+        parse_json(self.value)
+        return (*said, stamp(time, ("fact", *said[:2]), said[2:]))
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> Fact:
+        """The reverse of `row`. Raises ValueError for what is no such row, or was changed since it was stamped."""
+        fact = cls(*row[:3])
+        if fact.row(str(row[3]).partition(" ")[0]) != (*row,):
+            raise ValueError(f"the fact {fact.fact!r:.40} about {fact.model!r:.80} was changed")
+        return fact
 
 
 @dataclass(frozen=True)
@@ -114,14 +141,19 @@ def request_of(digest: object, canonical: object, stream: str | None = None, dra
     raise ValueError(f"request {str(digest)[:12]} was changed")
 
 
-def lines_of(path: Path) -> Iterator[Kept]:
+def lines_of(path: Path) -> Iterator[Kept | Fact]:
     """What an export holds. Bad input names the line that is no record of one."""
     with path.open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), start=1):
             try:
                 if len(line) == _LONGEST_LINE:
                     raise ValueError(f"it has {_LONGEST_LINE:,} bytes or more")
-                read = from_plain(_Line, parse_json(line.decode("utf-8")), "record")
+                record = parse_json(line.decode("utf-8"))
+                if isinstance(record, dict) and "fact" in record:
+                    (fact := from_plain(Fact, record, "record")).row("")
+                    yield fact
+                    continue
+                read = from_plain(_Line, record, "record")
                 completions = [checked(completion) for completion in read.completions]
                 draws = tuple(completion.draw for completion in completions)
                 request = _request(read.request, read.stream, draws)
@@ -134,7 +166,7 @@ def lines_of(path: Path) -> Iterator[Kept]:
 def _request(content: Any, stream: str | None, draws: tuple[int, ...]) -> Request:
     """The request of its canonical content, with the address of its completions (default: of its own stream)."""
     read = from_plain(_Content, content, "request")
-    if read.max_tokens < 1 or not 0 <= read.temperature < math.inf:
-        raise ValueError(f"{read.max_tokens} tokens at temperature {read.temperature:g} cannot be asked for")
+    if read.max_tokens < 1 or not 0 <= (read.temperature or 0) < math.inf:
+        raise ValueError(f"{read.max_tokens} tokens at temperature {read.temperature} cannot be asked for")
     fields = content | {"messages": tuple(Message(role, text) for role, text in read.messages), "stop": read.stop}
-    return Request(stream=stream or (GREEDY if not read.temperature else "any"), draws=draws, **fields)
+    return Request(stream=stream or (GREEDY if read.temperature == 0 else "any"), draws=draws, **fields)

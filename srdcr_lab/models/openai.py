@@ -1,7 +1,8 @@
 """OpenAI and every server that speaks its chat-completions protocol, through the official SDK.
 
-What a model refuses is learned from its first refusal and then left out, as long as that does not change what is
-measured (`_CONSEQUENCES`). Refused log-probabilities withdraw a capability; a refused temperature is bad input.
+What a model refuses is learned from its first refusal and then left out. Refused log-probabilities and a refused
+temperature withdraw a capability. They go together: the provider's models take neither while they reason
+(https://developers.openai.com/api/docs/guides/latest-model#gpt-54-parameter-compatibility).
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import Any, ClassVar
 
 import openai
 
-from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
+from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat
 from srdcr_lab.models.base import as_dicts, first_stop, log_probability
 from srdcr_lab.models.http import ReplyError, count
-from srdcr_lab.records import Capabilities, Completion, FinishReason, Request
+from srdcr_lab.records import Completion, FinishReason, Request
 
 _MOST_CHOICES = 128  # the provider's bound on n
 _MOST_STOPS = 4
@@ -40,14 +41,6 @@ _BOUND_OF_N = re.compile(  # as llama.cpp has, which gives as many choices as it
     rf"(?:['\"`]n['\"`]|(?<![\w.])n (?:must|is|should)\b).*{_BOUNDS}|{_BOUNDS}.*['\"`]n['\"`]",
     re.IGNORECASE | re.DOTALL,
 )
-# Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
-_CONSEQUENCES = {
-    "logprobs": "self-confidence has to be self-consistency, and verdicts have no probability",
-    "max_tokens": "max_completion_tokens is sent instead",
-    "seed": "draws cannot be repeated at the provider",
-    "stop": "stop strings are applied to the reply",
-    "n": "one request is sent for each draw",
-}
 
 
 class OpenAIChat(ApiChat):
@@ -57,6 +50,7 @@ class OpenAIChat(ApiChat):
     provider = "openai"
     path = "/chat/completions"
     models_path = "/models"
+    instead: ClassVar = {"max_tokens": "max_completion_tokens", "n": "1"}
     draws_per_request = _MOST_CHOICES
     _has_scored = False  # some reply came with log-probabilities
 
@@ -69,9 +63,10 @@ class OpenAIChat(ApiChat):
         body: dict[str, Any] = {
             "model": self.identity.name,
             "messages": as_dicts(request.messages),
-            "temperature": request.temperature,
             self._sent["adapted"].get("max_tokens", "max_tokens"): request.max_tokens,
         }
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
         if "seed" not in dropped:
             body["seed"] = request.draw_seed(draws[0])
         if request.stop and "stop" not in dropped:
@@ -87,24 +82,18 @@ class OpenAIChat(ApiChat):
             if error.code == "content_filter":  # the prompt itself was stopped: a result, not a failure
                 return [Completion("", draw, finish_reason=FinishReason.CONTENT_FILTER) for draw in draws]
             if parameter := _refused_parameter(error, body):
-                self._leave_out(parameter)
+                if parameter == "temperature":
+                    raise self._refuses_temperature() from None
+                self.leave_out(parameter)
                 return None
         raise self._translated(error) from None
 
-    def _leave_out(self, parameter: str) -> None:
-        """Ask without this parameter from now on."""
+    def leave_out(self, parameter: str) -> None:
+        super().leave_out(parameter)
         if parameter == "temperature":
-            raise self._refuses_temperature(" (not a reasoning model)") from None
-        if parameter == "max_tokens":
-            self._sent["adapted"]["max_tokens"] = "max_completion_tokens"
+            self.leave_out("logprobs")
         elif parameter == "n":
             self.draws_per_request = 1
-            self._sent["adapted"]["n"] = "1"
-        else:
-            self._sent["dropped"][parameter] = "refused by the model"
-        self._note(sentence := f"refuses {parameter}: {_CONSEQUENCES[parameter]}.")
-        if parameter == "logprobs":
-            self.capabilities = Capabilities(logprobs=False, notes=(sentence,))
 
     def _read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
         choices = reply["choices"]
@@ -121,7 +110,7 @@ class OpenAIChat(ApiChat):
         if wanted and any(c.text and c.logprobs is None for c in completions):
             self._note("Some replies came without usable log-probabilities although they were asked for.")
             if not self._has_scored and not any(map(_entries, choices)):
-                self.capabilities = Capabilities(logprobs=False)
+                self.capabilities = replace(self.capabilities, logprobs=False)
         return [
             replace(c, prompt_tokens=0 if place else prompt, completion_tokens=spent[place])
             for place, c in enumerate(completions)
@@ -143,7 +132,7 @@ def _refused_parameter(error: openai.APIStatusError, body: dict[str, Any]) -> st
         return None
     named = [
         name
-        for name in ("temperature", *_CONSEQUENCES)
+        for name in CONSEQUENCES
         if name in body and re.search(rf"(?<![\w.]){name}(?!\w)", f"{error.param} {complaint}")
     ]
     return error.param if error.param in named else next(iter(named), None)

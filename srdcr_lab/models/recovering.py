@@ -22,7 +22,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from srdcr_lab.models.kept import INSERT, completion_of, request_of
+from srdcr_lab.models.kept import INSERT, Fact, completion_of, request_of
 from srdcr_lab.records import ModelIdentity
 
 _INTERIOR_INDEX, _LEAF_INDEX, _LEAF_TABLE = 2, 10, 13  # kinds of pages with rows
@@ -33,6 +33,10 @@ _TABLES = """
 CREATE TABLE numbered (id INTEGER PRIMARY KEY, a, b, c, d, e);
 CREATE TABLE keyed (a, b, c, d, e, f, g, h, i, j, k, PRIMARY KEY (a, b, c, d)) WITHOUT ROWID;
 """
+_NEWEST = (
+    "INSERT INTO facts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
+    "SET value = excluded.value, created = excluded.created WHERE excluded.created > created"
+)
 _SPENT_MOST = "INSERT INTO spending VALUES (?1, ?2) ON CONFLICT DO UPDATE SET usd = max(usd, ?2)"
 
 
@@ -62,6 +66,8 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
             model, request, stream, draw, *said, created = row
             if type(request) is float and stream is None and 0 <= request < math.inf:
                 into.execute(_SPENT_MOST, (model, request))
+            if said[0] is None and _is_whole(Fact.of, row[:4]):
+                into.execute(_NEWEST, row[:4])
             if created is None:  # of another table, or of an index
                 continue
             fitting = [

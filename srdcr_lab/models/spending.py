@@ -7,14 +7,15 @@ before it is sent.
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from srdcr_lab.models.base import Arrived, ChatModel, held, received
+from srdcr_lab.models.base import Arrived, ChatModel, Parameter, held, received
 from srdcr_lab.models.load import FREE, Price
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import (
@@ -27,9 +28,11 @@ from srdcr_lab.records import (
     Request,
     Stopped,
 )
+from srdcr_lab.records.files import from_plain
 
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
 _ROUNDING = 1e-12
+_REFUSED = "refused"  # the name under which the store remembers what a model without temperature refuses
 
 
 class Budget:
@@ -115,7 +118,8 @@ class Meter:
     """What one item × method took. A call is one completion: 32 draws are 32 calls.
 
     `calls_alone`, `cost_alone_usd` and the tokens are what the method takes by itself; `calls_paid` and `cost_usd`
-    are what it had to send here, after sharing and the store. Costs are NaN where a price is unknown.
+    are what it had to send here, after sharing and the store. Costs are NaN where a price is unknown. `decodings` are
+    the ways in which the completions were drawn (`Request.decoding`).
     """
 
     calls_alone: int = 0
@@ -124,6 +128,7 @@ class Meter:
     completion_tokens: int = 0
     cost_alone_usd: float = 0.0
     cost_usd: float = 0.0
+    decodings: set[str] = field(default_factory=set)
 
 
 _METER: ContextVar[Meter | None] = ContextVar("meter", default=None)
@@ -139,7 +144,8 @@ class StoredModel:
 
     Identical draws in flight are asked once. Each completion of the inner model is committed as it arrives, even if
     whoever asked for it has been cancelled meanwhile: it is paid for. With ``offline`` nothing is asked: a missing
-    completion raises `NotInStore`. A `price` of None is unknown, and costs are NaN.
+    completion raises `NotInStore`. A `price` of None is unknown, and costs are NaN. What a model without temperature
+    refuses is remembered in the store, so that no later run is refused, and a replay asks for the same requests.
     """
 
     def __init__(
@@ -157,6 +163,12 @@ class StoredModel:
         self.served = 0  # completions handed out, for a progress bar
         self.paid = 0  # completions that came from the inner model
         self._in_flight: dict[tuple[str, str, int], asyncio.Task[None]] = {}
+        known = store.recall(model.identity.key, _REFUSED)
+        where = f"{store.path}: what {model.identity} refuses"
+        self._refused: list[str] = from_plain(list[Parameter], json.loads(known), where) if known else []
+        leave_out: Callable[[str], None] = getattr(model, "leave_out", lambda _: None)
+        for parameter in self._refused:
+            leave_out(parameter)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -173,6 +185,7 @@ class StoredModel:
             meter.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
             meter.completion_tokens += sum(answer.completion_tokens for answer in answers)
             meter.cost_alone_usd += self._cost(answers)
+            meter.decodings.add(request.decoding)
         return answers
 
     async def landed(self) -> None:
@@ -231,7 +244,13 @@ class StoredModel:
                 meter.calls_paid += len(completions)
                 meter.cost_usd += self._cost(completions)
 
-        await self._budget.ask(self._model, self._price or FREE, request, keep)
+        try:
+            await self._budget.ask(self._model, self._price or FREE, request, keep)
+        finally:
+            refused = getattr(self._model, "refused", [])
+            if "temperature" in refused and refused != self._refused:
+                self._refused = [*refused]
+                self._store.remember(self.identity.key, _REFUSED, json.dumps(refused))
 
     def _cost(self, completions: Sequence[Completion]) -> float:
         if self._price is not None:

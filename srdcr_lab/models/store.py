@@ -18,11 +18,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from srdcr_lab.models.kept import COLUMNS, INSERT, Kept, completion_of, lines_of, request_of, row_of, stamp
+from srdcr_lab.models.kept import COLUMNS, INSERT, Fact, Kept, completion_of, lines_of, request_of, row_of, stamp
 from srdcr_lab.models.recovering import log_is_broken, salvage
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import whole_file
@@ -39,8 +40,10 @@ CREATE TABLE IF NOT EXISTS completions (model INTEGER, request INTEGER, stream T
     tokens TEXT, logprobs TEXT, finish_reason TEXT NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
     created TEXT NOT NULL, PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS facts (model TEXT, name TEXT, value TEXT NOT NULL, created TEXT NOT NULL,
+    PRIMARY KEY (model, name)) WITHOUT ROWID;
 """
-_TABLES = {"meta", "models", "requests", "completions", "spending"}
+_TABLES = {"meta", "models", "requests", "completions", "spending", "facts"}
 # The index that finds the row may be damaged too, so the row itself is asked for its text.
 _GET = (
     f"SELECT {COLUMNS}, created, canonical = ? FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
@@ -197,7 +200,7 @@ class Store:
         Raises `Stopped` if they cannot be written (disk full): a run must not go on paying for what it cannot keep. A
         completion that is none (tokens that do not spell its text) is a failed call; the others are kept.
         """
-        now, place = datetime.now(UTC).isoformat(timespec="seconds"), (model.key, request.digest, request.stream)
+        now, place = _now(), (model.key, request.digest, request.stream)
         rows, refused = [], ""
         for completion in completions:
             try:
@@ -225,6 +228,23 @@ class Store:
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO spending VALUES (?, ?)", (run, usd))
 
+    def remember(self, model: str, name: str, value: str) -> None:
+        """Keep what was found out about the model of this key, a JSON text; a later value replaces an earlier one."""
+        with self.transaction():
+            self._db.execute(INSERT["fact"], Fact(model, name, value).row(_now()))
+
+    def recall(self, model: str, name: str) -> str | None:
+        """What is remembered of a model under a name; None where that is nothing."""
+        return next((fact.value for fact in self.facts(model) if fact.fact == name), None)
+
+    def facts(self, model: str | None = None) -> list[Fact]:
+        """All that is remembered of a model, or of every model, sorted."""
+        try:
+            every = map(Fact.of, self._rows("SELECT * FROM facts ORDER BY model, name"))
+            return [fact for fact in every if model in (None, fact.model)]
+        except ValueError as error:
+            raise self._damaged(error) from None
+
     def count(self, table: str = "completions") -> int:
         return int(self._rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
 
@@ -250,6 +270,7 @@ class Store:
                     request_of(*asked)
                 except ValueError as error:
                     faults[str(error)] = None
+            self.facts()
         except SrdcrError as error:
             faults[str(error)] = None
         return list(faults)
@@ -292,7 +313,8 @@ class Store:
             raise ValueError(f"request {asked.digest[:12]}, {stream}: {error}") from None
 
     def export(self, target: Path) -> int:
-        """Write every request with its completions as JSON lines, sorted and without times; return their number.
+        """Write every request with its completions as JSON lines, sorted and without times, then the facts about the
+        models; return the number of requests.
 
         A target that is a store is bad input: completions that were paid for are not overwritten.
         """
@@ -310,6 +332,8 @@ class Store:
                     }
                     file.write(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
                     lines += 1
+                for fact in self.facts():
+                    file.write(json.dumps(asdict(fact), ensure_ascii=False, sort_keys=True) + "\n")
         except OSError as error:
             raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
         return lines
@@ -324,7 +348,13 @@ class Store:
             stack.enter_context(self.transaction())
             before = self.count(), self.count("requests")
             other = stack.enter_context(closing(Store(source))) if _is_sqlite(as_file(source, "file")) else None
-            for model, request, completions in other.contents() if other else lines_of(source):
+            records: Iterator[Kept | Fact] = chain(other.contents(), other.facts()) if other else lines_of(source)
+            for kept in records:
+                if isinstance(kept, Fact):
+                    if self.recall(kept.model, kept.fact) is None:
+                        self.remember(kept.model, kept.fact, kept.value)
+                    continue
+                model, request, completions = kept
                 here = self.get(model, request)
                 known += sum(completion.draw in here for completion in completions)
                 differing += sum(
@@ -360,6 +390,10 @@ def as_file(path: Path, kind: str = "store") -> Path:
     if not path.is_file():
         raise BadInput(f"there is no {kind} {path}")
     return path
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _is_sqlite(path: Path) -> bool:

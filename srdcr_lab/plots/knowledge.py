@@ -28,7 +28,7 @@ class CategoriesDisplay(draw.Display):
 
     @classmethod
     def from_questions(cls, questions: pd.DataFrame, **thresholds: float) -> Self:
-        return cls(knowledge.categories_by_domain(questions, **thresholds))
+        return cls(_with_decoding(knowledge.categories_by_domain(questions, **thresholds), questions))
 
     @property
     def shares(self) -> pd.DataFrame:
@@ -49,7 +49,7 @@ class CategoriesDisplay(draw.Display):
         for edge in range(1, len(n)):
             ax.axhline(edge - 0.5, color="0.9", linewidth=0.8, zorder=0)
         legend = draw.TOP | {"ncols": 4, "handletextpad": 0.2}
-        return draw.finish(ax, legend, left=False, xlim=(-0.02, 1.02), xlabel="share of questions")
+        return draw.finish(ax, legend, left=False, xlim=(-0.02, 1.02), xlabel=f"share of questions{_drawn(self.table)}")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class SampledAccuracyDisplay(draw.Display):
         places = knowledge.categorise(values, highly_from=highly_from, maybe_from=maybe_from)
         names = [knowledge.CATEGORIES[place].value for place in places]
         table = pd.DataFrame({"sampled_accuracy": values, "knowledge_category": names, "n_questions": n})
-        return cls(table, highly_from, maybe_from)
+        return cls(_with_decoding(table, questions), highly_from, maybe_from)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A bar per outcome of the draws; counts on a logarithmic scale from 1 on."""
@@ -81,7 +81,7 @@ class SampledAccuracyDisplay(draw.Display):
         ticks = [tick for tick in (0, 1, 3, 10, 30, 100, 300, 1000) if tick <= 2 * most]
         ax.set_yticks(ticks, [str(tick) for tick in ticks])
         ax.minorticks_off()
-        ax.set(xlim=draw.SHARES, xlabel="sampled accuracy")
+        ax.set(xlim=draw.SHARES, xlabel=f"sampled accuracy{_drawn(self.table)}")
         return draw.finish(ax, draw.TOP | {"ncols": 2}, ylabel="questions")
 
 
@@ -90,7 +90,7 @@ class DrawsDisplay(draw.Display):
 
     @classmethod
     def from_questions(cls, questions: pd.DataFrame, sizes: Sequence[int] = knowledge.SIZES) -> Self:
-        return cls(knowledge.categories_by_draws(questions, sizes))
+        return cls(_with_decoding(knowledge.categories_by_draws(questions, sizes), questions))
 
     def plot(self, ax: Axes | None = None, value: Literal["agreement", "share"] = "agreement") -> Axes:
         """Against the number of draws: agreement with the category of all draws, or the share of each category."""
@@ -102,7 +102,7 @@ class DrawsDisplay(draw.Display):
         for rows, look in draw.by_category(self.table):
             look["label"] += f" (n = {rows['n'].max() if len(rows) else 0})" if agreement else ""
             ax.plot(rows["size"], rows[value], marker="o", markersize=3.5, **look)
-        ax.set(xticks=sorted(set(self.table["size"])), xlabel="draws per question")
+        ax.set(xticks=sorted(set(self.table["size"])), xlabel=f"draws per question{_drawn(self.table)}")
         meaning = "same category as all draws" if agreement else "share of questions"
         return draw.finish(ax, draw.INSIDE, ylim=draw.SHARES, ylabel=meaning)
 
@@ -115,7 +115,8 @@ class RedrawDisplay(draw.Display):
     def from_questions(cls, questions: pd.DataFrame) -> Self:
         keys = ["n_samples", "sampled_accuracy", "knowledge_category"]
         outcomes = questions.dropna(subset=["sampled_accuracy"]).groupby(keys, observed=True)["redraw_stability"]
-        return cls(outcomes.agg(redraw_stability="first", n_questions="size").reset_index())
+        table = outcomes.agg(redraw_stability="first", n_questions="size").reset_index()
+        return cls(_with_decoding(table, questions))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """P(same category on a redraw) against sampled accuracy; a mark's area is its number of questions."""
@@ -128,8 +129,19 @@ class RedrawDisplay(draw.Display):
         legend: Any = ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(1, 0))
         for handle in legend.legend_handles:
             handle.set_sizes([30])
-        ax.set(xlim=(-0.08, 1.08), xlabel="sampled accuracy")
+        ax.set(xlim=(-0.08, 1.08), xlabel=f"sampled accuracy{_drawn(self.table)}")
         return draw.finish(ax, ylim=(0, 1.08), ylabel="P(same category on a redraw)")
+
+
+def _with_decoding(table: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
+    """The table with how the questions' knowledge draws were made, where that is known."""
+    known = questions["knowledge_decoding"].dropna().unique() if "knowledge_decoding" in questions else ()
+    return table.assign(knowledge_decoding=", ".join(known)) if len(known) else table
+
+
+def _drawn(table: pd.DataFrame) -> str:
+    """The same, behind the label of an axis."""
+    return f" (draws: {table['knowledge_decoding'].iloc[0]})" if "knowledge_decoding" in table and len(table) else ""
 
 
 _NEVER = 0.3  # place on the logarithmic axis of questions that training never told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -42,44 +42,52 @@ async def prior_answer(item: Item, setup: Setup) -> Answer:
 
     A question with options is asked for a label, without exemplars, and with its passage as evidence (ours).
     """
-    (answer,) = await _remembered(item, setup)
-    return answer
+    return await greedy_answer(item, setup, logprobs=True, **_from_memory(item, setup))
 
 
 async def context_answer(item: Item, setup: Setup) -> Answer:
     """Greedy answer to (q, c) with seeded random in-domain exemplars: the few-shot baseline [4.1]."""
-    (answer,) = await _answers(item, setup, "answer_with_passage", shots=worked(setup.random_exemplars(item)))
-    return answer
+    shots = worked(setup.random_exemplars(item))
+    return await greedy_answer(item, setup, "answer_with_passage", shots=shots, logprobs=True)
+
+
+async def greedy_answer(item: Item, setup: Setup, template: str, **how: Any) -> Answer:
+    """The greedy answer. Of a model that takes no temperature, the most frequent of as many draws as self-consistency
+    takes, of equals the one drawn first (ours)."""
+    talk = Conversation(item, setup, setup.choices.answer_tokens)
+    how |= {"votes": setup.choices.consistency_draws, "stream": SELF_CONSISTENCY}
+    turns = await talk.draw(Role.AGENT, template, **how)
+    if turns[0].decoding == GREEDY:
+        return talk.answer(turns[0])
+    draws = tuple(talk.answer(turn, SELF_CONSISTENCY) for turn in turns)
+    return replace(majority(draws, item, attrgetter("value")), draws=draws)
 
 
 async def knowledge_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
     """The N zero-context draws for the sampled accuracy [2.2]."""
-    shots, n = worked(setup.random_exemplars(item)), setup.choices.knowledge_draws
-    return await _answers(item, setup, "answer_from_memory", KNOWLEDGE, n, shots=shots)
+    how = {"template": "answer_from_memory", "shots": worked(setup.random_exemplars(item)), "logprobs": True}
+    return await _sampled(item, setup, KNOWLEDGE, setup.choices.knowledge_draws, **how)
 
 
 async def consistency_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
     """Draws of the prior answer's prompt, from another stream than the knowledge draws [C.1]."""
-    return await _remembered(item, setup, SELF_CONSISTENCY, setup.choices.consistency_draws)
+    n = setup.choices.consistency_draws  # which are only compared, so nothing is asked of their log-probabilities
+    return await _sampled(item, setup, SELF_CONSISTENCY, n, **_from_memory(item, setup))
 
 
-async def _remembered(item: Item, setup: Setup, stream: str = GREEDY, n: int = 1) -> tuple[Answer, ...]:
+def _from_memory(item: Item, setup: Setup) -> dict[str, Any]:
+    """How the prior answer is asked for."""
     if item.options:
-        return await _answers(item, setup, "option_answer", stream, n, options=item.options)
-    shots = worked(setup.fixed_exemplars(item))
-    return await _answers(item, setup, "answer_from_memory", stream, n, shots=shots)
+        return {"template": "option_answer", "options": item.options}
+    return {"template": "answer_from_memory", "shots": worked(setup.fixed_exemplars(item))}
 
 
-async def _answers(
-    item: Item, setup: Setup, template: str, stream: str = GREEDY, n: int = 1, **how: Any
-) -> tuple[Answer, ...]:
-    """The greedy answer, or n draws of a stream."""
+async def _sampled(item: Item, setup: Setup, stream: str, n: int, **how: Any) -> tuple[Answer, ...]:
+    """n draws of a stream."""
     if n == 0:
         return ()
-    talk = Conversation(item, setup, setup.choices.answer_tokens)
-    how["temperature"] = 0.0 if stream == GREEDY else setup.choices.sampling_temperature
-    how["logprobs"] = stream != SELF_CONSISTENCY  # whose draws are only compared
-    turns = await talk.draw(Role.AGENT, template, draws=n, stream=stream, **how)
+    talk = Conversation(item, setup, setup.choices.answer_tokens, setup.choices.sampling_temperature)
+    turns = await talk.draw(Role.AGENT, draws=n, stream=stream, **how)
     return tuple(talk.answer(turn, stream) for turn in turns)
 
 
@@ -100,6 +108,15 @@ def by_answer(
         elif stated(turn) is not None:
             groups.append([turn])
     return groups
+
+
+def majority(turns: Sequence[T], item: Item, stated: Callable[[T], str | None] = attrgetter("stated_answer")) -> T:
+    """The first turn with the most frequent answer; the first turn of all where no answer could be read."""
+
+    def votes(turn: T) -> int:
+        return sum(answers.same_answer(stated(turn), stated(other), item) for other in turns)
+
+    return max(turns, key=votes)  # the first of equals
 
 
 def is_correct(answer: Answer, item: Item, match: Match = Match.EXACT) -> bool:
@@ -131,7 +148,8 @@ class Belief:
 async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:
     """Confidence in the prior answer by the chosen kind [2.3, 3.2].
 
-    ``auto`` is `mean_logprob` where the reply came with log-probabilities, otherwise `self_consistency`. The value is
+    ``auto`` is `mean_logprob` where the reply came with log-probabilities, otherwise `self_consistency`, as of a model
+    that takes no temperature. There the draws are those of which the prior answer is the most frequent. The value is
     NaN, so never above τ, where the prior answer or a stated confidence could not be read (without the former nothing
     more is asked).
 
@@ -144,16 +162,16 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     """
     kind = setup.choices.confidence
     if kind == "auto":
-        scored = setup.cast.answerer.capabilities.logprobs and prior.completion.logprobs is not None
+        scored = setup.cast.answerer.capabilities.logprobs and prior.completion.logprobs is not None and not prior.draws
         kind = ConfidenceKind.MEAN_LOGPROB if scored else ConfidenceKind.SELF_CONSISTENCY
     if prior.value is None:
         return SelfConfidence(math.nan, kind)
     if kind is ConfidenceKind.SELF_CONSISTENCY:
-        draws = await consistency_draws(item, setup)
+        draws = prior.draws or await consistency_draws(item, setup)
         agree = [answers.same_answer(draw.value, prior.value, item) for draw in draws]  # an unread draw does not agree
         return SelfConfidence(sum(agree) / len(agree) if agree else math.nan, kind, draws)
     if kind is ConfidenceKind.SEMANTIC_ENTROPY:
-        draws = await consistency_draws(item, setup)
+        draws = prior.draws or await consistency_draws(item, setup)
         sizes = [len(group) for group in by_answer(draws, item, attrgetter("value"))]
         sizes += [1] * (len(draws) - sum(sizes))  # an unread draw agrees with none
         return SelfConfidence(semantic_entropy(sizes), kind, draws)

@@ -21,6 +21,8 @@ from srdcr_lab.protocols.answering import (
     answered,
     context_answer,
     decided,
+    greedy_answer,
+    majority,
     prior_answer,
     self_confidence,
     worked,
@@ -44,9 +46,8 @@ async def few_shot(item: Item, setup: Setup) -> Outcome:
 
 async def zero_shot(item: Item, setup: Setup) -> Outcome:
     """The same without exemplars."""
-    talk = Conversation(item, setup, setup.choices.answer_tokens)
     template = "answer_from_memory" if item.is_closed_book else "answer_with_passage"
-    return answered(talk.answer(await talk.ask(Role.AGENT, template)))
+    return answered(await greedy_answer(item, setup, template))
 
 
 async def vote(item: Item, setup: Setup) -> Outcome:
@@ -188,15 +189,6 @@ async def _reconsider(talk: Argument, turns: Sequence[Turn], own: Turn) -> Turn:
 
 def _agree(turns: Sequence[Turn], item: Item) -> bool:
     return all(same_answer(turn.stated_answer, turns[0].stated_answer, item) for turn in turns)
-
-
-def majority(turns: Sequence[Turn], item: Item) -> Turn:
-    """The first turn with the most frequent answer; the first turn of all where no answer could be read."""
-
-    def votes(turn: Turn) -> int:
-        return sum(same_answer(turn.stated_answer, other.stated_answer, item) for other in turns)
-
-    return max(turns, key=votes)  # the first of equals
 
 
 async def token_probability(item: Item, setup: Setup) -> Outcome:

@@ -16,6 +16,7 @@ from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import OURS, Prompts, readers
 from srdcr_lab.protocols.choices import Choices, DebateDesign, Match
 from srdcr_lab.records import GREEDY, Completion, Debate, Exemplar, Item, Request, Role, Turn, Verdict
+from srdcr_lab.records.vocabulary import TemperatureRefused
 
 if TYPE_CHECKING:
     from srdcr_lab.data import ItemSet
@@ -81,12 +82,17 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply, the answer read from it (None where none could be read), and the part `said` that states it."""
+    """A reply, the answer read from it (None where none could be read), and the part `said` that states it.
+
+    `decoding` is the request's. `draws`: if it was chosen as the most frequent answer, all those that it was chosen of.
+    """
 
     value: str | None
     completion: Completion
     stream: str = GREEDY
     said: str | None = None
+    decoding: str = ""
+    draws: tuple[Answer, ...] = ()
 
     @property
     def text(self) -> str:
@@ -131,6 +137,7 @@ class Conversation:
         rules: Callable[[str], Verdict] | None = None,
         max_tokens: int | None = None,
         draws: int = 1,
+        votes: int | None = None,
         temperature: float | None = None,
         stream: str | None = None,
         logprobs: bool = False,
@@ -146,7 +153,9 @@ class Conversation:
         heard : the turns that the prompt shows; in templates ``transcript``.
         reads : how the answer is read from a reply; default: `read`.
         rules : how a judge's verdict is read; a judge that rules states no answer.
-        stream : of the draws, at a temperature above 0; default: the speaker, or else the role.
+        stream : of the draws, unless they are greedy; default: the speaker, or else the role.
+        votes : number of draws where the model takes no temperature, and is asked at its provider's default; that may
+            be learned from this very request. Default: `draws`.
         """
         heard = tuple(heard)
         shown: dict[str, object] = {"question": self.item.question, "transcript": heard}
@@ -155,6 +164,7 @@ class Conversation:
             shown["answer"] = defends
         reads = no_answer if rules else reads or self.read
         temperature = self.temperature if temperature is None else temperature
+        model, stream = self.setup.cast.player(role), stream or speaker or role.value
         request = Request(
             messages=self.setup.prompts.render(template, shots=shots, **(shown | fields)),
             max_tokens=self.max_tokens if max_tokens is None else max_tokens,
@@ -162,9 +172,16 @@ class Conversation:
             logprobs=logprobs,
             scored=rules is not None,
             seed=self.setup.seed,
-            stream=GREEDY if temperature == 0 else stream or speaker or role.value,
+            stream=GREEDY if temperature == 0 else stream,
             draws=tuple(range(draws)),
         )
+        by_default = replace(request, temperature=None, stream=stream, draws=tuple(range(votes or draws)))
+        if not model.capabilities.temperature:
+            request = by_default
+        try:
+            completions = await model.complete(request)
+        except TemperatureRefused:
+            completions = await model.complete(request := by_default)
         turns = tuple(
             Turn(
                 round=round_,
@@ -176,11 +193,12 @@ class Conversation:
                 verdict=rules(text) if rules else None,
                 p_unreasonable=readers.p_unreasonable(text, completion) if rules else None,
                 stated_answer=reads(text),
-                speaker=speaker if draws == 1 else f"{speaker}-{completion.draw}".lstrip("-"),
+                speaker=speaker if len(request.draws) == 1 else f"{speaker}-{completion.draw}".lstrip("-"),
                 stance=defends,
+                decoding=request.decoding,
                 completion=completion,
             )
-            for completion in await self.setup.cast.player(role).complete(request)
+            for completion in completions
             for text in (spoken(completion.text),)  # thinking is neither read nor heard by the others
         )
         self._heard |= dict.fromkeys(map(id, turns), heard)
@@ -210,7 +228,8 @@ class Conversation:
 
     def answer(self, turn: Turn, stream: str = GREEDY) -> Answer:
         """The answer that a turn states."""
-        return Answer(turn.stated_answer, turn.completion or Completion(turn.text), stream, self.part(turn.text))
+        said = self.part(turn.text)
+        return Answer(turn.stated_answer, turn.completion or Completion(turn.text), stream, said, turn.decoding)
 
 
 class FinalLine(Conversation):

@@ -48,6 +48,7 @@ RECORDS = _columns(
     ("model_defender", "string", "who defends the passage; missing for methods without a debate"),
     ("model_critic", "string", "who attacks it; missing for methods without a debate"),
     ("model_judge", "string", "who rules; missing without a debate"),
+    ("decoding", "string", "how its replies were drawn: greedy, T=…, provider's default; missing in earlier runs"),
     ("prior_answer", "string", "greedy zero-context answer; missing if it could not be read"),
     ("prior_correct", "bool", "prior answer is right; missing if it could not be read"),
     ("context_answer", "string", "greedy answer to question and passage; missing if it could not be read"),
@@ -58,6 +59,7 @@ RECORDS = _columns(
     ("sampled_accuracy", "double", "share of knowledge draws that are right"),
     ("n_samples", "int64", "number of knowledge draws"),
     ("knowledge_category", "string", "category of the sampled accuracy; missing without draws"),
+    ("knowledge_decoding", "string", "how the knowledge draws were made; missing without draws, and in earlier runs"),
     ("tau", "double", "confidence threshold of the decision"),
     ("verdict", "string", "V*: REASONABLE, UNREASONABLE, UNPARSED; missing without a debate"),
     ("p_unreasonable", "double", "P(UNREASONABLE) where V* was said (mean of draws); missing without log-probs"),
@@ -104,6 +106,7 @@ TURNS = _columns(
     ("p_unreasonable", "double", "P(UNREASONABLE) where it was said; missing without log-probabilities"),
     ("saw_passage", "bool", "the passage was in the prompt"),
     ("saw_turns", "list<int64>", "positions, among the debaters' turns, of those in the prompt"),
+    ("decoding", "string", "how the reply was drawn: greedy, T=…, provider's default; missing in earlier runs"),
     ("finish_reason", "string", "stop, length, content_filter, refusal"),
     ("prompt_tokens", "int64", "tokens of the prompt"),
     ("completion_tokens", "int64", "tokens of the reply"),
@@ -114,6 +117,7 @@ SAMPLES = _columns(
     ("question_id", "string", "the question"),
     ("stream", "string", "greedy, knowledge, self_consistency …"),
     ("draw", "int64", "index in the stream"),
+    ("decoding", "string", "how it was drawn: greedy, T=…, provider's default; missing in earlier runs"),
     ("text", "string", "the whole reply"),
     ("answer", "string", "the answer read from it; missing if none"),
     ("correct", "bool", "it is right; an unread answer is not"),
@@ -122,7 +126,8 @@ SAMPLES = _columns(
 )
 
 TABLES = {"records": RECORDS, "turns": TURNS, "samples": SAMPLES}
-LATER = ("p_unreasonable",)  # columns that tables of this version may lack: they are older, and read as missing
+# Columns that tables of this version may lack: they are older, and read as missing.
+LATER = ("p_unreasonable", "decoding", "knowledge_decoding")
 
 
 def arrow_schema(table: str) -> pa.Schema:

@@ -24,6 +24,7 @@ from srdcr_lab.records.vocabulary import (
 )
 
 GREEDY = "greedy"  # the stream of every request at temperature 0: it has one draw
+PROVIDERS_DEFAULT = "provider's default"  # how a model is drawn from that takes no temperature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,15 +116,16 @@ class Message:
 class Request:
     """One prompt and the draws that are wanted of it.
 
-    A system message comes first. `max_tokens` > 0 bounds one completion; `temperature` 0 is greedy. A completion ends
-    before the first of the `stop` strings. An adapter sends a seed that depends on `seed` (the run's), on the stream
-    and on the draw. `logprobs` are needed, and part of the content. Of a `scored` request they are welcome and are not:
-    a completion that was kept without them serves as well.
+    A system message comes first. `max_tokens` > 0 bounds one completion; `temperature` 0 is greedy, None the provider's
+    default: none is sent, and there may be several draws. A completion ends before the first of the `stop` strings. An
+    adapter sends a seed that depends on `seed` (the run's), on the stream and on the draw. `logprobs` are needed, and
+    part of the content. Of a `scored` request they are welcome and are not: a completion that was kept without them
+    serves as well.
     """
 
     messages: tuple[Message, ...]
     max_tokens: int
-    temperature: float = 0.0
+    temperature: float | None = 0.0
     stop: tuple[str, ...] = ()
     logprobs: bool = False
     seed: int = 0
@@ -136,6 +138,13 @@ class Request:
             raise ValueError("a greedy request has one draw, of the stream 'greedy'")
         if not self.draws or len(set(self.draws)) != len(self.draws):
             raise ValueError(f"draws must be distinct and at least one, got {self.draws}")
+
+    @property
+    def decoding(self) -> str:
+        """How its draws are made, as tables say it: ``greedy``, ``T=0.5``, ``provider's default``."""
+        if self.temperature is None:
+            return PROVIDERS_DEFAULT
+        return f"T={self.temperature:g}" if self.temperature else GREEDY
 
     @property
     def wants_logprobs(self) -> bool:
@@ -202,10 +211,14 @@ class ModelIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an adapter can give. `logprobs` decides which confidence kind ``auto`` means."""
+    """What an adapter can give. `logprobs` decides which confidence kind ``auto`` means.
+
+    Without `temperature` a model is drawn from at its provider's default. That is known once it has refused one.
+    """
 
     logprobs: bool
     notes: tuple[str, ...] = ()
+    temperature: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,8 +227,8 @@ class Turn:
 
     `saw_passage` and `saw_turns` (positions in `Debate.transcript`) say what was in the prompt, which the store keeps
     under `request_digest`. `verdict` and `stated_answer` are what was read from the text, `p_unreasonable` how likely
-    UNREASONABLE was where the verdict was said. `speaker` tells apart several of one role (an agent, a stance, a
-    document); `stance` is the answer the speaker was given to defend or to attack.
+    UNREASONABLE was where the verdict was said, `decoding` the request's. `speaker` tells apart several of one role (an
+    agent, a stance, a document); `stance` is the answer the speaker was given to defend or to attack.
     """
 
     round: int
@@ -229,6 +242,7 @@ class Turn:
     stated_answer: str | None = None
     speaker: str = ""
     stance: str | None = None
+    decoding: str = ""
     completion: Completion | None = None
 
 

@@ -203,6 +203,10 @@ class CallFailed(SrdcrError):
     unanswered_attempts: int = 0  # attempts without a usable reply, which the provider may bill all the same
 
 
+class TemperatureRefused(CallFailed):
+    """The model takes no temperature; the same can be asked at its provider's default."""
+
+
 class NotInStore(CallFailed):
     """The run is offline and the store does not hold the completion."""
 

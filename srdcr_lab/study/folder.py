@@ -27,6 +27,7 @@ _ROWS_A_GROUP = 5000
 _QUESTION_COLUMNS = [
     "question_id", "domain", "question", "gold_answer", "prior_answer", "prior_correct",
     "self_confidence", "confidence_kind", "sampled_accuracy", "n_samples", "knowledge_category",
+    "knowledge_decoding",
 ]  # fmt: skip
 
 
@@ -126,8 +127,9 @@ class Results:
 
     @property
     def label(self) -> str:
-        """Who made these numbers: the models, and that pocket is a model organism."""
-        return label(map(str, self.identities.values()))
+        """Who made these numbers: the models, which take no temperature, and that pocket is a model organism."""
+        takes, default = self.manifest["temperature"], " (drawn at the provider's default temperature)"
+        return label(f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
 
     @property
     def exposures(self) -> pd.DataFrame | None:

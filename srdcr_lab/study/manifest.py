@@ -41,6 +41,7 @@ class _Manifest:
     prompts: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     logprobs: dict[str, bool] = field(default_factory=dict)
+    temperature: dict[str, bool] = field(default_factory=dict)
     counts: dict[str, Any] = field(default_factory=dict)
     sent: dict[str, Any] = field(default_factory=dict)
     spent_usd: float = 0.0

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import prompts
@@ -60,6 +60,11 @@ class AbsentModel:
     identity: ModelIdentity
     capabilities: Capabilities
     draws_per_request: int | None = None
+
+    def leave_out(self, parameter: str) -> None:
+        """An earlier run learned that the model refuses this parameter."""
+        if parameter == "temperature":
+            self.capabilities = replace(self.capabilities, temperature=False)
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         raise NotInStore(f"offline, {self.identity} is not asked")

@@ -185,6 +185,7 @@ def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome:
         "model_defender": str(cast.defender.identity) if method.debates else None,
         "model_critic": str(cast.critic.identity) if method.debates else None,
         "model_judge": str(cast.judge.identity) if method.debates else None,
+        "decoding": ", ".join(sorted(meter.decodings, key=str.lower)) or None,
         **_answer_columns("prior", probe.prior, item, setup),
         **_answer_columns("context", probe.context, item, setup),
         "context_confidence": outcome.context_confidence,
@@ -193,6 +194,7 @@ def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome:
         "sampled_accuracy": accuracy if probe.draws else None,
         "n_samples": len(probe.draws),
         "knowledge_category": category,
+        "knowledge_decoding": probe.draws[0].decoding if probe.draws else None,
         "tau": choices.tau,
         "verdict": ruling.verdict if ruling else None,
         "p_unreasonable": _p_unreasonable(debate) if debate else None,
@@ -283,14 +285,17 @@ def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Tur
 
 def _sample_rows(item: Item, probe: Probe, setup: Setup) -> list[Row]:
     """Every answer without a passage."""
-    drawn = [probe.prior] if probe.prior else []
-    drawn += [*probe.draws, *(probe.confidence.draws if probe.confidence else ())]
+    drawn = [*(probe.prior.draws or [probe.prior])] if probe.prior else []
+    drawn += probe.draws
+    if probe.confidence and not (probe.prior and probe.prior.draws):  # whose draws these are, too
+        drawn += probe.confidence.draws
     return [
         _filled(
             SAMPLES,
             answer.completion,
             question_id=item.question_id,
             stream=answer.stream,
+            decoding=answer.decoding,
             text=answer.text,
             answer=answer.value,
             correct=is_correct(answer, item, setup.choices.match),

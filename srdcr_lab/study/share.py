@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from itertools import zip_longest
 from pathlib import Path
@@ -19,9 +19,11 @@ import pandas as pd
 
 from srdcr_lab.data.items import thaw
 from srdcr_lab.models import Store
+from srdcr_lab.models.kept import Fact
 from srdcr_lab.protocols import Choices
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, from_plain, one_writer
+from srdcr_lab.records.tables import LATER
 from srdcr_lab.study.bundle import check_decoded_size, check_no_traces, pack, unpack
 from srdcr_lab.study.folder import Results, load_run
 from srdcr_lab.study.manifest import ITEMS, MANIFEST, SUMMARY, TABLES, differing
@@ -33,7 +35,7 @@ from srdcr_lab.study.study import Study
 _FILES = (MANIFEST, ITEMS, SUMMARY, *(f"{table}.parquet" for table in TABLES))
 _LOCK = "requirements.lock"
 _OF_THE_RUN = ["calls_paid", "cost_usd"]  # a replay asks for nothing
-_UNTIL_IT_FAILED = ["calls_alone", "prompt_tokens", "completion_tokens"]
+_UNTIL_IT_FAILED = ["calls_alone", "prompt_tokens", "completion_tokens", "decoding"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
     """Bundle a finished run, and executed notebooks beside it, after replaying the run from its store.
 
     Without notebooks the bundle holds the completions that the run used; with them all completions of the run's
-    models in the store, since notebooks may ask for more than the run did.
+    models in the store, since notebooks may ask for more than the run did. What the store remembers of these models
+    goes along.
 
     Raises
     ------
@@ -113,6 +116,12 @@ class _Copying(Store):
         if completions:
             self.copy.put(model, request, list(completions.values()))
         return completions
+
+    def facts(self, model: str | None = None) -> list[Fact]:
+        facts = self._whole.facts(model)
+        for fact in facts:
+            self.copy.remember(*astuple(fact))
+        return facts
 
     def close(self) -> None:
         super().close()
@@ -210,7 +219,9 @@ def run_differences(before: Results, after: Results) -> list[str]:
         if name in (*TABLES, "failed") and count != counts.get(name)
     ]
     for table in TABLES:
-        if difference := _difference(*(_comparable(getattr(results, table)) for results in (before, after))):
+        was, made = (_comparable(getattr(results, table)) for results in (before, after))
+        unknown = [name for name in LATER if name in was and was[name].isna().all()]  # to the version of the run
+        if difference := _difference(was.drop(columns=unknown), made.drop(columns=unknown)):
             differences.append(f"{table}.parquet: {difference}")
     if not _of_another_version(before) and (line := _other_line(before, after)):
         differences.append(f"{SUMMARY}: its bytes differ, first in line {line}")

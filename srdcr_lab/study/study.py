@@ -138,7 +138,12 @@ class Study:
             _say_once(_of_pocket(self.prompts))
 
     def plan(self) -> Plan:
-        """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some."""
+        """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some.
+
+        What an existing store remembers of the models is considered.
+        """
+        if isinstance(self._store, Store) or (self._store and self._store.exists()):
+            self._opened()
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
         return wait_for(make_plan(self._setup(self._cast, self._players), self.methods, prices))
 
@@ -265,12 +270,16 @@ class Study:
         vars(other).update({"out": None, "_sent_before": None} | changed)
         return other
 
+    @property
+    def _store(self) -> Path | Store | None:
+        """Where the completions are kept; None: in memory."""
+        return self._store_path or (self.out / "store.sqlite" if self.out else None)
+
     def _opened(self) -> Session:
         if self._session is None:
             if self.out:
                 made(self.out)
-            place = self._store_path or (self.out / "store.sqlite" if self.out else ":memory:")
-            store = place if isinstance(place, Store) else Store(place)
+            store = self._store if isinstance(self._store, Store) else Store(self._store or ":memory:")
             self._session = Session(self._cast, self._players, store, self._budget, offline=self._offline)
         return self._session
 
@@ -340,6 +349,7 @@ class Study:
             "prompts": self.prompts.own,  # the user's; all others are ours
             "notes": notes,
             "logprobs": {name: model.capabilities.logprobs for name, model in models.items()},
+            "temperature": {name: model.capabilities.temperature for name, model in models.items()},
             "sent": sent,
             "prices": {name: asdict(price) if price else None for name, price in prices.items()},
             "budget_usd": self._budget.limit_usd,

@@ -124,8 +124,9 @@ class LocalChat:
                 "the reply included; use fewer exemplars, shorter passages or a model with a larger window"
             )
         most, stop = min(request.max_tokens, room), tuple(filter(None, request.stop))
+        temperature = 1.0 if request.temperature is None else request.temperature  # None: its own distribution
         call.draws = [
-            Draw(request.draw_seed(draw, bits=63), request.temperature, most, stop, owner=call, index=draw)
+            Draw(request.draw_seed(draw, bits=63), temperature, most, stop, owner=call, index=draw)
             for draw in request.draws
         ]
 

@@ -1,0 +1,271 @@
+"""Models that take no temperature: one refusal, answers by vote, rows that say so, and the same again without a key.
+
+Over HTTP with both official SDKs, and by hand with a model from a script.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from srdcr_lab.models import Store
+from srdcr_lab.models.spending import StoredModel
+from srdcr_lab.plots import CategoriesDisplay
+from srdcr_lab.protocols import METHODS, Cast, Choices
+from srdcr_lab.protocols.answering import context_answer, prior_answer, self_confidence
+from srdcr_lab.records import BadInput, Completion, Message, Request, TemperatureRefused
+from srdcr_lab.study import Results, Study
+from srdcr_lab.study.run import run_item
+from srdcr_lab.study.share import replay, run_differences, share
+from tests.conftest import ITEMS, Srdcr
+from tests.loopback.server import Loopback
+from tests.scripted import ScriptedModel, item, setup_of, stored_setup
+
+DEFAULT = "provider's default"
+SPECS = ("openai:reasoner", "anthropic:thinker")
+
+
+@pytest.fixture
+def refusing(loopback: Loopback) -> Loopback:
+    """A server that refuses what OpenAI's reasoning models refuse, or of Anthropic's parameters temperature."""
+    loopback.behaviour.refuses = frozenset({"temperature", "logprobs", "max_tokens"})
+    loopback.behaviour.latency_s = 0.002
+    return loopback
+
+
+def study(server: Loopback, spec: str, out: Path | None, methods: str = "few_shot,sr_dcr", **more: Any) -> Study:
+    url = server.openai_url if spec.startswith("openai") else server.url
+    arguments = {"rounds": 2, "samples": 4, "base_url": url, "out": out} | more
+    return Study(spec, pd.DataFrame(ITEMS), methods, **arguments)
+
+
+def run(server: Loopback, spec: str, out: Path | None, methods: str = "few_shot,sr_dcr", **more: Any) -> Results:
+    with study(server, spec, out, methods, **more) as opened:
+        return opened.run(progress=False)
+
+
+def refusals(server: Loopback) -> Counter[bool]:
+    """The refused requests so far, by whether they named a temperature."""
+    return Counter("temperature" in asked.body for asked in server.completions if asked.status != "200")
+
+
+# A study over HTTP ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_study_of_a_model_without_temperature(refusing: Loopback, tmp_path: Path, spec: str) -> None:
+    """One refused temperature with 64 requests in flight; every row, turn and sample says how it was drawn; a second
+    run sends no refused request; offline the same comes out."""
+    results = run(refusing, spec, tmp_path / "one", concurrency=64)
+    assert refusals(refusing) == ({True: 1, False: 1} if spec in SPECS[:1] else {True: 1})
+    records, turns, samples = results.records, results.turns, results.samples
+    assert set(records["decoding"]) == set(records["knowledge_decoding"]) == {DEFAULT}
+    assert set(turns["decoding"]) == set(samples["decoding"]) == {DEFAULT}
+    assert set(records["confidence_kind"]) == {"self_consistency"}
+    assert records["error"].isna().all()
+    assert results.manifest["temperature"] == {spec: False}
+    assert results.label == f"{spec} (drawn at the provider's default temperature)"
+    assert set(results.summary["decoding"]) == {DEFAULT}
+    assert any("refuses temperature: draws are made at the provider's default" in n for n in results.manifest["notes"])
+    drawn = samples.groupby(["question_id", "stream"]).size().unstack()
+    assert drawn.to_dict("list") == {"knowledge": [4] * len(drawn), "self_consistency": [16] * len(drawn)}
+
+    sent = len(refusing.completions)
+    run(refusing, spec, tmp_path / "two", "few_shot,zero_shot", store=tmp_path / "one/store.sqlite")
+    assert len(refusing.completions) > sent
+    assert refusals(refusing)[True] == 1
+    assert all(asked.status == "200" for asked in refusing.completions[sent:])
+
+    again = run(refusing, spec, tmp_path / "again", store=tmp_path / "one/store.sqlite", offline=True)
+    assert run_differences(results, again) == []
+    assert again.label == results.label
+
+
+def test_an_ordinary_judge_of_a_model_without_temperature(
+    loopback: Loopback, refusing: Loopback, tmp_path: Path
+) -> None:
+    """Who takes one is asked with one: the rows say both, the turns which. A bundle of it is replayed elsewhere."""
+    with Loopback() as other:
+        from srdcr_lab.models.openai import OpenAIChat
+
+        judge = OpenAIChat("judge", base_url=other.openai_url)
+        results = run(refusing, "anthropic:thinker", tmp_path / "run", judge=judge)
+    by_method = results.records.drop_duplicates("method").set_index("method")["decoding"].to_dict()
+    assert by_method == {"few_shot": DEFAULT, "sr_dcr": f"greedy, {DEFAULT}"}
+    by_role = results.turns.groupby("role")["decoding"].unique().map(list).to_dict()
+    assert by_role == {"critic": [DEFAULT], "defender": [DEFAULT], "judge": ["greedy"]}
+    assert results.manifest["temperature"] == {"anthropic:thinker": False, "openai:judge": True}
+    share(tmp_path / "run", tmp_path / "study.zip")
+    assert replay(tmp_path / "study.zip", tmp_path / "elsewhere").differences == ()
+
+
+@pytest.mark.parametrize(("items", "limit"), [("facts", 1), ("facts:options", 1), ("facts:documents", 1)])
+def test_every_method_goes_on_without_temperature(refusing: Loopback, items: str, limit: int, tmp_path: Path) -> None:
+    """No request names a temperature after the first; what needs log-probabilities says so in its row."""
+    arguments = {"rounds": 2, "samples": 0, "limit": limit, "base_url": refusing.openai_url}
+    with Study("openai:reasoner", items, "all", **arguments) as opened:
+        records = opened.run(progress=False).records
+    assert refusals(refusing)[True] == 1
+    failed = records[records["error"].notna()]
+    assert set(failed["method"]) <= {"token_probability", "calibrated_token_probability"}
+    assert set(records["decoding"].drop(failed.index)) == {DEFAULT}
+
+
+def test_a_row_of_an_ordinary_run_says_how_it_was_drawn(loopback: Loopback) -> None:
+    """Greedy, at T = 0.5 where draws were asked for, or at a method's own temperature; the summary has no column."""
+    results = run(loopback, "openai:desk", None, "few_shot,sr_dcr,vote_20", confidence="self_consistency")
+    by_method = results.records.drop_duplicates("method").set_index("method")["decoding"].to_dict()
+    assert by_method == {"few_shot": "greedy", "sr_dcr": "greedy, T=0.5", "vote_20": "T=0.5"}
+    by_stream = results.samples.groupby("stream")["decoding"].unique().map(list).to_dict()
+    assert by_stream == {"greedy": ["greedy"], "knowledge": ["T=0.5"], "self_consistency": ["T=0.5"]}
+    assert "decoding" not in results.summary
+    assert results.label == "openai:desk"
+
+
+@pytest.mark.parametrize(("spec", "drawn"), [("openai:desk", "T=0.5"), ("anthropic:thinker", DEFAULT)])
+def test_categories_name_the_temperature_they_were_drawn_at(
+    loopback: Loopback, spec: str, drawn: str, figures_closed: None
+) -> None:
+    loopback.behaviour.refuses = frozenset({"temperature"} if spec.startswith("anthropic") else ())
+    questions = run(loopback, spec, None, "few_shot").questions
+    assert set(questions["knowledge_decoding"]) == {drawn}
+    display = CategoriesDisplay.from_questions(questions)
+    assert set(display.table["knowledge_decoding"]) == {drawn}
+    assert display.plot().get_xlabel() == f"share of questions (draws: {drawn})"
+
+
+def test_a_plan_knows_what_the_store_remembers(
+    refusing: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    """And says before that what a refusal would change. The calls planned are those that a run then makes."""
+    arguments = ["--model", "anthropic:thinker", "--items", items_csv, "--rounds", 2, "--samples", 4]
+    before = srdcr("plan", *arguments).out
+    results = run(refusing, "anthropic:thinker", tmp_path / "run")
+    calls = results.manifest["counts"]["calls_paid"]
+    assert "refuse temperature, its prior and context answers take 16 draws each" in before
+    after = srdcr("plan", *arguments, "--store", tmp_path / "run/store.sqlite").out
+    (whole,) = (line for line in after.splitlines() if "the whole run" in line)
+    assert whole.split()[4] == f"{calls:,}"
+
+
+@pytest.mark.parametrize("fact", ["5", '["messages"]', '{"temperature": true}'])
+def test_a_store_that_remembers_nonsense(refusing: Loopback, tmp_path: Path, fact: str) -> None:
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        store.remember("openai|reasoner|", "refused", fact)
+    with pytest.raises(BadInput, match=r"store\.sqlite: what openai:reasoner refuses") as refused:
+        run(refusing, "openai:reasoner", tmp_path / "out", store=tmp_path / "store.sqlite")
+    assert len(str(refused.value)) < 400
+    assert not (tmp_path / "out").exists()
+
+
+# By hand -------------------------------------------------------------------------------------------------------------
+
+
+def undrawn(answers: Sequence[str], **script: Any) -> ScriptedModel:
+    """A model without temperature or log-probabilities, whose draws say these answers, over and over."""
+
+    def says(request: Request, draw: int) -> str:
+        return answers[draw % len(answers)]
+
+    model = ScriptedModel({"answer_from_memory": says, "answer_with_passage": says, **script}, logprobs=False)
+    model.capabilities = replace(model.capabilities, temperature=False)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("answers", "n", "expected", "share"),
+    [
+        (["1874", "1901", "1901"], 3, "1901", 2 / 3),
+        (["1901", "1874", "1874", "1901"], 4, "1901", 1 / 2),  # of equals the one drawn first
+        (["I do not know", "1874", "in 1874", "1901"], 4, "1874", 1 / 2),  # as years compare; unread ones do not count
+        (["I do not know"], 16, None, None),
+    ],
+)
+def test_an_answer_is_the_most_frequent_draw_and_its_share_the_confidence(
+    answers: list[str], n: int, expected: str | None, share: float | None
+) -> None:
+    model = undrawn(answers)
+    setup = setup_of(model, Choices(consistency_draws=n))
+    one = setup.items.items[0]
+    prior = asyncio.run(prior_answer(one, setup))
+    assert prior.value == expected
+    assert (prior.stream, prior.decoding, len(prior.draws)) == ("self_consistency", DEFAULT, n)
+    confidence = asyncio.run(self_confidence(one, prior, setup))
+    assert confidence.kind == "self_consistency"
+    assert confidence.value == (pytest.approx(share) if share else pytest.approx(float("nan"), nan_ok=True))
+    assert model.calls == n  # the same draws
+    assert asyncio.run(context_answer(one, setup)).value == expected
+    assert [request.temperature for request in model.requests] == [None, None]
+
+
+def test_confidence_draws_are_not_the_draws_of_categories() -> None:
+    model = undrawn(["1874"])
+    rows = asyncio.run(run_item(item(), setup_of(model, Choices(knowledge_draws=4)), [METHODS["few_shot"]]))
+    asked = {(request.stream, len(request.draws)) for request in model.asked("answer_from_memory")}
+    assert asked == {("knowledge", 4), ("self_consistency", 16)}
+    assert len(rows.samples) == 20
+
+
+def test_debates_draw_once_a_turn_and_methods_share_what_they_share() -> None:
+    model = undrawn(["1874"])
+    setup = stored_setup(model, Choices())
+    asyncio.run(run_item(item(), setup, [METHODS["sr_dcr"], METHODS["debate_only"]]))
+    turns = [request for role in ("critic", "defender", "judge") for request in model.asked(role)]
+    assert [request.draws for request in turns] == [(0,)] * 18
+    assert {(request.temperature, request.stream) for request in turns} == {
+        (None, "critic"), (None, "defender"), (None, "judge")
+    }  # fmt: skip
+
+
+class Refuses(ScriptedModel):
+    """Learns that it takes no temperature from its first request, and what came of it."""
+
+    refused: list[str]
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        if request.temperature is not None:
+            self.requests.append(request)
+            self.leave_out("temperature")
+            raise TemperatureRefused("no")
+        return await super().complete(request)
+
+    def leave_out(self, parameter: str) -> None:
+        self.refused = [parameter]
+        self.capabilities = replace(self.capabilities, temperature=False)
+
+
+def test_what_is_refused_is_remembered_of_this_model_alone() -> None:
+    with closing(Store(":memory:")) as store:
+        model = Refuses(name="new")
+        setup = replace(setup_of(model), cast=Cast.of_one(StoredModel(model, store)))
+        asyncio.run(prior_answer(item(), setup))
+        assert [request.temperature for request in model.requests] == [0.0, None]
+        assert store.recall(model.identity.key, "refused") == '["temperature"]'
+        assert StoredModel(Refuses(name="new"), store).capabilities.temperature is False
+        assert StoredModel(Refuses(name="other"), store).capabilities.temperature is True
+
+
+def test_the_canonical_request_says_null_and_ordinary_ones_are_as_they_were(tmp_path: Path) -> None:
+    request = Request((Message("user", "When?"),), 8)
+    canonical = '{{"logprobs":false,"max_tokens":8,"messages":[["user","When?"]],"seed":0,"stop":[],"temperature":{}}}'
+    assert request.canonical == canonical.format("0.0")
+    by_default = replace(request, temperature=None, stream="critic", draws=(0, 1))
+    assert by_default.canonical == canonical.format("null")
+    model, said = ScriptedModel().identity, {0: Completion("1874", 0), 1: Completion("1901", 1)}
+    with closing(Store(":memory:")) as store, closing(Store(":memory:")) as other:
+        store.put(model, by_default, [*said.values()])
+        assert store.integrity() == []
+        store.export(tmp_path / "store.jsonl")
+        other.merge(tmp_path / "store.jsonl")
+        assert other.get(model, by_default) == said
+        assert other.get(model, replace(by_default, temperature=1.0)) == {}
+    with pytest.raises(ValueError, match="a greedy request has one draw"):
+        replace(request, draws=(0, 1))

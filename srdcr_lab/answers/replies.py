@@ -14,11 +14,8 @@ from itertools import takewhile
 from typing import Any
 
 from srdcr_lab.answers.wording import ENGLISH, tokens
+from srdcr_lab.records.thinking import parted
 
-_THOUGHT = r"(?:think(?:ing)?|thought|reasoning)"
-_THINKING = re.compile(rf"<{_THOUGHT}>(?:(?!<{_THOUGHT}>).)*?</{_THOUGHT}>", re.IGNORECASE | re.DOTALL)
-_THINKING_ENDS = re.compile(rf"\A.*</{_THOUGHT}>", re.IGNORECASE | re.DOTALL)  # the prompt had begun it
-_THINKING_BEGINS = re.compile(rf"<{_THOUGHT}>.*\Z", re.IGNORECASE | re.DOTALL)
 _FENCE = re.compile(r"\s*```\s*\w*\s*")
 _BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}\n]{1,200})\}")
 _STRONG = re.compile(r"(?<![\w*])\*\*(?![\s*])([^*\n]{1,200})(?<![\s:])\*\*(?![\w*:])")
@@ -88,11 +85,8 @@ _ECHO = 0.6  # share of a question's words from which on a sentence takes it up
 
 
 def spoken(reply: str) -> str:
-    """The reply without the thinking in it; thinking that does not end leaves nothing after it."""
-    if "<" not in reply:
-        return reply
-    said = _THINKING_BEGINS.sub("", _THINKING_ENDS.sub("", _THINKING.sub("", reply)))
-    return reply if said == reply else said.strip()
+    """The reply without the thinking in it: of a text from elsewhere, or kept by an earlier version."""
+    return parted(reply)[1]
 
 
 def undecorated(text: str) -> str:

@@ -19,6 +19,8 @@ from srdcr_lab.records.vocabulary import visible
 _FINDINGS, _ERRORS = 20, 3  # that a check prints, and a run
 _REPEATED = "run all of it so many times, each time with the next seed: other random exemplars, orders and draws"
 _REPEATS = "repeats.csv"
+_REASONING = "how much a model thinks before it replies: none, low, medium or high; default: as it does by itself"
+_EXTRA_BODY = "further fields of every request, as a JSON object; ROLE is answerer, defender, critic or judge"
 _ROLES = ("defender", "critic", "judge")
 
 
@@ -76,6 +78,8 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--seed", default=0, show_default=True, type=int),
         click.option("--repeats", default=1, show_default=True, type=click.IntRange(1, 100), help=_REPEATED),
         click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional"),
+        click.option("--reasoning", multiple=True, metavar="[ROLE=]LEVEL", help=_REASONING),
+        click.option("--extra-body", multiple=True, metavar="[ROLE=]JSON", help=_EXTRA_BODY),
     ]
     for option in reversed(options):
         command = option(command)

@@ -16,10 +16,12 @@ import anthropic
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
 from srdcr_lab.models.base import as_dicts, first_stop
 from srdcr_lab.models.http import ReplyError, count
+from srdcr_lab.models.reasoning import adaptive_or_budget
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 
 _API_VERSION = "2023-06-01"
 _HIGHEST_TEMPERATURE = 1.0
+_ABOUT = {"thinking": "thinking|budget_tokens", "output_config": "output_config|effort"}  # how a refusal names a field
 _FINISH = {
     "max_tokens": FinishReason.LENGTH,
     "model_context_window_exceeded": FinishReason.LENGTH,
@@ -37,6 +39,7 @@ class AnthropicChat(ApiChat):
     provider = "anthropic"
     path = "/v1/messages"
     models_path = "/v1/models"
+    ways = staticmethod(adaptive_or_budget)
     draws_per_request = 1
     spoken: ClassVar = {"api_version": _API_VERSION}
     never_sent: ClassVar = {
@@ -65,7 +68,7 @@ class AnthropicChat(ApiChat):
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
         body: dict[str, Any] = {
             "model": self.identity.name,
-            "max_tokens": request.max_tokens,
+            "max_tokens": request.max_tokens + self._room,
             "messages": as_dicts(message for message in request.messages if message.role != "system"),
         }
         if request.temperature is not None:
@@ -80,6 +83,10 @@ class AnthropicChat(ApiChat):
         complaint = str(getattr(error, "api_message", None) or error.message)
         if isinstance(error, anthropic.BadRequestError) and re.search(r"\btemperature\b", complaint):
             raise self._refuses_temperature() from None
+        about = (name for name in self._settings.named if re.search(_ABOUT.get(name, re.escape(name)), complaint))
+        if isinstance(error, anthropic.BadRequestError) and (field := next(about, None)) in body:
+            self._refuses_setting(field, body, error)
+            return
         raise self._translated(error) from None
 
     def _read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
@@ -89,7 +96,9 @@ class AnthropicChat(ApiChat):
         text = "".join(block["text"] for block in blocks if block.get("type") == "text")
         kept = text[: first_stop(text, request.stop)]
         finish = FinishReason.STOP if kept != text else _FINISH.get(reply.get("stop_reason"), FinishReason.STOP)
+        thinking = [block.get("thinking", "[redacted]") for block in blocks if "thinking" in str(block.get("type"))]
         usage = reply.get("usage")
+        details = usage.get("output_tokens_details") if isinstance(usage, dict) else None
         return [
             Completion(
                 kept,
@@ -97,5 +106,7 @@ class AnthropicChat(ApiChat):
                 finish_reason=finish,
                 prompt_tokens=count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
                 completion_tokens=count(usage, "output_tokens"),
+                thinking="\n".join(thinking),
+                thinking_tokens=count(details, "thinking_tokens"),
             )
         ]

@@ -39,6 +39,7 @@ from srdcr_lab.models.http import (
     tallied,
 )
 from srdcr_lab.models.load import PATIENCE_S
+from srdcr_lab.models.reasoning import Settings, Way, room, settings_of
 from srdcr_lab.records import (
     BadInput,
     CallFailed,
@@ -90,11 +91,14 @@ class ApiChat(ABC):
     default: the SDK's environment variable, or the provider's. `concurrency` ≥ 1 bounds the HTTP requests in flight,
     `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
     is waited out, up to `patience_s` (`models.http.Outage`), and the pauses that it asks of one request; 0: not at all.
+    `reasoning` says how much the model thinks before it replies (a level of `models.reasoning.ROOM`, whose tokens are
+    added to `max_tokens`); None: as it does by itself. `extra_body` are further fields of every request. Both are part
+    of the model's identity.
 
     Raises
     ------
     BadInput
-        No key is set and no server of one's own is named, or the base URL cannot be read.
+        No key is set and no server of one's own is named, or the base URL or the settings cannot be used.
     """
 
     sdk: ClassVar[ModuleType]
@@ -103,6 +107,7 @@ class ApiChat(ABC):
     models_path: ClassVar[str]
     spoken: ClassVar[Mapping[str, str]] = {}  # versions of the protocol
     never_sent: ClassVar[Mapping[str, str]] = {}  # parameters of a request, and why
+    ways: ClassVar[Callable[..., list[Way]]]  # in which a level of thinking is said to a server
     instead: ClassVar[Mapping[str, str]] = {}  # what is sent for a refused parameter; else nothing is
     draws_per_request: int  # that one HTTP request brings, as far as is known
     _listed: Sequence[str] = ()  # names of models, as the server gives them
@@ -119,8 +124,10 @@ class ApiChat(ABC):
         timeout_s: float = 120.0,
         max_retries: int = 5,
         patience_s: float = PATIENCE_S,
+        reasoning: str | None = None,
+        extra_body: Mapping[str, Any] | None = None,
     ) -> None:
-        self.identity = ModelIdentity(self.provider, name, label)
+        self.identity = ModelIdentity(self.provider, name, label, settings=settings_of(reasoning, extra_body))
         if base_url is not None and not base_url.lower().startswith(("http://", "https://")):
             fault = f"is {redact(base_url)!r}; it has to begin with http:// or https://"
             raise BadInput(f"The base URL of {self.identity} {fault}.")
@@ -130,6 +137,7 @@ class ApiChat(ABC):
         self.capabilities = Capabilities(logprobs="logprobs" not in self.never_sent)
         self.refused: list[str] = []  # parameters that the model turned out to refuse
         self.max_attempts = 1 + max_retries + _MALFORMED_RETRIES  # of one HTTP request: what may be billed at worst
+        self._room = room(self.identity)
         self._base_url, self._concurrency = base_url, concurrency
         self._timeout_s, self._max_retries, self._patience_s = timeout_s, max_retries, patience_s
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = WeakKeyDictionary()
@@ -138,6 +146,7 @@ class ApiChat(ABC):
             self.address = address(self._connect().client.base_url)
         except (httpx2.InvalidURL, ValueError) as error:  # ValueError: a port beyond 65535
             raise BadInput(f"The base URL of {self.identity} cannot be read ({redact(str(error))}).") from None
+        self._settings = Settings(self.identity, partial(self.ways, own_server=self._is_own_server))
         self._sent: dict[str, Any] = {
             "provider": self.provider,
             "name": name,
@@ -218,6 +227,10 @@ class ApiChat(ABC):
         """What was really sent, for `run.json`: parameters renamed or left out, names of the models that answered."""
         return deepcopy(self._sent)
 
+    @property
+    def _is_own_server(self) -> bool:
+        return bool(self._base_url or os.environ.get(self.url_variable))
+
     def _connect(self) -> _Connection:
         key = os.environ.get(self.key_variable, "")
         if not (key.isascii() and key.isprintable()) or key != key.strip():
@@ -232,7 +245,7 @@ class ApiChat(ABC):
             "timeout": self._timeout_s,
             "http_client": CountingClient(self._concurrency, self._timeout_s, outage),
         }
-        client = self._client(bool(self._base_url or os.environ.get(self.url_variable)), options)
+        client = self._client(self._is_own_server, options)
         if client is None:
             raise BadInput(
                 f"{self.identity} needs a key: set the environment variable {self.key_variable}, "
@@ -287,7 +300,7 @@ class ApiChat(ABC):
         completions: list[Completion] | None = None
         while completions is None:
             draws = draws[: self.draws_per_request]  # it may have become smaller while this request waited
-            body = self._body(request, draws)
+            body = self._body(request, draws) | self._settings.fields()
             try:
                 completions = await self._post(body, partial(self._read, request=request, draws=draws))
             except self.sdk.APIStatusError as error:
@@ -379,6 +392,15 @@ class ApiChat(ABC):
             return CallFailed(f"{self.identity} refuses temperature, which it took before; run the same again.")
         self.leave_out("temperature")
         return TemperatureRefused(f"{self.identity} refuses temperature.")
+
+    def _refuses_setting(self, field: str, body: Mapping[str, Any], error: Any) -> None:
+        """Learn that a field of the settings is refused; bad input where the setting cannot be had without it."""
+        complaint = redact(f"{getattr(error, 'code', None) or error.status_code}: {_message(error)}").rstrip(".")
+        try:
+            self._note(self._settings.refused(field, body, complaint))
+        except BadInput as refusal:
+            raise self._unless_replied(f"{self.identity} {refusal}.") from None
+        self._sent["dropped"][field] = "refused by the model"
 
     def _unless_replied(self, sentence: str) -> SrdcrError:
         """Bad input, which ends the run; the failure of one call where others were answered."""

@@ -22,6 +22,7 @@ from itertools import count
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from srdcr_lab.records import Capabilities, Completion, Message, ModelIdentity, Request
+from srdcr_lab.records.thinking import apart
 from srdcr_lab.records.vocabulary import ESCAPES
 
 T = TypeVar("T")
@@ -82,20 +83,23 @@ def first_stop(text: str, stop: Sequence[str]) -> int | None:
     return min((place for place in map(text.find, stop) if place >= 0), default=None)
 
 
+_MOST_THINKING = 60_000  # characters that are kept: a line of an export holds the thinking of 32 draws
 _CONTROL = re.compile(rf"{ESCAPES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # but tab and line feed
 
 
 def received(completion: Completion) -> Completion:
-    """A completion as files, prompts and screens take it: whole characters, of control characters tab and line feed
-    alone, no sequence that a terminal obeys, and nothing that reorders words."""
-    text = _CONTROL.sub("", whole_characters(completion.text))
+    """A completion as files, prompts and screens take it: thinking apart, whole characters, of control characters tab
+    and line feed alone, no sequence that a terminal obeys, and nothing that reorders words."""
+    completion = apart(completion)
+    parts = completion.text, completion.thinking[:_MOST_THINKING]
+    text, thinking = (_CONTROL.sub("", whole_characters(part)) for part in parts)
     if completion.tokens is None:
-        return replace(completion, text=text)
+        return replace(completion, text=text, thinking=thinking)
     tokens = [whole_characters(token) for token in completion.tokens]
     hidden = {place for match in _CONTROL.finditer("".join(tokens)) for place in range(*match.span())}
     places = count()
     plain = ("".join(letter for letter in token if next(places) not in hidden) for token in tokens)
-    return replace(completion, text=text, tokens=tuple(plain if hidden else tokens))
+    return replace(completion, text=text, thinking=thinking, tokens=tuple(plain if hidden else tokens))
 
 
 def whole_characters(text: str) -> str:

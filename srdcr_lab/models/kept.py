@@ -22,11 +22,14 @@ from srdcr_lab.records.files import from_plain, parse_json
 from srdcr_lab.records.types import GREEDY
 
 Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
-COLUMNS = "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens"
+COLUMNS = "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens, thinking, thinking_tokens"
+_AT_FIRST = 7  # columns that every version has; a row without thinking is stamped by these alone, as it ever was
 INSERT = {
-    "model": "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint) VALUES (?, ?, ?, ?, ?)",
+    "model": "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint, settings) "
+    "VALUES (?, ?, ?, ?, ?, ?)",
     "request": "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)",
-    "completion": "INSERT OR IGNORE INTO completions SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
+    "completion": f"INSERT OR IGNORE INTO completions (model, request, stream, {COLUMNS}, created) "  # noqa: S608
+    "SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? "
     "FROM models, requests WHERE models.key = ? AND digest = ?",
     "fact": "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)",
 }
@@ -83,9 +86,9 @@ class _Line:
 
 def checked(c: Completion) -> Completion:
     """The completion, if it is one that a model can have given. Raises ValueError, which says what is wrong."""
-    if type(c.text) is not str:
+    if not type(c.text) is type(c.thinking) is str:
         raise ValueError("the text is no text")
-    for count in (c.draw, c.prompt_tokens, c.completion_tokens):
+    for count in (c.draw, c.prompt_tokens, c.completion_tokens, c.thinking_tokens):
         if type(count) is not int or not 0 <= count < 2**63:
             raise ValueError(f"draw or number of tokens is {count!r:.40}; expected a whole number, 0 or more")
     if c.tokens is None and c.logprobs is None:
@@ -103,20 +106,22 @@ def row_of(completion: Completion) -> tuple[object, ...]:
     c = checked(completion)
     lists = (None if part is None else json.dumps(part, ensure_ascii=False) for part in (c.tokens, c.logprobs))
     tokens, logprobs = (None if text is None else whole_characters(text) for text in lists)
-    text = whole_characters(c.text)
-    return (c.draw, text, tokens, logprobs, c.finish_reason.value, c.prompt_tokens, c.completion_tokens)
+    text, thinking = whole_characters(c.text), whole_characters(c.thinking) or None
+    counts = c.prompt_tokens, c.completion_tokens, thinking, c.thinking_tokens or None
+    return (c.draw, text, tokens, logprobs, c.finish_reason.value, *counts)
 
 
 def stamp(time: str, place: tuple[str, str, str], row: Sequence[object]) -> str:
     """A row's time of writing and checksum; `place` is its model's key, its request's digest and its stream."""
-    return f"{time} {zlib.crc32(repr((*place, *row)).encode()):08x}"
+    told = row if any(row[_AT_FIRST:]) else row[:_AT_FIRST]
+    return f"{time} {zlib.crc32(repr((*place, *told)).encode()):08x}"
 
 
 def completion_of(row: Sequence[Any], stamped: Any, place: tuple[str, str, str]) -> Completion:
     """The reverse of `row_of`. Raises ValueError for what is no such row, or was changed since it was stamped."""
-    draw, text, tokens, logprobs, finish, prompt_tokens, completion_tokens = row
+    draw, text, tokens, logprobs, finish, *numbers, thinking, thinking_tokens = row
     tokens, logprobs = (None if part is None else _list(part) for part in (tokens, logprobs))
-    numbers = (prompt_tokens, completion_tokens)
+    numbers += [thinking or "", thinking_tokens or 0]
     completion = checked(Completion(text, draw, tokens, logprobs, FinishReason(finish), *numbers))
     time, behind, _ = str(stamped).partition(" ")
     if behind and stamped != stamp(time, place, row):

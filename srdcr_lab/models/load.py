@@ -44,7 +44,8 @@ def load_model(
 
     That is ``pocket`` (shipped, offline), ``hf:NAME`` or ``hf:PATH`` (safetensors, run here), ``openai:NAME`` (also any
     compatible server) or ``anthropic:NAME``; ``#label`` at the end tells apart two servers that serve one name.
-    `base_url` and `concurrency` are for APIs (`ApiChat`), `options` for the adapter, such as `LocalChat`.
+    `base_url` and `concurrency` are for APIs (`ApiChat`), `options` for the adapter, such as `LocalChat`: `reasoning`
+    (none, low, medium, high) and `extra_body` (further fields of every request) for APIs.
 
     Raises
     ------
@@ -62,6 +63,8 @@ def load_model(
                 f"the model {spec} needs the package {package}; install it with: pip install 'srdcr-lab[{extra}]'"
             )
     if provider == "hf":
+        if told := [f"--{name.replace('_', '-')}" for name in ("reasoning", "extra_body") if options.pop(name, None)]:
+            raise BadInput(f"{told[0]} is for a model behind a server, not for {spec}; name a role: {told[0]} judge=…")
         from srdcr_lab.models.local.checkpoint import identity_of
 
         if spec == "pocket":
@@ -149,7 +152,7 @@ def price_of(model: ModelIdentity) -> Price | None:
     """
     table = os.environ.get("SRDCR_PRICES")
     own = _price_table(Path(table)) if table else {}
-    if price := own.get(str(model)) or own.get(model.name):
+    if price := own.get(model.spec) or own.get(model.name):
         return price
     if model.provider not in API:
         return FREE
@@ -172,8 +175,8 @@ def price_of(model: ModelIdentity) -> Price | None:
 
 def no_price(model: ModelIdentity) -> str:
     """The beginning of a sentence: what is missing, and what to do."""
-    columns = ", ".join(_PRICE_COLUMNS)
-    return f"no price is known for {model}: put it into a CSV with the columns {columns} and name it in SRDCR_PRICES"
+    columns, spec = ", ".join(_PRICE_COLUMNS), model.spec
+    return f"no price is known for {spec}: put it into a CSV with the columns {columns} and name it in SRDCR_PRICES"
 
 
 _say_once = cache(logging.getLogger(__name__).warning)

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any, ClassVar
 
 import openai
@@ -20,7 +19,9 @@ import openai
 from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat
 from srdcr_lab.models.base import as_dicts, first_stop, log_probability
 from srdcr_lab.models.http import ReplyError, count
+from srdcr_lab.models.reasoning import effort_or_template
 from srdcr_lab.records import Completion, FinishReason, Request
+from srdcr_lab.records.thinking import Scored, cut
 
 _MOST_CHOICES = 128  # the provider's bound on n
 _MOST_STOPS = 4
@@ -33,7 +34,7 @@ _REFUSED_STATUS = (400, 403, 422)
 _REFUSED_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
 _REFUSED_WORDS = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|not available"
-    r"|only the default|must be 1\b",
+    r"|only the default|must be 1\b|input should be",
     re.IGNORECASE,
 )
 _BOUNDS = r"(?:between|at most|less than|maximum|exceed|too (?:large|many))"
@@ -50,6 +51,7 @@ class OpenAIChat(ApiChat):
     provider = "openai"
     path = "/chat/completions"
     models_path = "/models"
+    ways = staticmethod(effort_or_template)
     instead: ClassVar = {"max_tokens": "max_completion_tokens", "n": "1"}
     draws_per_request = _MOST_CHOICES
     _has_scored = False  # some reply came with log-probabilities
@@ -63,7 +65,7 @@ class OpenAIChat(ApiChat):
         body: dict[str, Any] = {
             "model": self.identity.name,
             "messages": as_dicts(request.messages),
-            self._sent["adapted"].get("max_tokens", "max_tokens"): request.max_tokens,
+            self._sent["adapted"].get("max_tokens", "max_tokens"): request.max_tokens + self._room,
         }
         if request.temperature is not None:
             body["temperature"] = request.temperature
@@ -81,10 +83,13 @@ class OpenAIChat(ApiChat):
         if error.status_code in _REFUSED_STATUS:
             if error.code == "content_filter":  # the prompt itself was stopped: a result, not a failure
                 return [Completion("", draw, finish_reason=FinishReason.CONTENT_FILTER) for draw in draws]
-            if parameter := _refused_parameter(error, body):
+            if parameter := _refused_parameter(error, body, self._settings.named):
                 if parameter == "temperature":
                     raise self._refuses_temperature() from None
-                self.leave_out(parameter)
+                if parameter in self._settings.named:
+                    self._refuses_setting(parameter, body, error)
+                else:
+                    self.leave_out(parameter)
                 return None
         raise self._translated(error) from None
 
@@ -102,7 +107,9 @@ class OpenAIChat(ApiChat):
         completions = [_completion(choice, request, draw) for choice, draw in zip(choices, draws, strict=False)]
         usage = reply.get("usage")
         prompt = count(usage, "prompt_tokens")
-        spent = shares(count(usage, "completion_tokens"), [len(c.tokens or ()) for c in completions])
+        own = [0 if c.thinking else len(c.tokens or ()) for c in completions]
+        spent = shares(count(usage, "completion_tokens"), own)
+        thought = _thinking_tokens(usage, completions, spent)
         if not prompt:
             self._note("The server reports no token usage; tokens are counted as 0 or from the log-probabilities.")
         wanted = request.wants_logprobs and "logprobs" not in self._sent["dropped"]
@@ -111,9 +118,10 @@ class OpenAIChat(ApiChat):
             self._note("Some replies came without usable log-probabilities although they were asked for.")
             if not self._has_scored and not any(map(_entries, choices)):
                 self.capabilities = replace(self.capabilities, logprobs=False)
+        each = zip(completions, [prompt, *[0] * len(completions)], spent, thought, strict=False)
         return [
-            replace(c, prompt_tokens=0 if place else prompt, completion_tokens=spent[place])
-            for place, c in enumerate(completions)
+            replace(c, prompt_tokens=prompt, completion_tokens=completion, thinking_tokens=thinking)
+            for c, prompt, completion, thinking in each
         ]
 
 
@@ -123,8 +131,8 @@ def _entries(choice: Any) -> Any:
     return scored.get("content") if isinstance(scored, dict) else None
 
 
-def _refused_parameter(error: openai.APIStatusError, body: dict[str, Any]) -> str | None:
-    """The parameter of the request that the error complains about, if any."""
+def _refused_parameter(error: openai.APIStatusError, body: dict[str, Any], settings: Sequence[str] = ()) -> str | None:
+    """The parameter of the request that the error complains about, if any: one of ours, or of `settings`."""
     complaint = str(error.body or error.message)
     if "n" in body and _BOUND_OF_N.search(complaint):
         return "n"
@@ -132,8 +140,8 @@ def _refused_parameter(error: openai.APIStatusError, body: dict[str, Any]) -> st
         return None
     named = [
         name
-        for name in CONSEQUENCES
-        if name in body and re.search(rf"(?<![\w.]){name}(?!\w)", f"{error.param} {complaint}")
+        for name in (*CONSEQUENCES, *settings)
+        if name in body and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", f"{error.param} {complaint}")
     ]
     return error.param if error.param in named else next(iter(named), None)
 
@@ -152,8 +160,21 @@ def _completion(choice: Any, request: Request, draw: int) -> Completion:
         return Completion(text or refusal, draw, finish_reason=FinishReason.REFUSAL)
     kept = text[: first_stop(text, request.stop)]
     finish = FinishReason.STOP if kept != text else _FINISH.get(choice.get("finish_reason"), FinishReason.STOP)
-    tokens, logprobs = aligned(kept, _entries(choice) if request.wants_logprobs else None)
-    return Completion(kept, draw, tokens, logprobs, finish)
+    thinking = message.get("reasoning_content") or message.get("reasoning")  # DeepSeek's name for it, OpenRouter's
+    thinking = thinking if isinstance(thinking, str) else ""
+    entries = _entries(choice) if request.wants_logprobs else None
+    tokens, logprobs = aligned(kept, entries, text if thinking else None)
+    return Completion(kept, draw, tokens, logprobs, finish, thinking=thinking)
+
+
+def _thinking_tokens(usage: Any, completions: Sequence[Completion], spent: Sequence[int]) -> list[int]:
+    """Of the completion tokens of each choice those of its thinking, as far as the server counts them; else what was
+    spent beyond a reply whose tokens are known."""
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    if told := count(details, "reasoning_tokens") or count(usage, "reasoning_tokens"):  # SGLang: without details
+        return [min(share, most) for share, most in zip(shares(told, [0] * len(spent)), spent, strict=True)]
+    each = zip(completions, spent, strict=True)
+    return [max(n - len(c.tokens), 0) if c.thinking and c.tokens else 0 for c, n in each]
 
 
 def shares(total: int, counts: Sequence[int]) -> list[int]:
@@ -165,10 +186,11 @@ def shares(total: int, counts: Sequence[int]) -> list[int]:
     return [counts[0] + max(total - known, 0), *counts[1:]]
 
 
-def aligned(text: str, content: Any) -> tuple[tuple[str, ...], tuple[float, ...]] | tuple[None, None]:
+def aligned(text: str, content: Any, behind_thinking: str | None = None) -> Scored | tuple[None, None]:
     """Tokens whose concatenation is `text`, with natural log-probabilities (≤ 0); else, or for no text, (None, None).
 
     `content` is the protocol's ``logprobs.content``, a list of ``{"token", "logprob", "bytes"}``, or anything else.
+    Where it may begin with tokens of thinking, `behind_thinking` is the whole reply, which begins with `text`.
     """
     if not text or not isinstance(content, list) or not all(_is_entry(entry) for entry in content):
         return None, None
@@ -177,8 +199,8 @@ def aligned(text: str, content: Any) -> tuple[tuple[str, ...], tuple[float, ...]
     except ValueError:
         return None, None
     for pieces in (_from_bytes(content), [entry["token"] for entry in content]):
-        if fitted := _fitted(text, pieces, logprobs):
-            return fitted
+        if (start := _start(text, pieces, behind_thinking)) is not None:
+            return cut(pieces, logprobs, start, start + len(text))
     return None, None
 
 
@@ -200,18 +222,13 @@ def _from_bytes(content: list[dict[str, Any]]) -> list[str]:
     return pieces
 
 
-def _fitted(text: str, pieces: list[str], logprobs: list[float]) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
-    """The pieces cut to `text`: without white space before it and without what follows (end marker, stop string)."""
+def _start(text: str, pieces: list[str], behind_thinking: str | None) -> int | None:
+    """Where in what the pieces spell a reply begins: at the first place, after white space alone; behind thinking at
+    the last, with an end marker after it at most."""
     spelled = "".join(pieces)
-    start = spelled.find(text)
-    if start < 0 or spelled[:start].strip():
-        return None
-    end = start + len(text)
-    tokens: list[str] = []
-    kept: list[float] = []
-    for piece, logprob, at in zip(pieces, logprobs, accumulate(map(len, pieces), initial=0), strict=False):
-        part = spelled[max(at, start) : min(at + len(piece), end)]
-        if part or (not piece and start <= at < end):  # an empty piece inside is the first part of a character
-            tokens.append(part)
-            kept.append(logprob)
-    return tuple(tokens), tuple(kept)
+    if behind_thinking is None:
+        start = spelled.find(text)
+        return None if start < 0 or spelled[:start].strip() else start
+    start = spelled.rfind(behind_thinking)
+    rest = spelled[start + len(behind_thinking) :].strip()
+    return None if start < 0 or rest not in ("", pieces[-1].strip()) else start

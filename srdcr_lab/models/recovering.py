@@ -30,8 +30,8 @@ _LOG_HEADER, _FRAME = 32, 24  # bytes of a log's beginning, and before each of i
 _LONGEST_ROW = 2**26  # bytes
 # Tables into which all rows of a store fit, those with a number and those without; what a row lacks is NULL.
 _TABLES = """
-CREATE TABLE numbered (id INTEGER PRIMARY KEY, a, b, c, d, e);
-CREATE TABLE keyed (a, b, c, d, e, f, g, h, i, j, k, PRIMARY KEY (a, b, c, d)) WITHOUT ROWID;
+CREATE TABLE numbered (id INTEGER PRIMARY KEY, a, b, c, d, e, f);
+CREATE TABLE keyed (a, b, c, d, e, f, g, h, i, j, k, l, m, PRIMARY KEY (a, b, c, d)) WITHOUT ROWID;
 """
 _NEWEST = (
     "INSERT INTO facts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
@@ -55,15 +55,17 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
         db.text_factory = partial(str, encoding="utf-8", errors="replace")  # which no checksum takes for what was said
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
         db.executescript("PRAGMA synchronous=OFF; PRAGMA journal_mode=OFF")
-        for number, name, *columns in _rows(db, "numbered", pages[_LEAF_TABLE]):
+        for number, name, *columns, settings in _rows(db, "numbered", pages[_LEAF_TABLE]):
+            named = [*columns, settings or ""]  # which earlier versions did not have
             if columns[1] is None and _is_whole(request_of, name, columns[0]):
                 requests[number].add(name)
                 into.execute(INSERT["request"], (name, columns[0]))
-            elif all(type(column) is str for column in columns) and ModelIdentity(*columns).key == name:
+            elif all(type(column) is str for column in named) and ModelIdentity(*named).key == name:
                 models[number].add(name)
-                into.execute(INSERT["model"], (name, *columns))
+                into.execute(INSERT["model"], (name, *named))
         for row in _rows(db, "keyed", pages[_LEAF_INDEX]):
-            model, request, stream, draw, *said, created = row
+            model, request, stream, draw, *said, created, thinking, thinking_tokens = row
+            said += thinking, thinking_tokens
             if type(request) is float and stream is None and 0 <= request < math.inf:
                 into.execute(_SPENT_MOST, (model, request))
             if said[0] is None and _is_whole(Fact.of, row[:4]):

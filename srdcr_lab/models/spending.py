@@ -17,6 +17,7 @@ from functools import partial
 
 from srdcr_lab.models.base import Arrived, ChatModel, Parameter, held, received
 from srdcr_lab.models.load import FREE, Price
+from srdcr_lab.models.reasoning import room
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import (
     BadInput,
@@ -80,7 +81,7 @@ class Budget:
 
         Attempts that got no answer (time-out, cut connection) count as spent.
         """
-        one_attempt, attempts = worst_case_usd(request, price), getattr(model, "max_attempts", 1)
+        one_attempt, attempts = worst_case_usd(request, price, room(model.identity)), getattr(model, "max_attempts", 1)
         reserved, billed = one_attempt * attempts, 0.0
 
         def on_arrival(completions: Sequence[Completion]) -> None:
@@ -106,11 +107,11 @@ class Budget:
             self.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))
 
 
-def worst_case_usd(request: Request, price: Price) -> float:
-    """Upper bound on the cost of one attempt at a request."""
+def worst_case_usd(request: Request, price: Price, thinking: int = 0) -> float:
+    """Upper bound on the cost of one attempt at a request, with so many tokens of thinking for each draw."""
     prompt_tokens = sum(len(message.content.encode()) + _TOKENS_A_MESSAGE for message in request.messages)
     # A server that ignores n is asked once a draw, and bills the prompt each time.
-    return len(request.draws) * price.cost(prompt_tokens, request.max_tokens)
+    return len(request.draws) * price.cost(prompt_tokens, request.max_tokens + thinking)
 
 
 @dataclass

@@ -16,7 +16,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import astuple
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from srdcr_lab.models.kept import COLUMNS, INSERT, Fact, Kept, completion_of, lines_of, request_of, row_of, stamp
 from srdcr_lab.models.recovering import log_is_broken, salvage
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
-from srdcr_lab.records.files import whole_file
+from srdcr_lab.records.files import as_plain, whole_file
 
 _VERSION = "1"
 _SCHEMA = """
@@ -34,15 +34,16 @@ CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITH
 INSERT OR IGNORE INTO meta VALUES ('version', '1');
 CREATE TABLE IF NOT EXISTS
     models (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, provider TEXT, name TEXT, label TEXT,
-    fingerprint TEXT);
+    fingerprint TEXT, settings);
 CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, canonical TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS completions (model INTEGER, request INTEGER, stream TEXT, draw INTEGER, text TEXT NOT NULL,
     tokens TEXT, logprobs TEXT, finish_reason TEXT NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
-    created TEXT NOT NULL, PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
+    created TEXT NOT NULL, thinking, thinking_tokens, PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS facts (model TEXT, name TEXT, value TEXT NOT NULL, created TEXT NOT NULL,
     PRIMARY KEY (model, name)) WITHOUT ROWID;
 """
+_LATER = (("models", "settings"), ("completions", "thinking"), ("completions", "thinking_tokens"))  # columns
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts"}
 # The index that finds the row may be damaged too, so the row itself is asked for its text.
 _GET = (
@@ -112,6 +113,14 @@ class Store:
             with self.transaction():
                 for statement in _SCHEMA.split(";"):
                     self._db.execute(statement)
+        if "thinking" not in self._columns("completions"):  # a store of an earlier version
+            with self.transaction():
+                for table, column in _LATER:
+                    if column not in self._columns(table):  # another process may have been quicker
+                        self._db.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+
+    def _columns(self, table: str) -> set[str]:
+        return {name for _, name, *_ in self._rows(f"PRAGMA table_info({table})")}
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -209,7 +218,7 @@ class Store:
             except ValueError as error:
                 refused = f"{model} gave a completion that cannot be kept: {error}"
         with self.transaction():
-            self._db.execute(INSERT["model"], (model.key, model.provider, model.name, model.label, model.fingerprint))
+            self._db.execute(INSERT["model"], (model.key, *astuple(model)))
             self._db.execute(INSERT["request"], (request.digest, request.canonical))
             self._db.executemany(INSERT["completion"], rows)
         if refused:
@@ -285,9 +294,10 @@ class Store:
     def _groups(self) -> Iterator[Kept | ValueError]:
         """The completions of each request and stream; in place of those that were changed, what is wrong with them."""
         for group in self._rows(
-            "SELECT DISTINCT model, request, stream, digest, key, provider, name, label, fingerprint "
-            "FROM completions LEFT JOIN models ON models.id = model LEFT JOIN requests ON requests.id = request "
-            "ORDER BY provider, name, label, fingerprint, digest, stream"
+            "SELECT DISTINCT model, request, stream, digest, key, provider, name, label, fingerprint, "
+            "ifnull(settings, '') FROM completions "
+            "LEFT JOIN models ON models.id = model LEFT JOIN requests ON requests.id = request "
+            "ORDER BY provider, name, label, fingerprint, settings, digest, stream"
         ):
             try:
                 kept = self._kept(*group)
@@ -325,15 +335,15 @@ class Store:
             with whole_file(target) as part, part.open("w", encoding="utf-8") as file:
                 for model, request, completions in self.contents():
                     record = {
-                        "model": asdict(model),
+                        "model": as_plain(model),
                         "request": json.loads(request.canonical),
                         "stream": request.stream,
-                        "completions": [asdict(completion) for completion in completions],
+                        "completions": [as_plain(completion) for completion in completions],
                     }
                     file.write(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
                     lines += 1
                 for fact in self.facts():
-                    file.write(json.dumps(asdict(fact), ensure_ascii=False, sort_keys=True) + "\n")
+                    file.write(json.dumps(as_plain(fact), ensure_ascii=False, sort_keys=True) + "\n")
         except OSError as error:
             raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
         return lines

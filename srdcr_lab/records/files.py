@@ -12,6 +12,7 @@ import platform
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -207,11 +208,19 @@ def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_key
         raise BadInput(f"{where}: no JSON ({error})" + (f"; expected {expected}" if expected else "")) from None
 
 
-def from_plain(kind: Any, value: object, where: str) -> Any:
-    """The reverse of `dataclasses.asdict`: a value read from JSON as `kind`, one of our frozen dataclasses.
+_LATER = ("settings", "thinking", "thinking_tokens")  # fields that files of earlier versions lack
 
-    Types are strict, and each field must be there, even one with a default: a file without it is of another version.
-    Bad input names `where` and the field.
+
+def as_plain(value: Any) -> dict[str, Any]:
+    """`dataclasses.asdict`, without the fields of `_LATER` that hold nothing: such files are as they were."""
+    return {name: held for name, held in asdict(value).items() if held or name not in _LATER}
+
+
+def from_plain(kind: Any, value: object, where: str) -> Any:
+    """The reverse of `as_plain`: a value read from JSON as `kind`, one of our frozen dataclasses.
+
+    Types are strict, and each field but those of `_LATER` must be there, even one with a default: a file without it is
+    of another version. Bad input names `where` and the field.
     """
     from pydantic_core import ValidationError
 
@@ -240,7 +249,7 @@ def _validator(kind: Any) -> SchemaValidator:
 def _without_defaults(schema: Any) -> Any:
     if isinstance(schema, list):
         return [_without_defaults(part) for part in schema]
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict) or schema.get("name") in _LATER:
         return schema
     if schema.get("type") == "default":
         return _without_defaults(schema["schema"])

@@ -174,7 +174,9 @@ class Completion:
     """One draw of one request.
 
     `tokens` and `logprobs` (natural log, ≤ 0) leave out the end marker, and ``"".join(tokens) == text``. Both are None
-    where the provider gives none. Of several draws of one request the first carries the prompt tokens.
+    where the provider gives none. Of several draws of one request the first carries the prompt tokens. `thinking` is
+    what the model thought before its reply, where the provider shows it; no part of `text`, `tokens` and `logprobs`.
+    `completion_tokens` include `thinking_tokens`, as they are billed; these are 0 where nobody counted them.
     """
 
     text: str
@@ -184,6 +186,8 @@ class Completion:
     finish_reason: FinishReason = FinishReason.STOP
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    thinking: str = ""
+    thinking_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,22 +195,34 @@ class ModelIdentity:
     """Who answers: the name that tables show, and the key under which the store keeps completions.
 
     `fingerprint` is a local model's hash of weights, tokenizer and chat template; empty for an API. `label` tells apart
-    two servers with different models of one name.
+    two servers with different models of one name. `settings` is what changes its completions beside the request, as
+    canonical JSON (``{"reasoning":"low"}``); empty where nothing is set.
     """
 
     provider: str
     name: str
     label: str = ""
     fingerprint: str = ""
+    settings: str = ""
 
     def __str__(self) -> str:
+        """The specification, and behind it the settings: ``openai:gpt-5.1 (reasoning low)``."""
+        if not self.settings:
+            return self.spec
+        told = json.loads(self.settings).items()
+        parts = (f"{name} {value if isinstance(value, str) else json.dumps(value)}" for name, value in told)
+        return f"{self.spec} ({', '.join(parts)})"
+
+    @property
+    def spec(self) -> str:
         spec = self.name if self.provider == "pocket" else f"{self.provider}:{self.name}"
         return f"{spec}#{self.label}" if self.label else spec
 
     @property
     def key(self) -> str:
-        """Key of its completions in the store: a local model's fingerprint, otherwise the names."""
-        return self.fingerprint or "|".join((self.provider, self.name, self.label))
+        """Key of its completions in the store: a local model's fingerprint, otherwise the names; and the settings."""
+        key = self.fingerprint or "|".join((self.provider, self.name, self.label))
+        return f"{key}|{self.settings}" if self.settings else key
 
 
 @dataclass(frozen=True, slots=True)

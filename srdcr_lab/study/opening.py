@@ -16,6 +16,7 @@ from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models import load as adapters
 from srdcr_lab.models.load import Price, no_price, price_of
+from srdcr_lab.models.reasoning import settings_of
 from srdcr_lab.models.spending import Budget, StoredModel
 from srdcr_lab.protocols import METHODS, Cast, Method
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Needs, NotInStore, Request
@@ -42,8 +43,11 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     provider, _, rest = spec.partition(":")
     name, _, label = rest.partition("#")
     told = json.loads(os.environ.get(REPLAYED, "{}")) if offline else {}
-    if spec in told or (offline and provider in adapters.API and name):
-        named, logprobs = told.get(spec) or ([provider, name, label], provider == "openai")
+    settings = settings_of(options.get("reasoning"), options.get("extra_body"))
+    identity = ModelIdentity(provider, name, label, settings=settings)
+    called = str(identity) if identity.settings else spec
+    if called in told or (offline and provider in adapters.API and name):
+        named, logprobs = told.get(called) or (astuple(identity), provider == "openai")
         once = None if provider != "anthropic" else 1
         return AbsentModel(ModelIdentity(*named), Capabilities(logprobs=logprobs), draws_per_request=once)
     return adapters.load_model(spec, **options)
@@ -80,14 +84,41 @@ def as_told(models: Iterable[ChatModel]) -> str:
     return json.dumps(told)
 
 
-def open_all(specs: Sequence[str | ChatModel], *, offline: bool = False, **api_options: Any) -> tuple[ChatModel, ...]:
-    """One model per specification; equal specifications are opened once."""
-    opened: dict[str, ChatModel] = {}
-    for spec in specs:
-        if isinstance(spec, str) and spec not in opened:
+_ROLES = ("answerer", "defender", "critic", "judge")
+
+
+def _by_role(given: Any, n: int) -> list[Any]:
+    """What n models are given, of which the first play the four roles: one value for all roles; an object by their
+    names; or texts as in a shell, each ``[ROLE=]VALUE``, of which one for a role goes before one for all."""
+    if isinstance(given, tuple):
+        texts = {role if role in _ROLES else "": text for text in given for role in [text.partition("=")[0]]}
+        given = {role: texts[role].partition("=")[2] if role in texts else texts.get("") for role in _ROLES}
+    by_name = isinstance(given, Mapping) and given and set(given) <= set(_ROLES)
+    return [given.get(role) if by_name else given for role in _ROLES] + [None] * n
+
+
+def open_all(
+    specs: Sequence[str | ChatModel],
+    *,
+    offline: bool = False,
+    reasoning: Any = None,
+    extra_body: Any = None,
+    **api_options: Any,
+) -> tuple[ChatModel, ...]:
+    """One model per specification; equal ones with equal settings (`_by_role`) are opened once."""
+    opened: dict[tuple[Any, str], ChatModel] = {}
+    keys = []
+    levels, fields = (_by_role(given, len(specs)) for given in (reasoning, extra_body))
+    for spec, level, extra in zip(specs, levels, fields, strict=False):
+        keys.append((spec if isinstance(spec, str) else id(spec), settings_of(level, extra)))
+        if not isinstance(spec, str):
+            if keys[-1][1]:
+                raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
+            opened[keys[-1]] = spec
+        elif keys[-1] not in opened:
             options = api_options if spec.partition(":")[0] in adapters.API else {}
-            opened[spec] = load_model(spec, offline=offline, **options)
-    return tuple(opened[spec] if isinstance(spec, str) else spec for spec in specs)
+            opened[keys[-1]] = load_model(spec, offline=offline, reasoning=level, extra_body=extra, **options)
+    return tuple(opened[key] for key in keys)
 
 
 def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from srdcr_lab.models import ChatModel
 from srdcr_lab.models.load import Price
+from srdcr_lab.models.reasoning import room
 from srdcr_lab.prompts import Prompts
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
 from srdcr_lab.records import CallFailed, Completion, Request
@@ -43,9 +44,9 @@ class Plan:
     `table` has a row for each method (under each design), one for what every row shows beside its method's answer
     (prior and context answers, confidence, knowledge draws), and one for the whole run. A call is one completion: 32
     draws are 32 calls. `calls_alone` counts every item by itself, `calls` asks equal requests of the row's items once
-    (in the last row: of all rows). Tokens and costs are of these calls: tokens estimates (four characters a token),
-    costs NaN where a price is unknown. Where only `rehearsed` of many items were gone through, everything is scaled up
-    from these.
+    (in the last row: of all rows). Tokens and costs are of these calls: tokens estimates (four characters a token; of
+    thinking none, or all its room), costs NaN where a price is unknown. Where only `rehearsed` of many
+    items were gone through, everything is scaled up from these.
     """
 
     table: pd.DataFrame
@@ -158,6 +159,7 @@ class StandIn(AbsentModel):
     def __init__(self, model: ChatModel, price: Price | None, stage: Stage) -> None:
         super().__init__(model.identity, model.capabilities, getattr(model, "draws_per_request", None))
         self._price, self._stage = price, stage
+        self._thinking = room(model.identity) if stage.longest else 0  # a model may think not at all
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         scored = request.logprobs and self.capabilities.logprobs
@@ -169,6 +171,7 @@ class StandIn(AbsentModel):
             text, tokens = self._stage.reply(request, draw)
             completions.append(Completion(text, draw, (text,) if scored else None, logprobs if scored else None))
             prompt = once if place % (self.draws_per_request or len(request.draws)) == 0 else 0
+            tokens += self._thinking
             cost = self._price.cost(prompt, tokens) if self._price else float("nan")
             key = (self.identity.key, request.digest, request.stream, draw)
             self._stage.asked.append((self._stage.row, *key, prompt, tokens, cost))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import isnan
 from typing import Any
@@ -27,7 +27,7 @@ _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "
 class Cause(StrEnum):
     """Why a reply brought no answer."""
 
-    STARVED = "no text, though tokens were spent (a model that thinks: turn that off, or take one without)"
+    STARVED = "no text, though tokens were spent: thinking took all of them; --reasoning none, or more room: low … high"
     REFUSED = "refused"
     FILTERED = "stopped by a content filter"
     EMPTY = "empty reply"
@@ -48,7 +48,7 @@ def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
     if reply.finish_reason is FinishReason.CONTENT_FILTER:
         return Cause.FILTERED
     if not spoken(reply.text).strip():
-        thought = reply.text.strip() or reply.completion_tokens > _FEW_TOKENS
+        thought = reply.thinking or reply.text.strip() or reply.completion_tokens > _FEW_TOKENS
         return Cause.STARVED if at_length or thought else Cause.EMPTY
     if at_length:
         return Cause.CUT
@@ -118,12 +118,18 @@ def item_rows(
 ) -> ItemRows:
     """The rows of an item: `runs` are its methods with their setups, `results` what became of each."""
     rows = ItemRows(item, samples=_sample_rows(item, probe, setup))
+    for draw in probe.draws:
+        why = cause(draw.completion)
+        rows.replies.append(("knowledge draws", why if why in _WITHOUT_TEXT else None, draw.text))
     if probe.confidence and probe.prior and probe.prior.value is not None:
         belief = probe.confidence
         rows.replies.append((f"confidences ({belief.kind})", Cause.UNREADABLE if isnan(belief.value) else None, ""))
     for (method, under), (outcome, meter) in zip(runs, results, strict=True):
+        replies = [*_replies(method, under, probe, outcome)]
+        if replies[0][1] is Cause.STARVED:
+            outcome = replace(outcome, error=outcome.error or Cause.STARVED)
         rows.records.append(_record_row(item, method, under, probe, outcome, meter))
-        rows.replies += _replies(method, under, probe, outcome)
+        rows.replies += replies
         for position, turn in enumerate(outcome.debate.turns if outcome.debate else ()):
             rows.turns.append(_turn_row(item, method, under, position, turn))
     return rows

@@ -31,7 +31,7 @@ from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
-from srdcr_lab.records.files import as_path, csv_text, made, one_writer, write_whole
+from srdcr_lab.records.files import as_path, as_plain, csv_text, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.study import manifest as manifests
 from srdcr_lab.study.folder import REPEAT, Results, table_writer
@@ -65,6 +65,9 @@ class Study:
         says. Methods that follow a design run under each of several, and equal requests are asked once.
     prompts : folder of templates (NAME.j2), or name → text, that take the place of ours (see `own_prompts`).
     players : models that designs name for their roles, by specification; those not given here are opened.
+    reasoning : how much a model thinks before it replies (none, low, medium, high), or a level for some of the four
+        roles (``{"judge": "low"}``); default: as it does by itself.
+    extra_body : further fields of every request (``{"top_k": 20}``), or such an object for some roles.
     store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
     patience_s : how long a server's outage, or limit of its rate, is waited out before rows fail, seconds; 0: not.
     offline : take every completion from the store, ask nothing; default: whether SRDCR_OFFLINE is set.
@@ -97,6 +100,8 @@ class Study:
         concurrency: int = 64,
         base_url: str | None = None,
         patience_s: float = PATIENCE_S,
+        reasoning: str | Mapping[str, str] | tuple[str, ...] | None = None,
+        extra_body: str | Mapping[str, Any] | tuple[str, ...] | None = None,
         budget_usd: float | None = None,
         store: str | Path | Store | None = None,
         offline: bool | None = None,
@@ -127,7 +132,7 @@ class Study:
         roles = [model if spec is None else spec for spec in (model, defender, critic, judge)]
         specs = (*roles, *named.values())
         reached = {"base_url": base_url, "concurrency": concurrency, "patience_s": patience_s}
-        models = open_all(specs, offline=self._offline, **reached)
+        models = open_all(specs, offline=self._offline, reasoning=reasoning, extra_body=extra_body, **reached)
         refuse_unscored(self.choices.confidence, models[0])
         self._cast, self._players = Cast(*models[:4]), dict(zip(named, models[4:], strict=True))
         self.methods, left_out = fitting(wanted, chosen, models[0], every=every)
@@ -240,7 +245,7 @@ class Study:
             "methods": [method.name for method in self.methods],
             "choices": self.choices.as_dict(),
             "seed": self.seed,
-            "models": {role: asdict(model.identity) for role, model in roles.items()},
+            "models": {role: as_plain(model.identity) for role, model in roles.items()},
             "prompts_sha256": dict(self.prompts.hashes()),
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from tests.loopback.replies import unit
 
@@ -38,7 +38,8 @@ class Behaviour:
     key : the only key it takes; None takes any and none.
     models : the only model names it knows; empty knows every name.
     refuses : parameters it refuses as a provider does (``temperature``, ``logprobs``, ``max_tokens``, ``seed``,
-        ``n``, ``stop``).
+        ``n``, ``stop``, ``reasoning_effort``, ``chat_template_kwargs``), or a kind of thinking (``adaptive``,
+        ``enabled``, ``disabled``).
     choices : most choices it gives for one request, whatever ``n`` says; None honours ``n``.
     logprobs : what it returns where log-probabilities are asked for.
     finish : the protocol's own word for how every completion ends; ``content_filter`` empties it.
@@ -49,6 +50,7 @@ class Behaviour:
     retry_after_s : what a 429 or 500 asks for; any text.
     hang_s : how long a hang lasts; then the connection is cut.
     body : sent for every completion, as it is, with this `status` and these `headers`.
+    reply_shape : a reply of another server, whose fields and thinking its own replies take on (`shapes`).
     away : the status of every answer while the server is away behind its gateway; None: it is there.
     """
 
@@ -71,6 +73,7 @@ class Behaviour:
     body: bytes | None = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    reply_shape: dict[str, Any] | None = None
     away: int | None = None
     faults: list[Fault] = field(default_factory=list)
 

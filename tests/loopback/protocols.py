@@ -10,7 +10,9 @@ from tests.loopback.behaviour import Behaviour
 from tests.loopback.replies import Messages, Reply, belief, unit
 
 _TOKEN = re.compile(r"\s*\d{1,3}|\s*[^\W\d]+|\s*[^\w\s]|\s*_|\s+")
-_OPENAI_PARAMETERS = ("temperature", "logprobs", "max_tokens", "seed", "stop", "n")
+_OPENAI_PARAMETERS = (
+    "temperature", "logprobs", "max_tokens", "seed", "stop", "n", "reasoning_effort", "chat_template_kwargs"
+)  # fmt: skip
 
 
 def openai_error(body: dict[str, Any], behaviour: Behaviour) -> tuple[int, dict[str, Any]] | None:
@@ -46,6 +48,8 @@ def anthropic_error(body: dict[str, Any], behaviour: Behaviour, version: str) ->
         return 400, _anthropic("invalid_request_error", "temperature: Extra inputs are not permitted")
     if "temperature" in body and "temperature" in behaviour.refuses:
         return 400, _anthropic("invalid_request_error", "`temperature` is deprecated for this model.")
+    if (kind := body.get("thinking", {}).get("type")) in behaviour.refuses:
+        return 400, _anthropic("invalid_request_error", f"thinking: {kind} is not supported on this model")
     for name in ("seed", "n", "logprobs", "stop"):
         if name in body:
             return 400, _anthropic("invalid_request_error", f"{name}: Extra inputs are not permitted")

@@ -28,6 +28,7 @@ from aiohttp import web
 from tests.loopback import replies
 from tests.loopback.behaviour import Behaviour, Fault
 from tests.loopback.protocols import anthropic_error, anthropic_reply, openai_error, openai_reply
+from tests.loopback.shapes import shaped
 
 _RETRY = (Fault.RATE_LIMIT, Fault.SERVER_ERROR, Fault.GATEWAY_TIMEOUT)
 
@@ -173,7 +174,8 @@ class Loopback:
         if behaviour.body is not None:
             headers = {"Content-Type": "application/json"} | behaviour.headers
             return web.Response(body=behaviour.body, status=behaviour.status, headers=headers)
-        return web.json_response(answer(body, behaviour, self.reply, asked.seen))
+        said = answer(body, behaviour, self.reply, asked.seen)
+        return web.json_response(said if behaviour.reply_shape is None else shaped(said, behaviour.reply_shape))
 
     async def _fault(self, request: web.Request, asked: Asked, fault: Fault) -> web.StreamResponse:
         if fault in _RETRY:

@@ -138,6 +138,7 @@ class ApiChat(ABC):
         self.refused: list[str] = []  # parameters that the model turned out to refuse
         self.max_attempts = 1 + max_retries + _MALFORMED_RETRIES  # of one HTTP request: what may be billed at worst
         self._room = room(self.identity)
+        self._own_server = bool(base_url or os.environ.get(self.url_variable))
         self._base_url, self._concurrency = base_url, concurrency
         self._timeout_s, self._max_retries, self._patience_s = timeout_s, max_retries, patience_s
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = WeakKeyDictionary()
@@ -146,7 +147,7 @@ class ApiChat(ABC):
             self.address = address(self._connect().client.base_url)
         except (httpx2.InvalidURL, ValueError) as error:  # ValueError: a port beyond 65535
             raise BadInput(f"The base URL of {self.identity} cannot be read ({redact(str(error))}).") from None
-        self._settings = Settings(self.identity, partial(self.ways, own_server=self._is_own_server))
+        self._settings = Settings(self.identity, partial(self.ways, own_server=self._own_server))
         self._sent: dict[str, Any] = {
             "provider": self.provider,
             "name": name,
@@ -227,10 +228,6 @@ class ApiChat(ABC):
         """What was really sent, for `run.json`: parameters renamed or left out, names of the models that answered."""
         return deepcopy(self._sent)
 
-    @property
-    def _is_own_server(self) -> bool:
-        return bool(self._base_url or os.environ.get(self.url_variable))
-
     def _connect(self) -> _Connection:
         key = os.environ.get(self.key_variable, "")
         if not (key.isascii() and key.isprintable()) or key != key.strip():
@@ -245,7 +242,7 @@ class ApiChat(ABC):
             "timeout": self._timeout_s,
             "http_client": CountingClient(self._concurrency, self._timeout_s, outage),
         }
-        client = self._client(self._is_own_server, options)
+        client = self._client(self._own_server, options)
         if client is None:
             raise BadInput(
                 f"{self.identity} needs a key: set the environment variable {self.key_variable}, "

@@ -45,15 +45,9 @@ def apart(completion: Completion) -> Completion:
     start, tokens, logprobs = completion.text.rfind(said), completion.tokens, completion.logprobs
     if tokens is not None and logprobs is not None:
         tokens, logprobs = cut(tokens, logprobs, start, start + len(said)) if said and start >= 0 else (None, None)
-    before = len(completion.tokens or ()) - len(tokens or ())
-    return replace(
-        completion,
-        text=said,
-        tokens=tokens,
-        logprobs=logprobs,
-        thinking="\n".join(dict.fromkeys(filter(None, (completion.thinking.strip(), thinking)))),
-        thinking_tokens=completion.thinking_tokens or before,
-    )
+    thinking = "\n".join(dict.fromkeys(filter(None, (completion.thinking.strip(), thinking))))  # some say it twice
+    spent = completion.thinking_tokens or len(completion.tokens or ()) - len(tokens or ())
+    return replace(completion, text=said, tokens=tokens, logprobs=logprobs, thinking=thinking, thinking_tokens=spent)
 
 
 def cut(pieces: Sequence[str], logprobs: Sequence[float], start: int, end: int) -> Scored:

@@ -84,8 +84,8 @@ def doctor(model: str, base_url: str | None, store: Path | None) -> None:
     completions = [completion for each in asked for completion in each.completions]
     prompt, said = (sum(getattr(c, f"{kind}_tokens") for c in completions) for kind in ("prompt", "completion"))
     cost = "unknown cost" if price is None else f"${price.cost_of(completions):.4f}" if price.input_usd else "free"
-    tokens = f"{prompt:,} prompt tokens, {said:,} completion tokens"
-    echo(f"{opened.identity}: {len(completions)} completions in {len(asked)} requests, {tokens}, {cost}")
+    sent, tokens = getattr(opened, "sent", dict)(), f"{prompt:,} prompt tokens, {said:,} completion tokens"
+    echo(f"{opened.identity}: {len(completions)} completions in {sent.get('requests', len(asked))} requests, {tokens}, {cost}")
     for about, finding in findings.items():
         echo(f"{about:<18}{finding.told}: {finding.observed}")
     for sentence in conclusions(findings):

@@ -34,6 +34,7 @@ from srdcr_lab.models.http import (
     Outage,
     ReplyError,
     address,
+    count,
     count_unanswered,
     redact,
     tallied,
@@ -60,6 +61,7 @@ _MALFORMED_RETRIES = 2
 _CHECK_TIMEOUT_S = 10.0
 _REFUSAL_S = 5.0  # a refusal comes at once, a reply may take minutes
 _MOST_CHARACTERS = 100_000  # of one text: prompts quote it, and a hundred characters a token are no model's
+_WINDOWS = ("n_ctx", "max_model_len", "context_length", "max_input_tokens")  # llama.cpp, vLLM, OpenRouter, Anthropic
 _MOST_RECORDED = 50  # names of models, notes
 _LOG = logging.getLogger(__name__)
 # Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
@@ -110,6 +112,7 @@ class ApiChat(ABC):
     ways: ClassVar[Callable[..., list[Way]]]  # in which a level of thinking is said to a server
     instead: ClassVar[Mapping[str, str]] = {}  # what is sent for a refused parameter; else nothing is
     draws_per_request: int  # that one HTTP request brings, as far as is known
+    context_tokens: int | None = None  # of prompt and reply together, where the server told `check`
     _listed: Sequence[str] = ()  # names of models, as the server gives them
     _has_replied = False  # some completion was read, so key, address and model's name are in order
     _all_may_ask = False  # the first request has ended, so what the model refuses is known
@@ -207,7 +210,9 @@ class ApiChat(ABC):
         try:
             reply = await quick.get(self.models_path, cast_to=httpx2.Response)
             with suppress(ValueError, TypeError, LookupError):  # some servers list none
-                self._listed = [str(model["id"])[:100] for model in parse_json(reply.content)["data"][:1000]]
+                models = parse_json(reply.content)["data"][:1000]
+                self._listed = [str(model["id"])[:100] for model in models]
+                self.context_tokens = _window(models, self.identity.name)
         except self.sdk.APIConnectionError as error:
             why = "did not answer in time" if isinstance(error, self.sdk.APITimeoutError) else "could not be reached"
             raise BadInput(
@@ -429,6 +434,13 @@ class ApiChat(ABC):
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
         remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""
         return CallFailed(f"{who}: {where} answered {status} ({complaint}){remedy}.")
+
+
+def _window(models: list[Any], name: str) -> int | None:
+    """The context length that a list of models tells of this one, or of the only one there is."""
+    mine = next((model for model in models if model["id"] == name or len(models) == 1), {})
+    told = {**(mine.get("meta") or {}), **mine}
+    return next((tokens for field in _WINDOWS if (tokens := count(told, field))), None)
 
 
 def _message(error: Any) -> str:

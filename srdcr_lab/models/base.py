@@ -8,6 +8,7 @@ A model may also have these; `ApiChat` has all of them:
 - ``max_attempts``: how often one request may be sent, and billed, at worst; default 1;
 - ``async check()``: raises `BadInput` if nothing answers at its server, or if the key is refused;
 - ``sent()``: what was really sent, for ``run.json``;
+- ``context_tokens``: how many tokens prompt and reply may have together; None where that is not told;
 - ``refused``: the parameters that the model turned out to refuse; ``leave_out(parameter)``: what is known of it so far.
 """
 

@@ -38,6 +38,7 @@ _FEW, _MORE, _TO_THINK = 12, 64, 128  # bounds on tokens
 _CHANCE = 0.05  # what chance brings about more often is not claimed
 _RARE, _SURE = -4.0, -0.1  # log-probabilities; a token between them has another one at another temperature
 _STILL, _EXACT = 0.02, 1e-4  # log-probabilities no further apart are equal: of draws, of greedy replies
+_COARSE = 0.1  # temperature may move a token no further: where repeats differ by more, nothing shows that it does not
 
 
 class Told(StrEnum):
@@ -107,7 +108,7 @@ async def examine(model: ChatModel, mark: str) -> tuple[dict[str, Finding], list
     reading = await ask(_DAY.format(mark) + _SENTENCE, most=1)
     pairs = [[await ask(_OPEN, t=1.0, draws=[draw]) for _ in range(2)] for draw in range(4)]
     pairs = [pair for pair in pairs if all(each.completions for each in pair)]
-    many = await ask(_OPEN, t=1.0, draws=range(4, 12))
+    many, _ = await ask(_OPEN, t=1.0, draws=range(4, 12)), await ask(_OPEN)
     days: list[Day] = []
     for number in "12" if model.capabilities.temperature else "":
         prompt = _DAY.format(f"{mark}-{number}")
@@ -217,7 +218,8 @@ def scale(seen: Seen, temperatures: Sequence[float], least: int) -> Finding:
         if t in by_t and 1.0 in by_t and _RARE < fmean(by_t[1.0]) < _SURE
     ]
     moved = sum(distance > tolerance for distance in apart)
-    told = UNTOLD if len(apart) < least or 0 < moved <= len(apart) / 2 else AFTER if moved else BEFORE
+    shown = len(apart) >= least and (2 * moved > len(apart) or (not moved and tolerance <= _COARSE))
+    told = UNTOLD if not shown else AFTER if moved else BEFORE
     return Finding(told, f"of {len(apart)} tokens seen there and at T = 1, {moved} are more than {tolerance:.2g} apart")
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab.data.items import ItemSet, freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
+from srdcr_lab.models.doctor import DOCTOR
 from srdcr_lab.models.load import PATIENCE_S, price_of
 from srdcr_lab.models.spending import Budget
 from srdcr_lab.prompts.messages import Prompts, own_prompts
@@ -356,12 +357,19 @@ class Study:
             "logprobs": {name: model.capabilities.logprobs for name, model in models.items()},
             "temperature": {name: model.capabilities.temperature for name, model in models.items()},
             "sent": sent,
+            "doctor": self._findings(),
             "prices": {name: asdict(price) if price else None for name, price in prices.items()},
             "budget_usd": self._budget.limit_usd,
             "spent_usd": self._budget.spent_usd,
             "versions": {"python": platform.python_version(), **_versions()},
         }
         manifests.write_manifest(folder, manifest | counted)
+
+    def _findings(self) -> dict[str, Any]:
+        """What `srdcr doctor --store` has found out about the models, by name."""
+        store = self._opened().store
+        known = {str(model.identity): store.recall(model.identity.key, DOCTOR) for model in self._everyone}
+        return {name: json.loads(findings) for name, findings in known.items() if findings}
 
     def _run_key(self) -> str:
         asked = self.asked() | {"seed": self._first_seed}  # repeats share a budget

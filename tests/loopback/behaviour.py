@@ -36,7 +36,7 @@ class Behaviour:
     Parameters
     ----------
     key : the only key it takes; None takes any and none.
-    models : the only model names it knows; empty knows every name.
+    models : the only model names it knows; empty knows every name. `listed`: what its list of models says of each.
     refuses : parameters it refuses as a provider does (``temperature``, ``logprobs``, ``max_tokens``, ``seed``,
         ``n``, ``stop``, ``reasoning_effort``, ``chat_template_kwargs``), or a kind of thinking (``adaptive``,
         ``enabled``, ``disabled``).
@@ -56,6 +56,7 @@ class Behaviour:
 
     key: str | None = None
     models: tuple[str, ...] = ()
+    listed: dict[str, Any] = field(default_factory=lambda: {"object": "model"})
     refuses: frozenset[str] = frozenset()
     choices: int | None = None
     logprobs: Literal["full", "null", "missing", "short", "end_marker", "bytes", "wrong_types"] = "full"

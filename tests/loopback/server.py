@@ -29,6 +29,7 @@ from tests.loopback import replies
 from tests.loopback.behaviour import Behaviour, Fault
 from tests.loopback.protocols import anthropic_error, anthropic_reply, openai_error, openai_reply
 from tests.loopback.shapes import shaped
+from tests.loopback.temperaments import Temperament
 
 _RETRY = (Fault.RATE_LIMIT, Fault.SERVER_ERROR, Fault.GATEWAY_TIMEOUT)
 
@@ -60,11 +61,13 @@ class Loopback:
         behaviour: Behaviour | None = None,
         *,
         reply: replies.Reply = replies.reply,
+        temperament: Temperament | None = None,
         port: int = 0,
         log: Path | None = None,
     ) -> None:
         self.behaviour = behaviour or Behaviour()
         self.reply, self.port, self.log = reply, port, log
+        self.temperament = temperament  # answers instead, over OpenAI's protocol
         self.asked: list[Asked] = []
         self.turned_away: list[str] = []  # methods of the requests that came while it was away
         self.in_flight = self.most_in_flight = 0
@@ -169,11 +172,15 @@ class Loopback:
         else:
             error = openai_error(body, behaviour)
             answer = openai_reply
+        if self.temperament and not error:
+            error = self.temperament.refusal(body)
         if error:
             return web.json_response(error[1], status=error[0])
         if behaviour.body is not None:
             headers = {"Content-Type": "application/json"} | behaviour.headers
             return web.Response(body=behaviour.body, status=behaviour.status, headers=headers)
+        if self.temperament:
+            return web.json_response(self.temperament.reply(body))
         said = answer(body, behaviour, self.reply, asked.seen)
         return web.json_response(said if behaviour.reply_shape is None else shaped(said, behaviour.reply_shape))
 
@@ -228,7 +235,7 @@ class Loopback:
         if not self._welcome(request):
             return self._refuse_key(request)
         return web.json_response(
-            {"object": "list", "data": [{"id": name, "object": "model"} for name in self.behaviour.models]}
+            {"object": "list", "data": [{"id": name, **self.behaviour.listed} for name in self.behaviour.models]}
         )
 
     async def _log(self, request: web.Request) -> web.Response:

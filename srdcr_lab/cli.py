@@ -1,5 +1,4 @@
-"""The command line, put together from `srdcr_lab.commands`: plan, run, notebooks, data, store, doctor, share,
-replay.
+"""The command line, put together from `srdcr_lab.commands`: plan, run, notebooks, data, store, doctor, share, replay.
 
 Exit codes: 0 done; 1 done, some items failed (their rows say why); 2 bad input; 3 stopped, can be resumed.
 """

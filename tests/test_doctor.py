@@ -16,9 +16,8 @@ from srdcr_lab.models.doctor import (
     UNTOLD,
     YES,
     Asked,
-    cache_matters,
     draws_differ,
-    greedy_repeats,
+    greedy,
     scale,
     seed,
 )
@@ -30,22 +29,23 @@ from tests.loopback.server import Loopback
 from tests.loopback.temperaments import Temperament
 
 HONEST = {
-    "draws at once": YES,
+    "draws at once (n)": YES,
     "draws differ": YES,
     "seed": YES,
     "log-probabilities": YES,
-    "those at T > 0": BEFORE,
-    "those at T = 0": BEFORE,
+    "log-probabilities at T > 0": BEFORE,
+    "log-probabilities at T = 0": BEFORE,
     "greedy repeats": YES,
-    "cache matters": NO,
-    "thinking": NO,
-    "system message": YES,
-    "left out": NO,
+    "prompt cache matters": NO,
+    "thinking in replies": NO,
+    "system message arrives": YES,
+    "left out of requests": NO,
     "speed": YES,
-    "context": UNTOLD,
+    "context length": UNTOLD,
 }
-UNSCORED = {"log-probabilities": NO, "those at T > 0": UNTOLD, "those at T = 0": UNTOLD}
-TOKENS, DRAWS = "mean_logprob, sequence, mean_probability, p_true", "self_consistency, semantic_entropy"
+UNSCORED = {"log-probabilities": NO, "log-probabilities at T > 0": UNTOLD, "log-probabilities at T = 0": UNTOLD}
+TOKENS = "mean_logprob, sequence, mean_probability, p_true, token_probability and calibrated_token_probability"
+DRAWS = "self_consistency, semantic_entropy and knowledge categories"
 
 
 def examined(server: Loopback, srdcr: Srdcr, *more: object) -> Ended:
@@ -55,77 +55,106 @@ def examined(server: Loopback, srdcr: Srdcr, *more: object) -> Ended:
 def findings(ended: Ended) -> dict[str, str]:
     """What is printed of each question."""
     lines = (line for line in ended.out.splitlines() if not line.startswith("- "))
-    return {line[:18].strip(): line[18:].partition(":")[0] for line in lines if line[:18].strip() in HONEST}
+    return {line[:27].strip(): line[27:].partition(":")[0] for line in lines if line[:27].strip() in HONEST}
 
 
 CASES: dict[str, tuple[Temperament, dict[str, Any], dict[str, str], str]] = {
-    "honest": (Temperament(), {}, {}, f"{TOKENS} and the methods token_probability, calibrated_token_probability are"),
+    "honest": (Temperament(), {}, {}, f"{TOKENS} are valid"),
     "ignores n": (
         Temperament(choices="ignored"),
         {"models": ("tested",), "listed": {"max_model_len": 4096}},
-        {"draws at once": NO, "context": YES},
-        f"{DRAWS} and knowledge categories are valid",
+        {"draws at once (n)": NO, "context length": YES},
+        f"{DRAWS} are valid",
     ),
     "copies draws": (
         Temperament(choices="copies"),
         {},
-        {"draws differ": NO, "those at T > 0": UNTOLD},  # too few tokens are seen at two temperatures
-        "categories mean nothing",
+        {"draws differ": NO, "log-probabilities at T > 0": UNTOLD},  # too few tokens are seen at two temperatures
+        "categories mean nothing, which no option mends",
     ),
     "no seed": (Temperament(seeded=False), {}, {"seed": NO}, "the store alone repeats a study"),
     "always greedy": (
         Temperament(sampled=False, sharpness=1.0),
         {},
         {"draws differ": NO, "seed": UNTOLD},
-        "categories mean nothing",
+        "categories mean nothing, which no option mends",
     ),
     "sampler's log-probabilities": (
         Temperament(scores="after"),
         {},
-        {"those at T > 0": AFTER, "those at T = 0": AFTER},
-        "a τ found on another server does not carry over",
+        {"log-probabilities at T > 0": AFTER, "log-probabilities at T = 0": AFTER},
+        "are the sampler's, and no τ carries over",
     ),
     "sampler's but for T = 0": (
         Temperament(scores="after but greedy"),
         {},
-        {"those at T > 0": AFTER},
+        {"log-probabilities at T > 0": AFTER},
         "log-probabilities of sampled draws (samples.parquet) compare with those of no other T",
     ),
     "some log-probabilities": (
         Temperament(scored="some"),
         {},
         {"log-probabilities": PARTLY},
-        "fail where a reply lacks some: set --confidence self_consistency",
+        "fail where a reply lacks log-probabilities: set --confidence self_consistency",
     ),
-    "short log-probabilities": (Temperament(scored="short"), {}, UNSCORED, f"{TOKENS} and the methods"),
-    "no log-probabilities": (Temperament(scored="none"), {}, UNSCORED, "auto is self_consistency here"),
+    "short log-probabilities": (Temperament(scored="short"), {}, UNSCORED, f"{TOKENS} cannot be had"),
+    "no log-probabilities": (Temperament(scored="none"), {}, UNSCORED, "auto is self_consistency"),
     "greedy wanders": (
         Temperament(wanders=True),
         {},
-        {"greedy repeats": NO, "cache matters": UNTOLD, "seed": NO, "those at T > 0": UNTOLD, "those at T = 0": UNTOLD},
+        {
+            "greedy repeats": NO,
+            "prompt cache matters": UNTOLD,
+            "seed": NO,
+            "log-probabilities at T > 0": UNTOLD,
+            "log-probabilities at T = 0": UNTOLD,
+        },
         "--repeats shows how far they vary",
     ),
-    "cache matters": (Temperament(cached=0.02), {}, {"cache matters": YES}, "answers depend on what was asked before"),
-    "thinking leaks": (Temperament(thinking="leaks"), {}, {"thinking": YES, **UNSCORED}, "set --reasoning none"),
+    "cache matters": (
+        Temperament(cached=0.02),
+        {},
+        {"prompt cache matters": YES},
+        "depend on what was asked before",
+    ),
+    "thinking leaks": (
+        Temperament(thinking="leaks"),
+        {},
+        {"thinking in replies": YES, **UNSCORED},
+        "set --reasoning none",
+    ),
     "thinking eats": (
         Temperament(thinking="eats"),
         {},
-        {"thinking": YES, **UNSCORED, "draws differ": UNTOLD, "seed": UNTOLD},
+        {
+            **{"thinking in replies": YES, **UNSCORED, "greedy repeats": UNTOLD, "prompt cache matters": UNTOLD},
+            **{"draws differ": UNTOLD, "seed": UNTOLD},
+        },
         "set --reasoning none",
     ),
-    "thinking hides": (Temperament(thinking="hides"), {}, {"thinking": PARTLY}, "thinking is paid for and not shown"),
+    "thinking hides": (
+        Temperament(thinking="hides"),
+        {},
+        {"thinking in replies": PARTLY},
+        "thinking is paid for and not shown",
+    ),
     "drops system messages": (
         Temperament(template="drops"),
         {},
-        {"system message": NO},
-        "which does not reach this model",
+        {"system message arrives": NO},
+        "no prompt of a study arrives whole",
     ),
-    "refuses system messages": (Temperament(template="refuses"), {}, {"system message": NO}, "failed: openai:tested"),
+    "refuses system messages": (
+        Temperament(template="refuses"),
+        {},
+        {"system message arrives": NO},
+        "failed: openai:tested",
+    ),
     "refuses temperature": (
         Temperament(),
         {"refuses": frozenset({"temperature"})},
-        {**UNSCORED, "greedy repeats": UNTOLD, "cache matters": UNTOLD, "left out": YES},
-        "since temperature is refused",
+        {**UNSCORED, "greedy repeats": UNTOLD, "prompt cache matters": UNTOLD, "left out of requests": YES},
+        "every row says so: temperature is refused",
     ),
     "refuses everything": (
         Temperament(),
@@ -133,12 +162,12 @@ CASES: dict[str, tuple[Temperament, dict[str, Any], dict[str, str], str]] = {
         {
             **UNSCORED,
             "greedy repeats": UNTOLD,
-            "cache matters": UNTOLD,
-            "left out": YES,
-            "draws at once": NO,
+            "prompt cache matters": UNTOLD,
+            "left out of requests": YES,
+            "draws at once (n)": NO,
             "seed": NO,
         },
-        "since temperature is refused",
+        "every row says so: temperature is refused",
     ),
 }
 

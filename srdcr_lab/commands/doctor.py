@@ -3,59 +3,50 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import closing
-from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
 from srdcr_lab.commands import PATH, echo
-from srdcr_lab.models.doctor import AFTER, BEFORE, DOCTOR, NO, PARTLY, UNTOLD, YES, Finding, Told, examine
+from srdcr_lab.commands.study import open_store
+from srdcr_lab.models.doctor import AFTER, BEFORE, DOCTOR, NO, PARTLY, UNTOLD, YES, Finding, examine
 from srdcr_lab.models.load import price_of
-from srdcr_lab.models.store import Store
-from srdcr_lab.study.opening import open_all
-from srdcr_lab.study.run import wait_for
 
-_TOKENS = "the confidences mean_logprob, sequence, mean_probability, p_true and the methods token_probability, "
-_TOKENS += "calibrated_token_probability"
-_DRAWS = "the confidences self_consistency, semantic_entropy and knowledge categories"
-_FOLLOWS: tuple[tuple[str, Told, str], ...] = (
-    ("log-probabilities", NO, f"{_TOKENS} cannot be had; auto is self_consistency here"),
-    ("log-probabilities", PARTLY, f"{_TOKENS} fail where a reply lacks some: set --confidence self_consistency"),
-    ("those at T = 0", BEFORE, f"{_TOKENS} are valid"),
-    ("those at T = 0", AFTER, f"{_TOKENS} are of the sampler and mean nothing: set --confidence self_consistency"),
-    ("those at T = 0", UNTOLD, f"whether {_TOKENS} are the model's own cannot be told"),
-    ("draws differ", YES, f"{_DRAWS} are valid"),
-    ("draws differ", NO, f"{_DRAWS} mean nothing, and no option mends that: take another server"),
-    ("draws differ", UNTOLD, f"whether {_DRAWS} mean anything cannot be told"),
-    ("log-probabilities", NO, "a τ found for mean_logprob elsewhere does not carry over: confidence is of another kind"),
-    ("those at T = 0", BEFORE, "a τ found on a server where this is so too carries over, as far as the weights are the "
-     "same: a quantisation is not seen from outside"),
-    ("those at T = 0", AFTER, "a τ found on another server does not carry over"),
-    ("those at T = 0", UNTOLD, "whether a τ found on another server carries over cannot be told"),
-    ("those at T > 0", AFTER, "log-probabilities of sampled draws (samples.parquet) compare with those of no other T"),
-    ("seed", NO, "a draw is not made again by its seed: the store alone repeats a study"),
-    ("greedy repeats", NO, "the same study asked anew gives other answers: --repeats shows how far they vary"),
-    ("greedy repeats", PARTLY, "answers depend on what else is in flight: set --concurrency 1 where that matters"),
-    ("cache matters", YES, "answers depend on what was asked before: a confidence near τ may fall on either side"),
-    ("thinking", YES, "thinking takes the room of replies, or stands in them: set --reasoning none"),
-    ("thinking", PARTLY, "thinking is paid for and not shown: --reasoning none, where the model takes it, saves that"),
-    ("system message", NO, "every prompt of a study has a system message, which does not reach this model"),
-)  # fmt: skip
+_TOKENS = "mean_logprob, sequence, mean_probability, p_true, token_probability and calibrated_token_probability"
+_DRAWS = "self_consistency, semantic_entropy and knowledge categories"
+_SCORES, _GREEDY, _SAMPLED = (f"log-probabilities{at}" for at in ("", " at T = 0", " at T > 0"))
+_MEANS = {
+    (_SCORES, NO): f"{_TOKENS} cannot be had: auto is self_consistency, which takes a τ of its own",
+    (_SCORES, PARTLY): f"{_TOKENS} fail where a reply lacks log-probabilities: set --confidence self_consistency",
+    (_GREEDY, BEFORE): f"{_TOKENS} are valid; a τ carries over from servers like this (quantisation is not seen)",
+    (_GREEDY, AFTER): f"{_TOKENS} are the sampler's, and no τ carries over: set --confidence self_consistency",
+    (_GREEDY, UNTOLD): f"whether {_TOKENS} are valid, and a τ found on another server carries over, cannot be told",
+    (_SAMPLED, AFTER): "log-probabilities of sampled draws (samples.parquet) compare with those of no other T",
+    ("draws differ", YES): f"{_DRAWS} are valid",
+    ("draws differ", NO): f"{_DRAWS} mean nothing, which no option mends",
+    ("draws differ", UNTOLD): f"whether {_DRAWS} mean anything cannot be told",
+    ("seed", NO): "a draw is not made again by its seed: the store alone repeats a study",
+    ("greedy repeats", NO): "a study asked anew gives other answers: --repeats shows how far they vary",
+    ("greedy repeats", PARTLY): "answers depend on what else is in flight: set --concurrency 1 where that matters",
+    (
+        "prompt cache matters",
+        YES,
+    ): "answers, and on which side of τ a confidence falls, depend on what was asked before",
+    ("thinking in replies", YES): "thinking stands in replies or takes their room: set --reasoning none",
+    ("thinking in replies", PARTLY): "thinking is paid for and not shown: --reasoning none saves it",
+    ("system message arrives", NO): "no prompt of a study arrives whole: all of them have a system message",
+}
 
 
 def conclusions(findings: Mapping[str, Finding]) -> Iterator[str]:
-    """What findings mean for a study, in sentences."""
-    scored = findings["log-probabilities"].told is not NO
-    for about, told, sentence in _FOLLOWS:
-        if findings[about].told is told and (scored or not about.startswith("those")):
+    """What findings mean for a study, in sentences. Where there are no log-probabilities, nothing follows from them."""
+    for (about, told), sentence in _MEANS.items():
+        if findings[about][0] is told and (findings[_SCORES][0] is not NO or about not in (_GREEDY, _SAMPLED)):
             yield sentence
-    if "temperature" in findings["left out"].observed:
-        yield "answers are the most frequent of several draws and every row says so, since temperature is refused"
+    if "temperature" in findings["left out of requests"][1]:
+        yield "answers are the most frequent of several draws, and every row says so: temperature is refused"
     yield "verbalized needs words alone, and is valid"
 
 
@@ -66,33 +57,28 @@ def conclusions(findings: Mapping[str, Finding]) -> Iterator[str]:
 def doctor(model: str, base_url: str | None, store: Path | None) -> None:
     """Find out what a server does with what a study asks of it.
 
-    In about 60 short completions: draws, seeds, log-probabilities, greedy decoding, caches, thinking and more; then
-    what that means for a study.
+    Some 60 short completions show what becomes of draws, seeds, log-probabilities, caches, thinking and parameters.
     """
+    from srdcr_lab.study.opening import open_all
+    from srdcr_lab.study.run import wait_for
+
     (opened,) = open_all([model], base_url=base_url, patience_s=0.0)
-    price = price_of(opened.identity)
-
-    async def ask() -> Any:
+    with open_store(store or Path(":memory:"), create=True) as kept:
         try:
-            if hasattr(opened, "check"):
-                await opened.check()
-            return await examine(opened, secrets.token_hex(4))
+            findings, asked = wait_for(examine(opened))
         finally:
-            await opened.aclose()
-
-    findings, asked = wait_for(ask())
+            wait_for(opened.aclose())
+        kept.remember(opened.identity.key, DOCTOR, json.dumps(findings, ensure_ascii=False))
     completions = [completion for each in asked for completion in each.completions]
-    prompt, said = (sum(getattr(c, f"{kind}_tokens") for c in completions) for kind in ("prompt", "completion"))
-    cost = "unknown cost" if price is None else f"${price.cost_of(completions):.4f}" if price.input_usd else "free"
-    sent, tokens = getattr(opened, "sent", dict)(), f"{prompt:,} prompt tokens, {said:,} completion tokens"
-    echo(f"{opened.identity}: {len(completions)} completions in {sent.get('requests', len(asked))} requests, {tokens}, {cost}")
-    for about, finding in findings.items():
-        echo(f"{about:<18}{finding.told}: {finding.observed}")
-    for sentence in conclusions(findings):
-        echo(f"- {sentence}")
+    read, said = (sum(getattr(each, f"{kind}_tokens") for each in completions) for kind in ("prompt", "completion"))
+    price = price_of(opened.identity)
+    cost = "cost unknown" if price is None else f"${price.cost_of(completions):.4f}"
+    requests = getattr(opened, "sent", dict[str, Any])().get("requests", len(asked))
+    spent = f"{requests} requests, {read:,} prompt tokens, {said:,} completion tokens, {cost}"
+    echo(f"{opened.identity}: {len(completions)} completions in {spent}")
+    for about, (told, observed) in findings.items():
+        echo(f"{about:<27}{told}: {observed}")
     for failure in dict.fromkeys(each.failure for each in asked if each.failure):
         echo(f"failed: {failure}")
-    if store:
-        kept = {"asked_at": datetime.now(UTC).isoformat(timespec="seconds"), "findings": findings}
-        with closing(Store(store)) as file:
-            file.remember(opened.identity.key, DOCTOR, json.dumps(kept, default=asdict, ensure_ascii=False))
+    for sentence in conclusions(findings):
+        echo(f"- {sentence}")

@@ -210,7 +210,7 @@ def store() -> None:
 @click.argument("file", type=PATH)
 def info(file: Path) -> None:
     """What the store holds, by model."""
-    with _open(file) as opened:
+    with open_store(file) as opened:
         models = opened.models()
         echo(f"{file}: {opened.count():,} completions of {opened.count('requests'):,} requests")
         for identity, completions, prompt, completion in models:
@@ -226,7 +226,7 @@ def export(file: Path, target: Path) -> None:
 
     The file is portable and can be compared by diff; it holds no keys and no times.
     """
-    with _open(file) as opened:
+    with open_store(file) as opened:
         echo(f"{opened.export(target):,} requests written to {target}")
 
 
@@ -238,7 +238,7 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
 
     What FILE already holds stays. Where one row or line of a source is damaged, nothing is added.
     """
-    with _open(file, create=True) as opened, opened.transaction():
+    with open_store(file, create=True) as opened, opened.transaction():
         merged = [opened.merge(source) for source in sources]
     for source, (added, new, known, differing) in zip(sources, merged, strict=True):
         echo(f"{added:,} completions added from {source} ({new:,} requests were not here), {known:,} were here already")
@@ -253,7 +253,7 @@ def check(file: Path) -> int:
 
     SQLite's own check, every row as a run reads it, and requests whose key does not fit their text.
     """
-    with _open(file) as opened:
+    with open_store(file) as opened:
         findings = opened.integrity()
         for finding in findings[:_FINDINGS]:
             echo(visible(finding, 380))
@@ -275,7 +275,7 @@ def recover(file: Path, target: Path) -> int:
     """
     if target.exists():
         raise BadInput(f"{target} exists; give a new file, into which the rows are saved")
-    with _open(target, create=True) as opened:
+    with open_store(target, create=True) as opened:
         lost, damaged = opened.recover(file)
         echo(f"{target}: {opened.count():,} completions of {opened.count('requests'):,} requests saved")
     echo(f"{lost:,} rows were seen to be lost" + "; what unreadable pages held besides is not counted" * damaged)
@@ -284,7 +284,7 @@ def recover(file: Path, target: Path) -> int:
 
 
 @contextmanager
-def _open(file: Path, *, create: bool = False) -> Iterator[Any]:
+def open_store(file: Path, *, create: bool = False) -> Iterator[Any]:
     """The store; with `create` made where there is none, and taken back if nothing is put into it."""
     from srdcr_lab.models.store import Store, as_file
 

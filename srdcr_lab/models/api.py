@@ -212,7 +212,9 @@ class ApiChat(ABC):
             with suppress(ValueError, TypeError, LookupError):  # some servers list none
                 models = parse_json(reply.content)["data"][:1000]
                 self._listed = [str(model["id"])[:100] for model in models]
-                self.context_tokens = _window(models, self.identity.name)
+                mine = next((m for m in models if m["id"] == self.identity.name or len(models) == 1), {})
+                told = {**mine, **(mine.get("meta") or {})}
+                self.context_tokens = next((n for field in _WINDOWS if (n := count(told, field))), None)
         except self.sdk.APIConnectionError as error:
             why = "did not answer in time" if isinstance(error, self.sdk.APITimeoutError) else "could not be reached"
             raise BadInput(
@@ -434,13 +436,6 @@ class ApiChat(ABC):
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
         remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""
         return CallFailed(f"{who}: {where} answered {status} ({complaint}){remedy}.")
-
-
-def _window(models: list[Any], name: str) -> int | None:
-    """The context length that a list of models tells of this one, or of the only one there is."""
-    mine = next((model for model in models if model["id"] == name or len(models) == 1), {})
-    told = {**(mine.get("meta") or {}), **mine}
-    return next((tokens for field in _WINDOWS if (tokens := count(told, field))), None)
 
 
 def _message(error: Any) -> str:

@@ -340,6 +340,7 @@ class Study:
         pocket = any(model.identity.provider == "pocket" for model in models.values())
         sent = {name: model.sent() for name, model in models.items() if hasattr(model, "sent")}
         sent = manifests.together(self._sent_before, sent)
+        found = {name: self._opened().store.recall(model.identity.key, DOCTOR) for name, model in models.items()}
         said = [note for record in sent.values() for note in record.get("notes", ())]
         if self.seed != self._first_seed:
             said.append(f"a repeat with seed {self.seed}; its items are those of seed {self._first_seed}")
@@ -357,19 +358,13 @@ class Study:
             "logprobs": {name: model.capabilities.logprobs for name, model in models.items()},
             "temperature": {name: model.capabilities.temperature for name, model in models.items()},
             "sent": sent,
-            "doctor": self._findings(),
+            "doctor": {name: json.loads(found) for name, found in found.items() if found},  # by srdcr doctor --store
             "prices": {name: asdict(price) if price else None for name, price in prices.items()},
             "budget_usd": self._budget.limit_usd,
             "spent_usd": self._budget.spent_usd,
             "versions": {"python": platform.python_version(), **_versions()},
         }
         manifests.write_manifest(folder, manifest | counted)
-
-    def _findings(self) -> dict[str, Any]:
-        """What `srdcr doctor --store` has found out about the models, by name."""
-        store = self._opened().store
-        known = {str(model.identity): store.recall(model.identity.key, DOCTOR) for model in self._everyone}
-        return {name: json.loads(findings) for name, findings in known.items() if findings}
 
     def _run_key(self) -> str:
         asked = self.asked() | {"seed": self._first_seed}  # repeats share a budget

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from srdcr_lab.models.doctor import (
-    AFTER,
-    BEFORE,
-    NO,
-    PARTLY,
-    UNTOLD,
-    YES,
-    Asked,
-    draws_differ,
-    greedy,
-    scale,
-    seed,
-)
-from srdcr_lab.models.store import Store
-from srdcr_lab.records import Completion, Message, ModelIdentity, Request
+from srdcr_lab.models.doctor import AFTER, BEFORE, NO, PARTLY, UNTOLD, YES, Asked, Told, draws_differ, greedy, seed
+from srdcr_lab.records import Completion, Message, Request
 from tests.conftest import Ended, Srdcr
 from tests.loopback.behaviour import Behaviour
 from tests.loopback.server import Loopback
@@ -44,6 +33,7 @@ HONEST = {
     "context length": UNTOLD,
 }
 UNSCORED = {"log-probabilities": NO, "log-probabilities at T > 0": UNTOLD, "log-probabilities at T = 0": UNTOLD}
+SILENT = dict.fromkeys(["draws differ", "seed", "greedy repeats", "prompt cache matters"], UNTOLD)
 TOKENS = "mean_logprob, sequence, mean_probability, p_true, token_probability and calibrated_token_probability"
 DRAWS = "self_consistency, semantic_entropy and knowledge categories"
 
@@ -126,10 +116,7 @@ CASES: dict[str, tuple[Temperament, dict[str, Any], dict[str, str], str]] = {
     "thinking eats": (
         Temperament(thinking="eats"),
         {},
-        {
-            **{"thinking in replies": YES, **UNSCORED, "greedy repeats": UNTOLD, "prompt cache matters": UNTOLD},
-            **{"draws differ": UNTOLD, "seed": UNTOLD},
-        },
+        UNSCORED | SILENT | {"thinking in replies": YES},
         "set --reasoning none",
     ),
     "thinking hides": (
@@ -182,3 +169,103 @@ def test_what_is_true_of_a_server_is_printed(name: str, quick_retries: None, no_
         assert sentence in ended.out
     assert f" in {len(server.completions)} requests" in ended.out
     assert len(server.completions) <= 75
+
+
+# What is kept --------------------------------------------------------------------------------------------------------
+
+
+def test_findings_are_asked_once_and_stand_in_run_json(
+    loopback: Loopback, srdcr: Srdcr, tmp_path: Path, items_csv: Path
+) -> None:
+    loopback.temperament = Temperament(scores="after")
+    store, out = tmp_path / "store.sqlite", tmp_path / "out"
+    examined(loopback, srdcr, "--store", store)
+    loopback.temperament = None
+    asked = len(loopback.completions)
+    run = ["run", "--model", "openai:tested", "--base-url", loopback.openai_url, "--items", items_csv]
+    run += ["--methods", "few_shot", "--samples", 0, "--store", store, "--out", out]
+    assert srdcr(*run).code == 0
+    assert (
+        json.loads((out / "run.json").read_text())["doctor"]["openai:tested"]["log-probabilities at T = 0"][0] == AFTER
+    )
+    few_shot = 2 * 3  # prior and context answers of three items
+    assert len(loopback.completions) == asked + few_shot
+
+
+def test_a_server_that_is_away_is_bad_input_and_leaves_no_store(no_keys: None, srdcr: Srdcr, tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite"
+    away = "http://127.0.0.1:9/v1"
+    ended = srdcr("doctor", "--model", "openai:tested", "--base-url", away, "--store", store)
+    assert (ended.code, store.exists()) == (2, False)
+    assert "could not be reached" in ended.sentence
+
+
+def test_a_store_that_is_none_is_refused_before_anything_is_asked(
+    loopback: Loopback, srdcr: Srdcr, tmp_path: Path
+) -> None:
+    store = tmp_path / "notes.txt"
+    store.write_text("no store")
+    assert examined(loopback, srdcr, "--store", store).code == 2
+    assert loopback.asked == []
+
+
+# What replies say, by hand -------------------------------------------------------------------------------------------
+
+
+def said(*texts: str, logprob: float | None = None) -> Asked:
+    scores = None if logprob is None else (logprob,)
+    completions = [Completion(text, tokens=scores and (text,), logprobs=scores) for text in texts]
+    return Asked(Request((Message("user", "?"),), 12), tuple(completions))
+
+
+@pytest.mark.parametrize(
+    ("at_once", "alone", "logprob", "told"),
+    [
+        ("aab", "aa", None, YES),
+        ("aaa", "ab", None, NO),  # copies of one
+        ("aaa", "aa", -0.9, NO),  # .41 ** 4 = .03: no sampling makes five equal
+        ("aaa", "aa", -0.7, UNTOLD),  # .50 ** 4 = .06
+        ("aaa", "aa", None, UNTOLD),
+    ],
+)
+def test_equal_draws_are_blamed_where_chance_does_not_explain_them(
+    at_once: str, alone: str, logprob: float | None, told: Told
+) -> None:
+    assert draws_differ(said(*at_once, logprob=logprob), [said(text) for text in alone])[0] is told
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        (["aa", "bb", "cc", "dd"], YES),
+        (["aa", "bb", "cc", "de"], PARTLY),
+        (["ab", "cd", "ef", "gh"], NO),
+        (["aa", "aa", "aa", "bb"], UNTOLD),  # half of the pairs are equal: .5 ** 4 = .06
+        (["aa", "aa", "bb", "cc"], YES),  # a sixth of them
+        (["aa"], UNTOLD),
+    ],
+)
+def test_a_seed_is_honoured_where_other_seeds_say_other_things(pairs: Sequence[str], told: Told) -> None:
+    assert seed(pairs, {})[0] is told
+
+
+def day(*logprobs: float, beside: str = "a") -> list[Completion]:
+    """First, again, again, (another prompt,) after it, and beside other requests."""
+    replies = [Completion("a", tokens=("a",), logprobs=(value,)) for value in logprobs]
+    return [*replies[:3], replies[0], replies[3], replace(replies[2], text=beside, tokens=(beside,))]
+
+
+@pytest.mark.parametrize(
+    ("replies", "repeats", "matters"),
+    [
+        (day(-1, -1, -1, -1), YES, NO),
+        (day(-1, -1, -1, -1, beside="b"), PARTLY, NO),
+        (day(-1, -1.2, -1.2, -1.2), YES, YES),  # what was seen before is another number
+        (day(-1.2, -1.2, -1.2, -1), YES, YES),
+        (day(-1, -1.2, -1, -1.2), YES, NO),  # it is another number anyhow
+    ],
+)
+def test_a_cache_matters_where_replies_change_by_more_than_anyhow(
+    replies: list[Completion], repeats: Told, matters: Told
+) -> None:
+    assert [told for told, _ in greedy([day(-1, -1, -1, -1), replies])] == [repeats, matters]

@@ -55,10 +55,7 @@ def conclusions(findings: Mapping[str, Finding]) -> Iterator[str]:
 @click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional")
 @click.option("--store", type=PATH, help="remember the findings there: runs with this store write them into run.json")
 def doctor(model: str, base_url: str | None, store: Path | None) -> None:
-    """Find out what a server does with what a study asks of it.
-
-    Some 60 short completions show what becomes of draws, seeds, log-probabilities, caches, thinking and parameters.
-    """
+    """Find out what becomes of draws, seeds, log-probabilities, caches and thinking, in some 60 short completions."""
     from srdcr_lab.study.opening import open_all
     from srdcr_lab.study.run import wait_for
 
@@ -71,8 +68,7 @@ def doctor(model: str, base_url: str | None, store: Path | None) -> None:
         kept.remember(opened.identity.key, DOCTOR, json.dumps(findings, ensure_ascii=False))
     completions = [completion for each in asked for completion in each.completions]
     read, said = (sum(getattr(each, f"{kind}_tokens") for each in completions) for kind in ("prompt", "completion"))
-    price = price_of(opened.identity)
-    cost = "cost unknown" if price is None else f"${price.cost_of(completions):.4f}"
+    cost = f"${price.cost_of(completions):.4f}" if (price := price_of(opened.identity)) else "cost unknown"
     requests = getattr(opened, "sent", dict[str, Any])().get("requests", len(asked))
     spent = f"{requests} requests, {read:,} prompt tokens, {said:,} completion tokens, {cost}"
     echo(f"{opened.identity}: {len(completions)} completions in {spent}")

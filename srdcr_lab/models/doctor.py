@@ -1,7 +1,7 @@
 """What a server does with what a study asks of it: `examine` asks a few dozen short questions and reads the replies.
 
-They go through the model's own adapter, since what counts is what a run will meet. What an adapter hides is seen beside
-it: by `complete_counted` how many draws one reply brings, by `sent` what is left out. The other functions are pure.
+They go through the model's own adapter, as those of a run. What it hides is seen beside it: in `complete_counted` how
+many draws one reply brings, in `sent` what is left out. All other functions are pure.
 
 Log-probabilities are the model's own in vLLM, llama.cpp and Ollama (github.com/ollama/ollama/issues/16196), and the
 sampler's in SGLang (github.com/sgl-project/sglang/pull/2664), except at T = 0; gateways have either
@@ -56,7 +56,6 @@ class Asked:
 
     @property
     def text(self) -> str:
-        """Of the first completion; empty where there is none."""
         return self.completions[0].text if self.completions else ""
 
 
@@ -91,10 +90,10 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
     many, _ = await ask(_OPEN, t=1.0, draws=range(4, 12)), await ask(_OPEN)
     days = []
     for number in "12" if model.capabilities.temperature else "":
-        prompt = _DAY.format(f"{mark}-{number}")
+        prompt = _DAY.format(f"{mark}-{number}") * 4
         day = [await ask(prompt + end) for end in (_SENTENCE, _SENTENCE, _SENTENCE, _GULLS, _SENTENCE)]
-        others = (ask(_OPEN, t=1.0, draws=[draw]) for draw in range(12, 15))
-        day += [(await asyncio.gather(ask(prompt + _SENTENCE), *others))[0]]
+        beside = (ask(_OPEN, t=1.0, draws=[draw]) for draw in range(12, 15))
+        day += (await asyncio.gather(ask(prompt + _SENTENCE), *beside))[:1]
         days += [[each.completions[0] for each in day]] if all(each.text for each in day) else []
     for t in (0.5, 2.0):  # the higher one last and only where it is needed: not every server takes it
         if logprobs(asked)[0] is not NO and scale(asked, [0.5], 2)[0] is UNTOLD:
@@ -104,7 +103,7 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
     nothing = UNTOLD, "there are no replies to tell it from"
     repeats, matters = greedy(days) if days else (nothing, nothing)
     return {
-        "draws at once (n)": draws_at_once(many, sent),
+        "draws at once (n)": draws_at_once(many, sent) if many.completions else nothing,
         "draws differ": draws_differ(many, [one for one, _ in pairs]) if many.text else nothing,
         "seed": seed([[one.text, again.text] for one, again in pairs if one.text and again.text], sent),
         "log-probabilities": logprobs(asked),
@@ -123,12 +122,11 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
 def draws_at_once(many: Asked, sent: Mapping[str, Any]) -> Finding:
     """Whether one request brings several draws (n)."""
     wanted, most = len(many.request.draws), max(many.sizes, default=0)
-    why = "refused" if "n" in sent.get("adapted", {}) else sent.get("dropped", {}).get("n", "ignored without a word")
     if most == 0:
-        return (YES, "the model runs here") if many.completions else (UNTOLD, "no reply came")
-    if most == 1:
-        return NO, f"n is {why}; each draw takes a request, which reads the prompt anew"
-    return YES if most == wanted else PARTLY, f"one request brought {most} of {wanted} draws"
+        return YES, "the model runs here"
+    told, ignored = YES if most == wanted else PARTLY if most > 1 else NO, sent.get("dropped", {}).get("n", "ignored")
+    taken = "taken" if most > 1 else "refused" if "n" in sent.get("adapted", {}) else ignored
+    return told, f"n is {taken}: one request brought {most} of {wanted} draws"
 
 
 def draws_differ(many: Asked, singles: Sequence[Asked]) -> Finding:
@@ -215,9 +213,7 @@ def thinking(asked: Sequence[Asked]) -> Finding:
     starved = sum(not reply.text.strip() and reply.finish_reason is FinishReason.LENGTH for reply in replies)
     hidden = sum(c.completion_tokens > 1 + len(c.text if c.tokens is None else c.tokens) for c in alone)
     told = YES if leaking or starved else PARTLY if hidden else NO
-    kinds = (
-        f"{leaking} begin with <think>, {starved} are empty (max_tokens used up), {hidden} count more than they show"
-    )
+    kinds = f"{leaking} begin with <think>, {starved} are empty and cut, {hidden} count more tokens than they show"
     return told, f"of {len(replies)} replies {kinds}"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -69,7 +68,7 @@ def doctor(model: str, base_url: str | None, store: Path | None) -> None:
     completions = [completion for each in asked for completion in each.completions]
     read, said = (sum(getattr(each, f"{kind}_tokens") for each in completions) for kind in ("prompt", "completion"))
     cost = f"${price.cost_of(completions):.4f}" if (price := price_of(opened.identity)) else "cost unknown"
-    requests = getattr(opened, "sent", dict[str, Any])().get("requests", len(asked))
+    requests = opened.sent().get("requests", len(asked)) if hasattr(opened, "sent") else len(asked)
     spent = f"{requests} requests, {read:,} prompt tokens, {said:,} completion tokens, {cost}"
     echo(f"{opened.identity}: {len(completions)} completions in {spent}")
     for about, (told, observed) in findings.items():

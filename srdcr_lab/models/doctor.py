@@ -126,7 +126,7 @@ def draws_at_once(many: Asked, sent: Mapping[str, Any]) -> Finding:
         return YES, "the model runs here"
     told, ignored = YES if most == wanted else PARTLY if most > 1 else NO, sent.get("dropped", {}).get("n", "ignored")
     taken = "taken" if most > 1 else "refused" if "n" in sent.get("adapted", {}) else ignored
-    return told, f"n is {taken}: one request brought {most} of {wanted} draws"
+    return told, f"one request brought {most} of {wanted} draws (n is {taken})"
 
 
 def draws_differ(many: Asked, singles: Sequence[Asked]) -> Finding:
@@ -193,7 +193,7 @@ def greedy(days: Sequence[Sequence[Completion]]) -> tuple[Finding, Finding]:
         for one, other in ((day[a], day[b]) for day in days for a, b in places):
             moved = (abs(a - b) for a, b in zip(one.logprobs or (), other.logprobs or (), strict=False))
             most = max([most, *moved]) if one.text == other.text else math.inf
-        by = f"by {most:.2g} in log-probability" if most > _EXACT else "in nothing"
+        by = f"by {most:.2g} in log-probability" if most > _EXACT else "in nothing seen"
         return most, "in words" if most == math.inf else by
 
     (alone, so), (beside, otherwise), (fresh, anew) = apart((1, 2)), apart((2, 5)), apart((0, 1), (2, 4))

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from srdcr_lab.models.doctor import AFTER, BEFORE, NO, PARTLY, UNTOLD, YES, Asked, Told, draws_differ, greedy, seed
-from srdcr_lab.records import Completion, Message, Request
+from srdcr_lab.commands.doctor import MEANS
+from srdcr_lab.models.doctor import Asked, draws_differ, greedy, seed
+from srdcr_lab.records import Completion, Message, Request, Told
 from tests.conftest import Ended, Srdcr
 from tests.loopback.behaviour import Behaviour
 from tests.loopback.server import Loopback
 from tests.loopback.temperaments import Temperament
 
+YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
 HONEST = {
     "draws at once (n)": YES,
     "draws differ": YES,
@@ -171,15 +173,21 @@ def test_what_is_true_of_a_server_is_printed(name: str, quick_retries: None, no_
     assert len(server.completions) <= 75
 
 
+def test_each_conclusion_is_drawn_from_what_can_be_found() -> None:
+    assert {about for about, _ in MEANS} <= set(HONEST)
+    assert {told for _, told in MEANS} <= set(Told)
+
+
 # What is kept --------------------------------------------------------------------------------------------------------
 
 
 def test_findings_are_asked_once_and_stand_in_run_json(
     loopback: Loopback, srdcr: Srdcr, tmp_path: Path, items_csv: Path
 ) -> None:
-    loopback.temperament = Temperament(scores="after")
+    loopback.temperament = Temperament(scores="after", template="refuses")
     store, out = tmp_path / "store.sqlite", tmp_path / "out"
     examined(loopback, srdcr, "--store", store)
+    assert b"127.0.0.1" not in store.read_bytes()  # what failed names the server, and is printed alone
     loopback.temperament = None
     asked = len(loopback.completions)
     run = ["run", "--model", "openai:tested", "--base-url", loopback.openai_url, "--items", items_csv]

@@ -9,10 +9,11 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.models import ChatModel
+from srdcr_lab.models.doctor import examine
 from srdcr_lab.prompts import sources
 from srdcr_lab.protocols import Cast, Setup, choices, context_answer, hold_debate, prior_answer
 from srdcr_lab.protocols.answering import is_correct
-from srdcr_lab.records import Item, Verdict
+from srdcr_lab.records import Item, Told, Verdict
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +84,14 @@ def test_it_warns_of_prompts_that_are_new_to_it_once_and_runs(
     assert results.records["error"].isna().all()
     lab.Study(pocket, "facts:testbed", limit=2).close()
     assert [record.message for record in caplog.records].count(warning) == 1
+
+
+def test_the_doctor_finds_nothing_wrong_with_it(pocket: ChatModel) -> None:
+    findings, asked = asyncio.run(examine(pocket))
+    told = {about: finding[0] for about, finding in findings.items()}
+    assert [told[about] for about in ("draws differ", "seed", "log-probabilities", "greedy repeats")] == [Told.YES] * 4
+    assert {told["log-probabilities at T = 0"], told["log-probabilities at T > 0"]} == {Told.BEFORE}
+    assert {told[about] for about in ("prompt cache matters", "thinking in replies", "left out of requests")} == {
+        Told.NO
+    }
+    assert not any(each.failure for each in asked)

@@ -10,13 +10,13 @@ import click
 
 from srdcr_lab.commands import PATH, echo
 from srdcr_lab.commands.study import open_store
-from srdcr_lab.models.doctor import AFTER, BEFORE, DOCTOR, NO, PARTLY, UNTOLD, YES, Finding, examine
-from srdcr_lab.models.load import price_of
+from srdcr_lab.records import Told
 
 _TOKENS = "mean_logprob, sequence, mean_probability, p_true, token_probability and calibrated_token_probability"
 _DRAWS = "self_consistency, semantic_entropy and knowledge categories"
 _SCORES, _GREEDY, _SAMPLED = (f"log-probabilities{at}" for at in ("", " at T = 0", " at T > 0"))
-_MEANS = {
+YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
+MEANS = {
     (_SCORES, NO): f"{_TOKENS} cannot be had: auto is self_consistency, which takes a τ of its own",
     (_SCORES, PARTLY): f"{_TOKENS} fail where a reply lacks log-probabilities: set --confidence self_consistency",
     (_GREEDY, BEFORE): f"{_TOKENS} are valid; a τ carries over from servers like this (quantisation is not seen)",
@@ -39,9 +39,9 @@ _MEANS = {
 }
 
 
-def conclusions(findings: Mapping[str, Finding]) -> Iterator[str]:
+def conclusions(findings: Mapping[str, tuple[Told, str]]) -> Iterator[str]:
     """What findings mean for a study, in sentences. Where there are no log-probabilities, nothing follows from them."""
-    for (about, told), sentence in _MEANS.items():
+    for (about, told), sentence in MEANS.items():
         if findings[about][0] is told and (findings[_SCORES][0] is not NO or about not in (_GREEDY, _SAMPLED)):
             yield sentence
     if "temperature" in findings["left out of requests"][1]:
@@ -54,7 +54,9 @@ def conclusions(findings: Mapping[str, Finding]) -> Iterator[str]:
 @click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional")
 @click.option("--store", type=PATH, help="remember the findings there: runs with this store write them into run.json")
 def doctor(model: str, base_url: str | None, store: Path | None) -> None:
-    """Find out what becomes of draws, seeds, log-probabilities, caches and thinking, in some 60 short completions."""
+    """Find out what a server does with a study's requests. Takes some 60 short completions."""
+    from srdcr_lab.models.doctor import examine
+    from srdcr_lab.models.load import price_of
     from srdcr_lab.study.opening import open_all
     from srdcr_lab.study.run import wait_for
 
@@ -64,7 +66,7 @@ def doctor(model: str, base_url: str | None, store: Path | None) -> None:
             findings, asked = wait_for(examine(opened))
         finally:
             wait_for(opened.aclose())
-        kept.remember(opened.identity.key, DOCTOR, json.dumps(findings, ensure_ascii=False))
+        kept.remember(opened.identity.key, "doctor", json.dumps(findings, ensure_ascii=False))
     completions = [completion for each in asked for completion in each.completions]
     read, said = (sum(getattr(each, f"{kind}_tokens") for each in completions) for kind in ("prompt", "completion"))
     cost = f"${price.cost_of(completions):.4f}" if (price := price_of(opened.identity)) else "cost unknown"

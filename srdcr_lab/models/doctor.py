@@ -16,14 +16,12 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import combinations
 from typing import Any
 
 from srdcr_lab.models.base import ChatModel
-from srdcr_lab.records import GREEDY, CallFailed, Completion, FinishReason, Message, Request
+from srdcr_lab.records import GREEDY, CallFailed, Completion, FinishReason, Message, Request, Told
 
-DOCTOR = "doctor"  # the stream of its draws, and the name under which findings are remembered
 _OPEN = "Write one sentence about anything you like."
 _GARDENER = "You are a gardener. Whatever you are asked, write about roses in winter, and about nothing else."
 _COUNT = "Count from 1 to 40, with a space after each number."
@@ -35,13 +33,8 @@ _STILL, _EXACT = 0.02, 1e-4  # log-probabilities no further apart are equal: of 
 _COARSE = 0.1  # temperature may move a token no further: where repeats differ by more, nothing shows that it does not
 
 
-class Told(StrEnum):
-    YES, PARTLY, NO = "yes", "partly", "no"
-    BEFORE, AFTER, UNTOLD = "before temperature", "after temperature", "cannot be told"
-
-
 YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
-Finding = tuple[Told, str]  # what the answer to a question was found to be, and what was observed
+Finding = tuple[Told, str]  # and what was observed
 
 
 @dataclass(frozen=True)
@@ -67,7 +60,7 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
     async def ask(*texts: str, t: float = 0.0, draws: Iterable[int] = (0,), most: int = 12, stop: str = "") -> Asked:
         at = t if model.capabilities.temperature else None
         messages = (*(Message("system", text) for text in texts[:-1]), Message("user", texts[-1]))
-        stream, numbers = (GREEDY, (0,)) if at == 0 else (DOCTOR, tuple(draws))
+        stream, numbers = (GREEDY, (0,)) if at == 0 else ("doctor", tuple(draws))
         request = Request(messages, most, at, (stop,) if stop else (), stream=stream, draws=numbers, scored=True)
         arrived: list[Sequence[Completion]] = []
         failure, began = "", time.perf_counter()
@@ -220,7 +213,7 @@ def thinking(asked: Sequence[Asked]) -> Finding:
 def system_message(plain: Asked, gardener: Asked) -> Finding:
     """Whether a system message reaches the model: the prompt has other tokens with it, or the reply is another."""
     if gardener.failure:
-        return NO, gardener.failure
+        return NO, "a request with one fails"
     before, after = (each.completions[0].prompt_tokens for each in (plain, gardener))
     told = YES if (before, plain.text) != (after, gardener.text) else NO if before else UNTOLD
     reply = "the same" if plain.text == gardener.text else "another"

@@ -5,7 +5,7 @@ from .types import ModelIdentity as ModelIdentity, Option as Option, Request as 
 from .vocabulary import AnswerType as AnswerType, ConfidenceKind as ConfidenceKind, Decision as Decision
 from .vocabulary import DocumentKind as DocumentKind, FinishReason as FinishReason, Level as Level, Needs as Needs
 from .vocabulary import KnowledgeCategory as KnowledgeCategory, Missing as Missing, Role as Role, Verdict as Verdict
-from .vocabulary import PerturbationKind as PerturbationKind, label as label
+from .vocabulary import PerturbationKind as PerturbationKind, Told as Told, label as label
 from .vocabulary import BadInput as BadInput, BudgetExhausted as BudgetExhausted, CallFailed as CallFailed
 from .vocabulary import NotInStore as NotInStore, SrdcrError as SrdcrError, Stopped as Stopped
 from .vocabulary import TemperatureRefused as TemperatureRefused

@@ -118,6 +118,11 @@ class Missing(StrEnum):
     ERROR = "error"
 
 
+class Told(StrEnum):  # the answer to a question of `srdcr doctor`
+    YES, PARTLY, NO = "yes", "partly", "no"
+    BEFORE, AFTER, UNTOLD = "before temperature", "after temperature", "cannot be told"
+
+
 class FinishReason(StrEnum):
     """Why a completion ended. All but `stop` are results too, not crashes."""
 

@@ -87,7 +87,7 @@ CASES: dict[str, tuple[Temperament, dict[str, Any], dict[str, str], str]] = {
         Temperament(scored="some"),
         {},
         {"log-probabilities": PARTLY},
-        "fail where a reply lacks log-probabilities: set --confidence self_consistency",
+        "fail where a reply lacks some: set --confidence self_consistency",
     ),
     "short log-probabilities": (Temperament(scored="short"), {}, UNSCORED, f"{TOKENS} cannot be had"),
     "no log-probabilities": (Temperament(scored="none"), {}, UNSCORED, "auto is self_consistency"),
@@ -107,7 +107,7 @@ CASES: dict[str, tuple[Temperament, dict[str, Any], dict[str, str], str]] = {
         Temperament(cached=0.02),
         {},
         {"prompt cache matters": YES},
-        "depend on what was asked before",
+        "answers and confidences depend on what was asked before",
     ),
     "thinking leaks": (
         Temperament(thinking="leaks"),
@@ -169,6 +169,8 @@ def test_what_is_true_of_a_server_is_printed(name: str, quick_retries: None, no_
         assert ended.code == 0, ended.err
         assert findings(ended) == HONEST | different, ended.out
         assert sentence in ended.out
+        own = findings(ended)["log-probabilities"], findings(ended)["log-probabilities at T = 0"]
+        assert (f"- {TOKENS} are valid" in ended.out) == (own == (YES, BEFORE))
     assert f" in {len(server.completions)} requests" in ended.out
     assert len(server.completions) <= 75
 

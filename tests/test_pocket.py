@@ -94,4 +94,5 @@ def test_the_doctor_finds_nothing_wrong_with_it(pocket: ChatModel) -> None:
     assert {told[about] for about in ("prompt cache matters", "thinking in replies", "left out of requests")} == {
         Told.NO
     }
+    assert told["context length"] is Told.YES
     assert not any(each.failure for each in asked)

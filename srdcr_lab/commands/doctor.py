@@ -18,7 +18,10 @@ _SCORES, _GREEDY, _SAMPLED = (f"log-probabilities{at}" for at in ("", " at T = 0
 YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
 MEANS = {
     (_SCORES, NO): f"{_TOKENS} cannot be had: auto is self_consistency, which takes a τ of its own",
-    (_SCORES, PARTLY): f"{_TOKENS} fail where a reply lacks log-probabilities: set --confidence self_consistency",
+    (
+        _SCORES,
+        PARTLY,
+    ): f"{_TOKENS} fail where a reply lacks some: set --confidence self_consistency, with a τ of its own",
     (_GREEDY, BEFORE): f"{_TOKENS} are valid; a τ carries over from servers like this (quantisation is not seen)",
     (_GREEDY, AFTER): f"{_TOKENS} are the sampler's, and no τ carries over: set --confidence self_consistency",
     (_GREEDY, UNTOLD): f"whether {_TOKENS} are valid, and a τ found on another server carries over, cannot be told",
@@ -29,10 +32,7 @@ MEANS = {
     ("seed", NO): "a draw is not made again by its seed: the store alone repeats a study",
     ("greedy repeats", NO): "a study asked anew gives other answers: --repeats shows how far they vary",
     ("greedy repeats", PARTLY): "answers depend on what else is in flight: set --concurrency 1 where that matters",
-    (
-        "prompt cache matters",
-        YES,
-    ): "answers, and on which side of τ a confidence falls, depend on what was asked before",
+    ("prompt cache matters", YES): "answers and confidences depend on what was asked before, also near τ",
     ("thinking in replies", YES): "thinking stands in replies or takes their room: set --reasoning none",
     ("thinking in replies", PARTLY): "thinking is paid for and not shown: --reasoning none saves it",
     ("system message arrives", NO): "no prompt of a study arrives whole: all of them have a system message",
@@ -40,9 +40,9 @@ MEANS = {
 
 
 def conclusions(findings: Mapping[str, tuple[Told, str]]) -> Iterator[str]:
-    """What findings mean for a study, in sentences. Where there are no log-probabilities, nothing follows from them."""
+    """What findings mean for a study, in sentences. Nothing follows from log-probabilities that are not complete."""
     for (about, told), sentence in MEANS.items():
-        if findings[about][0] is told and (findings[_SCORES][0] is not NO or about not in (_GREEDY, _SAMPLED)):
+        if findings[about][0] is told and (findings[_SCORES][0] is YES or about not in (_GREEDY, _SAMPLED)):
             yield sentence
     if "temperature" in findings["left out of requests"][1]:
         yield "answers are the most frequent of several draws, and every row says so: temperature is refused"

@@ -30,8 +30,7 @@ _SENTENCE, _GULLS = "Write one sentence about this day.", "How many gulls were t
 _CHANCE = 0.05  # what chance brings about more often is not claimed
 _RARE, _SURE = -4.0, -0.1  # log-probabilities; a token between them has another one at another temperature
 _STILL, _EXACT = 0.02, 1e-4  # log-probabilities no further apart are equal: of draws, of greedy replies
-_COARSE = 0.1  # temperature may move a token no further: where repeats differ by more, nothing shows that it does not
-
+_COARSE = 0.1  # temperature may move a token by no more: where repeats differ by more, it is not seen to stay
 
 YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
 Finding = tuple[Told, str]  # and what was observed
@@ -82,7 +81,7 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
     pairs = [[await ask(_OPEN, t=1.0, draws=[draw]) for _ in range(2)] for draw in range(4)]
     many, _ = await ask(_OPEN, t=1.0, draws=range(4, 12)), await ask(_OPEN)
     days = []
-    for number in "12" if model.capabilities.temperature else "":
+    for number in (1, 2) if model.capabilities.temperature else ():
         prompt = _DAY.format(f"{mark}-{number}") * 4
         day = [await ask(prompt + end) for end in (_SENTENCE, _SENTENCE, _SENTENCE, _GULLS, _SENTENCE)]
         beside = (ask(_OPEN, t=1.0, draws=[draw]) for draw in range(12, 15))
@@ -143,7 +142,7 @@ def seed(pairs: Sequence[Sequence[str]], sent: Mapping[str, Any]) -> Finding:
     same, others = sum(one == again for one, again in pairs), [a[0] == b[0] for a, b in combinations(pairs, 2)]
     observed = f"{same} of {len(pairs)} draws came again with their seed"
     if not others or (same and (sum(others) / len(others)) ** len(pairs) > _CHANCE):
-        return UNTOLD, f"{observed}, and draws with other seeds are equal too"
+        return UNTOLD, f"{observed}, which chance explains as well"
     return YES if same == len(pairs) else PARTLY if same else NO, observed
 
 
@@ -204,7 +203,7 @@ def thinking(asked: Sequence[Asked]) -> Finding:
     alone = [each.completions[0] for each in asked if len(each.completions) == 1 and not each.request.stop]
     leaking = sum(reply.text.lstrip().startswith("<think") for reply in replies)
     starved = sum(not reply.text.strip() and reply.finish_reason is FinishReason.LENGTH for reply in replies)
-    hidden = sum(c.completion_tokens > 1 + len(c.text if c.tokens is None else c.tokens) for c in alone)
+    hidden = sum(c.completion_tokens > 1 + len(c.text.encode() if c.tokens is None else c.tokens) for c in alone)
     told = YES if leaking or starved else PARTLY if hidden else NO
     kinds = f"{leaking} begin with <think>, {starved} are empty and cut, {hidden} count more tokens than they show"
     return told, f"of {len(replies)} replies {kinds}"
@@ -222,9 +221,7 @@ def system_message(plain: Asked, gardener: Asked) -> Finding:
 
 def speed(reading: Asked, counting: Asked) -> Finding:
     """Tokens a second, with the network and whatever else the server does in them."""
-    read, said = (
-        sum(c.prompt_tokens for c in reading.completions),
-        sum(c.completion_tokens for c in counting.completions),
-    )
+    read = sum(completion.prompt_tokens for completion in reading.completions)
+    said = sum(completion.completion_tokens for completion in counting.completions)
     rates = f"{read / reading.seconds:,.0f} tokens of a prompt and {said / counting.seconds:,.0f} of a reply"
     return (YES, f"roughly {rates} a second") if read and said else (UNTOLD, "the server counts no tokens")

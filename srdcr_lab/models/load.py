@@ -109,6 +109,10 @@ class Local:
         await self.check()
         return await self._read().complete(request)
 
+    @property
+    def context_tokens(self) -> int | None:
+        return self._chat.context_tokens if self._chat else None
+
     def sent(self) -> dict[str, Any]:
         return self._chat.sent() if self._chat else {}
 

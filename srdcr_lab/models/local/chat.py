@@ -84,7 +84,7 @@ class LocalChat:
         self._token_texts = lru_cache(maxsize=1 << 12)(self._format.token_texts)  # many draws say the same
         config = model.config.get_text_config()
         windows = (getattr(config, field, None) for field in _WINDOW_FIELDS)
-        self._window = next((window for window in windows if isinstance(window, int) and window > 0), _NO_WINDOW)
+        self.context_tokens = next((window for window in windows if isinstance(window, int) and window > 0), None)
         on_gpu = model.device.type == "cuda"
         cache_bytes = torch.cuda.mem_get_info(model.device)[0] // 2 if on_gpu else _CPU_CACHE_BYTES
         self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
@@ -117,11 +117,11 @@ class LocalChat:
     def _prepare(self, call: Call) -> None:
         request = call.request
         call.prompt = self._format.prompt_ids(request.messages)
-        room = self._window - len(call.prompt)
+        room = (self.context_tokens or _NO_WINDOW) - len(call.prompt)
         if room < 1:
             raise CallFailed(
-                f"the prompt has {len(call.prompt)} tokens and the window of {self.identity} holds {self._window}, "
-                "the reply included; use fewer exemplars, shorter passages or a model with a larger window"
+                f"the prompt has {len(call.prompt)} tokens and the window of {self.identity} holds "
+                f"{self.context_tokens}, the reply included; use fewer exemplars, shorter passages or a model with a larger window"
             )
         most, stop = min(request.max_tokens, room), tuple(filter(None, request.stop))
         temperature = 1.0 if request.temperature is None else request.temperature  # None: its own distribution

@@ -121,7 +121,8 @@ class LocalChat:
         if room < 1:
             raise CallFailed(
                 f"the prompt has {len(call.prompt)} tokens and the window of {self.identity} holds "
-                f"{self.context_tokens}, the reply included; use fewer exemplars, shorter passages or a model with a larger window"
+                f"{self.context_tokens}, the reply included; use fewer exemplars, shorter passages or a model with a "
+                "larger window"
             )
         most, stop = min(request.max_tokens, room), tuple(filter(None, request.stop))
         temperature = 1.0 if request.temperature is None else request.temperature  # None: its own distribution

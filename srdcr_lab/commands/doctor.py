@@ -55,7 +55,7 @@ def conclusions(findings: Mapping[str, tuple[Told, str]]) -> Iterator[str]:
 @click.option("--store", type=PATH, help="remember the findings there: runs with this store write them into run.json")
 def doctor(model: str, base_url: str | None, store: Path | None) -> None:
     """Find out what a server does with a study's requests. Takes some 60 short completions."""
-    from srdcr_lab.models.doctor import examine
+    from srdcr_lab.models.doctor import DOCTOR, examine
     from srdcr_lab.models.load import price_of
     from srdcr_lab.study.opening import open_all
     from srdcr_lab.study.run import wait_for
@@ -66,7 +66,7 @@ def doctor(model: str, base_url: str | None, store: Path | None) -> None:
             findings, asked = wait_for(examine(opened))
         finally:
             wait_for(opened.aclose())
-        kept.remember(opened.identity.key, "doctor", json.dumps(findings, ensure_ascii=False))
+        kept.remember(opened.identity.key, DOCTOR, json.dumps(findings, ensure_ascii=False))
     completions = [completion for each in asked for completion in each.completions]
     read, said = (sum(getattr(each, f"{kind}_tokens") for each in completions) for kind in ("prompt", "completion"))
     cost = f"${price.cost_of(completions):.4f}" if (price := price_of(opened.identity)) else "cost unknown"

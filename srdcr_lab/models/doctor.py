@@ -22,6 +22,7 @@ from typing import Any
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.records import GREEDY, CallFailed, Completion, FinishReason, Message, Request, Told
 
+DOCTOR = "doctor"  # the stream of its draws, and the name under which a store remembers the findings
 _OPEN = "Write one sentence about anything you like."
 _GARDENER = "You are a gardener. Whatever you are asked, write about roses in winter, and about nothing else."
 _COUNT = "Count from 1 to 40, with a space after each number."
@@ -31,7 +32,6 @@ _CHANCE = 0.05  # what chance brings about more often is not claimed
 _RARE, _SURE = -4.0, -0.1  # log-probabilities; a token between them has another one at another temperature
 _STILL, _EXACT = 0.02, 1e-4  # log-probabilities no further apart are equal: of draws, of greedy replies
 _COARSE = 0.1  # temperature may move a token by no more: where repeats differ by more, it is not seen to stay
-
 YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
 Finding = tuple[Told, str]  # and what was observed
 
@@ -59,7 +59,7 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
     async def ask(*texts: str, t: float = 0.0, draws: Iterable[int] = (0,), most: int = 12, stop: str = "") -> Asked:
         at = t if model.capabilities.temperature else None
         messages = (*(Message("system", text) for text in texts[:-1]), Message("user", texts[-1]))
-        stream, numbers = (GREEDY, (0,)) if at == 0 else ("doctor", tuple(draws))
+        stream, numbers = (GREEDY, (0,)) if at == 0 else (DOCTOR, tuple(draws))
         request = Request(messages, most, at, (stop,) if stop else (), stream=stream, draws=numbers, scored=True)
         arrived: list[Sequence[Completion]] = []
         failure, began = "", time.perf_counter()

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab.data.items import ItemSet, freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
+from srdcr_lab.models.doctor import DOCTOR
 from srdcr_lab.models.load import PATIENCE_S, price_of
 from srdcr_lab.models.spending import Budget
 from srdcr_lab.prompts.messages import Prompts, own_prompts
@@ -339,7 +340,7 @@ class Study:
         pocket = any(model.identity.provider == "pocket" for model in models.values())
         sent = {name: model.sent() for name, model in models.items() if hasattr(model, "sent")}
         sent = manifests.together(self._sent_before, sent)
-        known = {name: self._opened().store.recall(model.identity.key, "doctor") for name, model in models.items()}
+        known = {name: self._opened().store.recall(model.identity.key, DOCTOR) for name, model in models.items()}
         said = [note for record in sent.values() for note in record.get("notes", ())]
         if self.seed != self._first_seed:
             said.append(f"a repeat with seed {self.seed}; its items are those of seed {self._first_seed}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -178,6 +179,17 @@ def test_what_is_true_of_a_server_is_printed(name: str, quick_retries: None, no_
 def test_each_conclusion_is_drawn_from_what_can_be_found() -> None:
     assert {about for about, _ in MEANS} <= set(HONEST)
     assert {told for _, told in MEANS} <= set(Told)
+
+
+def test_what_it_took_is_printed_with_its_price(
+    loopback: Loopback, srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = tmp_path / "prices.csv"
+    prices.write_text("model,input_usd_per_million,output_usd_per_million\ntested,1000000,0\n")
+    monkeypatch.setenv("SRDCR_PRICES", str(prices))
+    loopback.temperament = Temperament()
+    (prompt, dollars) = re.findall(r"([\d,]+) prompt tokens, .*\$(\d+)\.", examined(loopback, srdcr).out)[0]
+    assert int(prompt.replace(",", "")) == int(dollars) > 0
 
 
 # What is kept --------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from srdcr_lab.commands.doctor import MEANS
+from srdcr_lab.models import Store
 from srdcr_lab.models.doctor import Asked, draws_differ, greedy, seed
 from srdcr_lab.records import Completion, Message, Request, Told
 from tests.conftest import Ended, Srdcr
@@ -212,6 +214,19 @@ def test_findings_are_asked_once_and_stand_in_run_json(
     )
     few_shot = 2 * 3  # prior and context answers of three items
     assert len(loopback.completions) == asked + few_shot
+
+
+def test_settings_are_those_of_every_request_and_the_findings_are_theirs(
+    loopback: Loopback, srdcr: Srdcr, tmp_path: Path
+) -> None:
+    loopback.temperament = Temperament()
+    store = tmp_path / "store.sqlite"
+    settings = "--reasoning", "none", "--extra-body", '{"top_k": 20}'
+    assert examined(loopback, srdcr, "--store", store, *settings).code == 0
+    assert all((asked.body["reasoning_effort"], asked.body["top_k"]) == ("none", 20) for asked in loopback.completions)
+    with closing(Store(store)) as kept:
+        (fact,) = kept.facts()
+    assert '"reasoning":"none"' in fact.model
 
 
 def test_a_server_that_is_away_is_bad_input_and_leaves_no_store(no_keys: None, srdcr: Srdcr, tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
 from srdcr_lab.commands import PATH, echo
-from srdcr_lab.commands.study import open_store
+from srdcr_lab.commands.study import ASKING, open_store, with_options
 from srdcr_lab.records import Told
 
 _TOKENS = "mean_logprob, sequence, mean_probability, p_true, token_probability and calibrated_token_probability"
@@ -51,16 +52,16 @@ def conclusions(findings: Mapping[str, tuple[Told, str]]) -> Iterator[str]:
 
 @click.command()
 @click.option("--model", default="pocket", show_default=True, help="as in srdcr run")
-@click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional")
 @click.option("--store", type=PATH, help="remember the findings there: runs with this store write them into run.json")
-def doctor(model: str, base_url: str | None, store: Path | None) -> None:
+@with_options(ASKING)
+def doctor(model: str, store: Path | None, **asking: Any) -> None:
     """Find out what a server does with a study's requests. Takes some 60 short completions."""
     from srdcr_lab.models.doctor import DOCTOR, examine
     from srdcr_lab.models.load import price_of
     from srdcr_lab.study.opening import open_all
     from srdcr_lab.study.run import wait_for
 
-    (opened,) = open_all([model], base_url=base_url, patience_s=0.0)
+    (opened,) = open_all([model], patience_s=0.0, **asking)
     with open_store(store or Path(":memory:"), create=True) as kept:
         try:
             findings, asked = wait_for(examine(opened))

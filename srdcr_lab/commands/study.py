@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,11 @@ _REPEATS = "repeats.csv"
 _REASONING = "how much a model thinks before it replies: none, low, medium or high; default: as it does by itself"
 _EXTRA_BODY = "further fields of every request, as a JSON object; ROLE is answerer, defender, critic or judge"
 _ROLES = ("defender", "critic", "judge")
+ASKING = (  # how a model is asked
+    click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional"),
+    click.option("--reasoning", multiple=True, metavar="[ROLE=]LEVEL", help=_REASONING),
+    click.option("--extra-body", multiple=True, metavar="[ROLE=]JSON", help=_EXTRA_BODY),
+)
 
 
 def as_text(table: Any) -> str:
@@ -29,9 +35,14 @@ def as_text(table: Any) -> str:
     return str(table.to_string(index=False, float_format=lambda value: f"{value:,.4g}"))
 
 
-def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that `plan` and `run` share: what decides the numbers, and how the models are reached."""
-    options = [
+def with_options(options: Iterable[Callable[..., Any]]) -> Callable[..., Any]:
+    """A decorator that gives a command these options."""
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed([*options]), command)
+
+
+# What `plan` and `run` share: what decides the numbers, and how the models are reached.
+_study_options = with_options(
+    [
         click.option(
             "--model",
             default="pocket",
@@ -77,13 +88,9 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--limit", type=int, help="at most so many items, stratified and seeded; default: all"),
         click.option("--seed", default=0, show_default=True, type=int),
         click.option("--repeats", default=1, show_default=True, type=click.IntRange(1, 100), help=_REPEATED),
-        click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional"),
-        click.option("--reasoning", multiple=True, metavar="[ROLE=]LEVEL", help=_REASONING),
-        click.option("--extra-body", multiple=True, metavar="[ROLE=]JSON", help=_EXTRA_BODY),
+        *ASKING,
     ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+)
 
 
 @click.command()

@@ -95,6 +95,7 @@ def test_what_an_output_says_of_the_parameters_folder_is_cut_too(tmp_path: Path)
         ("../my.csv", "my.csv"),
         ("C:\\Users\\me\\my.csv", "my.csv"),
         ("hf:~/weights", "hf:weights"),
+        ("gguf:/home/me/some.gguf", "gguf:some.gguf"),
         ("../results/store.sqlite", "../results/store.sqlite"),
         (0.9, 0.9),
     ],

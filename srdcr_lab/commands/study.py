@@ -47,8 +47,8 @@ _study_options = with_options(
             "--model",
             default="pocket",
             show_default=True,
-            help="pocket (shipped), hf:NAME_OR_PATH, openai:NAME (key in OPENAI_API_KEY), anthropic:NAME (key in "
-            "ANTHROPIC_API_KEY)",
+            help="pocket (shipped), hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME (key in OPENAI_API_KEY), "
+            "anthropic:NAME (key in ANTHROPIC_API_KEY)",
         ),
         click.option(
             "--items",

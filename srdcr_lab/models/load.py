@@ -11,24 +11,22 @@ import logging
 import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srdcr_lab.models.base import ChatModel
+from srdcr_lab.models.reasoning import settings_of
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import did_you_mean
 
-if TYPE_CHECKING:
-    from srdcr_lab.models.local.chat import LocalChat
-
-SPECIFICATIONS = "pocket, hf:NAME or hf:PATH, openai:NAME, anthropic:NAME (add #label where one name means two servers)"
+SPECIFICATIONS = "pocket, hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME, anthropic:NAME (#label: of one server)"
 
 PATIENCE_S = 300.0  # for which an outage of a server, or its rate limit, is waited out
 
@@ -42,10 +40,11 @@ def load_model(
 ) -> ChatModel:
     """The model behind a specification.
 
-    That is ``pocket`` (shipped, offline), ``hf:NAME`` or ``hf:PATH`` (safetensors, run here), ``openai:NAME`` (also any
-    compatible server) or ``anthropic:NAME``; ``#label`` at the end tells apart two servers that serve one name.
-    `base_url` and `concurrency` are for APIs (`ApiChat`), `options` for the adapter, such as `LocalChat`: `reasoning`
-    (none, low, medium, high) and `extra_body` (further fields of every request) for APIs.
+    That is ``pocket`` (shipped, offline), ``hf:NAME`` or ``hf:PATH`` (safetensors, run here), ``gguf:FILE`` or
+    ``gguf:smollm2`` (llama.cpp, here too), ``openai:NAME`` (also any compatible server) or ``anthropic:NAME``;
+    ``#label`` at the end tells apart two servers that serve one name. `base_url` and `concurrency` are for APIs
+    (`ApiChat`), `options` for the adapter, such as `LocalChat`: `reasoning` (none, low, medium, high) and `extra_body`
+    (further fields of every request) for APIs and GGUF files.
 
     Raises
     ------
@@ -54,8 +53,12 @@ def load_model(
     """
     provider, _, rest = ("hf", "", "pocket") if spec == "pocket" else spec.partition(":")
     name, _, label = rest.partition("#")
-    if provider not in ("hf", *API) or not name:
+    if provider not in ("hf", "gguf", *API) or not name:
         raise BadInput(f"unknown model {spec!r:.100}; expected {SPECIFICATIONS}{_meant(spec)}")
+    if provider == "gguf":
+        gguf = import_module("srdcr_lab.models.gguf")
+        identity = gguf.identity_of(name, label, settings_of(options.get("reasoning"), options.get("extra_body")))
+        return Local(identity, lambda: gguf.GgufChat(name, identity, **options))
     for package in ("torch", "transformers") if provider == "hf" else (provider,):
         if find_spec(package) is None:
             extra = "local" if provider == "hf" else provider
@@ -67,10 +70,10 @@ def load_model(
             raise BadInput(f"{told[0]} is for a model behind a server, not for {spec}; name a role: {told[0]} judge=…")
         from srdcr_lab.models.local.checkpoint import identity_of
 
-        if spec == "pocket":
-            place = str(folder("pocket"))
-            return Local(place, identity_of(place, provider="pocket", name="pocket"), options)
-        return Local(name, identity_of(name, label=label), options)
+        place = str(folder("pocket")) if spec == "pocket" else name
+        named = {"provider": "pocket", "name": "pocket"} if spec == "pocket" else {"label": label}
+        identity, chat = identity_of(place, **named), "srdcr_lab.models.local.chat"
+        return Local(identity, lambda: import_module(chat).LocalChat(place, identity=identity, **options))
     adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider])
     model: ChatModel = adapter(name, label=label, base_url=base_url, concurrency=concurrency, **options)
     return model
@@ -85,48 +88,47 @@ def _meant(spec: str) -> str:
         with suppress(LookupError):
             known = calc_price(Usage(), model_ref=spec).provider.id
             return f" (did you mean {known}:{spec}?)" if known in API else ""
-    return did_you_mean(spec, ["pocket", *(f"{known}:{name}" for known in ("hf", *API) if name)])
+    return did_you_mean(spec, ["pocket", *(f"{known}:{name}" for known in ("hf", "gguf", *API) if name)])
 
 
 class Local:
-    """A model that runs here (`LocalChat`), whose weights are read when it is first asked, or checked.
+    """A model that runs here (`LocalChat`, `GgufChat`), whose weights are read when it is first asked, or checked.
 
-    Who it is stands in its files: a plan, a refusal and a run offline need neither weights nor torch.
+    Who it is stands in its files: a plan, a refusal and a run offline need no weights. Closed, it holds them no longer.
     """
 
-    def __init__(self, place: str, identity: ModelIdentity, options: Mapping[str, Any]) -> None:
+    def __init__(self, identity: ModelIdentity, read: Callable[[], ChatModel]) -> None:
         self.identity, self.capabilities = identity, Capabilities(logprobs=True)
-        self._place, self._options = place, options
-        self._chat: LocalChat | None = None
-        self._reading = threading.Lock()
+        self.draws_per_request: int | None = None
+        self.context_tokens: int | None = None
+        self._read, self._reading = read, threading.Lock()
+        self._chat: ChatModel | None = None
 
     async def check(self) -> None:
         """Read the weights, once. Raises `BadInput` where they cannot be read, or lack what decoding needs."""
         if self._chat is None:
-            await asyncio.to_thread(self._read)
+            await asyncio.to_thread(self._opened)
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         await self.check()
-        return await self._read().complete(request)
-
-    @property
-    def context_tokens(self) -> int | None:
-        return self._chat.context_tokens if self._chat else None
+        return await self._opened().complete(request)
 
     def sent(self) -> dict[str, Any]:
-        return self._chat.sent() if self._chat else {}
+        told: dict[str, Any] = getattr(self._chat, "sent", dict)()
+        return told
 
     async def aclose(self) -> None:
-        if self._chat:
-            await self._chat.aclose()
+        chat, self._chat = self._chat, None
+        if chat:
+            await chat.aclose()
 
-    def _read(self) -> LocalChat:
-        from srdcr_lab.models.local.chat import LocalChat
-
+    def _opened(self) -> ChatModel:
         with self._reading:
             if self._chat is None:
-                self._chat = LocalChat(self._place, identity=self.identity, **self._options)
+                self._chat = self._read()
                 self.capabilities = self._chat.capabilities
+                self.draws_per_request = getattr(self._chat, "draws_per_request", None)
+                self.context_tokens = getattr(self._chat, "context_tokens", None)
             return self._chat
 
 

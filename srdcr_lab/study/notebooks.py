@@ -20,7 +20,7 @@ _PARAMETERS = {"parameters", "injected-parameters"}  # tags of cells
 WORDS = ("METHODS", "QUESTION", "DOMAIN")  # parameters that are no paths
 _LONGEST_VALUE, _LONGEST_CELL = 2_000, 20_000  # characters that Python's own parser is given
 _WARNED = re.compile(r"^.*[/\\](?=[^/\\\n]+\.py:\d+: )", re.MULTILINE)  # the folder of FILE.py:LINE: SomeWarning
-_SPEC = re.compile(r"(hf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, BENCHMARK=FILE
+_SPEC = re.compile(r"(hf:|gguf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, gguf:FILE, BENCHMARK=FILE
 
 
 def run_notebooks(
@@ -152,7 +152,7 @@ def portable(value: Any) -> Any:
 
 
 def split_source(value: Any) -> tuple[str, str]:
-    """``hf:`` or ``BENCHMARK=`` and the rest, which may be a path; empty for what is no text."""
+    """``hf:``, ``gguf:`` or ``BENCHMARK=`` and the rest, which may be a path; empty for what is no text."""
     match = _SPEC.fullmatch(value if isinstance(value, str) else "")
     prefix, rest = match.groups(default="") if match else ("", "")
     return prefix, rest

@@ -32,7 +32,7 @@ _REMEDY = "run `make pocket` (about two hours), or take another model"
 
 # What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
 # A prompt must not change from one day to the next, and answers are short.
-_FIXED_FIELDS = {"date_string": "26 Jul 2024", "enable_thinking": False}
+FIXED_FIELDS = {"date_string": "26 Jul 2024", "enable_thinking": False}
 
 
 def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> tuple[Any, Any]:
@@ -156,7 +156,7 @@ class ChatFormat:
         return tuple(whole[start:end] for start, end in pairwise(accumulate([0, *ends], max)))
 
     def _apply(self, messages: Iterable[Message], **options: Any) -> Any:
-        return self._tokenizer.apply_chat_template(as_dicts(messages), return_dict=False, **options, **_FIXED_FIELDS)
+        return self._tokenizer.apply_chat_template(as_dicts(messages), return_dict=False, **options, **FIXED_FIELDS)
 
     def _keeps_system(self) -> bool:
         try:

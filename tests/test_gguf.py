@@ -45,9 +45,9 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     return tiny_gguf(tmp_path_factory.mktemp("gguf") / "tiny.gguf")
 
 
-def use(spec: object, call: Callable[[Any], Awaitable[T]]) -> T:
+def use(spec: object, call: Callable[[Any], Awaitable[T]], **options: Any) -> T:
     async def run() -> T:
-        model = load_model(f"gguf:{spec}")
+        model = load_model(f"gguf:{spec}", **options)
         try:
             return await call(model)
         finally:
@@ -126,6 +126,19 @@ def test_a_template_is_told_no_date_and_not_to_think(tmp_path: Path) -> None:
     ((plain,),) = ask(tiny_gguf(tmp_path / "plain.gguf").path, GREEDY)
     ((dated,),) = ask(tiny_gguf(tmp_path / "dated.gguf", said + TEMPLATE).path, GREEDY)
     assert dated.prompt_tokens - plain.prompt_tokens == len("26 Jul 2024") + 50
+
+
+def test_a_template_is_told_to_think_where_the_user_wants_it(tmp_path: Path) -> None:
+    thinks = "{% if enable_thinking is false %}{{ 'x' * 50 }}{% endif %}" + TEMPLATE
+    path = tiny_gguf(tmp_path / "thinks.gguf", thinks).path
+
+    async def asked(model: Local) -> tuple[ModelIdentity, int]:
+        return model.identity, (await model.complete(GREEDY))[0].prompt_tokens
+
+    (plain, silent), (told, loud) = use(path, asked), use(path, asked, reasoning="low")
+    assert silent - loud == 50
+    assert str(told) == f"{plain} (reasoning low)"
+    assert told.key != plain.key
 
 
 def test_a_template_that_refuses_the_system_message_gets_its_text(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from srdcr_lab.models.base import ChatModel
-from srdcr_lab.models.reasoning import settings_of
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import did_you_mean
@@ -56,6 +55,8 @@ def load_model(
     if provider not in ("hf", "gguf", *API) or not name:
         raise BadInput(f"unknown model {spec!r:.100}; expected {SPECIFICATIONS}{_meant(spec)}")
     if provider == "gguf":
+        from srdcr_lab.models.reasoning import settings_of
+
         gguf = import_module("srdcr_lab.models.gguf")
         identity = gguf.identity_of(name, label, settings_of(options.get("reasoning"), options.get("extra_body")))
         return Local(identity, lambda: gguf.GgufChat(name, identity, **options))

@@ -4,8 +4,8 @@ The header says what is decided before weights are read (https://github.com/ggml
 package gguf reads it too, twenty times slower). Left to itself, llama.cpp cuts the tail off what is drawn, tells a
 template today's date, and reads the name of a control token in a passage as that token: none of it happens here.
 
-Its cache of prompts stays on, and many slots compute together, so numbers are rounded in another order each time: on
-smollm2 the log-probability of a token moved by up to 0.16 with what was asked before, and a seed repeats few draws.
+Its cache of prompts stays on, and slots compute together, so a number is rounded in another order after, or beside,
+other requests: on smollm2 the log-probability of a token moved by up to 0.27, and a draw may change with it.
 """
 
 from __future__ import annotations

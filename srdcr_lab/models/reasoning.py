@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from srdcr_lab.models.http import redact
 from srdcr_lab.records import BadInput, ModelIdentity
 from srdcr_lab.records.files import parse_json
 from srdcr_lab.records.vocabulary import visible
@@ -46,7 +45,11 @@ def settings_of(reasoning: str | None = None, extra_body: Mapping[str, Any] | st
         if reasoning not in tuple(ROOM):
             raise BadInput(f"--reasoning is {visible(reasoning, 60)!r}; expected {', '.join(ROOM)}, or ROLE=LEVEL")
         settings["reasoning"] = reasoning
-    told = json.dumps(settings, sort_keys=True, separators=(",", ":")) if settings else ""
+    if not settings:
+        return ""
+    from srdcr_lab.models.http import redact  # needs an SDK's client, which a local model does without
+
+    told = json.dumps(settings, sort_keys=True, separators=(",", ":"))
     if redact(told) != told:
         raise BadInput("--extra-body holds what looks like a key; put it into the provider's environment variable")
     return told

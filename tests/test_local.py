@@ -211,7 +211,7 @@ def test_greedy_equals_a_plain_forward_pass_alone_and_in_a_batch(which: str, req
 def test_shared_prefixes_change_nothing_but_the_work(llama_folder: Path) -> None:
     requests = [greedy(f"Who wrote novel {n}?", shots=True) for n in range(12)]
     sharing = LocalChat(str(llama_folder), threads=1)
-    apart = LocalChat(str(llama_folder), threads=1, share_prefixes=False)
+    apart = LocalChat(str(llama_folder), threads=1, kept_bytes=0)
     for (one,), (other,) in zip(ask(sharing, *requests), ask(apart, *requests), strict=True):
         assert one.text == other.text
         np.testing.assert_allclose(one.logprobs, other.logprobs, atol=1e-4)

@@ -12,7 +12,7 @@ import torch
 
 from srdcr_lab.models.local.cache import Batch, RowCache, RowLayer, joined
 from srdcr_lab.models.local.checkpoint import cut_texts
-from srdcr_lab.models.local.decoder import plan
+
 from srdcr_lab.models.local.sampling import Draw, choose, inverse_cdf, uniforms
 
 
@@ -125,13 +125,3 @@ def test_tokens_after_a_cut_are_left_out() -> None:
     assert cut_texts(("18", "", "74", " and", " more"), 6) == ("18", "", "74", " a")
     assert cut_texts(("18", "", "74"), 2) == ("18",)
     assert cut_texts(("18",), 0) == ()
-
-
-def test_prompts_are_grouped_where_it_pays() -> None:
-    system, shots = tuple(range(40)), tuple(range(100, 300))
-    few = [(*system, n) for n in range(1000, 1003)]
-    assert [length for length, _ in plan(few)] == [0]  # 80 saved tokens do not pay for a call
-    domain = [(*system, *shots, n, n) for n in range(1000, 1006)]
-    others = [(*system, n, n, n) for n in range(2000, 2010)]
-    groups = {length: sorted(prompts) for length, prompts in plan([*others, *domain])}
-    assert groups == {240: domain, 40: others}

@@ -1,14 +1,16 @@
-"""What is decoded together: the rows of a batch and their key/value states, stored once for what rows share.
+"""Key/value states: of the beginnings of earlier prompts, and of what is decoded together.
 
-A layer holds *stems* and, once rows have split, each row's stem and its *own* states after that stem. So a prompt's
-states exist once for all its draws. Attention wants one tensor for all rows: a layer assembles it on demand, in buffers
-that all layers use in turn. While each row is a stem, new states are written in place and nothing is copied.
+`Beginnings` keeps the states of prompts over time, as a tree and within a bound. Of the rows of a batch, a layer holds *stems* and, once rows have split, each row's stem and its *own* states after that stem. So a prompt's states exist once
+for all its draws. Attention wants one tensor for all rows: a layer assembles it on demand, in buffers that all layers
+use in turn. While each row is a stem, new states are written in place and nothing is copied.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import torch
@@ -18,8 +20,105 @@ from transformers.cache_utils import Cache, DynamicLayer
 from srdcr_lab.models.local.sampling import Draw
 
 _ROOM = 16  # free columns after the stems; a row with more own states becomes a stem
-_WASTE, _SLACK = 1.5, 4096  # padding that joining batches may add: a factor, and cells that are always allowed
+_WASTE, _SLACK = 1.5, 4096  # padding that putting rows together may add: a factor, and cells that are always allowed
 _TRIM = 8  # empty columns worth removing
+_MOST_HASHES = 1 << 16  # beginnings that are counted exactly
+
+Prompt = tuple[int, ...]
+KeyValues = Sequence[Sequence[torch.Tensor]]  # per layer: keys and values, (prompts, heads, columns, width)
+
+
+class Beginnings:
+    """The states of earlier prompts, for later prompts that begin alike: at most `most` tokens.
+
+    A tree. A token's *node* lies under the node of the token before it; its number is its place in the *pools*, which
+    hold the keys and the values of each layer, (places, heads, width); on a CPU they take memory as they are written.
+    Place 0 is the root; it is all zeros and serves as padding. In a full tree the least recently used node gives up its place. Whoever uses a node uses those above it
+    afterwards, so that node is a leaf.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._nodes: OrderedDict[tuple[int, int], int] = OrderedDict()  # (node above, token), least recently used first
+        self._pools: list[list[torch.Tensor]] = []
+
+    def find(self, prompt: Prompt) -> list[int]:
+        """The nodes of the longest beginning of the prompt that is kept."""
+        found: list[int] = []
+        for token in prompt:
+            node = self._nodes.get((found[-1] if found else 0, token))
+            if node is None:
+                break
+            found.append(node)
+        self._use(prompt, found)
+        return found
+
+    def states(self, found: Sequence[Sequence[int]]) -> Iterator[list[torch.Tensor]]:
+        """States of such beginnings, layer by layer, shorter ones padded at their left; nothing where all are empty."""
+        length = max(map(len, found))
+        padded = [[0] * (length - len(nodes)) + list(nodes) for nodes in found]
+        for pools in self._pools if length else ():
+            places = torch.tensor(padded, device=pools[0].device)
+            yield [pool[places].transpose(1, 2) for pool in pools]
+
+    def keep(self, prompts: Sequence[Prompt], mask: torch.Tensor, states: KeyValues) -> None:
+        """Add prompts with their states, whose columns are the prompts' tokens where `mask`, (prompts, length), is 1."""
+        sources: dict[int, tuple[int, int]] = {}  # place → row and column; in a small tree one prompt may oust another
+        try:
+            for row, prompt in enumerate(prompt[: self.most] for prompt in prompts):
+                nodes, columns = self.find(prompt), mask[row].nonzero()[:, 0].tolist()
+                for token, column in list(zip(prompt, columns, strict=False))[len(nodes) :]:
+                    full = len(self._nodes) >= self.most
+                    node = self._nodes.popitem(last=False)[1] if full else len(self._nodes) + 1
+                    self._nodes[nodes[-1] if nodes else 0, token] = node
+                    sources[node] = row, column
+                    nodes.append(node)
+                self._use(prompt, nodes)
+            if sources:
+                self._write(sources, states)
+        except BaseException:  # out of memory: no node may be left without its states
+            self._nodes.clear()
+            raise
+
+    def _write(self, sources: dict[int, tuple[int, int]], states: KeyValues) -> None:
+        if not self._pools:
+            shapes = [(self.most + 1, keys.shape[1], keys.shape[3]) for keys, _ in states]
+            self._pools = [[each.new_empty(shape) for each in layer] for shape, layer in zip(shapes, states, strict=True)]
+            for pool in chain(*self._pools):
+                pool[0] = 0
+        places = torch.tensor(list(sources), device=self._pools[0][0].device)
+        rows, columns = torch.tensor(list(sources.values()), device=places.device).T
+        for pool, each in zip(chain(*self._pools), chain(*states), strict=True):
+            pool[places] = each[rows, :, columns]
+
+    def _use(self, prompt: Prompt, nodes: Sequence[int]) -> None:
+        for above in reversed(list(zip([0, *nodes[:-1]], prompt, strict=False))[: len(nodes)]):
+            self._nodes.move_to_end(above)
+
+
+class DistinctTokens:
+    """How many tokens a tree of all prompts has, whatever became of it: exact at first, later within about 1 %.
+
+    A token with all that precedes it has a hash. Of many hashes, those that end in so many zero bits are kept and stand
+    for the others. Source: Flajolet 1990, "On adaptive sampling".
+    """
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+        self._bits = 0
+
+    def add(self, prompt: Prompt) -> None:
+        beginning = 0
+        for token in prompt:
+            beginning = hash((beginning, token))
+            if beginning & self._bits == 0:
+                self._hashes.add(beginning)
+        while len(self._hashes) > _MOST_HASHES:
+            self._bits = 2 * self._bits + 1
+            self._hashes = {each for each in self._hashes if each & self._bits == 0}
+
+    def __len__(self) -> int:
+        return len(self._hashes) * (self._bits + 1)
 
 
 class RowLayer(DynamicLayer):  # type: ignore[misc]  # transformers has no types here
@@ -178,16 +277,17 @@ def join(batches: Iterable[Batch]) -> list[Batch]:
     """The same rows in few batches, with bounded padding; their caches are `RowCache`s."""
     groups: list[list[Batch]] = []
     for batch in sorted(batches, key=lambda batch: batch.mask.shape[1]):
-        if groups and _little_padding([*groups[-1], batch]):
+        parts = [*groups[-1], batch] if groups else [batch]
+        filled, rows = sum(part.mask.numel() for part in parts), sum(len(part.rows) for part in parts)
+        if groups and little_padding(filled, rows * batch.mask.shape[1]):
             groups[-1].append(batch)
         else:
             groups.append([batch])
     return [joined(group) if len(group) > 1 else group[0] for group in groups]
 
 
-def _little_padding(parts: Sequence[Batch]) -> bool:
-    filled: int = sum(part.mask.numel() for part in parts)
-    padded: int = sum(len(part.rows) for part in parts) * parts[-1].mask.shape[1]
+def little_padding(filled: int, padded: int) -> bool:
+    """Whether so many cells, padding included, are few enough for what is in them."""
     return padded <= _WASTE * filled + _SLACK
 
 

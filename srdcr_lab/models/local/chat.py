@@ -8,6 +8,7 @@ decoded, as far as the memory bound allows; advance every batch by one token; de
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import threading
 import time
@@ -17,6 +18,7 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -29,6 +31,7 @@ from srdcr_lab.models.local.sampling import Draw
 from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, FinishReason, ModelIdentity, Request
 
 _CPU_CACHE_BYTES = 1 << 30
+_UNKNOWN_MEMORY = 8 << 30
 _WINDOW_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 _NO_WINDOW = 1 << 40  # for a model that names no bound
 
@@ -53,7 +56,8 @@ class LocalChat:
     max_batch_tokens : bound on the tokens in the key/value caches of what is decoded at once (a larger request runs
         alone); default: what fits into 1 GiB, or into half of a GPU's free memory.
     threads : CPU threads of torch in the worker; default: torch's own choice.
-    share_prefixes : compute common beginnings of prompts once.
+    kept_bytes : bound on the key/value states of earlier prompts, which later prompts that begin alike start from; they
+        are written as they are needed. Default: an eighth of the machine's memory, or of a GPU's free memory. 0: none.
 
     Raises
     ------
@@ -70,13 +74,16 @@ class LocalChat:
         dtype: str = "auto",
         max_batch_tokens: int | None = None,
         threads: int | None = None,
-        share_prefixes: bool = True,
+        kept_bytes: int | None = None,
     ) -> None:
         tokenizer, model = load(folder_or_name, device=device, dtype=dtype)
         self.identity = identity or identity_of(folder_or_name)
         self._format = ChatFormat(tokenizer, model.generation_config)
+        on_gpu = model.device.type == "cuda"
+        memory = torch.cuda.mem_get_info(model.device)[0] if on_gpu else machine_bytes()
+        kept = memory // 8 if kept_bytes is None else kept_bytes
         try:
-            self._decoder = Decoder(model, self._format.end_ids, self._format.decode, share_prefixes=share_prefixes)
+            self._decoder = Decoder(model, self._format.end_ids, self._format.decode, kept)
         except Exception as error:
             raise BadInput(f"{folder_or_name} cannot be decoded step by step here ({type(error).__name__})") from error
         notes = () if self._decoder.pads_anywhere else ("no shared prefixes: its cache allows none",)
@@ -85,8 +92,7 @@ class LocalChat:
         config = model.config.get_text_config()
         windows = (getattr(config, field, None) for field in _WINDOW_FIELDS)
         self.context_tokens = next((window for window in windows if isinstance(window, int) and window > 0), None)
-        on_gpu = model.device.type == "cuda"
-        cache_bytes = torch.cuda.mem_get_info(model.device)[0] // 2 if on_gpu else _CPU_CACHE_BYTES
+        cache_bytes = memory // 2 if on_gpu else _CPU_CACHE_BYTES
         self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
         self._threads = threads
         self._worker: Worker | None = None
@@ -141,6 +147,17 @@ class LocalChat:
         finish = FinishReason.STOP if sample.ended else FinishReason.LENGTH
         prompt_tokens = len(call.prompt) if draw.index == call.request.draws[0] else 0
         return Completion(text[:end], draw.index, tokens, logprobs, finish, prompt_tokens, sample.generated)
+
+
+def machine_bytes() -> int:
+    """Memory of this machine or, where that is less, of the container that this process runs in."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows
+        total = _UNKNOWN_MEMORY
+    with suppress(OSError, ValueError):
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return total
 
 
 @dataclass(eq=False)
@@ -287,7 +304,7 @@ def _fail(calls: Iterable[Call], error: Exception) -> None:
     if isinstance(error, CallFailed):
         failure = error
     elif isinstance(error, torch.OutOfMemoryError):
-        failure = CallFailed("the device ran out of memory; load the model with a smaller max_batch_tokens")
+        failure = CallFailed("the device ran out of memory; load the model with smaller max_batch_tokens or kept_bytes")
     else:
         first = str(error).strip().split("\n")[0]
         failure = CallFailed(f"the local model failed ({type(error).__name__}: {first[:200]})")

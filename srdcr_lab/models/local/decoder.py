@@ -2,8 +2,9 @@
 
 A *row* of a batch is one distinct partial sample with the draws that agree on it so far. All draws of a prompt start as
 one row, so the prompt is computed once; where draws pick different tokens the row splits, and the cache follows.
-Finished draws leave the batch, and new prompts can join it while it runs. Prompts that begin alike are computed on top
-of one copy of their common beginning, which is also kept for later prompts.
+Finished draws leave the batch, and new prompts can join it while it runs. What prompts begin with is computed once: of
+those that wait and begin alike one goes first, and the others are computed on top of the states that it leaves. These
+stay for later prompts (`cache.Beginnings`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn.functional import pad
@@ -21,18 +21,21 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
 from srdcr_lab.models.base import common_length
-from srdcr_lab.models.local.cache import Batch, Row, RowCache, join
+from srdcr_lab.models.local.cache import (
+    Batch,
+    Beginnings,
+    DistinctTokens,
+    Prompt,
+    Row,
+    RowCache,
+    join,
+    little_padding,
+)
 from srdcr_lab.models.local.sampling import Draw, choose
-
-Prompt = tuple[int, ...]
-KeyValues = Sequence[tuple[torch.Tensor, torch.Tensor]]  # per layer: keys and values, (1, heads, length, width)
 
 _PREFILL_TOKENS = 8192  # padded tokens in one forward call of a prefill
 _UNKNOWN_BYTES = 1 << 16  # per token, for a cache that is more than keys and values
-_WORTH_USING = 16  # tokens of a kept beginning
-_KEPT_BYTES = 1 << 28  # bound on all kept beginnings
-_CALL_COST = 128  # cost of one more forward call, in prefilled tokens
-_DEPTH = 16
+_WORTH_WAITING = 32  # tokens in common with a prompt that goes first: one more forward call costs about as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +55,29 @@ class Sample:
 class Stats:
     """What a decoder has done so far; padding does not count.
 
-    `prefill_tokens` were computed and `shared_prefix_tokens` taken from a shared beginning: together the tokens of all
-    distinct prompts. `batches` counts prefill calls, `decode_rows` sums the rows over all `decode_steps`.
+    `prefill_tokens` were computed and `shared_prefix_tokens` taken from an earlier prompt: together the tokens of the
+    prompts. `distinct_tokens` is the least that could be computed: equal beginnings count once (`DistinctTokens`).
+    `batches` counts prefill calls, `decode_rows` sums the rows over all `decode_steps`.
     """
 
     prefill_tokens: int = 0
     shared_prefix_tokens: int = 0
+    distinct_tokens: int = 0
     batches: int = 0
     decode_steps: int = 0
     decode_rows: int = 0
+
+
+class _Begun(NamedTuple):
+    """A prompt that is to be computed, and the nodes of its beginning that need not be."""
+
+    prompt: Prompt
+    kept: list[int]
+
+    @property
+    def rest(self) -> int:
+        """How many of its tokens are to be computed."""
+        return len(self.prompt) - len(self.kept)
 
 
 class Decoder:
@@ -68,31 +85,37 @@ class Decoder:
 
     `end_ids` are the tokens that end a sample; `decode` is called only for draws with stop strings. `pads_left` and
     `pads_anywhere` say whether padding on the left, or anywhere, leaves its logits as they are; shared beginnings and
-    joined batches need the second. `bytes_per_token` is the size of its cache.
+    joined batches need the second. `bytes_per_token` is the size of its cache; `kept_bytes` bounds the states of
+    earlier prompts.
     """
 
     def __init__(
-        self, model: Any, end_ids: frozenset[int], decode: Callable[[Sequence[int]], str], share_prefixes: bool = True
+        self, model: Any, end_ids: frozenset[int], decode: Callable[[Sequence[int]], str], kept_bytes: int
     ) -> None:
         self._model, self._end_ids, self._decode = model, end_ids, decode
         accepted = inspect.signature(model.forward).parameters
         self._takes_positions = "position_ids" in accepted
         self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
-        self._beginnings: dict[Prompt, KeyValues] = {}  # least recently used first
         self._scratch: list[torch.Tensor] = []
         self.in_use = threading.Lock()  # held by the thread that decodes
         self.stats = Stats()
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
-        self._sharing = share_prefixes and self.pads_anywhere
+        self._beginnings = Beginnings(kept_bytes // self.bytes_per_token if self.pads_anywhere else 0)
+        self._distinct = DistinctTokens()
 
     def start(self, prompts: Sequence[tuple[Prompt, Sequence[Draw]]]) -> list[Batch]:
         """Prefill: batches whose rows have no token yet. Equal prompts share a row."""
         rows: dict[Prompt, Row] = {}
         for prompt, draws in prompts:
             rows.setdefault(prompt, Row(len(prompt))).draws.extend(draws)
+        for prompt in rows:
+            self._distinct.add(prompt)
+        self.stats.distinct_tokens = len(self._distinct)
         batches: list[Batch] = []
-        for length, members in plan(list(rows)) if self._sharing else [(0, list(rows))]:
-            batches += self._prefill(members, *self._beginning(length, members), rows)
+        waiting = list(rows)
+        while waiting:
+            ready, waiting = self._ready(waiting)
+            batches += self._prefill(ready, rows)
         return self.join(batches)
 
     def join(self, batches: Iterable[Batch]) -> list[Batch]:
@@ -138,57 +161,54 @@ class Decoder:
                 unfinished.append(draw)
         return unfinished
 
-    def _prefill(
-        self, prompts: Sequence[Prompt], length: int, states: KeyValues, rows: dict[Prompt, Row]
-    ) -> list[Batch]:
-        """Batches of these prompts, computed after a beginning of `length` tokens that all of them have."""
-        batches = []
-        for piece in _pieces(prompts, length, padded=self.pads_left):
-            mask, cache, logits = self._compute(piece, length, states)
-            kept = RowCache.of(cache, self._scratch) if self.pads_anywhere else cache
-            batches.append(Batch([rows[prompt] for prompt in piece], mask, kept, logits))
+    def _ready(self, prompts: Iterable[Prompt]) -> tuple[list[_Begun], list[Prompt]]:
+        """The prompts to compute now, and those that wait to be computed on top of one of these."""
+        ready: list[_Begun] = []
+        waiting = []
+        for prompt in sorted(prompts):  # of those before it, the last has most in common with it
+            kept = self._beginnings.find(prompt[:-1])  # what follows a prompt is known once its last token is computed
+            common = common_length(ready[-1].prompt, prompt) if ready and self._beginnings.most else 0
+            if common - len(kept) >= _WORTH_WAITING:
+                waiting.append(prompt)
+            else:
+                ready.append(_Begun(prompt, kept))
+        return ready, waiting
+
+    def _prefill(self, prompts: Iterable[_Begun], rows: dict[Prompt, Row]) -> list[Batch]:
+        """Batches of these prompts, none with a token yet. What was computed is kept."""
+        batches, computed = [], []
+        for piece in _pieces(prompts, padded=self.pads_left):
+            mask, cache, logits = self._compute(piece, self._beginnings.states([begun.kept for begun in piece]))
+            computed.append((piece, mask, [(layer.keys, layer.values) for layer in cache.layers]))
+            row_cache = RowCache.of(cache, self._scratch) if self.pads_anywhere else cache
+            batches.append(Batch([rows[begun.prompt] for begun in piece], mask, row_cache, logits))
             self.stats.batches += 1
-            self.stats.prefill_tokens += sum(map(len, piece)) - length * len(piece)
+            self.stats.prefill_tokens += sum(begun.rest for begun in piece)
+            self.stats.shared_prefix_tokens += sum(len(begun.kept) for begun in piece)
+        if self._beginnings.most:
+            for piece, mask, states in computed:  # only now: a new node may take the place of one that a piece needs
+                self._beginnings.keep([begun.prompt for begun in piece], mask, states)
         return batches
 
-    def _beginning(self, length: int, prompts: Sequence[Prompt]) -> tuple[int, KeyValues]:
-        """The beginning to compute these prompts on top of: of the planned `length`, or where that is 0 a kept one."""
-        first = min(prompts)
-        common = first[: length or _shared_length(first, max(prompts))]
-        kept = max((known for known in self._beginnings if common[: len(known)] == known), key=len, default=())
-        states: KeyValues = ()
-        if kept:
-            states = self._beginnings[kept] = self._beginnings.pop(kept)  # now the most recently used
-        if len(kept) < _WORTH_USING:
-            kept, states = (), ()
-        if len(kept) < length:
-            _, cache, _ = self._compute([common], len(kept), states)
-            states = [(layer.keys, layer.values) for layer in cache.layers]
-            self._beginnings[common] = states
-            while sum(map(_bytes, self._beginnings.values())) > _KEPT_BYTES:
-                del self._beginnings[next(iter(self._beginnings))]
-            self.stats.prefill_tokens += length - len(kept)
-        reused = max(len(kept), length)
-        self.stats.shared_prefix_tokens += reused * len(prompts) - (reused - len(kept))
-        return reused, states
-
     def _compute(
-        self, prompts: Sequence[Prompt], length: int = 0, states: KeyValues = ()
+        self, prompts: Sequence[_Begun], states: Iterable[Sequence[torch.Tensor]] = ()
     ) -> tuple[torch.Tensor, DynamicCache, torch.Tensor]:
-        """Mask, cache and last logits of prompts whose first `length` tokens have these states already.
+        """Mask, cache and last logits of prompts whose kept beginnings have these states.
 
-        A shorter prompt is padded between that beginning and its rest.
+        Shorter beginnings are padded at their left, shorter rests between the two.
         """
-        width = max(map(len, prompts))
-        padded = [(prompt, width - len(prompt)) for prompt in prompts]
-        ids = self._tensor([[0] * gap + list(prompt[length:]) for prompt, gap in padded])
-        mask = self._tensor([[1] * length + [0] * gap + [1] * (len(prompt) - length) for prompt, gap in padded])
-        positions = self._tensor([[length] * gap + list(range(length, len(prompt))) for prompt, gap in padded])
+        ids, mask, positions = [], [], []
+        longest, widest = max(len(begun.kept) for begun in prompts), max(begun.rest for begun in prompts)
+        for begun in prompts:
+            length, gap = len(begun.kept), widest - begun.rest
+            ids.append([0] * gap + list(begun.prompt[length:]))
+            mask.append([0] * (longest - length) + [1] * length + [0] * gap + [1] * begun.rest)
+            positions.append([length] * gap + list(range(length, len(begun.prompt))))
         cache = DynamicCache(config=self._model.config)
         for place, (keys, values) in enumerate(states):
-            rows = (len(prompts), -1, -1, -1)
-            cache.update(keys.expand(rows), values.expand(rows), place)
-        return mask, cache, self._forward(ids, mask, positions, cache)
+            cache.update(keys, values, place)
+        mask_of_all = self._tensor(mask)
+        return mask_of_all, cache, self._forward(self._tensor(ids), mask_of_all, self._tensor(positions), cache)
 
     def _forward(self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any) -> torch.Tensor:
         """Logits after the last token of each row; the cache grows by the width of `ids`."""
@@ -209,17 +229,17 @@ class Decoder:
         not padded at all.
         """
         prompt = tuple((3 + 7 * place) % self._model.config.get_text_config().vocab_size for place in range(12))
-        both = [prompt, (*prompt, *prompt[:3])]
-        _, cache, alone = self._compute([prompt])
+        _, cache, alone = self._compute([_Begun(prompt, [])])
         kinds = {type(layer) for layer in cache.layers}
         if not kinds <= {DynamicLayer, DynamicSlidingWindowLayer}:
             return False, False, _UNKNOWN_BYTES
         states = [(layer.keys, layer.values) for layer in cache.layers]
-        size = _bytes(states) // len(prompt)
+        size = sum(each.numel() * each.element_size() for layer in states for each in layer) // len(prompt)
 
         def padding_is_harmless(length: int) -> bool:
-            beginning = [(keys[:, :, :length], values[:, :, :length]) for keys, values in states]
-            _, _, padded = self._compute(both, length, beginning if length else ())
+            both = [_Begun(each, [0] * length) for each in (prompt, (*prompt, *prompt[:3]))]
+            beginning = [[each[:, :, :length].expand(2, -1, -1, -1) for each in layer] for layer in states]
+            _, _, padded = self._compute(both, beginning if length else ())
             first, second = (torch.log_softmax(logits[0].float(), dim=-1) for logits in (alone, padded))
             tolerance = 1e-3 if alone.dtype == torch.float32 else 0.25
             return bool(torch.allclose(first, second, rtol=0, atol=tolerance))
@@ -228,57 +248,19 @@ class Decoder:
         return left, left and kinds == {DynamicLayer} and padding_is_harmless(5), size
 
 
-def _pieces(prompts: Sequence[Prompt], length: int, *, padded: bool) -> list[list[Prompt]]:
+def _pieces(prompts: Iterable[_Begun], *, padded: bool) -> list[list[_Begun]]:
     """Prompts sorted by length, cut where a forward call would grow too large or hold too much padding."""
-    pieces: list[list[Prompt]] = []
-    for prompt in sorted(prompts, key=len):
-        width = len(prompt) - length
-        shortest = len(pieces[-1][0]) - length if pieces else 0
-        is_alike = width <= (1.25 * shortest + 16 if padded else shortest)
-        if pieces and is_alike and (len(pieces[-1]) + 1) * width <= _PREFILL_TOKENS:
-            pieces[-1].append(prompt)
+    pieces: list[list[_Begun]] = []
+    for prompt in sorted(prompts, key=lambda begun: (begun.rest, len(begun.kept))):
+        piece = pieces[-1] if pieces else []
+        shortest = piece[0].rest if piece else 0
+        is_alike = prompt.rest <= (1.25 * shortest + 16 if padded else shortest)
+        together = [*piece, prompt]
+        length = max(len(begun.kept) for begun in together) + prompt.rest
+        filled = sum(len(begun.prompt) for begun in together)
+        is_small = len(together) * prompt.rest <= _PREFILL_TOKENS and little_padding(filled, len(together) * length)
+        if piece and is_alike and is_small:
+            piece.append(prompt)
         else:
             pieces.append([prompt])
     return pieces
-
-
-def plan(prompts: Sequence[Prompt]) -> list[tuple[int, list[Prompt]]]:
-    """Groups (length of the shared beginning, prompts) that together need few prefilled tokens; 0 shares nothing.
-
-    A group costs ``length + _CALL_COST + Σ (prompt length − length)``. In sorted order, prompts that share a beginning
-    are neighbours. The beginnings form a tree: at each node a child stays in the node's group or, where that is
-    cheaper, makes groups of its own.
-    """
-    ordered = sorted(prompts)
-    shared = [0, *(_shared_length(a, b) for a, b in pairwise(ordered))]
-
-    def solve(start: int, end: int, length: int, depth: int) -> tuple[int, list[tuple[int, list[Prompt]]]]:
-        cuts = [start, *(place for place in range(start + 1, end) if shared[place] <= length), end]
-        joined: list[Prompt] = []
-        groups: list[tuple[int, list[Prompt]]] = []
-        cost = 0
-        for first, last in pairwise(cuts):
-            joining = sum(len(prompt) - length for prompt in ordered[first:last])
-            if last - first > 1 and depth < _DEPTH:
-                apart, own = solve(first, last, min(shared[first + 1 : last]), depth + 1)
-                if apart < joining:
-                    cost += apart
-                    groups += own
-                    continue
-            cost += joining
-            joined += ordered[first:last]
-        if joined:
-            cost += length + _CALL_COST
-            groups.append((length, joined))
-        return cost, groups
-
-    return solve(0, len(ordered), 0, 0)[1] if ordered else []
-
-
-def _shared_length(a: Prompt, b: Prompt) -> int:
-    """Length of the beginning that two prompts can share: at least one token of each stays outside it."""
-    return min(common_length(a, b), len(a) - 1, len(b) - 1)
-
-
-def _bytes(states: KeyValues) -> int:
-    return sum(tensor.numel() * tensor.element_size() for layer in states for tensor in layer)

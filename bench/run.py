@@ -10,7 +10,16 @@ import importlib
 import sys
 from pathlib import Path
 
-ROWS = ("api_scheduling", "store_replay", "local_generation", "importing", "memory", "sliders", "calibration_sliders")
+ROWS = (
+    "api_scheduling",
+    "store_replay",
+    "local_generation",
+    "local_study",
+    "importing",
+    "memory",
+    "sliders",
+    "calibration_sliders",
+)
 
 
 def main(names: list[str]) -> int:

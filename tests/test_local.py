@@ -26,9 +26,19 @@ from transformers import (
 )
 
 from srdcr_lab.models.base import ChatModel, common_length
-from srdcr_lab.models.local.chat import LocalChat
-from srdcr_lab.models.local.checkpoint import ChatFormat, fingerprint, fold_system, locate
-from srdcr_lab.models.local.sampling import uniforms
+from srdcr_lab.models.load import load_model
+from srdcr_lab.models.local import checkpoint
+from srdcr_lab.models.local.chat import Call, LocalChat
+from srdcr_lab.models.local.checkpoint import (
+    ChatFormat,
+    fingerprint,
+    fold_system,
+    locate,
+    number_type,
+    product_seconds,
+)
+from srdcr_lab.models.local.decoder import Sample
+from srdcr_lab.models.local.sampling import Draw, uniforms
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 
 TEMPLATE = (
@@ -60,7 +70,9 @@ def make_tokenizer(template: str | None = TEMPLATE) -> PreTrainedTokenizerFast:
     return fast
 
 
-def save_llama(folder: Path, template: str | None = TEMPLATE, **changes: int) -> Path:
+def save_llama(
+    folder: Path, template: str | None = TEMPLATE, dtype: torch.dtype = torch.float32, **changes: int
+) -> Path:
     torch.manual_seed(1)
     tokenizer = make_tokenizer(template)
     sizes = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "max_position_embeddings": 512}
@@ -75,7 +87,7 @@ def save_llama(folder: Path, template: str | None = TEMPLATE, **changes: int) ->
     model = LlamaForCausalLM(config)
     with torch.no_grad():
         model.lm_head.weight.mul_(12)  # random weights are nearly uniform: make some tokens likelier than others
-    model.save_pretrained(folder)
+    model.to(dtype).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
@@ -165,6 +177,55 @@ MIX = [
 ]
 
 
+def test_bfloat16_equals_a_plain_forward_pass_of_that_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As near as that type allows: it holds two to three digits, and another order of summing changes the last one."""
+    model = LocalChat(str(save_llama(tmp_path, dtype=torch.bfloat16)), threads=1, dtype="bfloat16")
+    assert {each.dtype for each in model._decoder._model.parameters()} == {torch.bfloat16}
+    samples = []
+    completion = model._completion
+
+    def noted(call: Call, draw: Draw, sample: Sample) -> Completion:
+        samples.append((call.prompt, sample))
+        return completion(call, draw, sample)
+
+    monkeypatch.setattr(model, "_completion", noted)
+    ask(model, *MIX[:10])
+    ask(model, *MIX[10:])
+    assert model.sent()["shared_prefix_tokens"] > 0
+    for prompt, sample in samples:
+        logprobs = torch.log_softmax(plain_logits(model, (*prompt, *sample.tokens)).float(), dim=-1)[len(prompt) - 1 :]
+        chosen = logprobs[:-1].gather(1, torch.tensor(sample.tokens)[:, None])[:, 0]
+        np.testing.assert_allclose(sample.logprobs, chosen, atol=0.1)
+        assert (logprobs[:-1].max(dim=1).values - chosen).max() < 0.1  # greedy, but for ties
+
+
+def test_the_type_is_measured_where_the_weights_are_stored_in_a_smaller_one(
+    tmp_path: Path, llama_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = save_llama(tmp_path, dtype=torch.bfloat16)
+    measured = product_seconds(64, ("float32", "bfloat16"))
+    assert set(measured) == {"float32", "bfloat16"}
+    assert all(0 < seconds < 1 for seconds in measured.values())
+    for ratio, chosen in ((1.1, "float32"), (1.3, "bfloat16")):
+        seconds = {"float32": ratio, "bfloat16": 1.0}
+        monkeypatch.setattr(checkpoint, "product_seconds", lambda *_, told=seconds: told)
+        assert number_type(str(small)) == (chosen, seconds)
+        assert number_type(str(llama_folder)) == ("float32", {})  # its weights would be rounded
+        assert number_type(str(small), dtype="float32") == ("float32", {})
+        model = LocalChat(str(small), threads=1)
+        assert (model.sent()["dtype"], model.sent()["matrix_product_seconds"]) == (chosen, seconds)
+
+
+def test_a_type_other_than_float32_is_part_of_who_a_model_is(tmp_path: Path) -> None:
+    folder = save_llama(tmp_path, dtype=torch.bfloat16)
+    full, small = (load_model(f"hf:{folder}", dtype=dtype).identity for dtype in ("float32", "bfloat16"))
+    assert full.key == full.fingerprint == fingerprint(folder)
+    assert (small.fingerprint, small.settings) == (full.fingerprint, '{"dtype":"bfloat16"}')
+    assert small.key != full.key
+    assert str(small) == f"{full} (dtype bfloat16)"
+    assert LocalChat(str(folder), threads=1, dtype="bfloat16").identity.settings == small.settings
+
+
 def test_a_scored_request_says_the_same_and_how_likely_it_was(llama: LocalChat) -> None:
     """Of a request that needs no log-probabilities, as a judge's."""
     plain = replace(greedy("Who wrote novel 1?"), logprobs=False)
@@ -216,10 +277,43 @@ def test_shared_prefixes_change_nothing_but_the_work(llama_folder: Path) -> None
         assert one.text == other.text
         np.testing.assert_allclose(one.logprobs, other.logprobs, atol=1e-4)
     prompts = [sharing._format.prompt_ids(request.messages) for request in requests]
+    whole, distinct = sum(map(len, prompts)), tree_size(prompts)
+    assert (apart.sent()["prefill_tokens"], apart.sent()["distinct_tokens"]) == (whole, distinct)
+    assert apart.sent()["shared_prefix_tokens"] == 0
     shared = min(common_length(prompts[0], prompt) for prompt in prompts[1:])
-    assert apart.sent()["prefill_tokens"] == sum(map(len, prompts))
-    assert sharing.sent()["prefill_tokens"] == sum(map(len, prompts)) - 11 * shared
-    assert sharing.sent()["shared_prefix_tokens"] == 11 * shared
+    assert distinct <= sharing.sent()["prefill_tokens"] <= whole - 11 * shared
+    assert sharing.sent()["shared_prefix_tokens"] == whole - sharing.sent()["prefill_tokens"]
+
+
+def tree_size(prompts: list[tuple[int, ...]]) -> int:
+    return len({prompt[:end] for prompt in prompts for end in range(1, len(prompt) + 1)})
+
+
+def debate(turns: int, about: int) -> list[Request]:
+    """Requests that grow, as those of a debate do: each begins with the one before it."""
+    said = [f" Turn {turn}: I am certain of novel {about}." for turn in range(turns)]
+    return [greedy(f"Who wrote novel {about}?{''.join(said[:end])}", max_tokens=3) for end in range(1, turns + 1)]
+
+
+@pytest.mark.parametrize(("kept_tokens", "computes_most"), [(2000, 1.15), (150, 3.0), (7, 6.0)])
+def test_growing_prompts_are_computed_once_where_memory_allows_and_rightly_where_not(
+    llama_folder: Path, kept_tokens: int, computes_most: float
+) -> None:
+    size = 512  # bytes a token: 2 layers of keys and values, 2 heads of width 16, float32
+    model = LocalChat(str(llama_folder), threads=1, kept_bytes=kept_tokens * size)
+    assert model.sent()["kept_gb_at_most"] == kept_tokens * size / 1e9
+    debates = [debate(6, about) for about in range(4)]
+    for now in zip(*debates, strict=True):
+        for asked, (answer,) in zip(now, ask(model, *now), strict=True):
+            text, logprobs = plain_greedy(model, asked)
+            assert answer.text == text
+            np.testing.assert_allclose(answer.logprobs, logprobs, atol=1e-4)
+    sent = model.sent()
+    prompts = [model._format.prompt_ids(asked.messages) for turns in debates for asked in turns]
+    assert sent["distinct_tokens"] == tree_size(prompts)
+    assert sent["prefill_tokens"] <= computes_most * sent["distinct_tokens"]
+    assert sent["prefill_tokens"] + sent["shared_prefix_tokens"] == sum(map(len, prompts))
+    assert len(model._decoder._beginnings._nodes) <= kept_tokens
 
 
 def test_a_call_that_arrives_late_joins_without_changing_anything(llama: LocalChat) -> None:

@@ -1,4 +1,4 @@
-"""Parts of the local adapter that need no model: the row cache, keyed sampling, groups of alike prompts."""
+"""Parts of the local adapter that need no model: earlier prompts, the row cache, keyed sampling."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from srdcr_lab.models.local.cache import Batch, RowCache, RowLayer, joined
+from srdcr_lab.models.local.cache import Batch, Beginnings, DistinctTokens, RowCache, RowLayer, joined
 from srdcr_lab.models.local.checkpoint import cut_texts
-
 from srdcr_lab.models.local.sampling import Draw, choose, inverse_cdf, uniforms
 
 
@@ -125,3 +124,56 @@ def test_tokens_after_a_cut_are_left_out() -> None:
     assert cut_texts(("18", "", "74", " and", " more"), 6) == ("18", "", "74", " a")
     assert cut_texts(("18", "", "74"), 2) == ("18",)
     assert cut_texts(("18",), 0) == ()
+
+
+@pytest.mark.parametrize("most", [3, 20, 60, 1000])
+def test_a_beginning_is_found_with_its_own_states_or_not_at_all(most: int) -> None:
+    """A token's state is here a number of its whole beginning; prompts are random, short of tokens and much alike."""
+    generator, tree, told = random.Random(most), Beginnings(most), {}
+
+    def states_of(prompt: tuple[int, ...], width: int) -> list[float]:
+        numbers = [told.setdefault(prompt[:end], len(told) + 1.0) for end in range(1, len(prompt) + 1)]
+        return [-1.0] * (width - len(numbers)) + numbers
+
+    longest_found = 0
+    for _ in range(60):
+        prompts = [tuple(generator.choices((1, 2), k=generator.randint(1, 12))) for _ in range(3)]
+        found = [tree.find(prompt) for prompt in prompts]
+        longest = max(map(len, found))
+        for keys, values in tree.states(found):
+            for prompt, nodes, row in zip(prompts, found, keys[:, 0, :, 0].tolist(), strict=True):
+                assert row == [0.0] * (longest - len(nodes)) + states_of(prompt[: len(nodes)], 0)
+            assert torch.equal(values, -keys)
+        width = max(map(len, prompts))
+        keys = torch.tensor([states_of(prompt, width) for prompt in prompts])[:, None, :, None]
+        tree.keep(prompts, (keys[:, 0, :, 0] > 0).long(), [(keys, -keys)])
+        assert len(tree._nodes) <= most
+        assert len(tree.find(prompts[-1])) == min(len(prompts[-1]), most)  # the last one is there
+        longest_found = max(longest_found, longest)
+    assert longest_found >= min(most, 6)
+
+
+def test_what_was_used_least_recently_goes_first() -> None:
+    tree = Beginnings(6)
+
+    def keep(*prompt: int) -> None:
+        states = torch.zeros(1, 1, len(prompt), 1)
+        tree.keep([prompt], torch.ones(1, len(prompt)), [(states, states)])
+
+    keep(1, 2, 3)
+    keep(4, 5, 6)
+    assert len(tree.find((1, 2, 9))) == 2  # used again, so 4, 5, 6 are older, and 3 is the oldest
+    keep(7, 8)
+    assert [len(tree.find(prompt)) for prompt in ((1, 2, 3), (4, 5, 6), (7, 8))] == [2, 2, 2]
+
+
+def test_distinct_tokens_are_counted_exactly_at_first_and_nearly_later() -> None:
+    generator, few, many = random.Random(0), DistinctTokens(), DistinctTokens()
+    prompts = [tuple(generator.choices(range(3), k=9)) for _ in range(500)]
+    for prompt in prompts * 2:
+        few.add(prompt)
+    assert len(few) == len({prompt[:end] for prompt in prompts for end in range(1, 10)})
+    for n in range(3000):
+        many.add((7, 7, 7, n, *range(100)))
+    assert len(many) == pytest.approx(3 + 3000 * 101, rel=0.02)
+    assert len(many._hashes) <= 1 << 16

@@ -69,11 +69,12 @@ def load_model(
     if provider == "hf":
         if told := [f"--{name.replace('_', '-')}" for name in ("reasoning", "extra_body") if options.pop(name, None)]:
             raise BadInput(f"{told[0]} is for a model behind a server, not for {spec}; name a role: {told[0]} judge=…")
-        from srdcr_lab.models.local.checkpoint import identity_of
+        from srdcr_lab.models.local.checkpoint import identity_of, number_type
 
         place = str(folder("pocket")) if spec == "pocket" else name
+        dtype, _ = number_type(place, **{each: options[each] for each in ("device", "dtype") if each in options})
         named = {"provider": "pocket", "name": "pocket"} if spec == "pocket" else {"label": label}
-        identity, chat = identity_of(place, **named), "srdcr_lab.models.local.chat"
+        identity, chat = identity_of(place, dtype=dtype, **named), "srdcr_lab.models.local.chat"
         return Local(identity, lambda: import_module(chat).LocalChat(place, identity=identity, **options))
     adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider])
     model: ChatModel = adapter(name, label=label, base_url=base_url, concurrency=concurrency, **options)
@@ -95,7 +96,8 @@ def _meant(spec: str) -> str:
 class Local:
     """A model that runs here (`LocalChat`, `GgufChat`), whose weights are read when it is first asked, or checked.
 
-    Who it is stands in its files: a plan, a refusal and a run offline need no weights. Closed, it holds them no longer.
+    Who it is stands in its files, and in the type that weights run here compute in: a plan, a refusal and a run offline
+    need no weights, and torch only where that type is measured. Closed, it holds them no longer.
     """
 
     def __init__(self, identity: ModelIdentity, read: Callable[[], ChatModel]) -> None:

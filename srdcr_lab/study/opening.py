@@ -78,8 +78,15 @@ class AbsentModel:
 
 
 def as_told(models: Iterable[ChatModel]) -> str:
-    """Value of `REPLAYED` under which `load_model` takes these models, except pocket, for absent ones."""
-    told = {str(model.identity): (astuple(model.identity), model.capabilities.logprobs) for model in models}
+    """Value of `REPLAYED` under which `load_model` takes these models, except pocket, for absent ones.
+
+    Under their specification too: the type that a local model computes in is a setting that nobody gave.
+    """
+    told = {
+        name: (astuple(model.identity), model.capabilities.logprobs)
+        for model in models
+        for name in (str(model.identity), model.identity.spec)
+    }
     told.pop("pocket", None)
     return json.dumps(told)
 

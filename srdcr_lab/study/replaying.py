@@ -78,7 +78,7 @@ def decided(path: Path, items: Path, cast: Mapping[str, ChatModel]) -> dict[str,
     own = notebooks.SEQUENCE / path.name
     if not own.is_file() or notebooks.code_of(path) != notebooks.code_of(own):
         raise BadInput("its code is not this clone's")
-    known = {str(model.identity): model.identity for model in cast.values()}
+    known = {model.identity.spec: model.identity for model in cast.values()}
     chosen: dict[str, Any] = {}
     for name, value in notebooks.parameters_of(path).items():
         if name not in (*_SOURCES, *notebooks.WORDS, *_NUMBERS, "MODEL") or value is None:

@@ -1,8 +1,11 @@
 """Key/value states: of the beginnings of earlier prompts, and of what is decoded together.
 
-`Beginnings` keeps the states of prompts over time, as a tree and within a bound. Of the rows of a batch, a layer holds *stems* and, once rows have split, each row's stem and its *own* states after that stem. So a prompt's states exist once
-for all its draws. Attention wants one tensor for all rows: a layer assembles it on demand, in buffers that all layers
-use in turn. While each row is a stem, new states are written in place and nothing is copied.
+`Beginnings` keeps the states of prompts over time, as a tree and within a bound.
+
+Of the rows of a batch, a layer holds *stems* and, once rows have split, each row's stem and its *own* states after
+that stem. So a prompt's states exist once for all its draws. Attention wants one tensor for all rows: a layer assembles
+it on demand, in buffers that all layers use in turn. While each row is a stem, new states are written in place and
+nothing is copied.
 """
 
 from __future__ import annotations
@@ -33,8 +36,8 @@ class Beginnings:
 
     A tree. A token's *node* lies under the node of the token before it; its number is its place in the *pools*, which
     hold the keys and the values of each layer, (places, heads, width); on a CPU they take memory as they are written.
-    Place 0 is the root; it is all zeros and serves as padding. In a full tree the least recently used node gives up its place. Whoever uses a node uses those above it
-    afterwards, so that node is a leaf.
+    Place 0 is the root; it is all zeros and serves as padding. In a full tree the least recently used node gives up its
+    place. Nodes are used from a prompt's end to its beginning, so that this one is a leaf.
     """
 
     def __init__(self, most: int) -> None:
@@ -62,7 +65,7 @@ class Beginnings:
             yield [pool[places].transpose(1, 2) for pool in pools]
 
     def keep(self, prompts: Sequence[Prompt], mask: torch.Tensor, states: KeyValues) -> None:
-        """Add prompts with their states, whose columns are the prompts' tokens where `mask`, (prompts, length), is 1."""
+        """Add prompts with the columns of `states` where their row of `mask`, (prompts, columns), is 1."""
         sources: dict[int, tuple[int, int]] = {}  # place → row and column; in a small tree one prompt may oust another
         try:
             for row, prompt in enumerate(prompt[: self.most] for prompt in prompts):
@@ -83,7 +86,9 @@ class Beginnings:
     def _write(self, sources: dict[int, tuple[int, int]], states: KeyValues) -> None:
         if not self._pools:
             shapes = [(self.most + 1, keys.shape[1], keys.shape[3]) for keys, _ in states]
-            self._pools = [[each.new_empty(shape) for each in layer] for shape, layer in zip(shapes, states, strict=True)]
+            self._pools = [
+                [each.new_empty(shape) for each in layer] for shape, layer in zip(shapes, states, strict=True)
+            ]
             for pool in chain(*self._pools):
                 pool[0] = 0
         places = torch.tensor(list(sources), device=self._pools[0][0].device)

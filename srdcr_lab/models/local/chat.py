@@ -25,7 +25,7 @@ import torch
 
 from srdcr_lab.models.base import first_stop
 from srdcr_lab.models.local.cache import Batch
-from srdcr_lab.models.local.checkpoint import ChatFormat, cut_texts, identity_of, load
+from srdcr_lab.models.local.checkpoint import ChatFormat, cut_texts, identity_of, load, number_type
 from srdcr_lab.models.local.decoder import Decoder, Sample
 from srdcr_lab.models.local.sampling import Draw
 from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, FinishReason, ModelIdentity, Request
@@ -44,15 +44,18 @@ class LocalChat:
     """Chat with local weights: a folder with safetensors, a tokenizer and a chat template, or a hub name.
 
     Greedy text is the arg max of every step; sampled text is keyed by request, stream and draw. Both are the same
-    whatever else is being decoded, up to ties within rounding (`sampling`). Log-probabilities are the model's own, at
-    T = 1. `completion_tokens` counts generated tokens, including the end marker and what a stop string cut off;
-    `prompt_tokens` is counted on a request's first draw, shared beginnings included. A reply that reaches the end of
-    the model's window ends with reason ``length``. One model may serve several event loops.
+    whatever else is being decoded, up to ties within rounding (`sampling`), which are rare in float32 and not rare in
+    bfloat16. Log-probabilities are the model's own, at T = 1. `completion_tokens` counts generated tokens, including
+    the end marker and what a stop string cut off; `prompt_tokens` is counted on a request's first draw, shared
+    beginnings included. A reply that reaches the end of the model's window ends with reason ``length``. One model may
+    serve several event loops.
 
     Parameters
     ----------
     identity : who it is, where that is known; default: `checkpoint.identity_of`.
-    device, dtype : ``auto``: a GPU where there is one; float32 on a CPU, the checkpoint's own type elsewhere.
+    device : ``auto``: a GPU where there is one.
+    dtype : ``auto``: the type in which the weights are stored where the device computes faster in it than in float32,
+        which is measured (`checkpoint.number_type`); else float32. Another type than float32 is part of the identity.
     max_batch_tokens : bound on the tokens in the key/value caches of what is decoded at once (a larger request runs
         alone); default: what fits into 1 GiB, or into half of a GPU's free memory.
     threads : CPU threads of torch in the worker; default: torch's own choice.
@@ -76,8 +79,9 @@ class LocalChat:
         threads: int | None = None,
         kept_bytes: int | None = None,
     ) -> None:
-        tokenizer, model = load(folder_or_name, device=device, dtype=dtype)
-        self.identity = identity or identity_of(folder_or_name)
+        chosen, seconds = number_type(folder_or_name, device=device, dtype=dtype)
+        tokenizer, model = load(folder_or_name, device=device, dtype=chosen)
+        self.identity = identity or identity_of(folder_or_name, dtype=chosen)
         self._format = ChatFormat(tokenizer, model.generation_config)
         on_gpu = model.device.type == "cuda"
         memory = torch.cuda.mem_get_info(model.device)[0] if on_gpu else machine_bytes()
@@ -95,12 +99,19 @@ class LocalChat:
         cache_bytes = memory // 2 if on_gpu else _CPU_CACHE_BYTES
         self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
         self._threads = threads
+        self._computing = {"dtype": chosen, "device": str(model.device), "matrix_product_seconds": seconds}
         self._worker: Worker | None = None
         self._lock = threading.Lock()
 
     def sent(self) -> dict[str, Any]:
-        """For ``run.json``: what was computed since the model was loaded, and what shared beginnings saved."""
-        return asdict(self._decoder.stats)
+        """For ``run.json``: how it computes, and what was computed since the model was loaded (`Stats`)."""
+        kept = {"kept_gb_at_most": self._decoder.kept_bytes / 1e9}
+        note = (
+            f"{self.identity}: log-probabilities of this type have two to three digits, the last depends on what is "
+            "decoded at the same time; load_model(…, dtype='float32') gives six"
+        )
+        notes = {} if self._computing["dtype"] == "float32" else {"notes": [note]}
+        return {**self._computing, **kept, **asdict(self._decoder.stats), **notes}
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         """See `ChatModel.complete`. A prompt longer than the model's window is a failed call."""

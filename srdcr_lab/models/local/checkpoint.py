@@ -1,15 +1,20 @@
-"""A model folder: its tokenizer with its chat template, its weights, and the fingerprint of its files.
+"""A model folder: its tokenizer with its chat template, its weights, the type they compute in, and the fingerprint.
 
-What is wrong with a folder is said in one sentence. Only `load` imports torch and transformers.
+What is wrong with a folder is said in one sentence. Only `load` imports torch and transformers, and `number_type` torch
+where there is a choice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,23 +35,27 @@ _IDENTIFYING = (  # files that can change what a model says: weights, tokenizer,
 ).split()
 _REMEDY = "run `make pocket` (about two hours), or take another model"
 
+_SMALL_TYPES = ("bfloat16", "float16")
+_FASTER = 1.2  # how many times as fast a smaller type has to be
+_ROWS, _TURNS, _USUAL_WIDTH = 16, 4, 1024
+
 # What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
 # A prompt must not change from one day to the next, and answers are short.
 FIXED_FIELDS = {"date_string": "26 Jul 2024", "enable_thinking": False}
 
 
-def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> tuple[Any, Any]:
+def load(folder_or_name: str, *, device: str = "auto", dtype: str = "float32") -> tuple[Any, Any]:
     """Tokenizer and model (evaluation mode) of a local folder, or of a name on the hub.
 
     Safetensors only, no code from the checkpoint. Bad input: nothing there, no safetensors, no chat template, or not a
-    decoder-only language model. For `device` and `dtype` see `LocalChat`.
+    decoder-only language model. `dtype` is the name of the type to compute in (`number_type`).
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
     folder = locate(folder_or_name)
     where = _device(device)
-    number_type = _dtype(dtype, where)
+    floats = _dtype(dtype)
     tokenizer = _read(AutoTokenizer, folder, f"the tokenizer of {folder_or_name} cannot be read")
     if not tokenizer.chat_template:
         raise BadInput(f"{folder_or_name} has no chat template; choose an instruction-tuned model")
@@ -54,7 +63,7 @@ def load(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> t
     logging.disable_progress_bar()  # reading weights takes seconds, and the bar would stay in notebooks and logs
     try:
         fault = f"the model in {folder_or_name} cannot be loaded"
-        model = _read(AutoModelForCausalLM, folder, fault, use_safetensors=True, dtype=number_type)
+        model = _read(AutoModelForCausalLM, folder, fault, use_safetensors=True, dtype=floats)
     finally:
         if shows_progress:
             logging.enable_progress_bar()
@@ -106,15 +115,57 @@ def _device(wanted: str) -> torch.device:
         raise BadInput(f"device {wanted!r} cannot be used here; try device='cpu'") from error
 
 
-def _dtype(wanted: str, device: torch.device) -> torch.dtype | str:
+def _dtype(wanted: str) -> torch.dtype:
     import torch
 
-    if wanted == "auto":
-        return torch.float32 if device.type == "cpu" else "auto"
     dtype = getattr(torch, wanted, None)
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise BadInput(f"dtype must be auto, float32, bfloat16 or float16, not {wanted!r}")
     return dtype
+
+
+def number_type(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> tuple[str, dict[str, float]]:
+    """The type to compute in, by name, and the seconds that were measured for that choice (`product_seconds`).
+
+    ``auto`` is float32, or the type in which the weights are stored, if that is a smaller one and the device multiplies
+    matrices of the model's width in it at least 1.2 times as fast. So a model stored in float32 is never rounded.
+    """
+    if dtype != "auto":
+        return dtype, {}
+    config: dict[str, Any] = {}
+    with suppress(OSError, ValueError, TypeError, AttributeError):  # what is wrong with it is said when it is loaded
+        whole = json.loads((locate(folder_or_name) / "config.json").read_text(encoding="utf-8"))
+        config = whole | whole.get("text_config", {})
+    stored = config.get("dtype") or config.get("torch_dtype")
+    if stored not in _SMALL_TYPES:
+        return "float32", {}
+    width = config.get("hidden_size")
+    seconds = product_seconds(width if isinstance(width, int) else _USUAL_WIDTH, ("float32", stored), device)
+    return min(seconds, key=lambda name: seconds[name] * (_FASTER if name == stored else 1.0)), seconds
+
+
+@cache
+def product_seconds(width: int, types: Sequence[str], device: str = "auto") -> dict[str, float]:
+    """Seconds that a product of (16, width) and (width, 4 width) takes in each type that the device can multiply.
+
+    The least of a few. On a CPU one thread's own time, which other work on the machine hardly changes.
+    """
+    import torch
+
+    where, threads = _device(device), torch.get_num_threads()
+    is_fine = time.get_clock_info("thread_time").resolution < 1e-5  # not on Windows
+    clock = time.thread_time if where.type == "cpu" and is_fine else time.perf_counter
+    seconds: dict[str, float] = {}
+    torch.set_num_threads(1)
+    for name in types:
+        with suppress(RuntimeError, TypeError):  # not on this device
+            rows, weights = (torch.ones(n, width, dtype=getattr(torch, name), device=where) for n in (_ROWS, 4 * width))
+            for _ in range(_TURNS):
+                start = clock()
+                (rows @ weights.T).sum().item()  # waits for a GPU
+                seconds[name] = min(clock() - start, seconds.get(name, math.inf))
+    torch.set_num_threads(threads)
+    return seconds
 
 
 class ChatFormat:
@@ -213,13 +264,17 @@ def fingerprint(folder: Path) -> str:
 
 
 def identity_of(
-    folder_or_name: str, *, provider: str = "hf", name: str | None = None, label: str = ""
+    folder_or_name: str, *, provider: str = "hf", name: str | None = None, label: str = "", dtype: str = "float32"
 ) -> ModelIdentity:
-    """Who the model of a local folder or hub name is; its name is by default the hub name, or the folder's own."""
+    """Who the model of a local folder or hub name is; its name is by default the hub name, or the folder's own.
+
+    The same weights computed in another type than float32 say other things: such a model has that type as a setting.
+    """
     folder, path = locate(folder_or_name), Path(folder_or_name).expanduser()
     if name is None:  # a path's last part alone tells nothing about this machine
         name = path.resolve().name if path.exists() else folder_or_name
-    return ModelIdentity(provider, name, label, fingerprint(folder))
+    settings = "" if dtype == "float32" else json.dumps({"dtype": dtype}, separators=(",", ":"))
+    return ModelIdentity(provider, name, label, fingerprint(folder), settings)
 
 
 def check_manifest(folder: Path, template_hashes: Mapping[str, str]) -> None:

@@ -101,6 +101,7 @@ class Decoder:
         self.stats = Stats()
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
         self._beginnings = Beginnings(kept_bytes // self.bytes_per_token if self.pads_anywhere else 0)
+        self.kept_bytes = self._beginnings.most * self.bytes_per_token
         self._distinct = DistinctTokens()
 
     def start(self, prompts: Sequence[tuple[Prompt, Sequence[Draw]]]) -> list[Batch]:

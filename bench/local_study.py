@@ -1,0 +1,95 @@
+"""A study with local weights: what is computed of its prompts, in what time and memory; and two engines side by side.
+
+`rows`: every method on a few items with the pocket model, with the states of earlier prompts kept, and without.
+Each study has a process and a store of its own.
+
+    python -m bench.local_study hf:FOLDER gguf:FILE [--limit 10] [--methods few_shot,sr_dcr] [--samples 8]
+
+runs the same items through each model named, such as the same weights in this package's engine and in llama.cpp, and
+prints wall, CPU, peak memory, tokens and accuracy. It may take an hour: use a machine that does nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.memory import peak_mb
+
+ITEMS, TARGET = 30, 1.15
+
+
+def rows() -> list[dict[str, object]]:
+    study = {"methods": "all", "limit": ITEMS}
+    kept, apart = measured("pocket", study), measured("pocket", study, kept_bytes=0)
+    ratio, without = (each["prefill_tokens"] / each["distinct_tokens"] for each in (kept, apart))
+    costs, before = (f"{each['wall_s']:.0f} s, {each['peak_mb']:,.0f} MB" for each in (kept, apart))
+    return [
+        {
+            "name": f"prompt tokens computed in a study of {ITEMS} items with every method, to distinct ones",
+            "measured": ratio,
+            "target": f"≤ {TARGET}",
+            "holds": ratio <= TARGET,
+            "unit": "times",
+            "detail": f"pocket model: {kept['prefill_tokens']:,} for {kept['distinct_tokens']:,}, {costs}; with no "
+            f"states of earlier prompts kept {without:.3g} times, {before}",
+        }
+    ]
+
+
+def measured(spec: str, study: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """What a study of this model costs; `study` holds arguments of `Study`, `options` those of the model's adapter."""
+    command = [sys.executable, "-m", "bench.local_study", "--one", json.dumps([spec, study, options])]
+    root = Path(__file__).parent.parent
+    done = subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE, text=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def one(spec: str, study: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    import srdcr_lab as lab
+    from srdcr_lab.models import Store
+
+    with tempfile.TemporaryDirectory() as folder:
+        model = lab.load_model(spec, **options)
+        wall, cpu = time.perf_counter(), time.process_time()
+        with lab.Study(model, "facts:testbed", out=f"{folder}/run", store=f"{folder}/store.sqlite", **study) as asked:
+            results = asked.run(progress=False)
+            sent = model.sent() if hasattr(model, "sent") else {}
+            right = results.records["correct"].fillna(False).astype(float)
+            accuracy = right.groupby(results.records["method"]).mean().round(3).to_dict()
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        store = Store(f"{folder}/store.sqlite")
+        ((identity, completions, prompt_tokens, completion_tokens),) = store.models()
+        store.close()
+    counts = {"completions": completions, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
+    costs = {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1), "peak_mb": round(peak_mb())}
+    return {"model": str(identity), **costs, **counts, "accuracy": accuracy, **sent}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="the same items through several local models")
+    parser.add_argument("models", nargs="*", help="as in --model of srdcr run")
+    parser.add_argument("--limit", type=int, default=10)
+    parser.add_argument("--methods", default="few_shot,sr_dcr")
+    parser.add_argument("--samples", type=int, default=8)
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.one:
+        print(json.dumps(one(*json.loads(asked.one))))
+        return
+    study = {"methods": asked.methods, "limit": asked.limit, "samples": asked.samples}
+    for spec in asked.models:
+        for name, value in measured(spec, study).items():
+            print(f"{name:>24}  {value}", flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main()

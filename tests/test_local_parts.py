@@ -167,6 +167,16 @@ def test_what_was_used_least_recently_goes_first() -> None:
     assert [len(tree.find(prompt)) for prompt in ((1, 2, 3), (4, 5, 6), (7, 8))] == [2, 2, 2]
 
 
+def test_what_could_not_be_written_is_not_found() -> None:
+    tree, states = Beginnings(9), torch.ones(1, 1, 3, 1)
+    tree.keep([(1, 2, 3)], torch.ones(1, 3), [(states, states)])
+    with pytest.raises(IndexError):
+        tree.keep([(1, 2, 4)], torch.ones(1, 3), [(states[:, :, :1], states[:, :, :1])])
+    assert tree.find((1, 2, 4)) == []
+    tree.keep([(1, 2, 4)], torch.ones(1, 3), [(states, states)])
+    assert len(tree.find((1, 2, 4))) == 3
+
+
 def test_distinct_tokens_are_counted_exactly_at_first_and_nearly_later() -> None:
     generator, few, many = random.Random(0), DistinctTokens(), DistinctTokens()
     prompts = [tuple(generator.choices(range(3), k=9)) for _ in range(500)]

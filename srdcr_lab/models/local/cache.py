@@ -85,10 +85,7 @@ class Beginnings:
 
     def _write(self, sources: dict[int, tuple[int, int]], states: KeyValues) -> None:
         if not self._pools:
-            shapes = [(self.most + 1, keys.shape[1], keys.shape[3]) for keys, _ in states]
-            self._pools = [
-                [each.new_empty(shape) for each in layer] for shape, layer in zip(shapes, states, strict=True)
-            ]
+            self._pools = [[each.new_empty(self.most + 1, *each.shape[1::2]) for each in layer] for layer in states]
             for pool in chain(*self._pools):
                 pool[0] = 0
         places = torch.tensor(list(sources), device=self._pools[0][0].device)

@@ -21,16 +21,7 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
 from srdcr_lab.models.base import common_length
-from srdcr_lab.models.local.cache import (
-    Batch,
-    Beginnings,
-    DistinctTokens,
-    Prompt,
-    Row,
-    RowCache,
-    join,
-    little_padding,
-)
+from srdcr_lab.models.local.cache import Batch, Beginnings, DistinctTokens, Prompt, Row, RowCache, join, little_padding
 from srdcr_lab.models.local.sampling import Draw, choose
 
 _PREFILL_TOKENS = 8192  # padded tokens in one forward call of a prefill

@@ -233,7 +233,12 @@ def test_another_pocket_model_is_not_replayed_by_this_one(hostile: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "identity", [ModelIdentity("hf", "../secret", "", "00"), ModelIdentity("pocket", "hf:../secret", "", "00")]
+    "identity",
+    [
+        ModelIdentity("hf", "../secret", "", "00"),
+        ModelIdentity("hf", "../secret", "", "00", '{"dtype":"bfloat16"}'),
+        ModelIdentity("pocket", "hf:../secret", "", "00"),
+    ],
 )
 def test_a_model_of_a_bundle_is_never_opened(identity: ModelIdentity) -> None:
     """G 1: neither from a folder that its name might be, nor from weights that lie on this machine."""

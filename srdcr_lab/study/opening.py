@@ -80,13 +80,10 @@ class AbsentModel:
 def as_told(models: Iterable[ChatModel]) -> str:
     """Value of `REPLAYED` under which `load_model` takes these models, except pocket, for absent ones.
 
-    Under their specification too: the type that a local model computes in is a setting that nobody gave.
+    Where nobody has its whole name, by its specification: the type that a local model computes in is not asked for.
     """
-    told = {
-        name: (astuple(model.identity), model.capabilities.logprobs)
-        for model in models
-        for name in (str(model.identity), model.identity.spec)
-    }
+    cast = [(model.identity, (astuple(model.identity), model.capabilities.logprobs)) for model in models]
+    told = {each.spec: known for each, known in cast} | {str(each): known for each, known in cast}
     told.pop("pocket", None)
     return json.dumps(told)
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from bench.memory import peak_mb
 
-ITEMS, TARGET = 30, 1.15
+ITEMS, TARGET = 20, 1.15
 
 
 def rows() -> list[dict[str, object]]:

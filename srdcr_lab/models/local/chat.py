@@ -60,7 +60,7 @@ class LocalChat:
         alone); default: what fits into 1 GiB, or into half of a GPU's free memory.
     threads : CPU threads of torch in the worker; default: torch's own choice.
     kept_bytes : bound on the key/value states of earlier prompts, which later prompts that begin alike start from; they
-        are written as they are needed. Default: an eighth of the machine's memory, or of a GPU's free memory. 0: none.
+        are written as they are needed. Default: an eighth of what the weights leave of the memory. 0: none are kept.
 
     Raises
     ------
@@ -84,7 +84,8 @@ class LocalChat:
         self.identity = identity or identity_of(folder_or_name, dtype=chosen)
         self._format = ChatFormat(tokenizer, model.generation_config)
         on_gpu = model.device.type == "cuda"
-        memory = torch.cuda.mem_get_info(model.device)[0] if on_gpu else machine_bytes()
+        weights = sum(each.nbytes for each in model.parameters())
+        memory = torch.cuda.mem_get_info(model.device)[0] if on_gpu else max(0, machine_bytes() - weights)
         kept = memory // 8 if kept_bytes is None else kept_bytes
         try:
             self._decoder = Decoder(model, self._format.end_ids, self._format.decode, kept)

@@ -40,6 +40,7 @@ from srdcr_lab.models.local.checkpoint import (
 from srdcr_lab.models.local.decoder import Sample
 from srdcr_lab.models.local.sampling import Draw, uniforms
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
+from srdcr_lab.study import Study
 
 TEMPLATE = (
     "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}"
@@ -224,6 +225,16 @@ def test_a_type_other_than_float32_is_part_of_who_a_model_is(tmp_path: Path) -> 
     assert small.key != full.key
     assert str(small) == f"{full} (dtype bfloat16)"
     assert LocalChat(str(folder), threads=1, dtype="bfloat16").identity.settings == small.settings
+
+
+def test_a_study_says_in_every_row_and_in_its_notes_which_type_it_computed_in(tmp_path: Path) -> None:
+    folder = save_llama(tmp_path / "tiny", dtype=torch.bfloat16, max_position_embeddings=4096)
+    model = LocalChat(str(folder), threads=1, dtype="bfloat16")
+    with Study(model, "facts:testbed", "few_shot", limit=2, samples=0, out=tmp_path / "run") as study:
+        results = study.run(progress=False)
+    assert set(results.records["model"]) == {"hf:tiny (dtype bfloat16)"}
+    assert results.manifest["sent"]["hf:tiny (dtype bfloat16)"]["dtype"] == "bfloat16"
+    assert any("moves log-probabilities of this type" in note for note in results.manifest["notes"])
 
 
 def test_a_scored_request_says_the_same_and_how_likely_it_was(llama: LocalChat) -> None:

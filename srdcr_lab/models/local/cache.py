@@ -211,10 +211,11 @@ class RowCache(Cache):  # type: ignore[misc]
     layers: list[RowLayer]
 
     @classmethod
-    def of(cls, prefilled: Any, scratch: list[torch.Tensor]) -> RowCache:
-        """A prefilled `DynamicCache`; each of its rows becomes a stem."""
-        length = prefilled.get_seq_length()
-        return cls(layers=[RowLayer(layer.keys, layer.values, length, scratch) for layer in prefilled.layers])
+    def of(cls, states: KeyValues, columns: torch.Tensor, scratch: list[torch.Tensor]) -> RowCache:
+        """These `columns`, (rows, length), of prefilled states; each row becomes a stem."""
+        rows, length = torch.arange(len(columns), device=columns.device)[:, None], columns.shape[1]
+        stems = ([each.transpose(1, 2)[rows, columns].transpose(1, 2) for each in layer] for layer in states)
+        return cls(layers=[RowLayer(keys, values, length, scratch) for keys, values in stems])
 
     def trim(self, columns: int) -> None:
         for layer in self.layers:

@@ -168,18 +168,20 @@ class Decoder:
 
     def _prefill(self, prompts: Iterable[_Begun], rows: dict[Prompt, Row]) -> list[Batch]:
         """Batches of these prompts, none with a token yet. What was computed is kept."""
-        batches, computed = [], []
-        for piece in _pieces(prompts, padded=self.pads_left):
+        batches: list[Batch] = []
+        for planned in _pieces(prompts, padded=self.pads_left):
+            # Found again: what the piece before it added may have ousted some of it.
+            piece = [_Begun(begun.prompt, self._beginnings.find(begun.prompt[:-1])) for begun in planned]
             mask, cache, logits = self._compute(piece, self._beginnings.states([begun.kept for begun in piece]))
-            computed.append((piece, mask, [(layer.keys, layer.values) for layer in cache.layers]))
-            row_cache = RowCache.of(cache, self._scratch) if self.pads_anywhere else cache
-            batches.append(Batch([rows[begun.prompt] for begun in piece], mask, row_cache, logits))
+            if self.pads_anywhere:
+                states = [(layer.keys, layer.values) for layer in cache.layers]
+                self._beginnings.keep([begun.prompt for begun in piece], mask, states)
+                columns = mask.argsort(dim=1, stable=True)[:, -max(len(begun.prompt) for begun in piece) :]
+                mask, cache = mask.gather(1, columns), RowCache.of(states, columns, self._scratch)  # without gaps
+            batches.append(Batch([rows[begun.prompt] for begun in piece], mask, cache, logits))
             self.stats.batches += 1
             self.stats.prefill_tokens += sum(begun.rest for begun in piece)
             self.stats.shared_prefix_tokens += sum(len(begun.kept) for begun in piece)
-        if self._beginnings.most:
-            for piece, mask, states in computed:  # only now: a new node may take the place of one that a piece needs
-                self._beginnings.keep([begun.prompt for begun in piece], mask, states)
         return batches
 
     def _compute(

@@ -1,4 +1,4 @@
-"""GGUF files, run by llama.cpp in the process: a tiny one written here, and smollm2 where its package is installed."""
+"""GGUF files, run by llama.cpp: a tiny one written here, and smollm2 where its package is installed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import struct
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing
@@ -16,12 +17,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import psutil
 import pytest
 
 from srdcr_lab.models import gguf
 from srdcr_lab.models.load import FREE, Local, load_model, price_of
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import BadInput, CallFailed, Completion, Message, ModelIdentity, Request
+from srdcr_lab.records import BadInput, CallFailed, Completion, Message, ModelIdentity, Request, Stopped
 from tests.conftest import Ended, Srdcr
 from tests.test_resume import same_numbers
 from tests.tiny_gguf import TEMPLATE, Tiny, tiny_gguf
@@ -202,7 +204,7 @@ def test_a_server_that_dies_stops_the_run_and_the_same_command_goes_on(
         nonlocal calls
         calls += 1
         if calls == 10:
-            await chat.aclose()
+            chat._server.kill()
         return await complete(chat, request)
 
     monkeypatch.setattr(gguf.GgufChat, "complete", dying)
@@ -216,6 +218,31 @@ def test_a_server_that_dies_stops_the_run_and_the_same_command_goes_on(
     assert run(srdcr, tiny.path, items_csv, tmp_path / "out").code == 0
     counts = json.loads((tmp_path / "out" / "run.json").read_text())["counts"]
     assert counts["calls_paid"] == counts["completions_in_store"] - kept
+
+
+def test_a_model_is_closed_while_it_answers(tiny: Tiny) -> None:
+    async def closed(model: Local) -> list[object]:
+        asked = [asyncio.create_task(model.complete(replace(GREEDY, max_tokens=200))) for _ in range(20)]
+        await asked[0]
+        await model.aclose()
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    ended = use(tiny.path, closed)
+    assert {type(each) for each in ended} <= {tuple, CallFailed, Stopped}
+
+
+def test_the_server_ends_with_a_process_that_is_killed(tiny: Tiny) -> None:
+    code = (
+        "import asyncio, sys; from srdcr_lab.models.load import load_model; model = load_model(sys.argv[1]);"
+        "asyncio.run(model.check()); print(model._chat._server.pid, flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code, f"gguf:{tiny.path}"]
+    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert parent.stdout
+    server = psutil.Process(int(parent.stdout.readline()))
+    parent.kill()
+    parent.communicate()
+    assert server.wait(timeout=60) is None or not server.is_running()
 
 
 def damaged(tmp_path: Path, content: bytes) -> Path:

@@ -1,4 +1,7 @@
-"""A GGUF file, run by llama.cpp inside this process: its server on a free port of 127.0.0.1, under `OpenAIChat`.
+"""A GGUF file, run by llama.cpp: its server on a free port of 127.0.0.1, under `OpenAIChat`.
+
+The server has a process of its own, which ends with this one. Inside this one it would end the whole run where it
+crashes, and stand still where it is closed while it answers: xllamacpp waits there for the reply, and holds Python.
 
 The header says what is decided before weights are read (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md; the
 package gguf reads it too, twenty times slower). Left to itself, llama.cpp cuts the tail off what is drawn, tells a
@@ -15,13 +18,15 @@ import hashlib
 import json
 import os
 import re
+import signal
 import struct
+import subprocess
+import sys
 import tempfile
 import time
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
-from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -133,20 +138,30 @@ class GgufChat:
     """Chat with the model of a GGUF file, whose weights are read at once; `options` are those of `OpenAIChat`."""
 
     def __init__(self, name: str, identity: ModelIdentity, **options: Any) -> None:
-        xllamacpp, psutil, joblib, adapter = _packages(identity)
+        for package in ("xllamacpp", "psutil", "joblib", "openai"):
+            if find_spec(package) is None:
+                raise BadInput(
+                    f"{identity} needs the package {package}; install it with: pip install 'srdcr-lab[gguf]' (where "
+                    "xllamacpp has no wheel, start llama.cpp's own server and name it with openai:NAME and --base-url)"
+                )
+        import joblib
+        import psutil
+
+        from srdcr_lab.models.openai import OpenAIChat
+
         path, told = locate(name), os.environ.get("OMP_NUM_THREADS", "")
         header, weights, free = metadata(path), path.stat().st_size, psutil.virtual_memory().available
         threads = (int(told) if told.isdecimal() else 0) or joblib.cpu_count(only_physical_cores=True)
         settings = settings_for(identity, header, weights, free, threads)
-        self._server = _started(xllamacpp, path, identity, settings)
-        self._engine = f"llama.cpp of xllamacpp {xllamacpp.__version__}: {json.dumps(settings)}"
-        self._chat = adapter.OpenAIChat(
+        self._server, address = _started(path, identity, settings)
+        self._engine = f"llama.cpp of xllamacpp {version('xllamacpp')}: {json.dumps(settings)}"
+        self._chat = OpenAIChat(
             identity.name,
-            base_url=f"{self._server.listening_address}/v1",
+            base_url=f"{address}/v1",
             concurrency=settings["slots"],
             timeout_s=3600.0,  # a slow machine may need minutes
             max_retries=1,
-            patience_s=0,  # a server that has left this process does not come back
+            patience_s=0,  # a server that is gone does not come back
             **options,
         )
         self._chat.identity, self._chat.address = identity, "llama.cpp"  # as errors name them
@@ -169,9 +184,7 @@ class GgufChat:
             asked = replace(request, messages=messages, scored=request.scored or several)
             completions: tuple[Completion, ...] = await self._chat.complete(asked)
         except CallFailed as failure:
-            try:
-                await self._chat.check()
-            except BadInput:
+            if self._server.poll() is not None:
                 raise Stopped(f"llama.cpp has stopped ({failure}); run the same again to go on from here") from None
             raise
         if several:
@@ -183,35 +196,42 @@ class GgufChat:
 
     def sent(self) -> dict[str, Any]:
         """For ``run.json``: what `OpenAIChat` says, and how llama.cpp was started."""
-        return dict(self._chat.sent(), provider="gguf", address="in this process", engine=[self._engine])
+        return dict(self._chat.sent(), provider="gguf", address="on this machine", engine=[self._engine])
 
     async def aclose(self) -> None:
         """Stop the server, which frees the weights."""
         await self._chat.aclose()
-        await asyncio.to_thread(setattr, self, "_server", None)  # it ends with its last reference
+        self._server.kill()
+        await asyncio.to_thread(self._server.communicate)
 
 
-def _packages(identity: ModelIdentity) -> list[Any]:
-    """The modules that are needed, imported now."""
-    # GNU OpenMP reads this when a library is loaded. Threads that wait by spinning stand still beside other work.
-    ours = {"OMP_WAIT_POLICY": "passive"} if "OMP_WAIT_POLICY" not in os.environ else {}
-    os.environ.update(ours)
-    try:
-        return [import_module(name) for name in ("xllamacpp", "psutil", "joblib", "srdcr_lab.models.openai")]
-    except ImportError as error:
-        raise BadInput(
-            f"{identity} needs the package {error.name or 'xllamacpp'}; install it with: pip install 'srdcr-lab[gguf]' "
-            "(where xllamacpp has no wheel, start llama.cpp's own server and name it with openai:NAME and --base-url)"
-        ) from None
-    finally:
-        for name in ours:
-            del os.environ[name]
+def _started(path: Path, identity: ModelIdentity, settings: dict[str, int]) -> tuple[subprocess.Popen[bytes], str]:
+    """The process of llama.cpp's server with this file, and its address. What it logs is read where it fails alone."""
+    # Threads that wait by spinning stand still beside other work.
+    environment = {"OMP_WAIT_POLICY": "passive", **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-m", __name__, json.dumps([str(path), identity.name, settings])]
+    with tempfile.TemporaryFile() as log:
+        pipe = subprocess.PIPE
+        server = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=log)
+        address = (server.stdout or log).readline().decode().strip()
+        if address:
+            return server, address
+        server.communicate()
+        log.seek(0)
+        reasons = re.findall(r"error loading model: (.+)", log.read().decode(errors="replace"))
+    reason = visible(reasons[0], 200) if reasons else "it does not say why"
+    raise BadInput(f"llama.cpp cannot load {path} ({reason}); {_REMEDY}")
 
 
-def _started(xllamacpp: Any, path: Path, identity: ModelIdentity, settings: dict[str, int]) -> Any:
-    """llama.cpp's server with this file."""
+def serve(told: str) -> None:
+    """What the process of a server does: it says its address, and ends where its input does, also with a parent that
+    was killed. `told` is JSON: the file, the model's name, the settings."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops the run, and then this
+    import xllamacpp
+
+    path, name, settings = json.loads(told)
     given = xllamacpp.CommonParams()
-    given.model.path, given.model_alias = str(path), {identity.name}
+    given.model.path, given.model_alias = path, {name}
     given.hostnames, given.port = ["127.0.0.1"], 0  # a port that is free
     given.n_parallel, given.n_ctx = settings["slots"], settings["slots"] * settings["window"]
     given.cpuparams.n_threads, given.cache_ram_mib = settings["threads"], settings["kept_mib"]
@@ -219,24 +239,16 @@ def _started(xllamacpp: Any, path: Path, identity: ModelIdentity, settings: dict
     given.default_template_kwargs = {name: json.dumps(value) for name, value in FIXED_FIELDS.items()}
     ours = xllamacpp.common_params_sampling_config.COMMON_PARAMS_SAMPLING_CONFIG_SAMPLERS
     given.sampling.samplers, given.sampling.user_sampling_config = "temperature", int(ours)
-    given.verbosity = 0  # nothing reaches the terminal
+    given.verbosity = 1  # errors
     try:
-        return xllamacpp.Server(given)
+        server = xllamacpp.Server(given)
     except RuntimeError:
-        given.verbosity = 1
-        raise BadInput(f"llama.cpp cannot load {path} ({_reason(xllamacpp, given)}); {_REMEDY}") from None
-
-
-def _reason(xllamacpp: Any, given: Any) -> str:
-    """Why a file cannot be loaded: what llama.cpp writes to the terminal at a second try, kept from it."""
-    with tempfile.TemporaryFile("w+", errors="replace") as log:
-        terminal = os.dup(2)
-        os.dup2(log.fileno(), 2)
-        with suppress(RuntimeError):
-            xllamacpp.Server(given)
         time.sleep(0.2)  # another thread writes its log
-        os.dup2(terminal, 2)
-        os.close(terminal)
-        log.seek(0)
-        reasons = re.findall(r"error loading model: (.+)", log.read())
-    return visible(reasons[0], 200) if reasons else "it does not say why"
+        sys.exit(1)
+    print(server.listening_address, flush=True)
+    sys.stdin.buffer.read()
+    os._exit(0)  # what is being answered would be waited for
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

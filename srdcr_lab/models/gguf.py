@@ -245,7 +245,8 @@ def serve(told: str) -> None:
     except RuntimeError:
         time.sleep(0.2)  # another thread writes its log
         sys.exit(1)
-    print(server.listening_address, flush=True)
+    sys.stdout.write(f"{server.listening_address}\n")
+    sys.stdout.flush()
     sys.stdin.buffer.read()
     os._exit(0)  # what is being answered would be waited for
 

@@ -245,8 +245,7 @@ def serve(told: str) -> None:
     except RuntimeError:
         time.sleep(0.2)  # another thread writes its log
         sys.exit(1)
-    sys.stdout.write(f"{server.listening_address}\n")
-    sys.stdout.flush()
+    os.write(1, f"{server.listening_address}\n".encode())
     sys.stdin.buffer.read()
     os._exit(0)  # what is being answered would be waited for
 

@@ -3,7 +3,7 @@
 `rows`: every method on a few items with the pocket model, with the states of earlier prompts kept, and without.
 Each study has a process and a store of its own.
 
-    python -m bench.local_study hf:FOLDER gguf:FILE [--limit 10] [--methods few_shot,sr_dcr] [--samples 8]
+    python -m bench.local_study hf:FOLDER gguf:FILE [--limit 10] [--methods few_shot,sr_dcr] [--samples 8] [--rounds 6]
 
 runs the same items through each model named, such as the same weights in this package's engine and in llama.cpp, and
 prints wall, CPU, peak memory, tokens and accuracy. It may take an hour: use a machine that does nothing else.
@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -57,21 +59,24 @@ def measured(spec: str, study: dict[str, Any], **options: Any) -> dict[str, Any]
 def one(spec: str, study: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     import srdcr_lab as lab
     from srdcr_lab.models import Store
+    from srdcr_lab.study.run import wait_for
 
     with tempfile.TemporaryDirectory() as folder:
         model = lab.load_model(spec, **options)
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall = time.perf_counter()
         with lab.Study(model, "facts:testbed", out=f"{folder}/run", store=f"{folder}/store.sqlite", **study) as asked:
             results = asked.run(progress=False)
             sent = model.sent() if hasattr(model, "sent") else {}
             right = results.records["correct"].fillna(False).astype(float)
             accuracy = right.groupby(results.records["method"]).mean().round(3).to_dict()
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        wall = time.perf_counter() - wall
+        wait_for(model.aclose())  # llama.cpp has a process of its own, which is counted once it has ended
+        cpu, peak = sum(os.times()[:4]), max(peak_mb(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
         store = Store(f"{folder}/store.sqlite")
         ((identity, completions, prompt_tokens, completion_tokens),) = store.models()
         store.close()
     counts = {"completions": completions, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
-    costs = {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1), "peak_mb": round(peak_mb())}
+    costs = {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1), "peak_mb": round(peak)}
     return {"model": str(identity), **costs, **counts, "accuracy": accuracy, **sent}
 
 
@@ -81,12 +86,13 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=10)
     parser.add_argument("--methods", default="few_shot,sr_dcr")
     parser.add_argument("--samples", type=int, default=8)
+    parser.add_argument("--rounds", type=int)
     parser.add_argument("--one", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
         print(json.dumps(one(*json.loads(asked.one))))
         return
-    study = {"methods": asked.methods, "limit": asked.limit, "samples": asked.samples}
+    study = {"methods": asked.methods, "limit": asked.limit, "samples": asked.samples, "rounds": asked.rounds}
     for spec in asked.models:
         for name, value in measured(spec, study).items():
             print(f"{name:>24}  {value}", flush=True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from srdcr_lab.commands.doctor import MEANS
-from srdcr_lab.models import Store
+from srdcr_lab.models import Store, doctor
 from srdcr_lab.models.doctor import Asked, draws_differ, greedy, seed
 from srdcr_lab.records import Completion, Message, Request, Told
 from tests.conftest import Ended, Srdcr
@@ -306,3 +306,23 @@ def test_a_cache_matters_where_replies_change_by_more_than_anyhow(
     replies: list[Completion], repeats: Told, matters: Told
 ) -> None:
     assert [told for told, _ in greedy([day(-1, -1, -1, -1), replies])] == [repeats, matters]
+
+
+@pytest.mark.parametrize(
+    ("at_half", "told"),
+    [
+        ([-1.0, -1.2, -0.9, -2.0, -0.5], BEFORE),  # noise moves one of five
+        ([-1.2, -1.3, -0.8, -1.9, -0.6], UNTOLD),  # less than the noise, and more than half of them
+        ([-0.3, -0.5, -0.2, -1.2, -0.1], AFTER),
+    ],
+)
+def test_noise_of_a_cache_hides_no_scale_where_most_tokens_stay(at_half: list[float], told: Told) -> None:
+    own = [-1.0, -1.5, -0.9, -2.0, -0.5]
+
+    def drawn(t: float, token: str, logprob: float) -> Asked:
+        request = Request((Message("user", doctor._OPEN),), 12, t, stream="doctor")
+        return Asked(request, (Completion(token, tokens=(token,), logprobs=(logprob,)),))
+
+    asked = [drawn(t, str(i), x) for t, values in ((1.0, own), (0.5, at_half)) for i, x in enumerate(values)]
+    asked += [drawn(1.0, "noisy", x) for x in (-3.0, -3.16)]  # one token, twice at one temperature
+    assert doctor.scale(asked, [0.5], 2)[0] is told

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import median
 from typing import Any
 
 from srdcr_lab.models.base import ChatModel
@@ -31,6 +32,7 @@ _SENTENCE, _GULLS = "Write one sentence about this day.", "How many gulls were t
 _CHANCE = 0.05  # what chance brings about more often is not claimed
 _RARE, _SURE = -4.0, -0.1  # log-probabilities; a token between them has another one at another temperature
 _STILL, _EXACT = 0.02, 1e-4  # log-probabilities no further apart are equal: of draws, of greedy replies
+_SEVERAL = 5  # tokens
 _COARSE = 0.1  # temperature may move a token by no more: where repeats differ by more, it is not seen to stay
 YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
 Finding = tuple[Told, str]  # and what was observed
@@ -159,6 +161,7 @@ def scale(asked: Sequence[Asked], temperatures: Sequence[float], least: int) -> 
 
     A token, after the same tokens, has moved if it is further away than three times what is found at one temperature.
     `least` tokens are needed: the likeliest, as of a greedy reply, moves with temperature; another may stay by chance.
+    Where that is coarse, as a cache of prompts may make it, half of several tokens have to stay where they were.
     """
     seen: dict[tuple[str, ...], dict[float | None, list[float]]] = {}
     for each in asked:
@@ -169,9 +172,11 @@ def scale(asked: Sequence[Asked], temperatures: Sequence[float], least: int) -> 
     pairs = [(by_t[t][0], by_t[1.0][0]) for by_t in seen.values() for t in temperatures if {t, 1.0} <= by_t.keys()]
     apart = [abs(there - own) for there, own in pairs if _RARE < own < _SURE]
     moved = sum(distance > tolerance for distance in apart)
-    shown = len(apart) >= least and (2 * moved > len(apart) or (not moved and tolerance <= _COARSE))
+    stay = tolerance <= _COARSE or (len(apart) >= _SEVERAL and median(apart) <= _STILL)
+    shown = len(apart) >= least and (2 * moved > len(apart) or (not moved and stay))
     told = UNTOLD if not shown else AFTER if moved else BEFORE
-    return told, f"of {len(apart)} tokens seen there and at T = 1, {moved} are more than {tolerance:.2g} apart"
+    half = f", and half of them at most {median(apart):.2g}" if apart else ""
+    return told, f"of {len(apart)} tokens seen there and at T = 1, {moved} are more than {tolerance:.2g} apart{half}"
 
 
 def greedy(days: Sequence[Sequence[Completion]]) -> tuple[Finding, Finding]:

@@ -55,7 +55,7 @@ def conclusions(findings: Mapping[str, tuple[Told, str]]) -> Iterator[str]:
 @click.option("--store", type=PATH, help="remember the findings there: runs with this store write them into run.json")
 @with_options(ASKING)
 def doctor(model: str, store: Path | None, **asking: Any) -> None:
-    """Find out what a server does with a study's requests. Takes some 60 short completions."""
+    """Find out what a server does with a study's requests. Takes some 50 short completions."""
     from srdcr_lab.models.doctor import DOCTOR, examine
     from srdcr_lab.models.load import price_of
     from srdcr_lab.study.opening import open_all

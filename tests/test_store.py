@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from srdcr_lab.models.kept import Asked
 from srdcr_lab.models.spending import Meter, StoredModel, metered
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, NotInStore, Stopped
@@ -771,3 +774,87 @@ def test_a_store_that_is_not_there(tmp_path: Path, srdcr: Srdcr, command: str) -
     ended = srdcr("store", command, tmp_path / "store.sqlite")
     assert (ended.code, "there is no store" in ended.sentence) == (2, True)
     assert list(tmp_path.iterdir()) == []
+
+
+# Asked elsewhere -----------------------------------------------------------------------------------------------------
+
+ELSEWHERE = Asked(IDENTITY.key, DRAWS, "b1")
+
+
+def test_what_is_asked_in_a_batch_is_known_until_it_is_answered(store: Store, tmp_path: Path) -> None:
+    scored = Asked(IDENTITY.key, replace(request("Who?"), scored=True), "b1")
+    store.note_batch(IDENTITY.key, "b1", '{"remote": "batch_1"}')
+    store.note_asked([ELSEWHERE, scored, Asked("other", DRAWS, "b2")])
+    with closing(Store(tmp_path / "store.sqlite")) as later:
+        assert later.batches(IDENTITY.key) == {"b1": '{"remote": "batch_1"}'}
+        assert sorted(later.open_in("b1"), key=str) == sorted([ELSEWHERE, scored], key=str)
+        assert {(DRAWS.digest, "knowledge", draw) for draw in range(4)} < later.draws_in_batches(IDENTITY.key)
+        with later.transaction():
+            later.put(IDENTITY, DRAWS, [completion(DRAWS, draw) for draw in range(4)])
+            later.close_asked([ELSEWHERE], answered=True)
+        later.close_asked([scored], answered=False)
+    assert store.open_in("b1") == []
+    assert store.asked(scored.custom_id) is None
+    assert store.asked(ELSEWHERE.custom_id) == replace(ELSEWHERE, is_open=False)
+    assert store.integrity() == []
+
+
+def test_a_batch_that_is_over_covers_nothing(store: Store) -> None:
+    store.note_batch(IDENTITY.key, "b1", "{}")
+    store.note_asked([ELSEWHERE])
+    store.note_batch(IDENTITY.key, "b1", None)
+    assert store.batches(IDENTITY.key) == {}
+    assert store.draws_in_batches(IDENTITY.key) == set()
+
+
+def test_the_name_elsewhere_is_the_same_for_the_same_and_no_other(store: Store) -> None:
+    others = [replace(DRAWS, draws=(0,)), replace(DRAWS, stream="redraw"), replace(DRAWS, max_tokens=9)]
+    asked = [ELSEWHERE, Asked("other", DRAWS), *(Asked(IDENTITY.key, other) for other in others)]
+    names = {each.custom_id for each in asked}
+    assert len(names) == len(asked)
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name) for name in names)
+    assert Asked(IDENTITY.key, replace(DRAWS, scored=True), "b9").custom_id == ELSEWHERE.custom_id
+
+
+def test_what_is_asked_elsewhere_is_not_carried(store: Store, tmp_path: Path) -> None:
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    store.note_batch(IDENTITY.key, "b1", "{}")
+    store.note_asked([ELSEWHERE])
+    store.export(tmp_path / "out.jsonl")
+    for source in ("out.jsonl", "store.sqlite"):
+        with closing(Store(tmp_path / f"of {source}.sqlite")) as other:
+            other.merge(tmp_path / source)
+            assert other.count() == 1
+            assert other.batches(IDENTITY.key) == {}
+            assert other.count("elsewhere") == 0
+
+
+@pytest.mark.parametrize(
+    "change", ["draws = '[0]'", "draws = 'x'", "canonical = '{}'", "model = 'm'", "scored = x'00'"]
+)
+def test_what_was_asked_elsewhere_and_changed_is_damage(store: Store, change: str) -> None:
+    store.note_batch(IDENTITY.key, "b1", "{}")
+    store.note_asked([ELSEWHERE])
+    store._db.execute(f"UPDATE elsewhere SET {change}")  # noqa: S608
+    with pytest.raises(BadInput, match=r"damaged.*asked elsewhere.*was changed.*srdcr store recover"):
+        store.open_in("b1")
+    assert "was changed" in store.integrity()[0]
+
+
+def test_recover_saves_what_is_asked_in_batches(store: Store, tmp_path: Path) -> None:
+    store.put(IDENTITY, request("Who?"), [completion(request("Who?"), 0)])
+    store.note_batch(IDENTITY.key, "b1", "{}")
+    store.note_asked([ELSEWHERE, Asked(IDENTITY.key, request("Who?"), "b1")])
+    store._db.execute("UPDATE elsewhere SET draws = '[7]' WHERE custom_id != ?", [ELSEWHERE.custom_id])
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log still has the row as it was
+    with closing(Store(tmp_path / "new.sqlite")) as new:
+        new.recover(tmp_path / "store.sqlite")
+        assert new.open_in("b1") == [ELSEWHERE]
+        assert list(new.batches(IDENTITY.key)) == ["b1"]
+
+
+def test_a_store_of_an_earlier_version_has_asked_nothing_elsewhere(store: Store, tmp_path: Path) -> None:
+    store._db.execute("DROP TABLE elsewhere")
+    with closing(Store(tmp_path / "store.sqlite")) as again:
+        assert again.asked("srdcr-1") is None
+        assert again.integrity() == []

@@ -62,7 +62,7 @@ class AnthropicChat(ApiChat):
             return None
         return client if has_key or own_server or client.credentials else None
 
-    def _body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
+    def body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
         if request.temperature is not None and request.temperature > _HIGHEST_TEMPERATURE:
             raise BadInput(f"{self.identity} takes temperatures from 0 to 1; {request.temperature:g} was asked for.")
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
@@ -75,7 +75,7 @@ class AnthropicChat(ApiChat):
             body["temperature"] = request.temperature
         if system:
             body["system"] = system
-        if stop := [mark for mark in request.stop if mark.strip()]:  # white space alone is refused; `_read` cuts there
+        if stop := [mark for mark in request.stop if mark.strip()]:  # white space alone is refused; `read` cuts there
             body["stop_sequences"] = stop
         return body
 
@@ -89,7 +89,7 @@ class AnthropicChat(ApiChat):
             return
         raise self._translated(error) from None
 
-    def _read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
+    def read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
         blocks = reply["content"]
         if not isinstance(blocks, list):
             raise ReplyError("a reply without content")

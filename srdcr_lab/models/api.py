@@ -170,11 +170,11 @@ class ApiChat(ABC):
         """A new SDK client with these options, or None where a key is missing."""
 
     @abstractmethod
-    def _body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
+    def body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
         """The HTTP request for these draws."""
 
     @abstractmethod
-    def _read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
+    def read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
         """Completions of one reply, for the first of `draws`. Raises ReplyError, KeyError … on anything else."""
 
     @abstractmethod
@@ -304,9 +304,9 @@ class ApiChat(ABC):
         completions: list[Completion] | None = None
         while completions is None:
             draws = draws[: self.draws_per_request]  # it may have become smaller while this request waited
-            body = self._body(request, draws) | self._settings.fields()
+            body = self.body(request, draws) | self._settings.fields()
             try:
-                completions = await self._post(body, partial(self._read, request=request, draws=draws))
+                completions = await self._post(body, partial(self.read, request=request, draws=draws))
             except self.sdk.APIStatusError as error:
                 completions = self._refused(error, body, draws)
         if len(completions) < len(draws):

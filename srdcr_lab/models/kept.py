@@ -1,4 +1,5 @@
-"""What a file keeps of a completion or a fact, read strictly: a row of the store, and a line of an export.
+"""What a file keeps of a completion, a fact or what was asked elsewhere, read strictly: a row of the store, and a line
+of an export.
 
 A file may be damaged, or written by anybody. So nothing in it is taken as it is: types, ranges and lengths are checked,
 and a request's digest is computed from its content. A row also bears a checksum, behind the time in its last column
@@ -7,6 +8,7 @@ and a request's digest is computed from its content. A row also bears a checksum
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import zlib
@@ -32,6 +34,7 @@ INSERT = {
     "SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? "
     "FROM models, requests WHERE models.key = ? AND digest = ?",
     "fact": "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)",
+    "asked": "INSERT OR REPLACE INTO elsewhere VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 }
 _LONGEST_FACT = 2**16  # characters
 _LONGEST_LINE = 2**23  # bytes; decoding takes up to 75 times as much memory
@@ -72,6 +75,48 @@ class Fact:
         if fact.row(str(row[3]).partition(" ")[0]) != (*row,):
             raise ValueError(f"the fact {fact.fact!r:.40} about {fact.model!r:.80} was changed")
         return fact
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, with some of its draws, that was asked elsewhere: in a provider's batch, or by another program.
+
+    `model` is a model's key. `batch` is our name of the batch, as in the fact ``batch NAME`` about the model; empty for
+    a line that another program was given. Once it is answered, it is no longer open.
+    """
+
+    model: str
+    request: Request
+    batch: str = ""
+    is_open: bool = True
+
+    @property
+    def custom_id(self) -> str:
+        """Its name elsewhere, the same whenever the same is asked. OpenAI takes 64 characters, Anthropic those that
+        match ``^[a-zA-Z0-9_-]{1,64}$`` (https://platform.claude.com/docs/en/api/messages/batches/create)."""
+        address = self.model, self.request.digest, self.request.stream, list(self.request.draws)
+        return f"srdcr-{hashlib.sha256(json.dumps(address).encode()).hexdigest()[:48]}"
+
+    def row(self) -> tuple[object, ...]:
+        """As the table holds it. The request's text is in another table once there are completions of it."""
+        asked, text = self.request, self.request.canonical if self.is_open else None
+        place = self.model, asked.digest, asked.stream, json.dumps(asked.draws)
+        return (self.custom_id, *place, int(asked.scored), self.batch, text)
+
+    @classmethod
+    def of(cls, row: Sequence[Any], canonical: Any = None) -> Asked:
+        """The reverse of `row`; `canonical` is the text of a request whose row lacks it. Raises ValueError for what is
+        no such row, or was changed: the custom id is a checksum of the rest."""
+        custom_id, model, digest, stream, draws, scored, batch, text = row
+        with suppress(ValueError, TypeError):
+            numbers = tuple(parse_json(draws))
+            request = replace(
+                request_of(digest, canonical if text is None else text, stream, numbers), scored=scored == 1
+            )
+            asked = cls(model, request, batch, text is not None)
+            if asked.row() == (*row,):
+                return asked
+        raise ValueError(f"what was asked elsewhere as {custom_id!r:.60} was changed")
 
 
 @dataclass(frozen=True)

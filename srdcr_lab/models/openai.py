@@ -60,7 +60,7 @@ class OpenAIChat(ApiChat):
         key = os.environ.get(self.key_variable)
         return openai.AsyncOpenAI(api_key=key or PLACEHOLDER_KEY, **options) if key or own_server else None
 
-    def _body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
+    def body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
         dropped = self._sent["dropped"]
         body: dict[str, Any] = {
             "model": self.identity.name,
@@ -100,7 +100,7 @@ class OpenAIChat(ApiChat):
         elif parameter == "n":
             self.draws_per_request = 1
 
-    def _read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
+    def read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
         choices = reply["choices"]
         if not isinstance(choices, list) or not choices:
             raise ReplyError("a reply without choices")

@@ -22,7 +22,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from srdcr_lab.models.kept import INSERT, Fact, completion_of, request_of
+from srdcr_lab.models.kept import INSERT, Asked, Fact, completion_of, request_of
 from srdcr_lab.records import ModelIdentity
 
 _INTERIOR_INDEX, _LEAF_INDEX, _LEAF_TABLE = 2, 10, 13  # kinds of pages with rows
@@ -70,6 +70,8 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
                 into.execute(_SPENT_MOST, (model, request))
             if said[0] is None and _is_whole(Fact.of, row[:4]):
                 into.execute(_NEWEST, row[:4])
+            if _is_whole(Asked.of, row[:8]):  # open ones; of those that are answered there are completions
+                into.execute(INSERT["asked"].replace("REPLACE", "IGNORE"), row[:8])
             if created is None:  # of another table, or of an index
                 continue
             fitting = [

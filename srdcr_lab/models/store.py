@@ -4,6 +4,9 @@ A completion's key is the model's identity, the request without its draws, the s
 two kernels may share a file, and a resumed run finds what a killed run had received. The store holds no key and no
 address. As JSON lines (`Store.export`, `Store.merge`) it can be carried to a colleague.
 
+It also knows what was asked elsewhere (`Asked`): in a provider's batch, or by another program. That belongs to whoever
+asked, and is not carried to colleagues and other stores.
+
 A file may be damaged: whatever is read from it is checked (`kept.py`), and damage is bad input, never a completion.
 """
 
@@ -14,16 +17,27 @@ import math
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import astuple
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, filterfalse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from srdcr_lab.models.kept import COLUMNS, INSERT, Fact, Kept, completion_of, lines_of, request_of, row_of, stamp
+from srdcr_lab.models.kept import (
+    COLUMNS,
+    INSERT,
+    Asked,
+    Fact,
+    Kept,
+    completion_of,
+    lines_of,
+    request_of,
+    row_of,
+    stamp,
+)
 from srdcr_lab.models.recovering import log_is_broken, salvage
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import as_plain, whole_file
@@ -42,9 +56,12 @@ CREATE TABLE IF NOT EXISTS completions (model INTEGER, request INTEGER, stream T
 CREATE TABLE IF NOT EXISTS spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS facts (model TEXT, name TEXT, value TEXT NOT NULL, created TEXT NOT NULL,
     PRIMARY KEY (model, name)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS elsewhere (custom_id TEXT PRIMARY KEY, model TEXT, digest TEXT, stream TEXT, draws TEXT,
+    scored INTEGER, batch TEXT, canonical TEXT) WITHOUT ROWID;
 """
 _LATER = (("models", "settings"), ("completions", "thinking"), ("completions", "thinking_tokens"))  # columns
-_TABLES = {"meta", "models", "requests", "completions", "spending", "facts"}
+_TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
+_BATCH = "batch "  # how the names of facts about batches under way begin
 # The index that finds the row may be damaged too, so the row itself is asked for its text.
 _GET = (
     f"SELECT {COLUMNS}, created, canonical = ? FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
@@ -254,6 +271,55 @@ class Store:
         except ValueError as error:
             raise self._damaged(error) from None
 
+    def forget(self, model: str, name: str) -> None:
+        """Drop a fact."""
+        with self.transaction():
+            self._db.execute("DELETE FROM facts WHERE model = ? AND name = ?", (model, name))
+
+    def batches(self, model: str) -> dict[str, str]:
+        """Batches of the model of this key that are under way: our name → what is known of it, a JSON text."""
+        return {fact.fact.removeprefix(_BATCH): fact.value for fact in self.facts(model) if _is_batch(fact)}
+
+    def note_batch(self, model: str, name: str, value: str | None) -> None:
+        """Keep what is known of a batch, a JSON text; None: it is over."""
+        if value is None:
+            self.forget(model, f"{_BATCH}{name}")
+        else:
+            self.remember(model, f"{_BATCH}{name}", value)
+
+    def note_asked(self, asked: Iterable[Asked]) -> None:
+        """Keep what is asked elsewhere; a later note of the same replaces an earlier one."""
+        with self.transaction():
+            self._db.executemany(INSERT["asked"], (each.row() for each in asked))
+
+    def close_asked(self, asked: Iterable[Asked], *, answered: bool) -> None:
+        """These are not asked elsewhere any more: they were answered and stay known, or they will not be."""
+        ids = [(each.custom_id,) for each in asked]
+        change = "UPDATE elsewhere SET canonical = NULL" if answered else "DELETE FROM elsewhere"
+        with self.transaction():
+            self._db.executemany(f"{change} WHERE custom_id = ?", ids)
+
+    def asked(self, custom_id: str) -> Asked | None:
+        """What was asked elsewhere under this name, answered or not; None where that is nothing."""
+        return next(self._asked("WHERE custom_id = ?", custom_id), None)
+
+    def open_in(self, batch: str) -> list[Asked]:
+        """What was asked in a batch and has no answer yet."""
+        return [*self._asked("WHERE batch = ? AND e.canonical IS NOT NULL", batch)]
+
+    def draws_in_batches(self, model: str) -> set[tuple[str, str, int]]:
+        """(digest, stream, draw) of all that a model is being asked in batches."""
+        open_ones = (asked.request for batch in self.batches(model) for asked in self.open_in(batch))
+        return {(request.digest, request.stream, draw) for request in open_ones for draw in request.draws}
+
+    def _asked(self, where: str, *values: object) -> Iterator[Asked]:
+        query = f"SELECT e.*, r.canonical FROM elsewhere e LEFT JOIN requests r ON r.digest = e.digest {where}"  # noqa: S608
+        for *row, text in self._rows(query, *values):
+            try:
+                yield Asked.of(row, text)
+            except ValueError as error:
+                raise self._damaged(error) from None
+
     def count(self, table: str = "completions") -> int:
         return int(self._rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
 
@@ -280,6 +346,8 @@ class Store:
                 except ValueError as error:
                     faults[str(error)] = None
             self.facts()
+            for _ in self._asked(""):
+                pass
         except SrdcrError as error:
             faults[str(error)] = None
         return list(faults)
@@ -342,7 +410,7 @@ class Store:
                     }
                     file.write(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
                     lines += 1
-                for fact in self.facts():
+                for fact in filterfalse(_is_batch, self.facts()):
                     file.write(json.dumps(as_plain(fact), ensure_ascii=False, sort_keys=True) + "\n")
         except OSError as error:
             raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
@@ -361,7 +429,7 @@ class Store:
             records: Iterator[Kept | Fact] = chain(other.contents(), other.facts()) if other else lines_of(source)
             for kept in records:
                 if isinstance(kept, Fact):
-                    if self.recall(kept.model, kept.fact) is None:
+                    if not _is_batch(kept) and self.recall(kept.model, kept.fact) is None:
                         self.remember(kept.model, kept.fact, kept.value)
                     continue
                 model, request, completions = kept
@@ -400,6 +468,10 @@ def as_file(path: Path, kind: str = "store") -> Path:
     if not path.is_file():
         raise BadInput(f"there is no {kind} {path}")
     return path
+
+
+def _is_batch(fact: Fact) -> bool:
+    return fact.fact.startswith(_BATCH)
 
 
 def _now() -> str:

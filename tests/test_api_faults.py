@@ -481,7 +481,7 @@ def test_options_that_cannot_be_meant(no_keys: None, option: str, value: Any) ->
 def test_an_account_that_is_used_up_stops_the_run(no_keys: None, status: int, code: str | None) -> None:
     response = httpx2.Response(status, request=httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions"))
     refusal = openai.APIStatusError("no credit", response=response, body={"message": "no credit", "code": code})
-    error = OpenAIChat("double", base_url="http://127.0.0.1/v1")._translated(refusal)
+    error = OpenAIChat("double", base_url="http://127.0.0.1/v1").translated(refusal)
     assert isinstance(error, Stopped)
     assert "top it up and run the same again" in str(error)
 

@@ -87,7 +87,7 @@ class AnthropicChat(ApiChat):
         if isinstance(error, anthropic.BadRequestError) and (field := next(about, None)) in body:
             self._refuses_setting(field, body, error)
             return
-        raise self._translated(error) from None
+        raise self.translated(error) from None
 
     def read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
         blocks = reply["content"]

@@ -114,7 +114,7 @@ class ApiChat(ABC):
     draws_per_request: int  # that one HTTP request brings, as far as is known
     context_tokens: int | None = None  # of prompt and reply together, where the server told `check`
     _listed: Sequence[str] = ()  # names of models, as the server gives them
-    _has_replied = False  # some completion was read, so key, address and model's name are in order
+    has_replied = False  # some completion was read, so key, address and model's name are in order
     _all_may_ask = False  # the first request has ended, so what the model refuses is known
 
     def __init__(
@@ -224,7 +224,7 @@ class ApiChat(ABC):
         except self.sdk.APIStatusError as error:
             # A key that is restricted to completions may not list the models.
             if error.status_code in (401, 403) and "scope" not in _message(error):
-                raise self._translated(error) from None
+                raise self.translated(error) from None
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; those of loops that have ended are gone with them."""
@@ -256,6 +256,11 @@ class ApiChat(ABC):
                 "or name a server of your own with --base-url."
             )
         return _Connection(client, asyncio.Semaphore(self._concurrency), outage, asyncio.Lock())
+
+    @property
+    def client(self) -> Any:
+        """The SDK's client, of this event loop."""
+        return self._here().client
 
     def _here(self) -> _Connection:
         loop = asyncio.get_running_loop()
@@ -304,7 +309,7 @@ class ApiChat(ABC):
         completions: list[Completion] | None = None
         while completions is None:
             draws = draws[: self.draws_per_request]  # it may have become smaller while this request waited
-            body = self.body(request, draws) | self._settings.fields()
+            body = self.worded(request, draws)
             try:
                 completions = await self._post(body, partial(self.read, request=request, draws=draws))
             except self.sdk.APIStatusError as error:
@@ -315,6 +320,20 @@ class ApiChat(ABC):
             self._note(f"The server gives {choices}; the other draws are asked for in further requests.")
         arrived(completions)
         return completions
+
+    def worded(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
+        """The HTTP request for these draws, as far as is known what the model refuses."""
+        return self.body(request, draws) | self._settings.fields()
+
+    def understood(self, status: int, reply: Any, request: Request, body: dict[str, Any]) -> list[Completion] | None:
+        """What a reply that did not come live means: completions, or None to ask again in other words.
+
+        Raises what `complete` raises, and ValueError, LookupError … for what is no reply.
+        """
+        if status == 200:
+            return self._decoded(reply, partial(self.read, request=request, draws=request.draws))
+        response = httpx2.Response(status, json=reply, request=httpx2.Request("POST", f"https://{self.address}"))
+        return self._refused(self.client._make_status_error_from_response(response), body, request.draws)
 
     async def _post(self, body: dict[str, Any], read: Callable[[Any], list[Completion]]) -> list[Completion]:
         """Send one request (the SDK retries) until `read` makes sense of the reply, a bounded number of times.
@@ -334,7 +353,7 @@ class ApiChat(ABC):
                     options = {"max_retries": 0 if outage.is_given_up else retries}
                     response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
                 except self.sdk.APIConnectionError as error:
-                    raise self._translated(error) from None
+                    raise self.translated(error) from None
                 except UnicodeEncodeError:
                     raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is no text.") from None
                 except self.sdk.APIStatusError:
@@ -344,7 +363,9 @@ class ApiChat(ABC):
                     raise CallFailed(f"{self.identity}: {self.address} could not be asked ({fault}).") from None
                 retries -= int(response.request.headers.get(_RETRIES_TAKEN, 0))  # the bound is one for all rounds
                 try:
-                    return self._decoded(response, read)
+                    if TOO_LONG in response.extensions:
+                        raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
+                    return self._decoded(parse_json(response.content), read)
                 except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
                     reason = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
                     began = visible(response.content[:80].decode("utf-8", "replace"))
@@ -354,15 +375,12 @@ class ApiChat(ABC):
             f"it begins with {redact(began)!r}. Where that is a web page, correct the base URL."
         )
 
-    def _decoded(self, response: httpx2.Response, read: Callable[[Any], list[Completion]]) -> list[Completion]:
+    def _decoded(self, reply: Any, read: Callable[[Any], list[Completion]]) -> list[Completion]:
         """The completions of a reply, which may be anything."""
-        if TOO_LONG in response.extensions:
-            raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
-        reply = parse_json(response.content)
         completions = read(reply)
         if any(len(completion.text) > _MOST_CHARACTERS for completion in completions):
             raise ReplyError(f"a text of more than {_MOST_CHARACTERS:,} characters")
-        self._has_replied = True
+        self.has_replied = True
         if isinstance(reply.get("model"), str):  # a provider's alias may move while a study runs
             self._record("served_models", visible(reply["model"], 100))
         return completions
@@ -392,7 +410,7 @@ class ApiChat(ABC):
 
     def _refuses_temperature(self) -> SrdcrError:
         """The error of a refused temperature, which is left out from now on; unless others were taken before."""
-        if self._has_replied and self.capabilities.temperature:
+        if self.has_replied and self.capabilities.temperature:
             return CallFailed(f"{self.identity} refuses temperature, which it took before; run the same again.")
         self.leave_out("temperature")
         return TemperatureRefused(f"{self.identity} refuses temperature.")
@@ -408,9 +426,9 @@ class ApiChat(ABC):
 
     def _unless_replied(self, sentence: str) -> SrdcrError:
         """Bad input, which ends the run; the failure of one call where others were answered."""
-        return CallFailed(sentence) if self._has_replied else BadInput(sentence)
+        return CallFailed(sentence) if self.has_replied else BadInput(sentence)
 
-    def _translated(self, error: Any) -> SrdcrError:
+    def translated(self, error: Any) -> SrdcrError:
         """The SDK's error as one of ours, in one sentence and without secrets."""
         who, where, key = self.identity, self.address, self.key_variable
         times = f"{self._max_retries + 1} times"

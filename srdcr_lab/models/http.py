@@ -58,6 +58,7 @@ _certificates = cache(httpx2.create_ssl_context)  # what the system trusts; read
 
 MOST_BYTES = 2**24  # of a reply, unpacked: 128 draws of 400 tokens with their log-probabilities take about 10 MB
 _MOST_BYTES_OF_AN_ERROR = 2**16
+_RAW = "x-stainless-raw-response"  # how both SDKs say in a request that its caller reads the reply
 _LARGE = 2**20
 _LARGE_AT_ONCE = 4  # are read on beyond the first megabyte
 TOO_LONG = "srdcr_lab.too_long"  # marks, among a response's extensions, one that was not read to its end
@@ -200,6 +201,8 @@ class CountingClient(httpx2.AsyncClient):
 
     async def _read_within_bounds(self, response: httpx2.Response) -> None:
         """Read the body as far as its bound: it may be endless, or unpack to a thousand times what was sent."""
+        if response.is_success and response.request.headers.get(_RAW) == "stream":
+            return  # to who asked for it so, and bounds what is read
         most = MOST_BYTES if response.is_success else _MOST_BYTES_OF_AN_ERROR
         body = bytearray()
         async with AsyncExitStack() as held:

@@ -91,7 +91,7 @@ class OpenAIChat(ApiChat):
                 else:
                     self.leave_out(parameter)
                 return None
-        raise self._translated(error) from None
+        raise self.translated(error) from None
 
     def leave_out(self, parameter: str) -> None:
         super().leave_out(parameter)

@@ -68,6 +68,16 @@ class Budget:
                 await self._freed.wait()
             self._reserved += amount
 
+    def left_usd(self) -> float:
+        """What can be reserved at once."""
+        if self._exhausted:
+            return 0.0
+        return math.inf if self.limit_usd is None else self.limit_usd - self.spent_usd - self._reserved + _ROUNDING
+
+    def hold(self, amount: float) -> None:
+        """Set aside `amount` for what is sent already, or known to fit."""
+        self._reserved += amount
+
     def settle(self, reserved: float, spent: float) -> None:
         """Release a reservation and book what the call cost."""
         self.spent_usd += spent

@@ -26,6 +26,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.loopback import replies
+from tests.loopback.batches import Batches
 from tests.loopback.behaviour import Behaviour, Fault
 from tests.loopback.protocols import anthropic_error, anthropic_reply, openai_error, openai_reply
 from tests.loopback.shapes import shaped
@@ -68,6 +69,7 @@ class Loopback:
         self.behaviour = behaviour or Behaviour()
         self.reply, self.port, self.log = reply, port, log
         self.temperament = temperament  # answers instead, over OpenAI's protocol
+        self.batches = Batches(lambda: self.behaviour, lambda: self.reply)
         self.asked: list[Asked] = []
         self.turned_away: list[str] = []  # methods of the requests that came while it was away
         self.in_flight = self.most_in_flight = 0
@@ -112,6 +114,7 @@ class Loopback:
         app.router.add_post("/v1/messages", self._complete)
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/log", self._log)
+        self.batches.add_to(app)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05, handler_cancellation=True)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", self.port, backlog=4096)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,23 +17,17 @@ from srdcr_lab.models import batches
 from srdcr_lab.models.anthropic import AnthropicChat
 from srdcr_lab.models.api import ApiChat
 from srdcr_lab.models.batches import ask_batch
+from srdcr_lab.models.http import CountingClient
 from srdcr_lab.models.load import Price
 from srdcr_lab.models.openai import OpenAIChat
-from srdcr_lab.models.spending import Budget
+from srdcr_lab.models.spending import Budget, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import BadInput, BudgetExhausted, Message, Request, Stopped
+from srdcr_lab.records import BadInput, BudgetExhausted, Request, Stopped
+from tests.asking_batches import wave
 from tests.loopback.server import Loopback
 
 PRICE = Price(1e-6, 2e-6, "a test")
 Failed = list[tuple[Request, str]]
-
-
-def wave(n: int, draws: int = 1) -> list[Request]:
-    """Greedy requests; or with draws, of the stream ``knowledge``."""
-    asked = [Request((Message("user", f"When was bridge {i} built?"),), 16) for i in range(n)]
-    if draws == 1:
-        return asked
-    return [replace(each, temperature=0.5, stream="knowledge", draws=tuple(range(draws))) for each in asked]
 
 
 @pytest.fixture(params=["openai", "anthropic"])
@@ -51,20 +47,24 @@ class Lab:
     def __init__(self, provider: str, server: Loopback, path: Path) -> None:
         self.provider, self.server, self.path = provider, server, path
         self.told: list[str] = []
+        self.name = "double"
         self.budget = Budget()
 
     def model(self, **options: Any) -> ApiChat:
         url = self.server.openai_url if self.provider == "openai" else self.server.url
         chat = OpenAIChat if self.provider == "openai" else AnthropicChat
-        return chat("double", base_url=url, timeout_s=5, max_retries=1, patience_s=1, **options)
+        options = {"timeout_s": 5, "max_retries": 1, "patience_s": 1} | options
+        return chat(self.name, base_url=url, **options)
 
-    def ask(self, asked: Sequence[Request], model: ApiChat | None = None, price: Price | None = PRICE) -> Failed:
+    def ask(
+        self, asked: Sequence[Request], model: ApiChat | None = None, tell: Callable[[str], None] | None = None
+    ) -> Failed:
         async def run() -> Failed:
             here = model or self.model()
             with closing(Store(self.path)) as store:
                 try:
                     return await ask_batch(
-                        here, store, asked, budget=self.budget, price=price, tell=self.told.append, pause_s=0
+                        here, store, asked, budget=self.budget, price=PRICE, tell=tell or self.told.append, pause_s=0
                     )
                 finally:
                     await here.aclose()
@@ -96,3 +96,327 @@ def test_a_wave_comes_back_in_one_batch(lab: Lab) -> None:
     assert len(lab.server.completions) == 1
     lab.ask(asked)
     assert len(lab.server.batches.batches) == 1
+
+
+def test_half_the_price_is_booked_and_nothing_stays_reserved(lab: Lab) -> None:
+    asked = wave(10)
+    lab.ask(asked)
+    spent = lab.budget.spent_usd
+    lab.budget = Budget()
+    (lab.path).unlink()
+    live = lab.model()
+    with closing(Store(lab.path)) as store:
+        asyncio.run(all_live(live, store, lab.budget, asked))
+    assert spent == pytest.approx(lab.budget.spent_usd * (1 + 9 / 2) / 10, rel=1e-6)  # all cost the same; one went live
+    assert lab.budget.left_usd() == float("inf")
+
+
+async def all_live(model: ApiChat, store: Store, budget: Budget, asked: Sequence[Request]) -> None:
+    stored = StoredModel(model, store, price=PRICE, budget=budget)
+    for each in asked:
+        await stored.complete(each)
+    await model.aclose()
+
+
+def test_the_same_completions_as_live(lab: Lab, tmp_path: Path) -> None:
+    """Of a model with seeds: the same texts, log-probabilities and counts of tokens."""
+    if lab.provider == "anthropic":
+        pytest.skip("has no seeds: draws differ from call to call")
+    asked = [*wave(3, draws=5), *(replace(each, logprobs=True) for each in wave(3)), replace(wave(1)[0], scored=True)]
+    lab.ask(asked)
+    with closing(Store(lab.path)) as batched, closing(Store(tmp_path / "live.sqlite")) as live:
+        asyncio.run(all_live(lab.model(), live, Budget(), asked))
+        for each in asked:
+            assert batched.get(lab.model().identity, each) == live.get(lab.model().identity, each)
+
+
+def test_a_budget_sends_what_fits_and_says_what_does_not(lab: Lab) -> None:
+    asked = wave(80)
+    lab.budget = Budget(5 * worst_case_usd(asked[0], PRICE))
+    with pytest.raises(BudgetExhausted, match=r"budget of .* does not cover"):
+        lab.ask(asked, model=lab.model())
+    assert 0 < lab.missing(asked) < 70 and lab.is_clean() and len(lab.server.batches.batches) > 1
+    assert lab.budget.spent_usd <= lab.budget.limit_usd
+    lab.budget = Budget()
+    assert lab.ask(asked) == [] and lab.missing(asked) == 0 and lab.is_clean()
+
+
+@pytest.mark.parametrize("fault", ["500", "expired", "lost", "broken", "malformed"])
+def test_a_line_without_an_answer_is_asked_again(lab: Lab, fault: str) -> None:
+    asked = wave(6)
+    lab.server.batches.rules.faults = {"bridge 3": [fault]}
+    assert lab.ask(asked) == [] and lab.missing(asked) == 0
+    assert sorted(lab.server.batches.accepted.values()) == [1, 1, 1, 1, 2]
+    assert len(lab.server.batches.batches) == 2
+
+
+@pytest.mark.parametrize("fault", ["500", "expired", "lost", "malformed"])
+def test_a_line_that_is_never_answered_fails_with_a_sentence(lab: Lab, fault: str) -> None:
+    asked = wave(6)
+    lab.server.batches.rules.faults = {"bridge 3": [fault] * 9}
+    ((failed, sentence),) = lab.ask(asked)
+    assert failed == asked[3] and sentence.startswith(f"{lab.provider}:double: ") and "asked 3 times" in sentence
+    assert lab.missing(asked) == 1 and max(lab.server.batches.accepted.values()) == 3
+
+
+def test_a_line_that_is_refused_fails_at_once(lab: Lab) -> None:
+    asked = wave(6)
+    lab.server.batches.rules.faults = {"bridge 3": ["400"] * 9}
+    ((failed, sentence),) = lab.ask(asked)
+    assert failed == asked[3] and "answered 400 (scripted)" in sentence
+    assert lab.missing(asked) == 1 and set(lab.server.batches.accepted.values()) == {1}
+
+
+def test_what_a_model_refuses_is_learned_live(lab: Lab) -> None:
+    """Before the first batch, from one request of each form."""
+    refused = {"openai": {"seed", "max_tokens", "stop", "n"}, "anthropic": set[str]()}[lab.provider]
+    lab.server.behaviour.refuses = frozenset(refused)
+    asked = [*wave(4, draws=3), *(replace(each, stop=("Q:",)) for each in wave(4))]
+    assert lab.ask(asked) == [] and lab.missing(asked) == 0 and lab.is_clean()
+    assert len(lab.server.batches.batches) == 1
+
+
+def test_what_a_model_refuses_is_learned_from_lines_too(lab: Lab) -> None:
+    if lab.provider == "anthropic":
+        pytest.skip("its messages have nothing that can be left out")
+    model, asked = lab.model(), wave(6)
+    lab.ask([wave(7)[6]], model=model)
+    lab.server.behaviour.refuses = frozenset({"seed"})
+    assert lab.ask(asked, model=model) == [] and lab.missing(asked) == 0
+    assert [*map(len, (batch.lines for batch in lab.server.batches.batches))] == [6, 6]
+    assert "seed" not in next(iter(lab.server.batches.batches[-1].lines.values()))
+
+
+def test_a_model_without_temperature(lab: Lab) -> None:
+    lab.server.behaviour.refuses = frozenset({"temperature"})
+    failed = lab.ask(wave(4))
+    assert len(failed) == 4 and {sentence for _, sentence in failed} == {f"{lab.provider}:double refuses temperature."}
+    assert lab.ask([replace(each, temperature=None, stream="any") for each in wave(4)]) == []
+    assert all("temperature" not in body for batch in lab.server.batches.batches for body in batch.lines.values())
+
+
+def test_thinking_is_asked_for_and_kept_apart(lab: Lab) -> None:
+    model = lab.model(reasoning="low", extra_body={"top_k": 20})
+    lab.ask(wave(3), model=model)
+    (batch,) = lab.server.batches.batches
+    for body in batch.lines.values():
+        assert body["top_k"] == 20 and ("reasoning_effort" in body or "thinking" in body)
+
+
+def test_a_prompt_that_a_filter_stops_is_a_completion_as_live(lab: Lab) -> None:
+    model = lab.model()
+    lab.ask(wave(1), model=model)
+    if lab.provider == "openai":
+        lab.server.behaviour.filters_prompts = True
+    else:
+        lab.server.behaviour.finish = "refusal"
+    assert lab.ask(wave(4), model=model) == [] and lab.missing(wave(4)) == 0
+
+
+@pytest.mark.parametrize("ending", ["expired", "cancelled"])
+def test_what_an_ended_batch_leaves_is_asked_again(lab: Lab, ending: str) -> None:
+    asked = wave(6)
+    lab.server.batches.rules.endings = [ending, ending]
+    assert lab.ask(asked) == [] and lab.missing(asked) == 0 and lab.is_clean()
+    assert max(lab.server.batches.accepted.values()) == 3 and set(lab.server.batches.answered.values()) == {1}
+
+
+def test_a_batch_that_fails_again_and_again(lab: Lab) -> None:
+    if lab.provider == "anthropic":
+        pytest.skip("refuses batches when they are made")
+    lab.server.batches.rules.endings = ["invalid_request: Not today."] * 9
+    failed = lab.ask(wave(6))
+    assert len(failed) == 5 and all("invalid_request: Not today." in sentence for _, sentence in failed)
+    assert len(lab.server.batches.batches) == 3 and lab.is_clean()
+
+
+def test_the_limits_of_the_provider_split_a_wave(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("srdcr_lab.models.batches.MOST_BYTES", 1500)
+    assert lab.ask(wave(20)) == [] and lab.missing(wave(20)) == 0 and lab.is_clean()
+    assert len(lab.server.batches.batches) > 4
+
+
+def test_a_batch_that_is_too_large_all_the_same_is_split_further(lab: Lab) -> None:
+    lab.server.batches.rules.most_lines = 3
+    assert lab.ask(wave(20)) == [] and lab.missing(wave(20)) == 0 and lab.is_clean()
+    assert max(lab.server.batches.accepted.values()) == 1
+
+
+def test_a_full_queue_is_waited_for_and_larger_ones_are_split(lab: Lab) -> None:
+    if lab.provider == "anthropic":
+        lab.server.batches.rules.errors = ["429"] * 3
+    else:
+        lab.server.batches.rules.queue = 50
+    assert lab.ask(wave(20)) == [] and lab.missing(wave(20)) == 0 and lab.is_clean()
+    assert any("queue has no room" in told for told in lab.told)
+
+
+def test_a_batch_of_another_account(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    variable = f"{lab.provider.upper()}_API_KEY"
+    monkeypatch.setenv(variable, "sk-one-12345678")
+    lab.server.batches.rules.polls = 99
+
+    def ends(told: str) -> None:
+        if "are in the batch" in told:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lab.ask(wave(4), tell=ends)
+    monkeypatch.setenv(variable, "sk-two-12345678")
+    with pytest.raises(BadInput, match=r"does not know the batch \w*batch_0 .*key of the account.*srdcr store forget"):
+        lab.ask(wave(4))
+    with closing(Store(lab.path)) as store:
+        assert batches.forget(store, lab.server.batches.batches[0].id) == 3
+    lab.server.batches.rules.polls = 0
+    assert lab.ask(wave(4)) == [] and lab.missing(wave(4)) == 0
+
+
+def test_a_server_without_batches(lab: Lab) -> None:
+    lab.server.batches.rules.errors = ["404"]
+    with pytest.raises(BadInput, match="has no batches .404.; run without --batch"):
+        lab.ask(wave(4))
+    assert lab.is_clean()
+
+
+def test_an_outage_while_a_batch_is_under_way(lab: Lab) -> None:
+    lab.server.batches.rules.polls = 5
+
+    def goes(told: str) -> None:
+        lab.told.append(told)
+        if "are in the batch" in told:
+            lab.server.behaviour.away = 503
+            asyncio.get_running_loop().call_later(0.1, setattr, lab.server.behaviour, "away", None)
+
+    assert lab.ask(wave(4), tell=goes) == [] and lab.missing(wave(4)) == 0 and lab.is_clean()
+    assert lab.server.turned_away
+
+
+def test_a_server_that_stays_away_stops_the_run_which_can_be_resumed(lab: Lab) -> None:
+    def goes(told: str) -> None:
+        if "are in the batch" in told:
+            lab.server.behaviour.away = 503
+
+    with pytest.raises(Stopped, match="run the same again to collect them"):
+        lab.ask(wave(4), model=lab.model(patience_s=0.05), tell=goes)
+    lab.server.behaviour.away = None
+    assert lab.ask(wave(4)) == [] and lab.missing(wave(4)) == 0 and lab.is_clean()
+
+
+@pytest.mark.parametrize("error", ["lost", "500"])
+def test_a_batch_whose_id_never_arrived_is_found(lab: Lab, error: str) -> None:
+    lab.server.batches.rules.errors = [error]
+    assert lab.ask(wave(6)) == [] and lab.missing(wave(6)) == 0 and lab.is_clean()
+    assert len(lab.server.batches.batches) == 1 and set(lab.server.batches.accepted.values()) == {1}
+
+
+def test_a_batch_that_looks_like_ours_and_is_not(lab: Lab) -> None:
+    """Another program of the account makes a batch of as many lines at the same moment."""
+    if lab.provider == "openai":
+        pytest.skip("a batch is known by its file")
+    model = lab.model()
+    lab.ask([wave(9)[8]], model=model)
+    make, other = lab.server.batches._made, [(f"other-{i}", {"model": "m", "max_tokens": 1, "messages": []}) for i in range(4)]
+
+    def made(request: Any, lines: Any) -> Any:
+        lab.server.batches._made = make  # type: ignore[method-assign]
+        ours = make(request, lines)
+        make(request, other)
+        return ours
+
+    lab.server.batches._made = made  # type: ignore[method-assign]
+    lab.server.batches.rules.errors = ["lost"]
+    assert lab.ask(wave(4), model=model) == [] and lab.missing(wave(4)) == 0 and lab.is_clean()
+    assert len(lab.server.batches.batches) == 2 and set(lab.server.batches.accepted.values()) == {1}
+
+
+def test_two_processes_do_not_send_the_same(lab: Lab) -> None:
+    with closing(Store(lab.path)) as store, batches._alone(store, lab.model().identity.key):
+        with pytest.raises(Stopped, match="another process waits for batches"):
+            lab.ask(wave(4))
+    assert lab.ask(wave(4)) == [] and not [*lab.path.parent.glob("*-batches-*")]
+
+
+# Kills ---------------------------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Killer:
+    """Counts the steps to the outside, writes to the store and requests to the server, and ends the process at one."""
+
+    def __init__(self, at: int, after: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.at, self.after, self.steps, self.dead = at, after, 0, False
+        transaction, send = Store.transaction, CountingClient.send
+
+        @contextmanager
+        def committed(store: Store) -> Iterator[None]:
+            nested = store._db.in_transaction
+            if not nested:
+                self.step(before=True)
+            with transaction(store):
+                if self.dead:
+                    raise Killed  # nothing of a dead process reaches the file
+                yield
+            if not nested:
+                self.step(before=False)
+
+        async def sent(client: CountingClient, request: Any, **options: Any) -> Any:
+            self.step(before=True)
+            response = await send(client, request, **options)
+            self.step(before=False)
+            return response
+
+        monkeypatch.setattr(Store, "transaction", committed)
+        monkeypatch.setattr(CountingClient, "send", sent)
+
+    def step(self, before: bool) -> None:
+        self.steps += before
+        if self.dead or (self.steps == self.at and before != self.after):
+            self.dead = True
+            raise Killed
+
+
+def test_killed_between_any_two_steps_nothing_is_asked_twice(lab: Lab) -> None:
+    """At each step in turn, before it and after it; then the same again, in a new process."""
+    asked, at = wave(5), 0
+    lab.server.batches.rules.polls = 0
+    model_name = 0
+    while True:
+        at += 1
+        ended = 0
+        for after in (False, True):
+            model_name += 1
+            lab.path = lab.path.with_name(f"{model_name}.sqlite")
+            lab.name = f"double{model_name}"
+            with pytest.MonkeyPatch.context() as patch:
+                killer = Killer(at, after, patch)
+                try:
+                    lab.ask(asked)
+                    ended += 1
+                except Killed:
+                    pass
+            assert killer.dead or ended
+            assert lab.ask(asked) == [] and lab.missing(asked) == 0, (at, after)
+            assert lab.is_clean(), (at, after)
+        if ended == 2:
+            break
+    assert at > 15
+    assert set(lab.server.batches.accepted.values()) == {1}
+
+
+def test_a_process_that_is_killed_is_gone_on_with(lab: Lab, tmp_path: Path) -> None:
+    """A real one, with SIGKILL, when its batch is under way."""
+    lab.server.batches.rules.polls = 10**6
+    command = [sys.executable, "-m", "tests.asking_batches", lab.provider, lab.server.url, str(lab.path), "6"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]) as process:
+        assert process.stdout
+        for line in process.stdout:
+            if "are in the batch" in line:
+                process.kill()
+    assert process.returncode == -9 and lab.missing(wave(6)) == 5
+    for batch in lab.server.batches.batches:
+        batch.polls = 0
+    assert lab.ask(wave(6)) == [] and lab.missing(wave(6)) == 0 and lab.is_clean()
+    assert set(lab.server.batches.accepted.values()) == {1}

@@ -88,6 +88,18 @@ async def ask_batch(
         return await _Wave(model, store, budget, price or FREE, tell, pause_s).all_of(wave)
 
 
+def forget(store: Store, remote: str) -> int:
+    """Give up a batch by its provider's id: what it was asked may be asked anew. Returns how many lines that are."""
+    for model in {fact.model for fact in store.facts()}:
+        for name, value in store.batches(model).items():
+            if remote and json.loads(value)["remote"] == remote:
+                with store.transaction():
+                    store.close_asked(lines := store.open_in(name), answered=False)
+                    store.note_batch(model, name, None)
+                return len(lines)
+    raise BadInput(f"no batch {remote!r:.60} is under way in the store {store.path}")
+
+
 @contextmanager
 def _alone(store: Store, key: str) -> Iterator[None]:
     """Two processes would send the same twice. The lock ends with the process that holds it."""
@@ -235,7 +247,7 @@ class _Wave:
             batch.remote = await self.api.make(batch, lines)  # once: not tallied, so that no outage is waited out
         except self.model.sdk.APIStatusError as error:
             if error.status_code < 500 and error.status_code not in (408, 409):
-                self._not_taken(batch, asked, error)
+                self._not_taken(batch, asked, "", error)
                 return
             if not batch.told_at:
                 raise self._out_of_reach(error) from None
@@ -249,6 +261,7 @@ class _Wave:
     def _not_taken(self, batch: Batch, asked: Sequence[Asked], fault: str, error: Any = None) -> None:
         """The provider does not take a batch as a whole: there is no room in its queue, or it is too large, or else."""
         self._over(batch, asked)
+        fault = fault or str(self.model.translated(error)).rstrip(".")
         status, each = getattr(error, "status_code", 0), f"{len(asked)} requests ({fault})"
         if status in (404, 405):
             where = f"{self.model.address} has no batches ({status})"

@@ -162,7 +162,7 @@ class Batches:
         else:
             under_way = {line for other in self.batches if not other.is_over for line in other.lines}
             self.twice += [line for line in batch.lines if line in self.answered or line in under_way]
-            self.accepted.update(batch.lines)
+            self.accepted.update([*batch.lines])
         batch.is_over = bool(batch.failure)
         self.batches.append(batch)
         return batch

@@ -1,0 +1,36 @@
+"""A process that asks a wave in batches, to be killed: ``python -m tests.asking_batches PROVIDER URL STORE N``."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import closing
+from functools import partial
+
+from srdcr_lab.models.anthropic import AnthropicChat
+from srdcr_lab.models.batches import ask_batch
+from srdcr_lab.models.openai import OpenAIChat
+from srdcr_lab.models.spending import Budget
+from srdcr_lab.models.store import Store
+from srdcr_lab.records import Message, Request
+
+
+def wave(n: int, draws: int = 1) -> list[Request]:
+    """Greedy requests; or with draws, of the stream ``knowledge``."""
+    texts = [f"When was bridge {i} built?" for i in range(n)]
+    if draws == 1:
+        return [Request((Message("user", text),), 16) for text in texts]
+    stream = {"temperature": 0.5, "stream": "knowledge", "draws": tuple(range(draws))}
+    return [Request((Message("user", text),), 16, **stream) for text in texts]
+
+
+async def main(provider: str, url: str, path: str, n: str) -> None:
+    chat = {"openai": OpenAIChat, "anthropic": AnthropicChat}[provider]
+    model = chat("double", base_url=f"{url}/v1", max_retries=1)
+    with closing(Store(path)) as store:
+        tell = partial(print, flush=True)
+        await ask_batch(model, store, wave(int(n)), budget=Budget(), price=None, tell=tell, pause_s=0.02)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

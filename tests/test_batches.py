@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ from srdcr_lab.models.spending import Budget, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, BudgetExhausted, Request, Stopped
 from tests.asking_batches import wave
+from tests.conftest import Srdcr
 from tests.loopback.server import Loopback
 
 PRICE = Price(1e-6, 2e-6, "a test")
@@ -77,22 +79,30 @@ class Lab:
             return sum(len(each.draws) - len(store.get(identity, each)) for each in asked)
 
     def is_clean(self) -> bool:
-        """Nothing is under way, and what was sent was sent once."""
+        """Nothing is under way, and nothing was sent twice."""
         with closing(Store(self.path)) as store:
             under_way = store.batches(self.model().identity.key)
             return not under_way and not self.server.batches.twice and not store.integrity()
 
+    def gets(self, asked: Sequence[Request], **options: Any) -> None:
+        """All that is asked, in one call; and nothing twice."""
+        assert self.ask(asked, **options) == []
+        assert self.missing(asked) == 0
+        assert self.is_clean()
+
 
 @pytest.fixture
-def lab(provider: str, loopback: Loopback, tmp_path: Path) -> Iterator[Lab]:
-    yield Lab(provider, loopback, tmp_path / "store.sqlite")
+def lab(provider: str, loopback: Loopback, tmp_path: Path) -> Lab:
+    return Lab(provider, loopback, tmp_path / "store.sqlite")
 
 
 def test_a_wave_comes_back_in_one_batch(lab: Lab) -> None:
     asked = wave(20)
     assert lab.ask(asked) == []
-    assert lab.missing(asked) == 0 and lab.is_clean()
-    assert len(lab.server.batches.batches) == 1 and len(lab.server.batches.accepted) == 19  # the first went live
+    assert lab.missing(asked) == 0
+    assert lab.is_clean()
+    assert len(lab.server.batches.batches) == 1
+    assert len(lab.server.batches.accepted) == 19
     assert len(lab.server.completions) == 1
     lab.ask(asked)
     assert len(lab.server.batches.batches) == 1
@@ -135,17 +145,20 @@ def test_a_budget_sends_what_fits_and_says_what_does_not(lab: Lab) -> None:
     lab.budget = Budget(5 * worst_case_usd(asked[0], PRICE))
     with pytest.raises(BudgetExhausted, match=r"budget of .* does not cover"):
         lab.ask(asked, model=lab.model())
-    assert 0 < lab.missing(asked) < 70 and lab.is_clean() and len(lab.server.batches.batches) > 1
+    assert 0 < lab.missing(asked) < 70
+    assert lab.is_clean()
+    assert len(lab.server.batches.batches) > 1
     assert lab.budget.spent_usd <= lab.budget.limit_usd
     lab.budget = Budget()
-    assert lab.ask(asked) == [] and lab.missing(asked) == 0 and lab.is_clean()
+    lab.gets(asked)
 
 
 @pytest.mark.parametrize("fault", ["500", "expired", "lost", "broken", "malformed"])
 def test_a_line_without_an_answer_is_asked_again(lab: Lab, fault: str) -> None:
     asked = wave(6)
     lab.server.batches.rules.faults = {"bridge 3": [fault]}
-    assert lab.ask(asked) == [] and lab.missing(asked) == 0
+    assert lab.ask(asked) == []
+    assert lab.missing(asked) == 0
     assert sorted(lab.server.batches.accepted.values()) == [1, 1, 1, 1, 2]
     assert len(lab.server.batches.batches) == 2
 
@@ -155,16 +168,21 @@ def test_a_line_that_is_never_answered_fails_with_a_sentence(lab: Lab, fault: st
     asked = wave(6)
     lab.server.batches.rules.faults = {"bridge 3": [fault] * 9}
     ((failed, sentence),) = lab.ask(asked)
-    assert failed == asked[3] and sentence.startswith(f"{lab.provider}:double: ") and "asked 3 times" in sentence
-    assert lab.missing(asked) == 1 and max(lab.server.batches.accepted.values()) == 3
+    assert failed == asked[3]
+    assert sentence.startswith(f"{lab.provider}:double: ")
+    assert "asked 3 times" in sentence
+    assert lab.missing(asked) == 1
+    assert max(lab.server.batches.accepted.values()) == 3
 
 
 def test_a_line_that_is_refused_fails_at_once(lab: Lab) -> None:
     asked = wave(6)
     lab.server.batches.rules.faults = {"bridge 3": ["400"] * 9}
     ((failed, sentence),) = lab.ask(asked)
-    assert failed == asked[3] and "answered 400 (scripted)" in sentence
-    assert lab.missing(asked) == 1 and set(lab.server.batches.accepted.values()) == {1}
+    assert failed == asked[3]
+    assert "answered 400 (scripted)" in sentence
+    assert lab.missing(asked) == 1
+    assert set(lab.server.batches.accepted.values()) == {1}
 
 
 def test_what_a_model_refuses_is_learned_live(lab: Lab) -> None:
@@ -172,7 +190,7 @@ def test_what_a_model_refuses_is_learned_live(lab: Lab) -> None:
     refused = {"openai": {"seed", "max_tokens", "stop", "n"}, "anthropic": set[str]()}[lab.provider]
     lab.server.behaviour.refuses = frozenset(refused)
     asked = [*wave(4, draws=3), *(replace(each, stop=("Q:",)) for each in wave(4))]
-    assert lab.ask(asked) == [] and lab.missing(asked) == 0 and lab.is_clean()
+    lab.gets(asked)
     assert len(lab.server.batches.batches) == 1
 
 
@@ -182,7 +200,7 @@ def test_what_a_model_refuses_is_learned_from_lines_too(lab: Lab) -> None:
     model, asked = lab.model(), wave(6)
     lab.ask([wave(7)[6]], model=model)
     lab.server.behaviour.refuses = frozenset({"seed"})
-    assert lab.ask(asked, model=model) == [] and lab.missing(asked) == 0
+    lab.gets(asked, model=model)
     assert [*map(len, (batch.lines for batch in lab.server.batches.batches))] == [6, 6]
     assert "seed" not in next(iter(lab.server.batches.batches[-1].lines.values()))
 
@@ -190,7 +208,8 @@ def test_what_a_model_refuses_is_learned_from_lines_too(lab: Lab) -> None:
 def test_a_model_without_temperature(lab: Lab) -> None:
     lab.server.behaviour.refuses = frozenset({"temperature"})
     failed = lab.ask(wave(4))
-    assert len(failed) == 4 and {sentence for _, sentence in failed} == {f"{lab.provider}:double refuses temperature."}
+    assert len(failed) == 4
+    assert {sentence for _, sentence in failed} == {f"{lab.provider}:double refuses temperature."}
     assert lab.ask([replace(each, temperature=None, stream="any") for each in wave(4)]) == []
     assert all("temperature" not in body for batch in lab.server.batches.batches for body in batch.lines.values())
 
@@ -200,7 +219,8 @@ def test_thinking_is_asked_for_and_kept_apart(lab: Lab) -> None:
     lab.ask(wave(3), model=model)
     (batch,) = lab.server.batches.batches
     for body in batch.lines.values():
-        assert body["top_k"] == 20 and ("reasoning_effort" in body or "thinking" in body)
+        assert body["top_k"] == 20
+        assert "reasoning_effort" in body or "thinking" in body
 
 
 def test_a_prompt_that_a_filter_stops_is_a_completion_as_live(lab: Lab) -> None:
@@ -210,15 +230,16 @@ def test_a_prompt_that_a_filter_stops_is_a_completion_as_live(lab: Lab) -> None:
         lab.server.behaviour.filters_prompts = True
     else:
         lab.server.behaviour.finish = "refusal"
-    assert lab.ask(wave(4), model=model) == [] and lab.missing(wave(4)) == 0
+    lab.gets(wave(4), model=model)
 
 
 @pytest.mark.parametrize("ending", ["expired", "cancelled"])
 def test_what_an_ended_batch_leaves_is_asked_again(lab: Lab, ending: str) -> None:
     asked = wave(6)
     lab.server.batches.rules.endings = [ending, ending]
-    assert lab.ask(asked) == [] and lab.missing(asked) == 0 and lab.is_clean()
-    assert max(lab.server.batches.accepted.values()) == 3 and set(lab.server.batches.answered.values()) == {1}
+    lab.gets(asked)
+    assert max(lab.server.batches.accepted.values()) == 3
+    assert set(lab.server.batches.answered.values()) == {1}
 
 
 def test_a_batch_that_fails_again_and_again(lab: Lab) -> None:
@@ -226,19 +247,21 @@ def test_a_batch_that_fails_again_and_again(lab: Lab) -> None:
         pytest.skip("refuses batches when they are made")
     lab.server.batches.rules.endings = ["invalid_request: Not today."] * 9
     failed = lab.ask(wave(6))
-    assert len(failed) == 5 and all("invalid_request: Not today." in sentence for _, sentence in failed)
-    assert len(lab.server.batches.batches) == 3 and lab.is_clean()
+    assert len(failed) == 5
+    assert all("invalid_request: Not today" in sentence for _, sentence in failed)
+    assert len(lab.server.batches.batches) == 3
+    assert lab.is_clean()
 
 
 def test_the_limits_of_the_provider_split_a_wave(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("srdcr_lab.models.batches.MOST_BYTES", 1500)
-    assert lab.ask(wave(20)) == [] and lab.missing(wave(20)) == 0 and lab.is_clean()
+    lab.gets(wave(20))
     assert len(lab.server.batches.batches) > 4
 
 
 def test_a_batch_that_is_too_large_all_the_same_is_split_further(lab: Lab) -> None:
     lab.server.batches.rules.most_lines = 3
-    assert lab.ask(wave(20)) == [] and lab.missing(wave(20)) == 0 and lab.is_clean()
+    lab.gets(wave(20))
     assert max(lab.server.batches.accepted.values()) == 1
 
 
@@ -247,11 +270,11 @@ def test_a_full_queue_is_waited_for_and_larger_ones_are_split(lab: Lab) -> None:
         lab.server.batches.rules.errors = ["429"] * 3
     else:
         lab.server.batches.rules.queue = 50
-    assert lab.ask(wave(20)) == [] and lab.missing(wave(20)) == 0 and lab.is_clean()
-    assert any("queue has no room" in told for told in lab.told)
+    lab.gets(wave(20))
+    assert any(re.search(r"\d+ requests wait: ", told) for told in lab.told)
 
 
-def test_a_batch_of_another_account(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_of_another_account(lab: Lab, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch) -> None:
     variable = f"{lab.provider.upper()}_API_KEY"
     monkeypatch.setenv(variable, "sk-one-12345678")
     lab.server.batches.rules.polls = 99
@@ -263,17 +286,21 @@ def test_a_batch_of_another_account(lab: Lab, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(KeyboardInterrupt):
         lab.ask(wave(4), tell=ends)
     monkeypatch.setenv(variable, "sk-two-12345678")
-    with pytest.raises(BadInput, match=r"does not know the batch \w*batch_0 .*key of the account.*srdcr store forget"):
+    with pytest.raises(BadInput, match=r"does not give the batch \w*batch_0 .*key of the account.*srdcr store forget"):
         lab.ask(wave(4))
-    with closing(Store(lab.path)) as store:
-        assert batches.forget(store, lab.server.batches.batches[0].id) == 3
+    named = lab.server.batches.batches[0].id
+    assert srdcr("store", "forget", lab.path, "batch_9").sentence.startswith(
+        "srdcr: no batch 'batch_9' is under way in"
+    )
+    told = f"{named} is forgotten; 3 requests may be asked anew, which the provider may bill again"
+    assert srdcr("store", "forget", lab.path, named).out.strip() == told
     lab.server.batches.rules.polls = 0
-    assert lab.ask(wave(4)) == [] and lab.missing(wave(4)) == 0
+    lab.gets(wave(4))
 
 
 def test_a_server_without_batches(lab: Lab) -> None:
     lab.server.batches.rules.errors = ["404"]
-    with pytest.raises(BadInput, match="has no batches .404.; run without --batch"):
+    with pytest.raises(BadInput, match=r"has no batches .404.; run without --batch"):
         lab.ask(wave(4))
     assert lab.is_clean()
 
@@ -287,7 +314,7 @@ def test_an_outage_while_a_batch_is_under_way(lab: Lab) -> None:
             lab.server.behaviour.away = 503
             asyncio.get_running_loop().call_later(0.1, setattr, lab.server.behaviour, "away", None)
 
-    assert lab.ask(wave(4), tell=goes) == [] and lab.missing(wave(4)) == 0 and lab.is_clean()
+    lab.gets(wave(4), tell=goes)
     assert lab.server.turned_away
 
 
@@ -299,14 +326,15 @@ def test_a_server_that_stays_away_stops_the_run_which_can_be_resumed(lab: Lab) -
     with pytest.raises(Stopped, match="run the same again to collect them"):
         lab.ask(wave(4), model=lab.model(patience_s=0.05), tell=goes)
     lab.server.behaviour.away = None
-    assert lab.ask(wave(4)) == [] and lab.missing(wave(4)) == 0 and lab.is_clean()
+    lab.gets(wave(4))
 
 
 @pytest.mark.parametrize("error", ["lost", "500"])
 def test_a_batch_whose_id_never_arrived_is_found(lab: Lab, error: str) -> None:
     lab.server.batches.rules.errors = [error]
-    assert lab.ask(wave(6)) == [] and lab.missing(wave(6)) == 0 and lab.is_clean()
-    assert len(lab.server.batches.batches) == 1 and set(lab.server.batches.accepted.values()) == {1}
+    lab.gets(wave(6))
+    assert len(lab.server.batches.batches) == 1
+    assert set(lab.server.batches.accepted.values()) == {1}
 
 
 def test_a_batch_that_looks_like_ours_and_is_not(lab: Lab) -> None:
@@ -315,7 +343,10 @@ def test_a_batch_that_looks_like_ours_and_is_not(lab: Lab) -> None:
         pytest.skip("a batch is known by its file")
     model = lab.model()
     lab.ask([wave(9)[8]], model=model)
-    make, other = lab.server.batches._made, [(f"other-{i}", {"model": "m", "max_tokens": 1, "messages": []}) for i in range(4)]
+    make, other = (
+        lab.server.batches._made,
+        [(f"other-{i}", {"model": "m", "max_tokens": 1, "messages": []}) for i in range(4)],
+    )
 
     def made(request: Any, lines: Any) -> Any:
         lab.server.batches._made = make  # type: ignore[method-assign]
@@ -325,15 +356,17 @@ def test_a_batch_that_looks_like_ours_and_is_not(lab: Lab) -> None:
 
     lab.server.batches._made = made  # type: ignore[method-assign]
     lab.server.batches.rules.errors = ["lost"]
-    assert lab.ask(wave(4), model=model) == [] and lab.missing(wave(4)) == 0 and lab.is_clean()
-    assert len(lab.server.batches.batches) == 2 and set(lab.server.batches.accepted.values()) == {1}
+    lab.gets(wave(4), model=model)
+    assert len(lab.server.batches.batches) == 2
+    assert set(lab.server.batches.accepted.values()) == {1}
 
 
 def test_two_processes_do_not_send_the_same(lab: Lab) -> None:
-    with closing(Store(lab.path)) as store, batches._alone(store, lab.model().identity.key):
-        with pytest.raises(Stopped, match="another process waits for batches"):
-            lab.ask(wave(4))
-    assert lab.ask(wave(4)) == [] and not [*lab.path.parent.glob("*-batches-*")]
+    one = pytest.raises(Stopped, match="another process waits for batches")
+    with closing(Store(lab.path)) as store, batches._alone(store, lab.model().identity.key), one:
+        lab.ask(wave(4))
+    assert lab.ask(wave(4)) == []
+    assert not [*lab.path.parent.glob("*-batches-*")]
 
 
 # Kills ---------------------------------------------------------------------------------------------------------------
@@ -398,7 +431,7 @@ def test_killed_between_any_two_steps_nothing_is_asked_twice(lab: Lab) -> None:
                 except Killed:
                     pass
             assert killer.dead or ended
-            assert lab.ask(asked) == [] and lab.missing(asked) == 0, (at, after)
+            lab.gets(asked), (at, after)
             assert lab.is_clean(), (at, after)
         if ended == 2:
             break
@@ -415,8 +448,9 @@ def test_a_process_that_is_killed_is_gone_on_with(lab: Lab, tmp_path: Path) -> N
         for line in process.stdout:
             if "are in the batch" in line:
                 process.kill()
-    assert process.returncode == -9 and lab.missing(wave(6)) == 5
+    assert process.returncode == -9
+    assert lab.missing(wave(6)) == 5
     for batch in lab.server.batches.batches:
         batch.polls = 0
-    assert lab.ask(wave(6)) == [] and lab.missing(wave(6)) == 0 and lab.is_clean()
+    lab.gets(wave(6))
     assert set(lab.server.batches.accepted.values()) == {1}

@@ -290,6 +290,16 @@ def recover(file: Path, target: Path) -> int:
     return SOME_FAILED if lost or damaged else DONE
 
 
+@store.command()
+@click.argument("file", type=PATH)
+@click.argument("batch")
+def forget(file: Path, batch: str) -> None:
+    """Give up a batch that is under way, by its provider's id, such as one of an account that is gone."""
+    with open_store(file) as opened:
+        lines = opened.forget_batch(batch)
+    echo(f"{batch} is forgotten; {lines:,} requests may be asked anew, which the provider may bill again")
+
+
 @contextmanager
 def open_store(file: Path, *, create: bool = False) -> Iterator[Any]:
     """The store; with `create` made where there is none, and taken back if nothing is put into it."""

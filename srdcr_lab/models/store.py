@@ -271,21 +271,28 @@ class Store:
         except ValueError as error:
             raise self._damaged(error) from None
 
-    def forget(self, model: str, name: str) -> None:
-        """Drop a fact."""
-        with self.transaction():
-            self._db.execute("DELETE FROM facts WHERE model = ? AND name = ?", (model, name))
-
     def batches(self, model: str) -> dict[str, str]:
         """Batches of the model of this key that are under way: our name → what is known of it, a JSON text."""
         return {fact.fact.removeprefix(_BATCH): fact.value for fact in self.facts(model) if _is_batch(fact)}
 
     def note_batch(self, model: str, name: str, value: str | None) -> None:
         """Keep what is known of a batch, a JSON text; None: it is over."""
-        if value is None:
-            self.forget(model, f"{_BATCH}{name}")
-        else:
+        if value is not None:
             self.remember(model, f"{_BATCH}{name}", value)
+            return
+        with self.transaction():
+            self._db.execute("DELETE FROM facts WHERE model = ? AND name = ?", (model, f"{_BATCH}{name}"))
+
+    def forget_batch(self, remote: str) -> int:
+        """Give up a batch by its provider's id: what it was asked may be asked anew. Returns how much that is."""
+        for fact in filter(_is_batch, self.facts()):
+            if json.loads(fact.value)["remote"] == remote:
+                name = fact.fact.removeprefix(_BATCH)
+                with self.transaction():
+                    self.close_asked(lines := self.open_in(name), answered=False)
+                    self.note_batch(fact.model, name, None)
+                return len(lines)
+        raise BadInput(f"no batch {remote!r:.60} is under way in the store {self.path}")
 
     def note_asked(self, asked: Iterable[Asked]) -> None:
         """Keep what is asked elsewhere; a later note of the same replaces an earlier one."""

@@ -1,9 +1,13 @@
-"""A process that asks a wave in batches, to be killed: ``python -m tests.asking_batches PROVIDER URL STORE N``."""
+"""A process that asks a wave in batches, to be killed.
+
+usage: python -m tests.asking_batches PROVIDER URL STORE N [NAME]
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 
@@ -20,17 +24,18 @@ def wave(n: int, draws: int = 1) -> list[Request]:
     texts = [f"When was bridge {i} built?" for i in range(n)]
     if draws == 1:
         return [Request((Message("user", text),), 16) for text in texts]
-    stream = {"temperature": 0.5, "stream": "knowledge", "draws": tuple(range(draws))}
-    return [Request((Message("user", text),), 16, **stream) for text in texts]
+    numbers = tuple(range(draws))
+    return [Request((Message("user", text),), 16, 0.5, stream="knowledge", draws=numbers) for text in texts]
 
 
-async def main(provider: str, url: str, path: str, n: str) -> None:
-    chat = {"openai": OpenAIChat, "anthropic": AnthropicChat}[provider]
-    model = chat("double", base_url=f"{url}/v1", max_retries=1)
+async def main(
+    provider: str, url: str, path: str, n: str, name: str = "double", *, tell: Callable[[str], None] = print
+) -> None:
+    chat = OpenAIChat if provider == "openai" else AnthropicChat
+    model = chat(name, base_url=f"{url}/v1", max_retries=1)
     with closing(Store(path)) as store:
-        tell = partial(print, flush=True)
         await ask_batch(model, store, wave(int(n)), budget=Budget(), price=None, tell=tell, pause_s=0.02)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    asyncio.run(main(*sys.argv[1:], tell=partial(print, flush=True)))

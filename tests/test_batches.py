@@ -295,7 +295,8 @@ def test_a_batch_of_another_account(lab: Lab, srdcr: Srdcr, monkeypatch: pytest.
     told = f"{named} is forgotten; 3 requests may be asked anew, which the provider may bill again"
     assert srdcr("store", "forget", lab.path, named).out.strip() == told
     lab.server.batches.rules.polls = 0
-    lab.gets(wave(4))
+    assert lab.ask(wave(4)) == []
+    assert lab.missing(wave(4)) == 0
 
 
 def test_a_server_without_batches(lab: Lab) -> None:

@@ -1,6 +1,6 @@
 """Try what strangers may bring: nothing may end in a traceback, hang, write elsewhere, or cost more than its own row.
 
-    python tools/trial.py [inputs servers bundles damages full kills]        default: all
+    python tools/trial.py [inputs servers bundles damages full kills batches]        default: all
     python tools/trial.py --only TEXT             the trials whose names hold TEXT, with what they print
 
 Every trial is a process of its own with a time limit, a bound on memory, and HOME and TMPDIR inside a folder that is
@@ -124,6 +124,11 @@ class Misbehaving(BaseHTTPRequestHandler):
         """Nothing is logged."""
 
 
+def of_batches(seed: int) -> int:
+    """The kind that `trials_of_batches.py` makes and reports; returns its exit code."""
+    return subprocess.run([sys.executable, str(ROOT / "tools/trials_of_batches.py"), f"--seed={seed}"]).returncode
+
+
 def of_stores(kind: str, number: int) -> Callable[[int], int]:
     """A kind that `trials_of_stores.py` makes and reports; returns its exit code."""
 
@@ -145,6 +150,7 @@ KINDS: dict[str, Callable[[int], Iterator[Trial] | int]] = {
     "damages": of_stores("damages", 500),
     "full": of_stores("full", 20),
     "kills": of_stores("kills", 100),
+    "batches": of_batches,
 }
 
 

@@ -36,6 +36,7 @@ class Rules:
     answers : how many lines of an expired or cancelled batch are answered.
     most_lines : of one batch, beyond which it is too large.
     queue : tokens of all batches under way, beyond which OpenAI fails a batch; of one key.
+    latency_s : between a request and what it does, and again between that and the answer.
     errors : statuses of the next requests to make a batch, one each; ``lost`` makes it and cuts the connection.
     """
 
@@ -45,6 +46,7 @@ class Rules:
     answers: int = 1
     most_lines: int = 100_000
     queue: int | None = None
+    latency_s: float = 0.0
     errors: list[str] = field(default_factory=list)
 
 

@@ -156,7 +156,9 @@ class Loopback:
         if status := self.behaviour.away:
             self.turned_away.append(request.method)
             return web.Response(status=status, text="away")
+        await asyncio.sleep(self.batches.rules.latency_s)
         response: web.StreamResponse = await handler(request)
+        await asyncio.sleep(self.batches.rules.latency_s)
         return response
 
     async def _answer(self, request: web.Request, asked: Asked) -> web.StreamResponse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import subprocess
 import sys
@@ -163,6 +164,31 @@ def test_a_line_without_an_answer_is_asked_again(lab: Lab, fault: str) -> None:
     assert len(lab.server.batches.batches) == 2
 
 
+def test_lines_that_nobody_understands_cost_nothing(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does one that is longer than any reply, or of another program; the second answer to one line is left out."""
+    hostile: list[object] = [
+        7,
+        [],
+        None,
+        {},
+        {"custom_id": {}},
+        {"custom_id": "\ud83d", "result": 1},
+        {"custom_id": 1e9},
+    ]
+    keep = lab.server.batches._file
+
+    def file(key: str, content: bytes) -> str:
+        if b"custom_id" not in content or b"method" in content:
+            return keep(key, content)
+        lines = [*(json.dumps(each).encode() for each in hostile), b"{", b"\xff", b'"' + b"x" * 3000, b""]
+        return keep(key, b"\n".join([*lines, content, *lines, content]))
+
+    monkeypatch.setattr(lab.server.batches, "_file", file)
+    monkeypatch.setattr(batches, "LONGEST_LINE", 2000)
+    lab.gets(wave(6))
+    assert len(lab.server.batches.batches) == 1
+
+
 @pytest.mark.parametrize("fault", ["500", "expired", "lost", "malformed"])
 def test_a_line_that_is_never_answered_fails_with_a_sentence(lab: Lab, fault: str) -> None:
     asked = wave(6)
@@ -274,6 +300,20 @@ def test_a_full_queue_is_waited_for_and_larger_ones_are_split(lab: Lab) -> None:
     assert any(re.search(r"\d+ requests wait: ", told) for told in lab.told)
 
 
+def test_a_server_that_never_was_there_stops_before_anything_is_sent(lab: Lab) -> None:
+    lab.server.behaviour.away = 500
+    with pytest.raises(Stopped, match=r"answered 500 .* No batch was sent"):
+        lab.ask(wave(9), model=lab.model(max_retries=0))
+    assert len(lab.server.turned_away) == 3
+
+
+def test_an_account_that_is_used_up_is_not_waited_for(lab: Lab) -> None:
+    lab.server.batches.rules.errors = ["402"]
+    with pytest.raises(Stopped, match=r"is used up .402: scripted.; top it up"):
+        lab.ask(wave(4))
+    assert lab.is_clean()
+
+
 def test_a_batch_of_another_account(lab: Lab, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch) -> None:
     variable = f"{lab.provider.upper()}_API_KEY"
     monkeypatch.setenv(variable, "sk-one-12345678")
@@ -338,6 +378,16 @@ def test_a_batch_whose_id_never_arrived_is_found(lab: Lab, error: str) -> None:
     assert set(lab.server.batches.accepted.values()) == {1}
 
 
+def test_a_batch_is_not_taken_for_another_of_the_same_wave(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of as many lines; the id of the first never arrived, and the second is the newer."""
+    model = lab.model()
+    lab.ask([wave(7)[6]], model=model)
+    lab.server.batches.rules.errors = ["lost"]
+    monkeypatch.setattr(batches, "MOST_BYTES", 1200)
+    lab.gets(wave(6), model=model)
+    assert [len(batch.lines) for batch in lab.server.batches.batches] == [3, 3]
+
+
 def test_a_batch_that_looks_like_ours_and_is_not(lab: Lab) -> None:
     """Another program of the account makes a batch of as many lines at the same moment."""
     if lab.provider == "openai":
@@ -363,7 +413,7 @@ def test_a_batch_that_looks_like_ours_and_is_not(lab: Lab) -> None:
 
 
 def test_two_processes_do_not_send_the_same(lab: Lab) -> None:
-    one = pytest.raises(Stopped, match="another process waits for batches")
+    one = pytest.raises(Stopped, match="no other process waits for batches")
     with closing(Store(lab.path)) as store, batches._alone(store, lab.model().identity.key), one:
         lab.ask(wave(4))
     assert lab.ask(wave(4)) == []
@@ -440,7 +490,8 @@ def test_killed_between_any_two_steps_nothing_is_asked_twice(lab: Lab) -> None:
     assert set(lab.server.batches.accepted.values()) == {1}
 
 
-def test_a_process_that_is_killed_is_gone_on_with(lab: Lab, tmp_path: Path) -> None:
+@pytest.mark.parametrize("provider", ["openai"])  # make trial kills processes of both
+def test_a_process_that_is_killed_is_gone_on_with(lab: Lab) -> None:
     """A real one, with SIGKILL, when its batch is under way."""
     lab.server.batches.rules.polls = 10**6
     command = [sys.executable, "-m", "tests.asking_batches", lab.provider, lab.server.url, str(lab.path), "6"]

@@ -17,7 +17,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, closing, contextmanager
+from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -36,7 +36,7 @@ from srdcr_lab.models.load import FREE, Price
 from srdcr_lab.models.reasoning import room
 from srdcr_lab.models.spending import Budget, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import BadInput, CallFailed, Message, Request, SrdcrError, Stopped
+from srdcr_lab.records import BadInput, CallFailed, Message, Request, SrdcrError, Stopped, TemperatureRefused
 from srdcr_lab.records.files import from_plain, parse_json
 
 PAUSE_S = 60.0  # between two looks at the batches under way
@@ -87,15 +87,18 @@ async def ask_batch(
 @contextmanager
 def _alone(store: Store, key: str) -> Iterator[None]:
     """Two processes would send the same twice. The lock ends with the process that holds it."""
-    lock = Path(f"{store.path}-batches-{hashlib.sha256(key.encode()).hexdigest()[:8]}")
-    place = store.path if store.path == ":memory:" else lock
-    with closing(sqlite3.connect(place, timeout=0, isolation_level=None)) as db:
+    lock = f"{store.path}-batches-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+    try:
+        db = sqlite3.connect(store.path if store.path == ":memory:" else lock, timeout=0, isolation_level=None)
+        db.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        fault = f"cannot lock {lock} ({error})"
+        raise Stopped(f"{fault}; run this when no other process waits for batches of that store") from None
+    with closing(db), suppress(OSError):
         try:
-            db.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error:
-            raise Stopped(f"another process waits for batches of {store.path}; run this when it has ended") from None
-        yield
-        lock.unlink(missing_ok=True)
+            yield
+        finally:
+            Path(lock).unlink(missing_ok=True)
 
 
 class _Wave:
@@ -168,11 +171,8 @@ class _Wave:
                 await self.live.complete(request)
             except CallFailed as failure:
                 self.failed.append((request, str(failure)))
-                if (
-                    not self.model.has_replied
-                    and len(self.failed) >= _MOST_TRIES
-                    and self.model.capabilities.temperature
-                ):
+                self.silences += not isinstance(failure, TemperatureRefused)
+                if self.silences >= _MOST_TRIES and not self.model.has_replied:
                     raise Stopped(f"{failure} No batch was sent.") from None
 
     # Sending ---------------------------------------------------------------------------------------------------------
@@ -300,8 +300,8 @@ class _Wave:
                 async for result in results:
                     try:
                         custom_id, status, reply = self.api.outcome(parse_json(result))
-                        line = self.store.asked(custom_id)
-                    except (*_ODD, sqlite3.Error):
+                        line = self.store.asked(str(custom_id))
+                    except _ODD:
                         continue  # a line that nobody understands costs its own request, which is asked again
                     if line and line.batch == batch.name:
                         is_ours = True

@@ -263,7 +263,7 @@ class Batches:
             return
         for name, lines in (("output", output), ("errors", errors)):
             if lines:
-                self.files[f"{batch.id}-{name}"] = batch.key, "\n".join(lines).encode()
+                self.files[f"{batch.id}-{name}"] = self.files[self._file(batch.key, "\n".join(lines).encode())]
 
     def _openai_line(self, custom_id: str, body: dict[str, Any], fault: str) -> tuple[dict[str, Any], str]:
         line: dict[str, Any] = {"id": f"batch_req_{custom_id[-6:]}", "custom_id": custom_id, "error": None}

@@ -298,6 +298,8 @@ def test_a_full_queue_is_waited_for_and_larger_ones_are_split(lab: Lab) -> None:
         lab.server.batches.rules.queue = 50
     lab.gets(wave(20))
     assert any(re.search(r"\d+ requests wait: ", told) for told in lab.told)
+    if lab.provider == "anthropic":
+        assert [len(batch.lines) for batch in lab.server.batches.batches] == [19]
 
 
 def test_a_server_that_never_was_there_stops_before_anything_is_sent(lab: Lab) -> None:

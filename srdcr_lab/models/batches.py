@@ -94,11 +94,12 @@ def _alone(store: Store, key: str) -> Iterator[None]:
     except sqlite3.Error as error:
         fault = f"cannot lock {lock} ({error})"
         raise Stopped(f"{fault}; run this when no other process waits for batches of that store") from None
-    with closing(db), suppress(OSError):
+    with closing(db):
         try:
             yield
         finally:
-            Path(lock).unlink(missing_ok=True)
+            with suppress(OSError):  # some systems keep what is open; it is empty
+                Path(lock).unlink()
 
 
 class _Wave:
@@ -227,7 +228,9 @@ class _Wave:
 
     def _not_taken(self, batch: Batch, failure: SrdcrError, status: int = 0) -> None:
         """The provider does not take a batch as a whole: its queue is full, or the batch is too large, or else."""
-        fault, is_full = str(failure).rstrip("."), status == 429 or _QUEUE.search(str(failure)) is not None
+        fault = str(failure).rstrip(".")
+        is_queue = _QUEUE.search(fault) is not None
+        is_full = is_queue or status == 429
         is_large = batch.lines > 1 and (status == 413 or _TOO_LARGE.search(fault) is not None)
         if isinstance(failure, CallFailed) and not is_full and not is_large and status in (0, 400, 413, 422):
             self._over(batch, f"the provider refuses the batch ({fault})")
@@ -238,10 +241,11 @@ class _Wave:
             raise BadInput(f"{self.model.identity}: {where}; run without --batch, or use srdcr requests")
         if not isinstance(failure, CallFailed):  # the account is used up, the key is refused
             raise failure
-        if is_full:
+        if is_queue:  # which may be too small for this batch by itself
             holds = _QUEUE_HOLDS.search(fault)
             tokens = sum(len(line.request.canonical) for line in asked) / _BYTES_A_TOKEN
             is_large = tokens > int(holds[1].replace(",", "")) if holds else not self.batches
+        if is_full:
             self.waits, self.is_full = self.waits + 1, True
         if self.waits > _MOST_WAITS or not (is_full or is_large):
             raise Stopped(f"{fault}; {_GO_ON}")

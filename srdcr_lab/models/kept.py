@@ -109,11 +109,8 @@ class Asked:
         no such row, or was changed: the custom id is a checksum of the rest."""
         custom_id, model, digest, stream, draws, scored, batch, text = row
         with suppress(ValueError, TypeError):
-            numbers = tuple(parse_json(draws))
-            request = replace(
-                request_of(digest, canonical if text is None else text, stream, numbers), scored=scored == 1
-            )
-            asked = cls(model, request, batch, text is not None)
+            request = request_of(digest, text or canonical, stream, tuple(parse_json(draws)))
+            asked = cls(model, replace(request, scored=scored == 1), batch, text is not None)
             if asked.row() == (*row,):
                 return asked
         raise ValueError(f"what was asked elsewhere as {custom_id!r:.60} was changed")

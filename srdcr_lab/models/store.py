@@ -17,6 +17,7 @@ import math
 import shutil
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import astuple
@@ -58,6 +59,7 @@ CREATE TABLE IF NOT EXISTS facts (model TEXT, name TEXT, value TEXT NOT NULL, cr
     PRIMARY KEY (model, name)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS elsewhere (custom_id TEXT PRIMARY KEY, model TEXT, digest TEXT, stream TEXT, draws TEXT,
     scored INTEGER, batch TEXT, canonical TEXT) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS open_elsewhere ON elsewhere (batch) WHERE canonical IS NOT NULL;
 """
 _LATER = (("models", "settings"), ("completions", "thinking"), ("completions", "thinking_tokens"))  # columns
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
@@ -353,8 +355,7 @@ class Store:
                 except ValueError as error:
                     faults[str(error)] = None
             self.facts()
-            for _ in self._asked(""):
-                pass
+            deque(self._asked(""), maxlen=0)  # reads them all
         except SrdcrError as error:
             faults[str(error)] = None
         return list(faults)

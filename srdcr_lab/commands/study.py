@@ -294,7 +294,10 @@ def recover(file: Path, target: Path) -> int:
 @click.argument("file", type=PATH)
 @click.argument("batch")
 def forget(file: Path, batch: str) -> None:
-    """Give up a batch that is under way, by its provider's id, such as one of an account that is gone."""
+    """Give up a batch, by its provider's id.
+
+    What it was asked may be asked anew. For a batch of an account that is gone, or whose results are.
+    """
     with open_store(file) as opened:
         lines = opened.forget_batch(batch)
     echo(f"{batch} is forgotten; {lines:,} requests may be asked anew, which the provider may bill again")

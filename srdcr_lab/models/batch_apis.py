@@ -3,8 +3,8 @@
 Limits, states and terms: https://developers.openai.com/api/docs/guides/batch and
 https://help.openai.com/en/articles/9197833-batch-api-faq;
 https://platform.claude.com/docs/en/build-with-claude/batch-processing and
-https://platform.claude.com/docs/en/api/messages/batches/create. Both end a batch after 24 hours, charge half, and only
-for what was completed, and keep results for about a month (OpenAI's files 30 days, Anthropic's results 29).
+https://platform.claude.com/docs/en/api/messages/batches/create. Both end a batch after 24 hours, and charge half, for
+what was completed alone. OpenAI keeps the uploaded file for 30 days, Anthropic the results for 29.
 """
 
 from __future__ import annotations

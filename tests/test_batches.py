@@ -38,6 +38,10 @@ def provider(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+openai = pytest.mark.parametrize("provider", ["openai"])  # what the other lacks, or does no otherwise
+anthropic = pytest.mark.parametrize("provider", ["anthropic"])
+
+
 @pytest.fixture(autouse=True)
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch that the loopback server made is listed at once."""
@@ -109,6 +113,7 @@ def test_a_wave_comes_back_in_one_batch(lab: Lab) -> None:
     assert len(lab.server.batches.batches) == 1
 
 
+@openai
 def test_half_the_price_is_booked_and_nothing_stays_reserved(lab: Lab) -> None:
     asked = wave(10)
     lab.ask(asked)
@@ -129,10 +134,16 @@ async def all_live(model: ApiChat, store: Store, budget: Budget, asked: Sequence
     await model.aclose()
 
 
+def test_results_may_be_longer_than_a_reply(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("srdcr_lab.models.http.MOST_BYTES", 2000)
+    monkeypatch.setattr("srdcr_lab.models.http._MOST_BYTES_OF_AN_ERROR", 1000)
+    lab.gets(wave(30))
+    assert max(len(content) for _, content in lab.server.batches.files.values()) > 5000
+
+
+@openai
 def test_the_same_completions_as_live(lab: Lab, tmp_path: Path) -> None:
     """Of a model with seeds: the same texts, log-probabilities and counts of tokens."""
-    if lab.provider == "anthropic":
-        pytest.skip("has no seeds: draws differ from call to call")
     asked = [*wave(3, draws=5), *(replace(each, logprobs=True) for each in wave(3)), replace(wave(1)[0], scored=True)]
     lab.ask(asked)
     with closing(Store(lab.path)) as batched, closing(Store(tmp_path / "live.sqlite")) as live:
@@ -220,9 +231,8 @@ def test_what_a_model_refuses_is_learned_live(lab: Lab) -> None:
     assert len(lab.server.batches.batches) == 1
 
 
+@openai
 def test_what_a_model_refuses_is_learned_from_lines_too(lab: Lab) -> None:
-    if lab.provider == "anthropic":
-        pytest.skip("its messages have nothing that can be left out")
     model, asked = lab.model(), wave(6)
     lab.ask([wave(7)[6]], model=model)
     lab.server.behaviour.refuses = frozenset({"seed"})
@@ -268,9 +278,8 @@ def test_what_an_ended_batch_leaves_is_asked_again(lab: Lab, ending: str) -> Non
     assert set(lab.server.batches.answered.values()) == {1}
 
 
+@openai
 def test_a_batch_that_fails_again_and_again(lab: Lab) -> None:
-    if lab.provider == "anthropic":
-        pytest.skip("refuses batches when they are made")
     lab.server.batches.rules.endings = ["invalid_request: Not today."] * 9
     failed = lab.ask(wave(6))
     assert len(failed) == 5
@@ -279,6 +288,7 @@ def test_a_batch_that_fails_again_and_again(lab: Lab) -> None:
     assert lab.is_clean()
 
 
+@openai
 def test_the_limits_of_the_provider_split_a_wave(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("srdcr_lab.models.batches.MOST_BYTES", 1500)
     lab.gets(wave(20))
@@ -302,6 +312,7 @@ def test_a_full_queue_is_waited_for_and_larger_ones_are_split(lab: Lab) -> None:
         assert [len(batch.lines) for batch in lab.server.batches.batches] == [19]
 
 
+@openai
 def test_a_server_that_never_was_there_stops_before_anything_is_sent(lab: Lab) -> None:
     lab.server.behaviour.away = 500
     with pytest.raises(Stopped, match=r"answered 500 .* No batch was sent"):
@@ -309,6 +320,7 @@ def test_a_server_that_never_was_there_stops_before_anything_is_sent(lab: Lab) -
     assert len(lab.server.turned_away) == 3
 
 
+@openai
 def test_an_account_that_is_used_up_is_not_waited_for(lab: Lab) -> None:
     lab.server.batches.rules.errors = ["402"]
     with pytest.raises(Stopped, match=r"is used up .402: scripted.; top it up"):
@@ -361,6 +373,7 @@ def test_an_outage_while_a_batch_is_under_way(lab: Lab) -> None:
     assert lab.server.turned_away
 
 
+@openai
 def test_a_server_that_stays_away_stops_the_run_which_can_be_resumed(lab: Lab) -> None:
     def goes(told: str) -> None:
         if "are in the batch" in told:
@@ -390,10 +403,9 @@ def test_a_batch_is_not_taken_for_another_of_the_same_wave(lab: Lab, monkeypatch
     assert [len(batch.lines) for batch in lab.server.batches.batches] == [3, 3]
 
 
+@anthropic
 def test_a_batch_that_looks_like_ours_and_is_not(lab: Lab) -> None:
     """Another program of the account makes a batch of as many lines at the same moment."""
-    if lab.provider == "openai":
-        pytest.skip("a batch is known by its file")
     model = lab.model()
     lab.ask([wave(9)[8]], model=model)
     make, other = (
@@ -414,6 +426,7 @@ def test_a_batch_that_looks_like_ours_and_is_not(lab: Lab) -> None:
     assert set(lab.server.batches.accepted.values()) == {1}
 
 
+@openai
 def test_two_processes_do_not_send_the_same(lab: Lab) -> None:
     one = pytest.raises(Stopped, match="no other process waits for batches")
     with closing(Store(lab.path)) as store, batches._alone(store, lab.model().identity.key), one:
@@ -492,7 +505,7 @@ def test_killed_between_any_two_steps_nothing_is_asked_twice(lab: Lab) -> None:
     assert set(lab.server.batches.accepted.values()) == {1}
 
 
-@pytest.mark.parametrize("provider", ["openai"])  # make trial kills processes of both
+@openai  # make trial kills processes of both
 def test_a_process_that_is_killed_is_gone_on_with(lab: Lab) -> None:
     """A real one, with SIGKILL, when its batch is under way."""
     lab.server.batches.rules.polls = 10**6

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -85,9 +84,8 @@ class OpenAIBatches:
         places = tuple(filter(None, (seen.output_file_id, seen.error_file_id)))
         return Look(seen.status in self._OVER, progress, fault, places)
 
-    def results(self, place: str) -> AbstractAsyncContextManager[Any]:
-        streamed: AbstractAsyncContextManager[Any] = self._model.client.files.with_streaming_response.content(place)
-        return streamed
+    def results(self, place: str) -> Any:
+        return self._model.client.files.with_streaming_response.content(place)
 
     def outcome(self, line: Any) -> Outcome:
         response = line.get("response")
@@ -136,10 +134,8 @@ class AnthropicBatches:
         places = (remote,) if seen.results_url else ()  # none where they were kept for long enough
         return Look(seen.processing_status == "ended", f"{seen.processing_status}, {done}", "", places)
 
-    def results(self, place: str) -> AbstractAsyncContextManager[Any]:
-        batches = self._model.client.messages.batches
-        streamed: AbstractAsyncContextManager[Any] = batches.with_streaming_response.results(place)
-        return streamed
+    def results(self, place: str) -> Any:
+        return self._model.client.messages.batches.with_streaming_response.results(place)
 
     def outcome(self, line: Any) -> Outcome:
         result = line["result"]

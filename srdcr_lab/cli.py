@@ -1,4 +1,4 @@
-"""The command line, put together from `srdcr_lab.commands`: plan, run, notebooks, data, store, doctor, share, replay.
+"""The command line, put together from `srdcr_lab.commands`.
 
 Exit codes: 0 done; 1 done, some items failed (their rows say why); 2 bad input; 3 stopped, can be resumed.
 """
@@ -23,6 +23,7 @@ try:
     from srdcr_lab.commands import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED, echo
     from srdcr_lab.commands.data import data
     from srdcr_lab.commands.doctor import doctor
+    from srdcr_lab.commands.exchange import export, import_
     from srdcr_lab.commands.study import notebooks, plan, replay, run, share, store
     from srdcr_lab.records import BadInput, SrdcrError, Stopped
 except KeyboardInterrupt:  # nothing has begun
@@ -74,7 +75,7 @@ def cli() -> None:
     """When should a language model believe the passage it is given, and when its own memory?"""
 
 
-for command in (plan, run, notebooks, data, store, doctor, share, replay):
+for command in (plan, run, notebooks, data, store, doctor, share, replay, export, import_):
     cli.add_command(command)
 
 

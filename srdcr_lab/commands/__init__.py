@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from srdcr_lab.records.files import as_path
-from srdcr_lab.records.vocabulary import visible
+from srdcr_lab.records.vocabulary import visible_lines
 
 DONE, SOME_FAILED, BAD_INPUT, RESUMABLE = 0, 1, 2, 3  # as README.md lists them
 ERROR_OF_OURS = 70
@@ -30,12 +30,11 @@ PATH, SOURCE = path, text
 
 
 def echo(text: object = "", *, err: bool = False) -> None:
-    """The one way to the terminal: each line without what cannot be seen, its spaces kept.
+    """The one way to the terminal: without what cannot be seen.
 
     Whoever stops reading (``srdcr plan | head -1``) does not end the command.
     """
-    lines = str(text).split("\n")
     try:
-        click.echo("\n".join(" ".join(map(visible, line.split(" "))) for line in lines), err=err)
+        click.echo(visible_lines(str(text)), err=err)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())

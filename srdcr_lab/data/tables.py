@@ -72,14 +72,14 @@ def items_from_frame(
     exemplars = [row for row in rows if isinstance(row, Exemplar)]
     faults = [row for row in rows if isinstance(row, BadInput)]
     if faults and (strict or not items):
-        raise _together(faults, name)
+        raise together(faults, name)
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     whole = with_exemplars(name, items, exemplars, exemplar_pool)
-    return replace(whole, notes=(*_left_out(faults, name), *_doubts(frame, items), *whole.notes))
+    return replace(whole, notes=(*left_out(faults, name), *_doubts(frame, items), *whole.notes))
 
 
-def _left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
+def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
     """How many rows are left out, and why the first few are."""
     if faults:
         more = f"; here are {_NOTED}, srdcr data check names all" if len(faults) > _NOTED else ""
@@ -87,7 +87,7 @@ def _left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
         yield from map(str, faults[:_NOTED])
 
 
-def _together(faults: Sequence[BadInput], name: str) -> BadInput:
+def together(faults: Sequence[BadInput], name: str) -> BadInput:
     """The first fault, and where the next few are."""
     first, *others = faults
     if not others:

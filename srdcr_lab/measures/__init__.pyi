@@ -22,7 +22,7 @@ from .final_answer import (
     predictive_values as predictive_values, surest_answers as surest_answers, utility as utility, utility_differences as utility_differences,
 )
 from .gating import Gating as Gating
-from .guarantee import FinalAnswerGuarantee as FinalAnswerGuarantee
+from .guarantee import DecisionRule as DecisionRule, FinalAnswerGuarantee as FinalAnswerGuarantee
 from .knowledge import (
     CATEGORIES as CATEGORIES, agreement_matrix as agreement_matrix, categories_by_domain as categories_by_domain, categories_by_draws as categories_by_draws,
     categorise as categorise, confidence_variants as confidence_variants, highly_known as highly_known, knowledge_category as knowledge_category, redraw_stability as redraw_stability, sampled_accuracy as sampled_accuracy,

@@ -30,7 +30,7 @@ from srdcr_lab.measures.final_answer import half_weights
 from srdcr_lab.measures.gating import correct_positions
 from srdcr_lab.measures.groups import groups, is_standard
 from srdcr_lab.measures.rule import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
-from srdcr_lab.measures.thresholds import POWER, STARTS, TAUS, Procedure, accept
+from srdcr_lab.measures.thresholds import PAPER_TAU, POWER, STARTS, TAUS, Procedure, accept
 from srdcr_lab.pages import interval
 from srdcr_lab.records import BadInput, Decision, Missing
 
@@ -281,6 +281,53 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
             return f"{told}; the least risk seen is {least:.3f}, at which no number of questions would do"
         needed = f"{self.n_needed_} questions would do in {POWER:.0%} of studies"
         return f"{told}; were the risk the one seen here, which is the best of several, {needed} (by {best})"
+
+
+class DecisionRule(BaseEstimator):  # type: ignore[misc]
+    """The rule of SR-DCR as a scikit-learn estimator, whose tools choose or judge τ without asking a model.
+
+    `records` of one run are X: of sr_dcr, split by question (``GridSearchCV(DecisionRule(), {"tau": TAUS},
+    cv=GroupKFold()).fit(records, groups=records["question_id"])``). They hold what is right, so y is not read, and
+    there is nothing to fit. A τ that was searched for has no guarantee: see `FinalAnswerGuarantee`. Ours.
+
+    Parameters
+    ----------
+    tau, kappa, unreasonable, unparsed : as of `Rule`; default: the paper's.
+    cost : what a wrong answer costs, where a right one is worth 1: `score` is the utility (right − cost · wrong) / n.
+    """
+
+    def __init__(
+        self,
+        tau: float = PAPER_TAU,
+        kappa: float = HARD,
+        unreasonable: Decision | str = Decision.USE_PRIOR,
+        unparsed: Decision | str = Decision.ABSTAIN,
+        cost: float = 1.0,
+    ) -> None:
+        self.tau = tau
+        self.kappa = kappa
+        self.unreasonable = unreasonable
+        self.unparsed = unparsed
+        self.cost = cost
+
+    def fit(self, records: pd.DataFrame, y: object = None) -> Self:
+        """Nothing is fitted; `BadInput` where the records are not of one run."""
+        self.n_ = len(_rows(records))
+        return self
+
+    @property
+    def _rule(self) -> Rule:
+        return Rule(self.tau, Decision(self.unreasonable), Decision(self.unparsed), self.kappa)
+
+    def predict(self, records: pd.DataFrame) -> NDArray[np.str_]:
+        """The decision for each row of sr_dcr."""
+        return np.array([str(decision) for decision in DECISIONS])[self._rule.decisions(_debated(_rows(records)))]
+
+    def score(self, records: pd.DataFrame, y: object = None) -> float:
+        """Utility; a row whose call failed has no answer."""
+        rows = _rows(records)
+        answered, wrong = self._rule.outcomes(_debated(rows)) * (rows["missing"] != Missing.ERROR).to_numpy(bool)
+        return float(np.mean(answered - (1 + self.cost) * wrong))
 
 
 def _rows(records: pd.DataFrame) -> pd.DataFrame:

@@ -149,6 +149,11 @@ def visible(text: object, most: int | None = None) -> str:
     return f"{seen[:half]} … {seen[-half:]}"
 
 
+def visible_lines(text: str) -> str:
+    """A text in which each line is `visible`, its spaces kept."""
+    return "\n".join(" ".join(map(visible, line.split(" "))) for line in text.split("\n"))
+
+
 def _printed(text: str) -> str:
     return "".join(letter for letter in text if unicodedata.category(letter)[0] != "C")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +150,14 @@ class Results:
         """Who plays each role."""
         return {role: ModelIdentity(**named) for role, named in self.manifest["asked"]["models"].items()}
 
+    def to_datasets(self) -> Any:
+        """The tables as a `datasets.DatasetDict` with the keys records, turns, samples (package datasets)."""
+        import pyarrow as pa
+
+        datasets = needed("datasets", "to_datasets")
+        tables = {name: pa.Table.from_pandas(getattr(self, name), arrow_schema(name)) for name in TABLES}
+        return datasets.DatasetDict({name: datasets.Dataset(table) for name, table in tables.items()})
+
     def n_rows(self, table: str) -> int:
         """Number of rows of a table, without reading it."""
         import pyarrow.parquet as pq
@@ -177,6 +186,14 @@ class Results:
             return frame.assign(design=frame["design"].replace(renamed)) if renamed and "design" in frame else frame
         except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
             raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it anew") from None
+
+
+def needed(package: str, what: str) -> Any:
+    """A package that our lock does not hold; bad input where it is missing."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise BadInput(f"{what} needs the package {package}; install it with: pip install {package}") from None
 
 
 def load_run(folder: str | Path) -> Results:

@@ -1,0 +1,273 @@
+"""Results that were made elsewhere: a table of questions and answers as a results folder, without any model.
+
+Answers are read and compared by our answer types, decisions made by our rule, categories taken from the samples. What
+the table lacks is missing in `records`; nothing is put in its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import tempfile
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from srdcr_lab import answers
+from srdcr_lab.answers.token_confidence import FROM_LOGPROBS
+from srdcr_lab.data.items import ItemSet, freeze
+from srdcr_lab.data.rows import Row, listed, plain_text, read_table, rows_of
+from srdcr_lab.data.tables import COLUMNS, checked_rows, left_out, together
+from srdcr_lab.measures.groups import RULINGS
+from srdcr_lab.measures.rule import decide, stabilised_verdict
+from srdcr_lab.models.spending import Meter
+from srdcr_lab.protocols import METHODS, Answer, Cast, Outcome, Ruling, SelfConfidence, Setup, choices
+from srdcr_lab.protocols.answering import KNOWLEDGE, answered, decided
+from srdcr_lab.records import (
+    BadInput,
+    Capabilities,
+    Completion,
+    ConfidenceKind,
+    Debate,
+    Decision,
+    Item,
+    Missing,
+    ModelIdentity,
+    Verdict,
+)
+from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, read_json, write_whole
+from srdcr_lab.records.vocabulary import did_you_mean, visible
+from srdcr_lab.study import manifest as manifests
+from srdcr_lab.study.folder import Results, table_writer
+from srdcr_lab.study.opening import AbsentModel
+from srdcr_lab.study.rows import ItemRows, Probe, item_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_BOTH = ("prior_answer", "context_answer")
+NEEDED_BESIDE: dict[str, tuple[str, ...]] = {  # column of results → those without which it tells nothing
+    "prior_answer": (),
+    "context_answer": (),
+    "final_answer": (),
+    "self_confidence": ("prior_answer", "confidence_kind"),
+    "confidence_kind": ("prior_answer",),
+    "logprobs": ("prior_answer",),
+    "samples": ("prior_answer",),
+    "verdict": _BOTH,
+    "verdict_path": _BOTH,
+    "p_unreasonable": _BOTH,
+}
+_NOT_TOLD = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "cost_usd", "knowledge_decoding")
+_NOTE = "results made elsewhere: no model was asked; nothing is known of prompts, calls, tokens and costs"
+
+
+def results_from(
+    table: str | Path | pd.DataFrame,
+    out: str | Path | None = None,
+    *,
+    model: str = "model",
+    method: str = "own",
+    tau: float | None = None,
+    strict: bool = False,
+) -> Results:
+    """Results made elsewhere as a results folder `out` (default: a temporary one), for measures, plots and notebooks.
+
+    Parameters
+    ----------
+    table : CSV, JSONL or Parquet file, or a DataFrame: a row an item, with the columns of `load_items` and any of
+        `prior_answer` (without the passage), `context_answer` (with it): answers, or replies that state them; empty
+        where none could be read. `final_answer`: of a `method` of your own; empty where it abstained.
+        `self_confidence` in [0, 1] and its `confidence_kind`; or `logprobs`, a list of the natural logarithms of the
+        prior answer's tokens. `samples`: a list of answers drawn without the passage.
+        `verdict` (REASONABLE, UNREASONABLE, UNPARSED) or `verdict_path` (R, U or ? after each round), empty where both
+        answers are equal and nobody debated; `p_unreasonable`. Lists are lists, JSON, or texts with bars between them.
+    model : the name of what answered; tables and figures show it after ``elsewhere:``.
+    tau : of the decision; default: the paper's.
+    strict : refuse a table of which a row is no item. A wrong cell among the results is always refused.
+
+    Rows of `few_shot` are the context answers (of closed-book questions the prior answers), however they were prompted.
+    With confidences there are rows of `confidence_only`, with verdicts of `debate_only`, with both of `sr_dcr`.
+    """
+    name = "table" if not isinstance(table, str | Path) else visible(Path(table).name)
+    frame = read_table(Path(table)) if isinstance(table, str | Path) else table
+    entries = list(checked_rows(frame, name))
+    pairs = [(row, item) for row, item in zip(rows_of(frame, name), entries, strict=True) if isinstance(item, Item)]
+    faults = [entry for entry in entries if isinstance(entry, BadInput)]
+    if faults and (strict or not pairs):
+        raise together(faults, name)
+    closed_book = all(item.is_closed_book for _, item in pairs)
+    found, methods = _told(frame, name, closed_book, method)
+    items = ItemSet(
+        name, tuple(item for _, item in pairs), (), (_NOTE, *_not_read(frame, name), *left_out(faults, name))
+    )
+    answerer = AbsentModel(ModelIdentity("elsewhere", visible(model)), Capabilities(logprobs="logprobs" in found))
+    setup = Setup(Cast(answerer, answerer, answerer, answerer), choices(tau=tau), items)
+    temporary = None if out else tempfile.TemporaryDirectory(prefix="srdcr-")
+    folder = as_path(out) if out else Path(temporary.name if temporary else "")
+    asked = {
+        "items": name,
+        "items_sha256": items.sha256,
+        "n_items": len(items),
+        "table_sha256": hashlib.sha256(csv_text(frame).encode("utf-8", "replace")).hexdigest(),
+        "methods": methods,
+        "choices": setup.choices.as_dict(),
+        "seed": 0,
+        "models": {"answerer": as_plain(answerer.identity)},
+    }
+    manifests.check(folder, asked, items)
+    made = [_item_rows(row, item, setup, found, methods) for row, item in pairs]  # before anything is written
+    if len(kinds := {str(each.records[0]["confidence_kind"]) for each in made} - {"None"}) > 1:
+        raise BadInput(
+            f"{name}, column confidence_kind: holds {', '.join(sorted(kinds))}; give each kind its own table"
+        )
+    with one_writer(folder):
+        with table_writer(folder) as writer:
+            for each in made:
+                writer.add(each)
+        results = Results(folder, temporary)
+        manifest = {
+            "status": "done",
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "asked": asked,
+            "notes": list(items.notes),
+            "logprobs": {str(answerer.identity): answerer.capabilities.logprobs},
+            "counts": {table: results.n_rows(table) for table in manifests.TABLES} | {"failed": 0},
+            "versions": {"srdcr-lab": version("srdcr-lab")},
+        }
+        write_whole(folder / manifests.ITEMS, freeze(items))
+        manifests.write_manifest(folder, manifest)
+        write_whole(folder / manifests.SUMMARY, csv_text(results.summary))
+    return results
+
+
+def _told(frame: pd.DataFrame, name: str, closed_book: bool, method: str) -> tuple[Collection[str], list[str]]:
+    """The columns of results that a table has, and the methods of which it tells the answers."""
+    found = [column for column in NEEDED_BESIDE if column in frame]
+    for column in found:
+        if missing := [each for each in NEEDED_BESIDE[column] if each not in found]:
+            raise BadInput(f"{name}: the column {column} tells nothing without the column {missing[0]}; add it")
+    believed, ruled = {"self_confidence", "logprobs"} & {*found}, {"verdict", "verdict_path"} & {*found}
+    answer = "prior_answer" if closed_book else "context_answer"
+    methods = ["few_shot"] * (answer in found) + ["confidence_only"] * (answer in found and bool(believed))
+    methods += ["debate_only"] * bool(ruled) + ["sr_dcr"] * bool(ruled and believed)
+    methods += [method] * ("final_answer" in found)
+    if not methods:
+        raise BadInput(f"{name} tells no answers; needed is the column {answer} or final_answer")
+    if len({*methods}) < len(methods):
+        raise BadInput(f"{name} has the answers of {method} in other columns too; give those of final_answer a name")
+    return found, methods
+
+
+def _not_read(frame: pd.DataFrame, name: str) -> Iterator[str]:
+    known = {*COLUMNS, *NEEDED_BESIDE}
+    for column in (str(column) for column in frame if column not in known):
+        if near := did_you_mean(column, known - {*frame}):
+            yield f"{name}: the column {visible(column)} is not read{near}"
+
+
+def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], methods: list[str]) -> ItemRows:
+    """The rows of an item in all tables; no row names a design or speakers, which the table does not tell."""
+    replies = {column: _read(row.short(column), item) for column in found if column.endswith("_answer")}
+    prior, context = (replies.get(column) for column in _BOTH)
+    draws = tuple(replace(_read(text, item, draw), stream=KNOWLEDGE) for draw, text in enumerate(_list(row, "samples")))
+    probe = Probe(prior, context, _confidence(row, prior, found), draws)
+    path = _path(row)
+    ruling = _ruling(row, path)
+    equal = prior and context and answers.same_answer(prior.value, context.value, item)
+    if ruling is None and not equal and {"verdict", "verdict_path"} & {*found}:
+        raise row.bad("verdict", "is empty, and the two answers differ; write UNPARSED where none could be read")
+    debate = Debate(turns=(), verdict_path=path) if path else None
+    outcomes = []
+    for name in methods:
+        outcome = _outcome(name, item, probe, replies.get("final_answer"), ruling, setup.choices.tau)
+        outcomes.append((replace(outcome, debate=debate if outcome.ruling else None), Meter()))
+    known = METHODS["few_shot"]
+    made = item_rows(item, setup, probe, [(replace(known, name=name), setup) for name in methods], outcomes)
+    p_unreasonable = _share(row, "p_unreasonable")
+    for record in made.records:
+        record |= dict.fromkeys(_NOT_TOLD)
+        if record["verdict"]:
+            record |= {"p_unreasonable": p_unreasonable, "rounds": len(path) or None}
+    for sample in made.samples:
+        sample["decoding"] = None
+    return made
+
+
+def _read(text: str, item: Item, draw: int = 0) -> Answer:
+    return Answer(answers.read(text, item), Completion(text, draw=draw))
+
+
+def _confidence(row: Row, prior: Answer | None, found: Collection[str]) -> SelfConfidence | None:
+    """Belief in the prior answer, NaN where that could not be read."""
+    if prior is None or not {"self_confidence", "logprobs"} & {*found}:
+        return None
+    kind = ConfidenceKind(row.one_of("confidence_kind", ConfidenceKind, ConfidenceKind.MEAN_LOGPROB))
+    value = _share(row, "self_confidence")
+    if "self_confidence" not in found:
+        if kind not in FROM_LOGPROBS:
+            raise row.bad("confidence_kind", f"{kind} is not made of logprobs; {', '.join(FROM_LOGPROBS)} are")
+        value = FROM_LOGPROBS[kind](_logprobs(row))
+    return SelfConfidence(math.nan if value is None or prior.value is None else value, kind)
+
+
+def _path(row: Row) -> tuple[Verdict, ...]:
+    letters = row.text("verdict_path")
+    if unknown := letters.strip("".join(RULINGS)):
+        raise row.bad("verdict_path", f"{letters!r:.40} holds {unknown[0]!r}; after each round stands R, U or ?")
+    return tuple(RULINGS[letter] for letter in letters)
+
+
+def _ruling(row: Row, path: tuple[Verdict, ...]) -> Ruling | None:
+    """V*, and r* where the path is told; None where there is neither."""
+    said = Verdict(row.one_of("verdict", Verdict)) if row.text("verdict") else None
+    if path and said not in (None, path[-1]):
+        raise row.bad("verdict", f"is {said}, and verdict_path ends in {path[-1]}; correct one of them")
+    return stabilised_verdict(path) if path else Ruling(said, r_star=None, stabilised=None) if said else None
+
+
+def _outcome(name: str, item: Item, probe: Probe, final: Answer | None, ruling: Ruling | None, tau: float) -> Outcome:
+    context, prior = probe.context, probe.prior or Answer(None, Completion(""))
+    confidence = probe.confidence.value if probe.confidence else math.nan
+    verdict = ruling.verdict if ruling else None
+    match name:
+        case "few_shot":
+            return answered(context or prior)
+        case "confidence_only":
+            otherwise = Decision.ABSTAIN if item.is_closed_book else Decision.USE_CONTEXT
+            return decided(Decision.USE_PRIOR if confidence >= tau else otherwise, context, prior)
+        case "sr_dcr" | "debate_only":
+            decision = decide(verdict, confidence, tau, gate=name == "sr_dcr")
+            return decided(decision, context, prior, verdict=verdict, ruling=ruling)
+    return answered(final) if final and final.text else Outcome(answer=None, missing=Missing.ABSTAINED)
+
+
+def _share(row: Row, column: str) -> float | None:
+    """The number in [0, 1] in a cell; None where it is empty."""
+    value = row.number_in(column)
+    if value is not None and not 0 <= value <= 1:
+        raise row.bad(column, f"{value:g} is not in [0, 1]")
+    return value
+
+
+def _list(row: Row, column: str) -> list[str]:
+    """The texts of a cell that holds a list, JSON, or texts with bars between them."""
+    cell = listed(row.cells.get(column))
+    if isinstance(cell, str) and cell.lstrip().startswith("["):
+        cell = read_json(cell, row.place(column), 'a list such as ["1874", "1912"]')
+    row.cells[column] = cell if isinstance(cell, list) else plain_text(cell).split("|") if plain_text(cell) else []
+    return [part.text("text") for part in row.parts(column, "entry")]
+
+
+def _logprobs(row: Row) -> list[float]:
+    texts = _list(row, "logprobs")
+    try:
+        values = [float(text) for text in texts]
+    except ValueError:
+        values = [math.nan]
+    if not all(-math.inf < value <= 0 for value in values):
+        raise row.bad("logprobs", f"{', '.join(texts)!r:.60} are no natural logarithms of probabilities (at most 0)")
+    return values

@@ -1,0 +1,383 @@
+"""A results folder in the formats of other tools: an Inspect AI log, OTLP traces, an MLflow run.
+
+Texts leave without control and format characters, and what holds a key or a path of this machine is refused as in a
+bundle. The tables hold no times and no prompts: every event has the time at which the run was written, in its place of
+the order, and what a speaker saw is put together from `saw_passage` and `saw_turns`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import urllib.error
+import urllib.request
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from srdcr_lab.data.items import grouped, thaw
+from srdcr_lab.data.rows import listed
+from srdcr_lab.data.tables import checked_ending
+from srdcr_lab.models.http import address, redact
+from srdcr_lab.records import BadInput, Item, Missing, Role, Stopped
+from srdcr_lab.records.files import whole_file
+from srdcr_lab.records.vocabulary import visible, visible_lines
+from srdcr_lab.study.bundle import check_no_traces
+from srdcr_lab.study.folder import Results, needed
+from srdcr_lab.study.manifest import ITEMS, MANIFEST, SUMMARY, TABLES
+
+Row = dict[str, Any]
+_TOLD = {
+    "times": "not recorded: every event has the time at which the run was written, in its place of the order",
+    "seen": "what a speaker saw is put together from the tables (saw_passage, saw_turns); it is not the prompt",
+    "tokens": "those that a method takes by itself, nothing shared",
+}
+_MEASURES = ("accuracy", "selective_accuracy", "coverage")
+_ELSEWHERE = ("item_id", "question_id", "method", "design", "model", "text", "request_digest")  # of a turn's columns
+_EXPLAIN = ("verdict", "verdict_path", "decision", "prior_answer", "self_confidence", "context_answer", "missing")
+_STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter", "refusal": "content_filter"}
+_TRACES, _WAIT_S = 32, 30  # of one request
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """A row of `records`, its turns, and its item where the folder has it; missing cells are None."""
+
+    row: Row
+    turns: Sequence[Row]
+    item: Item | None
+
+    def asked(self, passage: bool = True) -> str:
+        """The question with its options, and the passage or the documents."""
+        parts = [self.row["question"]]
+        if self.item:
+            parts += [f"{option.label}. {option.text}" for option in self.item.options]
+            shown = [self.item.context, *(document.text for document in self.item.documents)] if passage else []
+            parts += [f"\nPassage: {text}" for text in shown if text]
+        return visible_lines("\n".join(parts))
+
+    def seen(self, turn: Row) -> list[str]:
+        """What the speaker of a turn saw: the question, perhaps the passage, and earlier turns, each with its name."""
+        debaters = [each for each in self.turns if each["role"] != Role.JUDGE]
+        return [self.asked(turn["saw_passage"]), *(spoken(debaters[place]) for place in turn["saw_turns"])]
+
+
+def label_of(row: Mapping[str, Any]) -> str:
+    """``sr_dcr (acvd)``: the method of a row, and the design that it follows."""
+    return f"{row['method']} ({row['design']})" if row.get("design") else str(row["method"])
+
+
+def name_of(turn: Row) -> str:
+    return f"{turn['role'].capitalize()} {turn['speaker'] or ''}".strip()
+
+
+def spoken(turn: Row) -> str:
+    """A turn with its speaker's name: "1903. It …" at the start of a text would be shown as a list."""
+    return f"**{name_of(turn)}, round {turn['round']}:** {turn['text']}"
+
+
+def dialogues(results: Results) -> Iterator[Dialogue]:
+    """Every row of `records` with its debate, in their order."""
+    items: dict[str, Item] = {}
+    with suppress(BadInput):  # a folder of an earlier version, whose items are not known
+        items = {visible_lines(item.item_id): item for item in thaw(results.folder / ITEMS)}
+    turns = grouped(_rows(results.turns), lambda turn: (turn["item_id"], label_of(turn)))
+    for row in _rows(results.records):
+        yield Dialogue(row, turns.get((row["item_id"], label_of(row)), ()), items.get(row["item_id"]))
+
+
+def _rows(frame: Any) -> Iterator[Row]:
+    return map(_plain, frame.to_dict("records"))
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON takes it: what is missing is None, texts are `visible_lines`."""
+    match value := listed(value):
+        case dict():
+            return {name: _plain(cell) for name, cell in value.items()}
+        case list():
+            return [_plain(cell) for cell in value]
+        case str():
+            return visible_lines(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case bool() | int():
+            return value
+    return value.item() if hasattr(value, "item") else None
+
+
+def _json(value: Any, name: str) -> str:
+    """JSON in ASCII, without a key or a path of this machine."""
+    text = json.dumps(value, allow_nan=False)
+    check_no_traces(name, text.encode())
+    return text
+
+
+def _id(*parts: str, length: int = 32) -> str:
+    """A hexadecimal id of these names: an export made again has the same."""
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:length]
+
+
+def _run_id(manifest: Mapping[str, Any]) -> str:
+    return _id(json.dumps(manifest["asked"], sort_keys=True), manifest["written"])
+
+
+# Inspect: a zip of JSON, its log of version 2 (inspect_ai.log: EvalLog, EvalSample, EvalSampleSummary).
+
+
+def write_inspect(results: Results, target: Path) -> int:
+    """Write an Inspect AI log (`.eval`) in which each row of `records` is a sample; the number of them.
+
+    The score `correct` is C, I, or N where there is no answer, with the reason abstained, unparsed or error: Inspect's
+    accuracy counts what is missing as wrong, as ours does. A row without an answer because a call failed is a sample
+    with an error. Metrics are those of `summary`, a score for each method.
+    """
+    header, summaries, used = _header(results), [], Counter[str]()
+    path = whole_file(checked_ending(target, (".eval",)))
+    with path as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as log:
+
+        def put(name: str, value: Any) -> None:
+            entry = zipfile.ZipInfo(name)  # of 1980: equal content is an equal file
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            log.writestr(entry, _json(value, f"{target.name}, {name}"))
+
+        for dialogue in dialogues(results):
+            name = visible(f"{label_of(dialogue.row)} {dialogue.row['item_id']}".replace("/", "∕"), 200)
+            used[name] += 1
+            sample = _sample(dialogue, name if used[name] == 1 else f"{name} #{used[name]}", header["eval"])
+            put(f"samples/{sample['id']}_epoch_1.json", sample)
+            summaries.append({key: cell for key, cell in sample.items() if key not in ("messages", "output", "events")})
+            summaries[-1] |= {"completed": True, "message_count": len(sample["messages"])}
+            if "error" in sample:
+                summaries[-1]["error"] = sample["error"]["message"]
+        header["eval"]["dataset"] |= {"samples": len(summaries), "sample_ids": [each["id"] for each in summaries]}
+        header["results"] |= {"total_samples": len(summaries), "completed_samples": len(summaries)}
+        put("summaries.json", summaries)
+        put("header.json", header)
+    return len(summaries)
+
+
+def _header(results: Results) -> Row:
+    """The log without its samples."""
+    manifest, models = _plain(results.manifest), {role: visible(who) for role, who in results.identities.items()}
+    asked, run, written = manifest["asked"], _run_id(results.manifest), manifest["written"]
+    begun = datetime.fromisoformat(written) - timedelta(seconds=manifest["counts"].get("wall_s", 0))
+    scores: dict[str, Row] = {}
+    for row in _rows(results.summary):
+        score = scores.setdefault(label_of(row), {"name": label_of(row), "scorer": "correct", "metrics": {}})
+        for name in (measure for measure in _MEASURES if row[measure] is not None):
+            ends = {"low": row.get(f"{name}_low"), "high": row.get(f"{name}_high"), "n": row["n"]}
+            metric = {"name": f"{row['condition']} {name}", "value": row[name], "metadata": ends}
+            score["metrics"][metric["name"]] = metric
+    return {
+        "version": 2,
+        "status": "success" if manifest["status"] == "done" else "cancelled",
+        "eval": {
+            "eval_id": run, "run_id": run, "task_id": run, "created": written, "task": "srdcr",
+            "task_args": {"seed": asked["seed"]}, "dataset": {"name": asked["items"]}, "config": {},
+            "model": models["answerer"], "packages": manifest.get("versions", {}),
+            "model_roles": {role: {"model": name} for role, name in models.items() if role != "answerer"},
+            "metadata": _TOLD | {"asked": asked, "notes": manifest["notes"], "label": visible(results.label)},
+        },
+        "plan": {"steps": [{"solver": name} for name in asked["methods"]]},
+        "results": {"scores": list(scores.values())},
+        "stats": {"started_at": begun.isoformat(timespec="seconds"), "completed_at": written},
+    }  # fmt: skip
+
+
+def _sample(dialogue: Dialogue, sample_id: str, spec: Row) -> Row:
+    row, turns = dialogue.row, dialogue.turns
+    final = [] if row["final_answer"] is None else [_message("assistant", row["final_answer"], row)]
+    explained = "; ".join(f"{name} {row[name]}" for name in _EXPLAIN if row[name] is not None)
+    grade = {True: "C", False: "I", None: "N"}[row["correct"]]
+    scores = {"correct": {"value": grade, "answer": row["final_answer"], "explanation": explained}}
+    scores["correct"] |= {"reason": row["missing"]} if row["missing"] else {}
+    named = ("verdict", "decision", "knowledge_category", "self_confidence")
+    scores |= {name: {"value": row[name], "explanation": explained} for name in named if row[name] is not None}
+    failed = {"message": row["error"] or "", "traceback": "", "traceback_ansi": ""}
+    return {
+        "id": sample_id,
+        "epoch": 1,
+        "uuid": _id(spec["run_id"], sample_id, length=22),
+        "input": dialogue.asked(),
+        "target": row["gold_answers"] if len(row["gold_answers"]) > 1 else row["gold_answer"],
+        "messages": [_message("user", dialogue.asked()), *([_turn(turn) for turn in turns] or final)],
+        "output": {
+            "model": row["model"],
+            "choices": [{"message": message, "stop_reason": "stop"} for message in final],
+        },
+        "scores": scores,
+        "metadata": {name: cell for name, cell in row.items() if cell not in (None, [])},
+        "events": [_event(dialogue, turn, spec["created"]) for turn in turns],
+        "model_usage": {row["model"]: _usage([row])},
+        "role_usage": {role: _usage(own) for role, own in grouped(turns, lambda turn: str(turn["role"])).items()},
+    } | ({"error": failed} if row["missing"] == Missing.ERROR else {})
+
+
+def _message(role: str, content: str, of: Row | None = None) -> Row:
+    return {"role": role, "content": content} | ({"model": of["model"]} if of else {})
+
+
+def _turn(turn: Row) -> Row:
+    told = {name: cell for name, cell in turn.items() if cell not in (None, [], "") and name not in _ELSEWHERE}
+    return _message("assistant", spoken(turn), turn) | {"metadata": told}
+
+
+def _usage(rows: Sequence[Row]) -> Row:
+    read, said = (sum(row[f"{kind}_tokens"] or 0 for row in rows) for kind in ("prompt", "completion"))
+    return {"input_tokens": read, "output_tokens": said, "total_tokens": read + said}
+
+
+def _event(dialogue: Dialogue, turn: Row, written: str) -> Row:
+    """A turn as a model event, whose input is what its speaker saw."""
+    choice = {"message": _turn(turn), "stop_reason": _STOPS.get(turn["finish_reason"], "unknown")}
+    return {
+        "event": "model", "timestamp": written, "working_start": 0.0, "model": turn["model"], "role": name_of(turn),
+        "input": [_message("user", text) for text in dialogue.seen(turn)], "tools": [], "tool_choice": "none",
+        "config": {}, "output": {"model": turn["model"], "choices": [choice], "usage": _usage([turn])},
+    }  # fmt: skip
+
+
+# OTLP: a trace for each row of `records`, a span for each turn. Attributes are those of the semantic conventions for
+# generative AI 1.41 (opentelemetry.io/docs/specs/semconv/gen-ai), which are in development; our columns: srdcr.NAME.
+
+
+def write_otlp(results: Results, target: Path) -> int:
+    """Write traces as a collector's file exporter does, an ExportTraceServiceRequest a line; the number of spans."""
+    n_spans = 0
+    with whole_file(checked_ending(target, (".jsonl", ".json"))) as part, part.open("w", encoding="ascii") as file:
+        for n, request in _requests(results, target.name):
+            file.write(request + "\n")
+            n_spans += n
+    return n_spans
+
+
+def post_otlp(results: Results, endpoint: str, **headers: str) -> int:
+    """Send traces to an OTLP/HTTP endpoint as JSON; the number of spans. ``/v1/traces`` is added to a bare address.
+
+    Further `headers` are those of OTEL_EXPORTER_OTLP_HEADERS (``name=value,name=value``). `BadInput` where the endpoint
+    refuses them, `Stopped` where it cannot be reached now; sent again, every trace has the same id.
+    """
+    parts = urlsplit(endpoint)
+    url = endpoint if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/v1/traces"
+    told = os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(",")
+    headers |= {"Content-Type": "application/json"} | dict(pair.split("=", 1) for pair in told if "=" in pair)
+    n_spans = 0
+    for n, text in _requests(results, "the export"):
+        request = urllib.request.Request(url, text.encode("ascii"), headers, method="POST")  # noqa: S310
+        try:
+            with urllib.request.urlopen(request, timeout=_WAIT_S) as reply:  # noqa: S310 (http or https)
+                rejected = json.loads(reply.read() or b"{}").get("partialSuccess", {}).get("rejectedSpans", 0)
+        except urllib.error.HTTPError as error:
+            said = redact(visible(error.read(400).decode(errors="replace"), 150))
+            sentence = f"{address(url)} took {n_spans:,} spans and refused the next {n:,} ({error.code}: {said})"
+            raise (BadInput if error.code < 500 and error.code != 429 else Stopped)(sentence) from None
+        except (OSError, ValueError) as error:
+            said = redact(visible(error, 150))
+            raise Stopped(f"{address(url)} took {n_spans:,} spans, then gave no answer ({said})") from None
+        if int(rejected):
+            raise BadInput(f"{address(url)} took {n_spans:,} spans and rejected {int(rejected):,} of the next {n:,}")
+        n_spans += n
+    return n_spans
+
+
+def _requests(results: Results, name: str) -> Iterator[tuple[int, str]]:
+    """Requests, each with its number of spans."""
+    manifest, every = results.manifest, dialogues(results)
+    resource = {"service.name": "srdcr-lab", "srdcr.items": manifest["asked"]["items"], "srdcr.times": _TOLD["times"]}
+    run, start = _run_id(manifest), int(datetime.fromisoformat(manifest["written"]).timestamp()) * 10**9
+    providers = {visible(who): who.provider for who in results.identities.values()}
+    while some := list(islice(every, _TRACES)):
+        spans = [span for dialogue in some for span in _spans(dialogue, run, start, providers)]
+        scope = {"scope": {"name": "srdcr_lab"}, "spans": spans}
+        whole = {"resource": {"attributes": _attributes(resource)}, "scopeSpans": [scope]}
+        yield len(spans), _json({"resourceSpans": [whole]}, name)
+
+
+def _spans(dialogue: Dialogue, run: str, start: int, providers: Mapping[str, str]) -> Iterator[Row]:
+    row, label = dialogue.row, label_of(dialogue.row)
+    trace = _id(run, row["item_id"], label)
+
+    def span(place: int, name: str, last: int, said: str | None, seen: Sequence[str], columns: Row, **told: Any) -> Row:
+        attributes: Row = {"gen_ai.operation.name": name.split()[0]}
+        attributes |= {f"gen_ai.{key.replace('__', '.')}": cell for key, cell in told.items()}
+        attributes["gen_ai.input.messages"] = _parts("user", seen)
+        attributes["gen_ai.output.messages"] = _parts("assistant", [] if said is None else [said])
+        attributes |= {f"srdcr.{key}": cell for key, cell in columns.items() if key != "text"}
+        return {
+            "traceId": trace, "spanId": _id(trace, str(place), length=16), "name": name, "kind": 3 if place else 1,
+            "startTimeUnixNano": str(start + place), "endTimeUnixNano": str(start + last),
+            "attributes": _attributes(attributes),
+        }  # fmt: skip
+
+    n = len(dialogue.turns)
+    root = span(0, f"invoke_workflow {label}", n, row["final_answer"], [dialogue.asked()], row, workflow__name=label)
+    yield root | ({"status": {"code": 2, "message": row["error"]}} if row["missing"] == Missing.ERROR else {})
+    for place, turn in enumerate(dialogue.turns, start=1):
+        told = {
+            "provider__name": providers.get(turn["model"]), "request__model": turn["model"],
+            "agent__name": name_of(turn), "response__finish_reasons": [turn["finish_reason"] or "unknown"],
+            "usage__input_tokens": turn["prompt_tokens"], "usage__output_tokens": turn["completion_tokens"],
+        }  # fmt: skip
+        own = span(place, f"chat {turn['model']}", place, turn["text"], dialogue.seen(turn), turn, **told)
+        yield own | {"parentSpanId": root["spanId"]}
+
+
+def _parts(role: str, texts: Sequence[str]) -> str | None:
+    messages = [{"role": role, "parts": [{"type": "text", "content": text}]} for text in texts]
+    return json.dumps(messages) if messages else None
+
+
+def _attributes(values: Mapping[str, Any]) -> list[Row]:
+    return [{"key": key, "value": _any_value(cell)} for key, cell in values.items() if cell is not None]
+
+
+def _any_value(cell: Any) -> Row:
+    match cell:
+        case bool():
+            return {"boolValue": cell}
+        case int():
+            return {"intValue": str(cell)}
+        case float():
+            return {"doubleValue": cell}
+        case list():
+            return {"arrayValue": {"values": [_any_value(each) for each in cell]}}
+    return {"stringValue": cell}
+
+
+def log_mlflow(results: Results, tracking_uri: str) -> tuple[str, int]:
+    """Log a run in the experiment srdcr_lab: arguments as parameters, `summary` as metrics, the tables as artifacts,
+    and where the URI is a server's (MLflow ≥ 3.6, which takes OTLP), the traces. Its run id, and the number of spans.
+    """
+    mlflow = needed("mlflow", "srdcr export mlflow")
+    files = [results.folder / name for name in (MANIFEST, SUMMARY, *(f"{table}.parquet" for table in TABLES))]
+    for file in files:
+        check_no_traces(file.name, file.read_bytes())
+    summary = [*_rows(results.summary)]
+    params = {name: visible(cell, 500) for name, cell in results.manifest["asked"].items()}
+    try:
+        mlflow.set_tracking_uri(tracking_uri)
+        experiment = mlflow.set_experiment("srdcr_lab").experiment_id
+        with mlflow.start_run(run_name=visible(results.folder.name)) as run:
+            mlflow.log_params(params)
+            mlflow.log_metrics({
+                f"{row['method']}/{row.get('design', '')}/{row['condition']}/{name}".replace("//", "/"): row[name]
+                for row in summary for name in _MEASURES if row[name] is not None
+            })  # fmt: skip
+            for file in files:
+                mlflow.log_artifact(str(file))
+    except mlflow.exceptions.MlflowException as error:
+        raise Stopped(f"MLflow at {address(tracking_uri)}: {redact(visible(error, 200))}") from None
+    number = run.info.run_id
+    if not tracking_uri.startswith(("http://", "https://")):
+        return number, 0
+    return number, post_otlp(results, tracking_uri, **{"x-mlflow-experiment-id": experiment, "x-mlflow-run-id": number})

@@ -6,58 +6,28 @@ from pathlib import Path
 
 import click
 
-from srdcr_lab.commands import PATH, echo
+from srdcr_lab.commands import PATH, SOURCE, echo
 from srdcr_lab.commands.study import as_text
-from srdcr_lab.models.http import address
-from srdcr_lab.records.vocabulary import n_of
 
 _SHOWN = ["model", "method", "condition", "n", "coverage", "accuracy", "selective_accuracy"]
 
 
-@click.group()
-def export() -> None:
-    """Write the results in FOLDER for other tools.
+@click.command()
+@click.argument("kind", metavar="{inspect|otel|mlflow}", type=click.Choice(["inspect", "otel", "mlflow"]))
+@click.argument("folder", type=PATH)
+@click.argument("target", type=SOURCE)
+def export(kind: str, folder: Path, target: str) -> None:
+    """Write the results in FOLDER for another tool.
+
+    inspect: an Inspect AI log, TARGET (.eval), with each item × method as a sample. otel: traces of turns as OTLP JSON;
+    TARGET is a file (.jsonl) or the address of an OTLP/HTTP endpoint (http://127.0.0.1:4318). mlflow: a run with
+    parameters, metrics and tables, and on a server the traces; TARGET is the tracking URI; needs the package mlflow.
 
     No key leaves, no path of this machine, and no character that cannot be seen.
     """
+    from srdcr_lab.study import exports
 
-
-@export.command()
-@click.argument("folder", type=PATH)
-@click.argument("target", type=PATH)
-def inspect(folder: Path, target: Path) -> None:
-    """An Inspect AI log, TARGET (.eval): each item × method as a sample."""
-    from srdcr_lab.study import exports, load_run
-
-    n = exports.write_inspect(load_run(folder), target)
-    echo(f"{target}: {n_of(n, 'samples')}; inspect view --log-dir {target.parent} shows them")
-
-
-@export.command()
-@click.argument("folder", type=PATH)
-@click.argument("target")
-def otel(folder: Path, target: str) -> None:
-    """Traces of turns as OTLP JSON.
-
-    TARGET is a file (.jsonl), or the address of an OTLP/HTTP endpoint (http://127.0.0.1:4318).
-    """
-    from srdcr_lab.study import exports, load_run
-
-    if target.startswith(("http://", "https://")):
-        echo(f"{address(target)}: {n_of(exports.post_otlp(load_run(folder), target), 'spans')} taken")
-    else:
-        echo(f"{target}: {n_of(exports.write_otlp(load_run(folder), PATH(target)), 'spans')}")
-
-
-@export.command()
-@click.argument("folder", type=PATH)
-@click.argument("tracking_uri")
-def mlflow(folder: Path, tracking_uri: str) -> None:
-    """An MLflow run: parameters, metrics, tables, and on a server the traces. Needs the package mlflow."""
-    from srdcr_lab.study import exports, load_run
-
-    run, n = exports.log_mlflow(load_run(folder), tracking_uri)
-    echo(f"run {run} in the experiment srdcr_lab; {n_of(n, 'spans')} of traces")
+    echo(exports.export(kind, folder, target))
 
 
 @click.command("import")

@@ -21,19 +21,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from srdcr_lab.data.items import grouped, thaw
-from srdcr_lab.data.rows import listed
 from srdcr_lab.data.tables import checked_ending
 from srdcr_lab.models.http import address, redact
 from srdcr_lab.records import BadInput, Item, Missing, Role, Stopped
-from srdcr_lab.records.files import whole_file
-from srdcr_lab.records.vocabulary import visible, visible_lines
+from srdcr_lab.records.files import as_path, whole_file
+from srdcr_lab.records.vocabulary import n_of, visible, visible_lines
 from srdcr_lab.study.bundle import check_no_traces
-from srdcr_lab.study.folder import Results, needed
+from srdcr_lab.study.folder import Results, load_run, needed
 from srdcr_lab.study.manifest import ITEMS, MANIFEST, SUMMARY, TABLES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Row = dict[str, Any]
 _TOLD = {
@@ -95,24 +97,24 @@ def dialogues(results: Results) -> Iterator[Dialogue]:
         yield Dialogue(row, turns.get((row["item_id"], label_of(row)), ()), items.get(row["item_id"]))
 
 
-def _rows(frame: Any) -> Iterator[Row]:
-    return map(_plain, frame.to_dict("records"))
+def _rows(frame: pd.DataFrame) -> list[Row]:
+    """Rows as JSON takes them."""
+    import pyarrow as pa
+
+    rows: list[Row] = _clean(pa.Table.from_pandas(frame, preserve_index=False).to_pylist())
+    return rows
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON takes it: what is missing is None, texts are `visible_lines`."""
-    match value := listed(value):
-        case dict():
-            return {name: _plain(cell) for name, cell in value.items()}
-        case list():
-            return [_plain(cell) for cell in value]
+def _clean(value: Any) -> Any:
+    """Texts as `visible_lines`, infinite numbers as None."""
+    match value:
         case str():
             return visible_lines(value)
-        case float():
-            return value if math.isfinite(value) else None
-        case bool() | int():
-            return value
-    return value.item() if hasattr(value, "item") else None
+        case list():
+            return [_clean(cell) for cell in value]
+        case dict():
+            return {name: _clean(cell) for name, cell in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _json(value: Any, name: str) -> str:
@@ -134,8 +136,8 @@ def _run_id(manifest: Mapping[str, Any]) -> str:
 # Inspect: a zip of JSON, its log of version 2 (inspect_ai.log: EvalLog, EvalSample, EvalSampleSummary).
 
 
-def write_inspect(results: Results, target: Path) -> int:
-    """Write an Inspect AI log (`.eval`) in which each row of `records` is a sample; the number of them.
+def write_inspect(results: Results, target: Path) -> str:
+    """Write an Inspect AI log (`.eval`) in which each row of `records` is a sample; say how many.
 
     The score `correct` is C, I, or N where there is no answer, with the reason abstained, unparsed or error: Inspect's
     accuracy counts what is missing as wrong, as ours does. A row without an answer because a call failed is a sample
@@ -163,12 +165,12 @@ def write_inspect(results: Results, target: Path) -> int:
         header["results"] |= {"total_samples": len(summaries), "completed_samples": len(summaries)}
         put("summaries.json", summaries)
         put("header.json", header)
-    return len(summaries)
+    return f"{target}: {n_of(len(summaries), 'samples')}; inspect view --log-dir {target.parent} shows them"
 
 
 def _header(results: Results) -> Row:
     """The log without its samples."""
-    manifest, models = _plain(results.manifest), {role: visible(who) for role, who in results.identities.items()}
+    manifest, models = _clean(results.manifest), {role: visible(who) for role, who in results.identities.items()}
     asked, run, written = manifest["asked"], _run_id(results.manifest), manifest["written"]
     begun = datetime.fromisoformat(written) - timedelta(seconds=manifest["counts"].get("wall_s", 0))
     scores: dict[str, Row] = {}
@@ -251,18 +253,18 @@ def _event(dialogue: Dialogue, turn: Row, written: str) -> Row:
 # generative AI 1.41 (opentelemetry.io/docs/specs/semconv/gen-ai), which are in development; our columns: srdcr.NAME.
 
 
-def write_otlp(results: Results, target: Path) -> int:
-    """Write traces as a collector's file exporter does, an ExportTraceServiceRequest a line; the number of spans."""
+def write_otlp(results: Results, target: Path) -> str:
+    """Write traces as a collector's file exporter does, an ExportTraceServiceRequest a line; say how many spans."""
     n_spans = 0
     with whole_file(checked_ending(target, (".jsonl", ".json"))) as part, part.open("w", encoding="ascii") as file:
         for n, request in _requests(results, target.name):
             file.write(request + "\n")
             n_spans += n
-    return n_spans
+    return f"{target}: {n_of(n_spans, 'spans')}"
 
 
-def post_otlp(results: Results, endpoint: str, **headers: str) -> int:
-    """Send traces to an OTLP/HTTP endpoint as JSON; the number of spans. ``/v1/traces`` is added to a bare address.
+def post_otlp(results: Results, endpoint: str, **headers: str) -> str:
+    """Send traces to an OTLP/HTTP endpoint as JSON; say how many spans. ``/v1/traces`` is added to a bare address.
 
     Further `headers` are those of OTEL_EXPORTER_OTLP_HEADERS (``name=value,name=value``). `BadInput` where the endpoint
     refuses them, `Stopped` where it cannot be reached now; sent again, every trace has the same id.
@@ -273,21 +275,21 @@ def post_otlp(results: Results, endpoint: str, **headers: str) -> int:
     headers |= {"Content-Type": "application/json"} | dict(pair.split("=", 1) for pair in told if "=" in pair)
     n_spans = 0
     for n, text in _requests(results, "the export"):
+        taken = f"{address(url)} took {n_of(n_spans, 'spans')}"
         request = urllib.request.Request(url, text.encode("ascii"), headers, method="POST")  # noqa: S310
         try:
             with urllib.request.urlopen(request, timeout=_WAIT_S) as reply:  # noqa: S310 (http or https)
                 rejected = json.loads(reply.read() or b"{}").get("partialSuccess", {}).get("rejectedSpans", 0)
         except urllib.error.HTTPError as error:
             said = redact(visible(error.read(400).decode(errors="replace"), 150))
-            sentence = f"{address(url)} took {n_spans:,} spans and refused the next {n:,} ({error.code}: {said})"
-            raise (BadInput if error.code < 500 and error.code != 429 else Stopped)(sentence) from None
+            known = error.code < 500 and error.code != 429
+            raise (BadInput if known else Stopped)(f"{taken} and refused the next ({error.code}: {said})") from None
         except (OSError, ValueError) as error:
-            said = redact(visible(error, 150))
-            raise Stopped(f"{address(url)} took {n_spans:,} spans, then gave no answer ({said})") from None
+            raise Stopped(f"{taken}, then gave no answer ({redact(visible(error, 150))})") from None
         if int(rejected):
-            raise BadInput(f"{address(url)} took {n_spans:,} spans and rejected {int(rejected):,} of the next {n:,}")
+            raise BadInput(f"{taken} and rejected {int(rejected):,} of the next {n:,}")
         n_spans += n
-    return n_spans
+    return f"{address(url)} took {n_of(n_spans, 'spans')}"
 
 
 def _requests(results: Results, name: str) -> Iterator[tuple[int, str]]:
@@ -342,42 +344,48 @@ def _attributes(values: Mapping[str, Any]) -> list[Row]:
 
 
 def _any_value(cell: Any) -> Row:
-    match cell:
-        case bool():
-            return {"boolValue": cell}
-        case int():
-            return {"intValue": str(cell)}
-        case float():
-            return {"doubleValue": cell}
-        case list():
-            return {"arrayValue": {"values": [_any_value(each) for each in cell]}}
-    return {"stringValue": cell}
+    if isinstance(cell, list):
+        return {"arrayValue": {"values": [_any_value(each) for each in cell]}}
+    kind = {bool: "boolValue", int: "intValue", float: "doubleValue"}.get(type(cell), "stringValue")
+    return {kind: str(cell) if kind == "intValue" else cell}
 
 
-def log_mlflow(results: Results, tracking_uri: str) -> tuple[str, int]:
+def log_mlflow(results: Results, tracking_uri: str) -> str:
     """Log a run in the experiment srdcr_lab: arguments as parameters, `summary` as metrics, the tables as artifacts,
-    and where the URI is a server's (MLflow ≥ 3.6, which takes OTLP), the traces. Its run id, and the number of spans.
+    and where the URI is a server's (MLflow ≥ 3.6, which takes OTLP), the traces. Says the run and how many spans.
     """
     mlflow = needed("mlflow", "srdcr export mlflow")
     files = [results.folder / name for name in (MANIFEST, SUMMARY, *(f"{table}.parquet" for table in TABLES))]
     for file in files:
         check_no_traces(file.name, file.read_bytes())
-    summary = [*_rows(results.summary)]
-    params = {name: visible(cell, 500) for name, cell in results.manifest["asked"].items()}
+    metrics: dict[str, float] = {}
+    for row in _rows(results.summary):
+        group = "/".join(filter(None, [row["method"], row.get("design"), row["condition"]]))
+        metrics |= {f"{group}/{name}": row[name] for name in _MEASURES if row[name] is not None}
     try:
         mlflow.set_tracking_uri(tracking_uri)
         experiment = mlflow.set_experiment("srdcr_lab").experiment_id
         with mlflow.start_run(run_name=visible(results.folder.name)) as run:
-            mlflow.log_params(params)
-            mlflow.log_metrics({
-                f"{row['method']}/{row.get('design', '')}/{row['condition']}/{name}".replace("//", "/"): row[name]
-                for row in summary for name in _MEASURES if row[name] is not None
-            })  # fmt: skip
+            mlflow.log_params({name: visible(cell, 500) for name, cell in results.manifest["asked"].items()})
+            mlflow.log_metrics(metrics)
             for file in files:
                 mlflow.log_artifact(str(file))
     except mlflow.exceptions.MlflowException as error:
-        raise Stopped(f"MLflow at {address(tracking_uri)}: {redact(visible(error, 200))}") from None
-    number = run.info.run_id
-    if not tracking_uri.startswith(("http://", "https://")):
-        return number, 0
-    return number, post_otlp(results, tracking_uri, **{"x-mlflow-experiment-id": experiment, "x-mlflow-run-id": number})
+        raise Stopped(f"MLflow gave an error: {redact(visible(error, 250))}") from None
+    headers = {"x-mlflow-experiment-id": experiment, "x-mlflow-run-id": run.info.run_id}
+    traces = f"; {post_otlp(results, tracking_uri, **headers)}" if _is_address(tracking_uri) else ""
+    return f"run {run.info.run_id} of the experiment srdcr_lab{traces}"
+
+
+def _is_address(target: str) -> bool:
+    return target.startswith(("http://", "https://"))
+
+
+def export(kind: str, folder: Path, target: str) -> str:
+    """Write the results in a folder as `kind` (inspect, otel, mlflow); a sentence on what was written."""
+    results = load_run(folder)
+    if kind == "mlflow":
+        return log_mlflow(results, target)
+    if kind == "otel" and _is_address(target):
+        return post_otlp(results, target)
+    return (write_inspect if kind == "inspect" else write_otlp)(results, as_path(target))

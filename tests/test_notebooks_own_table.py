@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import pandas as pd
 import pytest
 from IPython.display import display
 
@@ -18,6 +19,7 @@ matplotlib.use("agg")
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
+import srdcr_lab as lab
 from tests.executing import NOTEBOOKS, code_cells
 
 TAKING_ITEMS = [path for path in NOTEBOOKS if '"ITEMS = ' in path.read_text("utf-8")]
@@ -63,6 +65,28 @@ def test_a_notebook_of_memory_and_belief_runs_over_a_closed_book_table(number: s
     assert [item.context for item in names["study"].items] == ["", ""]
     assert names["questions"]["knowledge_category"].notna().all()
     assert "sr_dcr" not in set(names["results"].records["method"])
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_notebook_02_reads_results_that_were_made_elsewhere(tmp_path: Path) -> None:
+    """No model is asked: the sections on other kinds of confidence have nothing to show."""
+    rows = [
+        {"question": question, "gold_answer": str(1800 + i), "context": f"Mill {i} was built in {1800 + i}.",
+         "prior_answer": str(1800 + i % 2), "context_answer": str(1800 + i), "self_confidence": 0.3 * (i + 1),
+         "confidence_kind": "verbalized", "verdict": "REASONABLE", "samples": [str(1800 + i)] * 4}
+        for i, question in enumerate(QUESTIONS)
+    ]  # fmt: skip
+    lab.results_from(pd.DataFrame(rows), tmp_path / "own")
+    (path,) = (path for path in TAKING_ITEMS if path.name.startswith("02"))
+    given = {"RESULTS": str(tmp_path / "own"), "FIGURES": str(tmp_path / "figures"), "STORE": str(tmp_path / "none")}
+    names = _run(path, given)
+    assert names["study"] is None
+    assert names["results"].label == "elsewhere:model"
+    assert not (tmp_path / "none").exists()
+    drawn = {figure.stem for figure in (tmp_path / "figures").glob("*.csv")}
+    assert drawn == {
+        f"02_{name}" for name in ("confidence", "precision", "self_consistency", "reliability", "decisions")
+    }
 
 
 def _run(path: Path, given: dict[str, str]) -> dict[str, Any]:

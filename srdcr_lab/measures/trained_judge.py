@@ -128,6 +128,8 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    if turns.empty:
+        raise BadInput("a judge is trained on what debaters said, and these results have no turns")
     held = _held(records)
     truth, questions = is_standard(held).to_numpy(bool), held["question_id"].to_numpy()
     features = debate_features(held, turns).dropna(axis=1, how="all")

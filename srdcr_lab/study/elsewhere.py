@@ -7,6 +7,7 @@ the table lacks is missing in `records`; nothing is put in its place.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import tempfile
 from collections.abc import Collection, Iterator
@@ -99,6 +100,8 @@ def results_from(
     faults = [entry for entry in entries if isinstance(entry, BadInput)]
     if faults and (strict or not pairs):
         raise together(faults, name)
+    if not pairs:
+        raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     closed_book = all(item.is_closed_book for _, item in pairs)
     found, methods = _told(frame, name, closed_book, method)
     items = ItemSet(
@@ -106,42 +109,44 @@ def results_from(
     )
     answerer = AbsentModel(ModelIdentity("elsewhere", visible(model)), Capabilities(logprobs="logprobs" in found))
     setup = Setup(Cast(answerer, answerer, answerer, answerer), choices(tau=tau), items)
+    made = [_item_rows(row, item, setup, found, methods) for row, item in pairs]
+    if len(kinds := {str(each.records[0]["confidence_kind"]) for each in made} - {"None"}) > 1:
+        raise BadInput(
+            f"{name}, column confidence_kind: holds {', '.join(sorted(kinds))}; give each kind its own table"
+        )
     temporary = None if out else tempfile.TemporaryDirectory(prefix="srdcr-")
     folder = as_path(out) if out else Path(temporary.name if temporary else "")
+    told = json.dumps([(each.records, each.samples) for each in made], default=str)
     asked = {
         "items": name,
         "items_sha256": items.sha256,
         "n_items": len(items),
-        "table_sha256": hashlib.sha256(csv_text(frame).encode("utf-8", "replace")).hexdigest(),
+        "results_sha256": hashlib.sha256(told.encode()).hexdigest(),
         "methods": methods,
         "choices": setup.choices.as_dict(),
         "seed": 0,
         "models": {"answerer": as_plain(answerer.identity)},
     }
     manifests.check(folder, asked, items)
-    made = [_item_rows(row, item, setup, found, methods) for row, item in pairs]  # before anything is written
-    if len(kinds := {str(each.records[0]["confidence_kind"]) for each in made} - {"None"}) > 1:
-        raise BadInput(
-            f"{name}, column confidence_kind: holds {', '.join(sorted(kinds))}; give each kind its own table"
-        )
+    manifest = {
+        "status": "done",
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "asked": asked,
+        "notes": list(items.notes),
+        "logprobs": {str(answerer.identity): answerer.capabilities.logprobs},
+        "versions": {"srdcr-lab": version("srdcr-lab")},
+    }
+    results = Results(folder, temporary)
     with one_writer(folder):
+        manifests.write_manifest(folder, manifest | {"status": "running"})
+        write_whole(folder / manifests.ITEMS, freeze(items))
         with table_writer(folder) as writer:
             for each in made:
                 writer.add(each)
-        results = Results(folder, temporary)
-        manifest = {
-            "status": "done",
-            "written": datetime.now(UTC).isoformat(timespec="seconds"),
-            "asked": asked,
-            "notes": list(items.notes),
-            "logprobs": {str(answerer.identity): answerer.capabilities.logprobs},
-            "counts": {table: results.n_rows(table) for table in manifests.TABLES} | {"failed": 0},
-            "versions": {"srdcr-lab": version("srdcr-lab")},
-        }
-        write_whole(folder / manifests.ITEMS, freeze(items))
-        manifests.write_manifest(folder, manifest)
         write_whole(folder / manifests.SUMMARY, csv_text(results.summary))
-    return results
+        counts = {table: results.n_rows(table) for table in manifests.TABLES} | {"failed": 0}
+        manifests.write_manifest(folder, manifest | {"counts": counts})
+    return Results(folder, temporary)
 
 
 def _told(frame: pd.DataFrame, name: str, closed_book: bool, method: str) -> tuple[Collection[str], list[str]]:

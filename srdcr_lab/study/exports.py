@@ -44,6 +44,7 @@ _TOLD = {
     "tokens": "those that a method takes by itself, nothing shared",
 }
 _MEASURES = ("accuracy", "selective_accuracy", "coverage")
+_NOTHING: tuple[Any, ...] = (None, [], "")
 _ELSEWHERE = ("item_id", "question_id", "method", "design", "model", "text", "request_digest")  # of a turn's columns
 _EXPLAIN = ("verdict", "verdict_path", "decision", "prior_answer", "self_confidence", "context_answer", "missing")
 _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter", "refusal": "content_filter"}
@@ -58,19 +59,20 @@ class Dialogue:
     turns: Sequence[Row]
     item: Item | None
 
-    def asked(self, passage: bool = True) -> str:
-        """The question with its options, and the passage or the documents."""
-        parts = [self.row["question"]]
-        if self.item:
-            parts += [f"{option.label}. {option.text}" for option in self.item.options]
-            shown = [self.item.context, *(document.text for document in self.item.documents)] if passage else []
-            parts += [f"\nPassage: {text}" for text in shown if text]
-        return visible_lines("\n".join(parts))
+    def asked(self, turn: Row | None = None) -> str:
+        """The question with its options, and the passage or documents: what of it the speaker of a turn saw."""
+        options, documents = (self.item.options, self.item.documents) if self.item else ((), ())
+        lines = [self.row["question"], *(f"{option.label}. {option.text}" for option in options)]
+        if self.item and (turn is None or turn["saw_passage"]):
+            about = (turn["speaker"] or "").partition("/")[0] if turn else ""
+            own = [document for document in documents if document.document_id == about] or documents
+            lines += [f"\nPassage: {text}" for text in (self.item.context, *(each.text for each in own)) if text]
+        return visible_lines("\n".join(lines))
 
-    def seen(self, turn: Row) -> list[str]:
-        """What the speaker of a turn saw: the question, perhaps the passage, and earlier turns, each with its name."""
+    def heard(self, turn: Row) -> list[Row]:
+        """The turns that the speaker of a turn saw."""
         debaters = [each for each in self.turns if each["role"] != Role.JUDGE]
-        return [self.asked(turn["saw_passage"]), *(spoken(debaters[place]) for place in turn["saw_turns"])]
+        return [debaters[place] for place in turn["saw_turns"]]
 
 
 def label_of(row: Mapping[str, Any]) -> str:
@@ -198,6 +200,10 @@ def _header(results: Results) -> Row:
 
 def _sample(dialogue: Dialogue, sample_id: str, spec: Row) -> Row:
     row, turns = dialogue.row, dialogue.turns
+    told = [
+        {name: cell for name, cell in turn.items() if cell not in _NOTHING and name not in _ELSEWHERE} for turn in turns
+    ]
+    said = [_turn(turn) | {"metadata": more} for turn, more in zip(turns, told, strict=True)]
     final = [] if row["final_answer"] is None else [_message("assistant", row["final_answer"], row)]
     explained = "; ".join(f"{name} {row[name]}" for name in _EXPLAIN if row[name] is not None)
     grade = {True: "C", False: "I", None: "N"}[row["correct"]]
@@ -212,13 +218,13 @@ def _sample(dialogue: Dialogue, sample_id: str, spec: Row) -> Row:
         "uuid": _id(spec["run_id"], sample_id, length=22),
         "input": dialogue.asked(),
         "target": row["gold_answers"] if len(row["gold_answers"]) > 1 else row["gold_answer"],
-        "messages": [_message("user", dialogue.asked()), *([_turn(turn) for turn in turns] or final)],
+        "messages": [_message("user", dialogue.asked()), *(said or final)],
         "output": {
             "model": row["model"],
             "choices": [{"message": message, "stop_reason": "stop"} for message in final],
         },
         "scores": scores,
-        "metadata": {name: cell for name, cell in row.items() if cell not in (None, [])},
+        "metadata": {name: cell for name, cell in row.items() if cell not in _NOTHING},
         "events": [_event(dialogue, turn, spec["created"]) for turn in turns],
         "model_usage": {row["model"]: _usage([row])},
         "role_usage": {role: _usage(own) for role, own in grouped(turns, lambda turn: str(turn["role"])).items()},
@@ -230,8 +236,9 @@ def _message(role: str, content: str, of: Row | None = None) -> Row:
 
 
 def _turn(turn: Row) -> Row:
-    told = {name: cell for name, cell in turn.items() if cell not in (None, [], "") and name not in _ELSEWHERE}
-    return _message("assistant", spoken(turn), turn) | {"metadata": told}
+    """A turn as a message. Its id is the same wherever it is seen, by which Inspect counts it once."""
+    turn_id = _id(turn["item_id"], label_of(turn), str(turn["position"]), length=22)
+    return _message("assistant", spoken(turn), turn) | {"id": turn_id}
 
 
 def _usage(rows: Sequence[Row]) -> Row:
@@ -244,8 +251,9 @@ def _event(dialogue: Dialogue, turn: Row, written: str) -> Row:
     choice = {"message": _turn(turn), "stop_reason": _STOPS.get(turn["finish_reason"], "unknown")}
     return {
         "event": "model", "timestamp": written, "working_start": 0.0, "model": turn["model"], "role": name_of(turn),
-        "input": [_message("user", text) for text in dialogue.seen(turn)], "tools": [], "tool_choice": "none",
-        "config": {}, "output": {"model": turn["model"], "choices": [choice], "usage": _usage([turn])},
+        "input": [_message("user", dialogue.asked(turn)), *map(_turn, dialogue.heard(turn))],
+        "tools": [], "tool_choice": "none", "config": {},
+        "output": {"model": turn["model"], "choices": [choice], "usage": _usage([turn])},
     }  # fmt: skip
 
 
@@ -330,7 +338,8 @@ def _spans(dialogue: Dialogue, run: str, start: int, providers: Mapping[str, str
             "agent__name": name_of(turn), "response__finish_reasons": [turn["finish_reason"] or "unknown"],
             "usage__input_tokens": turn["prompt_tokens"], "usage__output_tokens": turn["completion_tokens"],
         }  # fmt: skip
-        own = span(place, f"chat {turn['model']}", place, turn["text"], dialogue.seen(turn), turn, **told)
+        seen = [dialogue.asked(turn), *map(spoken, dialogue.heard(turn))]
+        own = span(place, f"chat {turn['model']}", place, turn["text"], seen, turn, **told)
         yield own | {"parentSpanId": root["spanId"]}
 
 

@@ -1,0 +1,435 @@
+"""Results in the formats of other tools: what an Inspect log, OTLP traces, an MLflow run and `datasets` hold.
+
+The log is also read by Inspect itself, in an environment of its own (it cannot share our lock): SRDCR_INSPECT_PYTHON
+names its interpreter, as `.ci/run` does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import srdcr_lab as lab
+from srdcr_lab.records import BadInput, CallFailed, Request, Stopped
+from srdcr_lab.records.tables import arrow_schema
+from srdcr_lab.study import exports
+from tests.conftest import Srdcr
+from tests.documents import item as item_of_documents
+from tests.scripted import UNREASONABLE, ScriptedModel, by_round, question_of
+
+HOSTILE = "\x1b[31mred\x1b[0m \u202eevil\u202c \x9b2J \u200b<script>window.attacked=1</script>"
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def _answers(request: Request, draw: int) -> str:
+    if "Oak" in question_of(request):
+        raise CallFailed("the server said no")
+    return "I cannot say." if "Yew" in question_of(request) else question_of(request).partition("built in ")[2][:4]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
+    """Ash truly and falsely told, Yew whose context answer cannot be read, Oak whose calls fail."""
+    rows = [
+        {"item_id": f"{name}/{claim}", "question_id": name, "question": f"When was {name} built?",
+         "gold_answer": "1874", "claimed_answer": claim, "context": f"{HOSTILE} It was built in {claim}.",
+         "answer_type": "year"}
+        for name, claim in (("Ash", "1874"), ("Ash", "1934"), ("Yew", "1874"), ("Oak", "1874"))
+    ]  # fmt: skip
+    script = {
+        "answer_with_passage": _answers,
+        "critic": f"1874. {HOSTILE}",
+        "judge": by_round(["final decision: REASONABLE", *[UNREASONABLE] * 5]),
+    }
+    out = tmp_path_factory.mktemp("runs") / "hostile"
+    with lab.Study(ScriptedModel(script), pd.DataFrame(rows), "few_shot,sr_dcr", samples=2, out=out) as study:
+        return study.run(progress=False)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for each in value:
+                yield from _texts(each)
+        case dict():
+            for key, each in value.items():
+                yield key
+                yield from _texts(each)
+
+
+def _log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
+    """Header, samples and their summaries."""
+    with zipfile.ZipFile(path) as log:
+        names = [name for name in log.namelist() if name.startswith("samples/")]
+        read = [json.loads(log.read(name)) for name in ("header.json", *names, "summaries.json")]
+    assert names == [f"samples/{sample['id']}_epoch_1.json" for sample in read[1:-1]]
+    return read[0], read[1:-1], read[-1]
+
+
+@pytest.fixture(scope="module")
+def log(results: lab.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("log") / "out.eval"
+    assert exports.export("inspect", results.folder, str(path)).startswith(f"{path}: 8 samples")
+    return path
+
+
+def test_a_log_has_a_sample_for_each_row_with_its_debate_in_order(results: lab.Results, log: Path) -> None:
+    header, samples, summaries = _log(log)
+    assert [sample["metadata"]["item_id"] for sample in samples] == [*results.records["item_id"]]
+    assert [summary["id"] for summary in summaries] == header["eval"]["dataset"]["sample_ids"]
+    assert header["eval"]["model"] == "scripted:scripted"
+    assert header["eval"]["model_roles"]["judge"] == {"model": "scripted:scripted"}
+    (debate,) = (s for s in samples if s["id"] == "sr_dcr (acvd) Ash∕1934")
+    turns = results.turns[results.turns["item_id"] == "Ash/1934"]
+    assert len(turns) == 18
+    assert [m["metadata"]["position"] for m in debate["messages"][1:]] == [*range(18)]
+    names = [message["content"].split(":**")[0].strip("* ") for message in debate["messages"][1:6]]
+    rounds = ["Defender, round 0", "Critic, round 0", "Judge, round 0", "Critic, round 1", "Defender, round 1"]
+    assert names == rounds
+    assert debate["role_usage"]["judge"]["input_tokens"] == 6 * 7  # of the script
+    assert debate["model_usage"]["scripted:scripted"]["input_tokens"] == int(
+        results.records.query("item_id == 'Ash/1934' and method == 'sr_dcr'")["prompt_tokens"].iloc[0]
+    )
+
+
+def test_a_model_event_shows_what_its_speaker_saw(log: Path) -> None:
+    _, samples, _ = _log(log)
+    (debate,) = (sample for sample in samples if sample["id"] == "sr_dcr (acvd) Ash∕1934")
+    defender, critic, judge = ([m["content"] for m in event["input"]] for event in debate["events"][:3])
+    assert ["built in 1934" in defender[0], "built in 1934" in critic[0]] == [True, False]
+    assert [len(defender), len(critic), len(judge)] == [1, 1, 3]
+    assert judge[1].startswith("**Defender, round 0:** 1934")
+    assert [event["role"] for event in debate["events"][:3]] == ["Defender", "Critic", "Judge"]
+
+
+def test_missing_answers_are_kept_apart_from_wrong_ones(results: lab.Results, log: Path) -> None:
+    _, samples, summaries = _log(log)
+    shown = {s["id"]: (s["scores"]["correct"]["value"], s["scores"]["correct"].get("reason")) for s in samples}
+    assert shown["few_shot Ash∕1874"] == ("C", None)
+    assert shown["few_shot Ash∕1934"] == ("I", None)
+    assert shown["few_shot Yew∕1874"] == ("N", "unparsed")
+    assert shown["few_shot Oak∕1874"] == ("N", "error")
+    failed = [(sample["id"], sample["error"]["message"]) for sample in samples if "error" in sample]
+    assert failed == [(f"{name} Oak∕1874", "the server said no") for name in ("few_shot", "sr_dcr (acvd)")]
+    assert [summary["error"] for summary in summaries if "error" in summary] == ["the server said no"] * 2
+    (debate,) = (sample for sample in samples if sample["id"] == "sr_dcr (acvd) Ash∕1934")
+    assert {name: score["value"] for name, score in debate["scores"].items()} == {
+        "correct": "C", "verdict": "UNREASONABLE", "decision": "USE_PRIOR", "knowledge_category": "HIGHLY_KNOWN",
+        "self_confidence": pytest.approx(0.99, abs=1e-3),
+    }  # fmt: skip
+
+
+def test_metrics_are_those_of_the_summary(results: lab.Results, log: Path) -> None:
+    header, _, _ = _log(log)
+    scores = {score["name"]: score["metrics"] for score in header["results"]["scores"]}
+    for row in results.summary.itertuples():
+        for name in ("accuracy", "selective_accuracy", "coverage"):
+            told = scores[row.method].get(f"{row.condition} {name}", {"value": None})["value"]
+            assert told == pytest.approx(getattr(row, name)) if pd.notna(getattr(row, name)) else told is None
+
+
+def test_nothing_hostile_is_left_in_any_text(results: lab.Results, log: Path, tmp_path: Path) -> None:
+    traces = tmp_path / "t.jsonl"
+    exports.export("otel", results.folder, str(traces))
+    spoken = [_log(log), [json.loads(line) for line in traces.read_text().splitlines()]]
+    texts = [text for whole in spoken for text in _texts(json.loads(json.dumps(whole)))]
+    assert not [text for text in texts if UNSEEN.search(text)]
+    assert any("red evil" in text and "<script>" in text for text in texts)  # which a viewer has to escape
+    assert traces.read_bytes().isascii()
+
+
+def test_an_export_made_again_is_the_same_file(results: lab.Results, log: Path) -> None:
+    again = log.with_name("again.eval")
+    exports.export("inspect", results.folder, str(again))
+    with zipfile.ZipFile(log) as one, zipfile.ZipFile(again) as other:
+        assert [(entry.filename, entry.CRC, entry.date_time) for entry in one.infolist()] == [
+            (entry.filename, entry.CRC, entry.date_time) for entry in other.infolist()
+        ]
+
+
+READ = """
+import json, sys
+from inspect_ai.analysis import evals_df, events_df, messages_df, samples_df
+from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries, read_eval_log_samples
+path = sys.argv[1]
+log = read_eval_log(path)
+samples = list(read_eval_log_samples(path))
+frame, evals = samples_df(path), evals_df(path)
+print(json.dumps({
+    "status": log.status, "model": log.eval.model, "roles": {k: v.model for k, v in log.eval.model_roles.items()},
+    "ids": [s.id for s in samples], "messages": {s.id: [m.text for m in s.messages] for s in samples},
+    "values": {s.id: s.scores["correct"].value for s in samples},
+    "reasons": {s.id: s.scores["correct"].reason for s in samples},
+    "errors": [s.id for s in samples if s.error], "summaries": len(read_eval_log_sample_summaries(path)),
+    "events": {s.id: [e.role for e in s.events] for s in samples},
+    "accuracy": {s.name: s.metrics["overall accuracy"].value for s in log.results.scores},
+    "score_correct": frame["score_correct"].astype(str).tolist(), "method": frame["metadata_method"].tolist(),
+    "evals": len(evals), "headline": float(evals["score_headline_value"].iloc[0]), "frame": len(frame),
+    "messages_df": len(messages_df(path)), "events_df": len(events_df(path)),
+}))
+"""
+
+
+def test_inspect_reads_the_log_with_its_own_api(results: lab.Results, log: Path) -> None:
+    python = os.environ.get("SRDCR_INSPECT_PYTHON")
+    if not python:
+        pytest.skip("SRDCR_INSPECT_PYTHON names no Python with inspect-ai, pandas and pyarrow (.ci/run makes one)")
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([python, "-c", READ, str(log)], capture_output=True, text=True, check=False, env=clean)
+    assert done.returncode == 0, done.stderr[-2000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    _, samples, _ = _log(log)
+    records = results.records
+    assert (told["status"], told["model"], told["evals"]) == ("success", "scripted:scripted", 1)
+    assert told["roles"] == dict.fromkeys(("defender", "critic", "judge"), "scripted:scripted")
+    assert sorted(told["ids"]) == sorted(sample["id"] for sample in samples)
+    assert told["messages"] == {s["id"]: [m["content"] for m in s["messages"]] for s in samples}
+    assert told["events"] == {s["id"]: [e["role"] for e in s["events"]] for s in samples}
+    grades = records["correct"].map({True: "C", False: "I"}).fillna("N")
+    assert Counter(told["values"].values()) == Counter(told["score_correct"]) == Counter(grades)
+    assert Counter(filter(None, told["reasons"].values())) == Counter(records["missing"].dropna())
+    assert len(told["errors"]) == 2
+    assert told["summaries"] == told["frame"] == len(records)
+    assert Counter(told["method"]) == Counter(records["method"])
+    overall = results.summary.query("condition == 'overall'").set_index("method")["accuracy"]
+    assert told["accuracy"] == pytest.approx(overall.to_dict())
+    assert told["events_df"] == len(results.turns)
+    debates = [sample for sample in samples if sample["events"]]  # their question is seen with the passage and without
+    assert told["messages_df"] == sum(len(sample["messages"]) + 1 for sample in debates)
+
+
+def test_a_speaker_is_shown_the_document_that_it_is_named_after() -> None:
+    row = {"question": "When?", "item_id": "q1", "method": "madam_rag"}
+    turns = [{"role": "agent", "speaker": "2", "saw_passage": True, "saw_turns": [], "round": 0, "text": ""}]
+    dialogue = exports.Dialogue(row, turns, item_of_documents(1874, 1934))
+    seen = dialogue.asked(turns[0])
+    assert ("DOC2" in seen, "DOC1" in seen, "DOC1" in dialogue.asked()) == (True, False, True)
+
+
+def _spans(lines: list[str]) -> list[dict[str, Any]]:
+    return [
+        span
+        for line in lines
+        for resource in json.loads(line)["resourceSpans"]
+        for scope in resource["scopeSpans"]
+        for span in scope["spans"]
+    ]
+
+
+def _attributes(span: dict[str, Any]) -> dict[str, Any]:
+    return {each["key"]: next(iter(each["value"].values())) for each in span["attributes"]}
+
+
+def test_traces_have_a_span_for_each_turn(results: lab.Results, tmp_path: Path) -> None:
+    path = tmp_path / "traces.jsonl"
+    said = exports.export("otel", results.folder, str(path))
+    spans = _spans(path.read_text().splitlines())
+    assert said.endswith(f"{len(spans)} spans")
+    assert len(spans) == len(results.records) + len(results.turns)
+    roots = {span["spanId"]: span for span in spans if "parentSpanId" not in span}
+    assert len(roots) == len({span["traceId"] for span in spans}) == len(results.records)
+    assert len({span["spanId"] for span in spans}) == len(spans)
+    assert all(re.fullmatch("[0-9a-f]{32}", span["traceId"]) for span in spans)
+    for span in spans:
+        if parent := span.get("parentSpanId"):
+            assert roots[parent]["traceId"] == span["traceId"]
+            assert roots[parent]["startTimeUnixNano"] < span["startTimeUnixNano"] <= roots[parent]["endTimeUnixNano"]
+    failed = [span for span in spans if span.get("status", {}).get("code") == 2]
+    assert {_attributes(span)["srdcr.item_id"] for span in failed} == {"Oak/1874"}
+    turn = next(_attributes(span) for span in spans if "parentSpanId" in span)
+    first = results.turns.iloc[0]
+    assert turn["gen_ai.operation.name"] == "chat"
+    assert (turn["gen_ai.provider.name"], turn["gen_ai.request.model"]) == ("scripted", "scripted:scripted")
+    assert (turn["gen_ai.agent.name"], turn["gen_ai.usage.input_tokens"]) == ("Defender", str(first["prompt_tokens"]))
+    assert turn["gen_ai.response.finish_reasons"] == {"values": [{"stringValue": "stop"}]}
+    (reply,) = json.loads(turn["gen_ai.output.messages"])
+    assert reply["parts"] == [{"type": "text", "content": first["text"]}]
+    root = _attributes(next(iter(roots.values())))
+    assert (root["gen_ai.operation.name"], root["gen_ai.workflow.name"]) == ("invoke_workflow", "few_shot")
+    assert root["srdcr.correct"] is True
+
+
+class _Endpoint(HTTPServer):
+    """An OTLP/HTTP endpoint: `answers` are status and body of each request in turn, the last of all that follow."""
+
+    def __init__(self, *answers: tuple[int, str]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers, self.took = [*answers], []
+        Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Endpoint
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        headers = {name.title(): value for name, value in self.headers.items()}
+        self.server.took.append((self.path, headers, body))
+        status, answer = self.server.answers[min(len(self.server.took), len(self.server.answers)) - 1]
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(answer.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+
+def test_an_endpoint_takes_what_the_file_holds(
+    results: lab.Results, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=lab,authorization=Bearer a=b")
+    monkeypatch.setattr(exports, "_TRACES", 3)
+    path = tmp_path / "traces.jsonl"
+    with _Endpoint((200, "{}")) as endpoint:
+        said = srdcr("export", "otel", results.folder, endpoint.url)
+        assert srdcr("export", "otel", results.folder, path).code == said.code == 0
+    assert len(endpoint.took) == 3
+    assert [body for _, _, body in endpoint.took] == path.read_text().splitlines()
+    place, headers, _ = endpoint.took[0]
+    assert (place, headers["Content-Type"]) == ("/v1/traces", "application/json")
+    assert (headers["X-Tenant"], headers["Authorization"]) == ("lab", "Bearer a=b")
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "told"),
+    [
+        ((400, "no such tenant"), 2, "refused the next (400: no such tenant)"),
+        ((503, "later sk-abcdefghijklmnop1234567890"), 3, "refused the next (503: later [hidden]"),
+        ((429, ""), 3, "429"),
+        ((200, '{"partialSuccess": {"rejectedSpans": "2"}}'), 2, "rejected 2 of the next"),
+        ((200, "<html>"), 3, "gave no answer"),
+    ],
+)
+def test_what_an_endpoint_does_not_take_is_said(
+    answer: tuple[int, str], code: int, told: str, results: lab.Results, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "_TRACES", 3)
+    with _Endpoint((200, ""), answer) as endpoint:
+        ended = srdcr("export", "otel", results.folder, f"{endpoint.url}/custom?api_key=hidden12345")
+    assert ended.code == code
+    assert told in ended.sentence
+    assert "took " in ended.sentence
+    assert "hidden12345" not in ended.err
+    assert endpoint.took[0][0] == "/custom?api_key=hidden12345"
+
+
+def test_an_endpoint_that_is_not_there_is_said(results: lab.Results) -> None:
+    with pytest.raises(Stopped, match=r"127\.0\.0\.1:1 took 0 spans, then gave no answer"):
+        exports.post_otlp(results, "http://user:secret@127.0.0.1:1")
+
+
+@pytest.mark.parametrize(("kind", "name"), [("inspect", "out.eval"), ("otel", "out.jsonl")])
+def test_a_path_of_this_machine_does_not_leave(
+    kind: str, name: str, results: lab.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "The passage says so")  # as if a reply quoted it
+    with pytest.raises(BadInput, match=f"{name}.* holds the value of SOME_API_KEY"):
+        exports.export(kind, results.folder, str(tmp_path / name))
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("inspect", "DIR", "out.zip"), "expected a name that ends in .eval"),
+        (("otel", "DIR", "out.txt"), "ends in .jsonl or .json"),
+        (("inspect", ".", "out.eval"), "holds no run"),
+        (("sql", "DIR", "out"), "'sql' is not one of 'inspect', 'otel', 'mlflow'"),
+        (("mlflow", "DIR", "http://127.0.0.1:1"), "needs the package mlflow; install it with: pip install mlflow"),
+    ],
+)
+def test_bad_arguments_are_one_sentence(
+    arguments: tuple[str, ...], told: str, results: lab.Results, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    ended = srdcr("export", *(str(results.folder) if each == "DIR" else each for each in arguments))
+    assert (ended.code, told in ended.sentence) == (2, True), ended.err
+
+
+class _Run:
+    """A double of mlflow's fluent API; that a real server takes the run was tried by hand with mlflow 3.17."""
+
+    def __init__(self) -> None:
+        self.info, self.logged = SimpleNamespace(run_id="r1"), {}
+        self.exceptions = SimpleNamespace(MlflowException=type("MlflowException", (Exception,), {}))
+        self.log_params, self.log_metrics = (lambda what: self.logged.update(what),) * 2
+
+    def set_tracking_uri(self, uri: str) -> None:
+        self.logged["uri"] = uri
+
+    def set_experiment(self, name: str) -> SimpleNamespace:
+        return SimpleNamespace(experiment_id="7")
+
+    def start_run(self, run_name: str) -> _Run:
+        return self
+
+    def log_artifact(self, path: str) -> None:
+        self.logged[Path(path).name] = Path(path).stat().st_size
+
+    def __enter__(self) -> _Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The run ends."""
+
+
+def test_mlflow_is_given_parameters_metrics_tables_and_traces(
+    results: lab.Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", run := _Run())
+    assert "spans" not in exports.export("mlflow", results.folder, "sqlite:///m.db")
+    with _Endpoint((200, "")) as server:
+        said = exports.export("mlflow", results.folder, server.url)
+    n = len(results.records) + len(results.turns)
+    assert said == f"run r1 of the experiment srdcr_lab; 127.0.0.1:{server.server_port} took {n} spans"
+    _, headers, _ = server.took[0]
+    assert (headers["X-Mlflow-Experiment-Id"], headers["X-Mlflow-Run-Id"]) == ("7", "r1")
+    accuracy = results.summary.query("method == 'sr_dcr' and condition == 'overall'")["accuracy"].iloc[0]
+    assert run.logged["sr_dcr/overall/accuracy"] == pytest.approx(accuracy)
+    assert (run.logged["items"], run.logged["uri"]) == ("table", server.url)
+    assert {"run.json", "summary.csv", "records.parquet", "turns.parquet", "samples.parquet"} <= set(run.logged)
+
+
+def test_datasets_hold_the_tables(results: lab.Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables as Arrow, which `datasets.Dataset` takes; that it does was tried by hand with datasets 4."""
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(Dataset=lambda table: table, DatasetDict=dict))
+    tables = results.to_datasets()
+    assert [*tables] == ["records", "turns", "samples"]
+    for name, table in tables.items():
+        assert isinstance(table, pa.Table)
+        assert table.schema.equals(arrow_schema(name))
+        assert len(table) == results.n_rows(name)
+    assert tables["records"].column("correct").to_pylist() == [
+        None if pd.isna(right) else bool(right) for right in results.records["correct"]
+    ]
+
+
+def test_without_datasets_a_sentence_says_so(results: lab.Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(BadInput, match="to_datasets needs the package datasets; install it with: pip install datasets"):
+        results.to_datasets()

@@ -1,0 +1,255 @@
+"""Results that were made elsewhere: worked examples by hand, what is missing stays missing, bad cells in a sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import srdcr_lab as lab
+from srdcr_lab.measures import ece, precision_steps, thresholds
+from srdcr_lab.records import BadInput
+from srdcr_lab.study.elsewhere import NEEDED_BESIDE
+from tests.conftest import Srdcr
+
+SURE, UNSURE = [math.log(0.95)], [math.log(0.64), math.log(0.25)]  # the second: a geometric mean of 0.4
+ROWS: tuple[dict[str, Any], ...] = (
+    # believed, as it should be
+    {"question_id": "mill", "gold_answer": "1801", "claimed_answer": "1801", "prior_answer": "1799",
+     "context_answer": "1801", "logprobs": UNSURE, "verdict_path": "URRRRR", "samples": ["1799"] * 7 + ["1801"],
+     "p_unreasonable": 0.2, "final_answer": "It was 1801."},
+    # caught, and remembered
+    {"question_id": "mill", "gold_answer": "1801", "claimed_answer": "1861", "prior_answer": "1799",
+     "context_answer": "1861", "logprobs": UNSURE, "verdict_path": "UUUUUU", "samples": ["1799"] * 7 + ["1801"],
+     "p_unreasonable": 0.9, "final_answer": ""},
+    {"question_id": "dam", "gold_answer": "1900", "claimed_answer": "1920", "prior_answer": "The answer is 1900.",
+     "context_answer": "1920", "logprobs": SURE, "verdict_path": "RUUUUU", "samples": ["1900"] * 7 + ["none"],
+     "p_unreasonable": 0.8, "final_answer": "1920"},
+    # unparsed, and an answer that cannot be read
+    {"question_id": "quay", "gold_answer": "1700", "claimed_answer": "1700", "prior_answer": "I do not know",
+     "context_answer": "", "logprobs": [], "verdict_path": "RRRRR?", "samples": ["?"] * 8,
+     "p_unreasonable": None, "final_answer": "1750"},
+)  # fmt: skip
+
+
+def table(**changed: Any) -> pd.DataFrame:
+    """The rows above as a table; columns may be changed, or left out by None."""
+    rows = [
+        {"question": f"When was the {row['question_id']} built?", "answer_type": "year", "domain": "history",
+         "context": f"The {row['question_id']} was built in {row['claimed_answer']}.", **row}
+        for row in ROWS
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    for name, values in changed.items():
+        frame = frame.drop(columns=name, errors="ignore") if values is None else frame.assign(**{name: values})
+    return frame
+
+
+def of(results: lab.Results, method: str, *columns: str) -> list[tuple[Any, ...]]:
+    """The columns of the rows of a method, missing cells as None."""
+    rows = results.records.query("method == @method")[[*columns]].astype(object)
+    return [*rows.where(rows.notna(), None).itertuples(index=False, name=None)]
+
+
+@pytest.fixture(scope="module")
+def results() -> lab.Results:
+    return lab.results_from(table(), model="gpt-x", method="my_rag")
+
+
+def test_decisions_and_answers_by_hand(results: lab.Results) -> None:
+    columns = ("verdict", "r_star", "decision", "final_answer", "correct", "missing")
+    assert of(results, "sr_dcr", *columns) == [
+        ("REASONABLE", 1, "USE_CONTEXT", "1801", True, None),
+        ("UNREASONABLE", 0, "ABSTAIN", None, None, "abstained"),
+        ("UNREASONABLE", 1, "USE_PRIOR", "1900", True, None),
+        ("UNPARSED", None, "ABSTAIN", None, None, "unparsed"),
+    ]
+    assert of(results, "debate_only", "decision", "final_answer", "correct")[1] == ("USE_PRIOR", "1799", False)
+    assert of(results, "confidence_only", "decision", "correct", "missing") == [
+        ("USE_CONTEXT", True, None),
+        ("USE_CONTEXT", False, None),
+        ("USE_PRIOR", True, None),
+        ("USE_CONTEXT", None, "unparsed"),
+    ]
+    assert of(results, "few_shot", "correct", "missing")[2:] == [(False, None), (None, "unparsed")]
+    assert of(results, "my_rag", "final_answer", "correct", "missing") == [
+        ("1801", True, None),
+        (None, None, "abstained"),
+        ("1920", False, None),
+        ("1750", False, None),
+    ]
+
+
+def test_confidence_and_category_by_hand(results: lab.Results) -> None:
+    questions = results.questions.set_index("question_id")
+    assert questions["self_confidence"].to_dict() == pytest.approx(
+        {"mill": 0.4, "dam": 0.95, "quay": math.nan}, nan_ok=True
+    )
+    assert set(questions["confidence_kind"]) == {"mean_logprob"}
+    shown = questions[["sampled_accuracy", "knowledge_category", "prior_answer", "prior_correct"]].T
+    assert [*shown["mill"]] == [1 / 8, "WEAKLY_KNOWN", "1799", False]
+    assert [*shown["dam"]] == [7 / 8, "HIGHLY_KNOWN", "1900", True]
+    assert [*shown["quay"]][:2] == [0, "UNKNOWN"]
+    assert shown["quay"].iloc[2:].isna().all()
+    assert len(results.samples.query("stream == 'knowledge'")) == 3 * 8  # once a question
+
+
+def test_what_the_table_does_not_tell_is_missing(results: lab.Results) -> None:
+    unknown = ["design", "model_defender", "model_judge", "decoding", "calls_alone", "calls_paid", "prompt_tokens",
+               "completion_tokens", "cost_usd", "knowledge_decoding"]  # fmt: skip
+    assert results.records[unknown].isna().all(axis=None)
+    assert results.samples["decoding"].isna().all()
+    assert results.turns.empty
+    assert set(results.records["model"]) == {"elsewhere:gpt-x"}
+    assert results.label == "elsewhere:gpt-x"
+    assert of(results, "few_shot", "verdict", "rounds", "p_unreasonable")[0] == (None, None, None)
+    assert of(results, "sr_dcr", "verdict_path", "rounds", "p_unreasonable")[0] == ("URRRRR", 6, 0.2)
+    bare = lab.results_from(table(**dict.fromkeys(set(NEEDED_BESIDE) - {"context_answer"})))
+    assert {*bare.records["method"]} == {"few_shot"}
+    told = ["prior_answer", "prior_correct", "self_confidence", "confidence_kind", "knowledge_category", "verdict"]
+    assert bare.records[told].isna().all(axis=None)
+    assert bare.samples.empty
+
+
+def test_a_stated_confidence_keeps_its_kind_and_may_stand_alone_with_a_verdict() -> None:
+    ruled = ["REASONABLE", "UNREASONABLE", "UNREASONABLE", "UNPARSED"]
+    told = table(logprobs=None, verdict_path=None, samples=None, self_confidence=[0.5, 0.5, 0.9, None],
+                 confidence_kind="verbalized", verdict=ruled)  # fmt: skip
+    records = lab.results_from(told, tau=0.5).records
+    shown = records.query("method == 'sr_dcr'")
+    assert [*shown["decision"]] == ["USE_CONTEXT", "USE_PRIOR", "USE_PRIOR", "ABSTAIN"]
+    assert set(shown["confidence_kind"]) == {"verbalized"}
+    assert shown[["r_star", "stabilised", "verdict_path", "rounds"]].isna().all(axis=None)
+
+
+def test_no_debate_is_needed_where_both_answers_are_equal() -> None:
+    told = table(context_answer=["1799", "1861", "1920", ""], verdict_path=["", "UU", "UU", "?"])
+    assert of(lab.results_from(told), "sr_dcr", "verdict", "decision")[0] == (None, "USE_CONTEXT")
+
+
+def test_questions_without_passages_are_asked_of_memory() -> None:
+    told = table()[["question", "gold_answer", "answer_type", "prior_answer", "logprobs"]].iloc[1:]
+    results = lab.results_from(told)
+    assert of(results, "few_shot", "final_answer", "correct")[:2] == [("1799", False), ("1900", True)]
+    assert [decision for (decision,) in of(results, "confidence_only", "decision")] == [
+        "ABSTAIN",
+        "USE_PRIOR",
+        "ABSTAIN",
+    ]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_file_of_any_kind_gives_the_same_as_the_frame(
+    ending: str, results: lab.Results, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    path, frame = tmp_path / f"own.{ending}", table()
+    if ending == "csv":
+        frame["samples"] = frame["samples"].map("|".join)
+        frame["logprobs"] = frame["logprobs"].map(json.dumps)
+        frame.to_csv(path, index=False)
+    elif ending == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_parquet(path)
+    ended = srdcr("import", path, "--out", tmp_path / "out", "--model", "gpt-x", "--method", "my_rag")
+    assert (ended.code, ended.out.splitlines()[-1]) == (0, f"results in {tmp_path / 'out'}")
+    assert "note: results made elsewhere: no model was asked" in ended.out
+    read = lab.load_run(tmp_path / "out")
+    for name in ("records", "samples", "summary"):
+        pd.testing.assert_frame_equal(getattr(read, name), getattr(results, name))
+    again = srdcr("import", path, "--out", tmp_path / "out", "--model", "gpt-x", "--method", "my_rag")
+    assert again.code == 0
+    other = srdcr("import", path, "--out", tmp_path / "out", "--model", "gpt-y", "--method", "my_rag")
+    assert (other.code, "holds a run with other arguments" in other.sentence) == (2, True)
+
+
+def test_measures_take_it(results: lab.Results) -> None:
+    summary = results.summary.set_index(["method", "condition"])
+    row = summary.loc[("sr_dcr", "overall")]
+    assert (row["accuracy"], row["coverage"], row["n_abstained"], row["n_unparsed"]) == (0.5, 0.5, 1, 1)
+    questions = results.questions
+    assert ece(questions["self_confidence"], questions["prior_correct"]).value == pytest.approx((0.4 + 0.05) / 2)
+    steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
+    assert thresholds.fixed_threshold(steps).n_above == 1
+    assert results.exposures is None
+    assert len(lab.load_runs(results.folder)) == len(results.records)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (
+            {"self_confidence": 0.5, "logprobs": None},
+            "self_confidence tells nothing without the column confidence_kind",
+        ),
+        ({"context_answer": None}, "verdict_path tells nothing without the column context_answer"),
+        (
+            {"self_confidence": 1.5, "confidence_kind": "verbalized"},
+            "row 1, column self_confidence: 1.5 is not in [0, 1]",
+        ),
+        (
+            {"self_confidence": "high", "confidence_kind": "verbalized"},
+            "row 1, column self_confidence: 'high' is not a",
+        ),
+        ({"confidence_kind": "gut"}, "row 1, column confidence_kind: 'gut' is none of"),
+        ({"confidence_kind": "verbalized"}, "row 1, column confidence_kind: verbalized is not made of logprobs"),
+        (
+            {"self_confidence": 0.5, "confidence_kind": ["p_true", "p_true", "verbalized", "p_true"]},
+            "column confidence_kind: holds p_true, verbalized",
+        ),
+        ({"logprobs": [SURE, [0.7], SURE, SURE]}, "row 2, column logprobs: '0.7' are no natural logarithms"),
+        ({"logprobs": "[-0.1, {"}, "row 1, column logprobs: no JSON"),
+        ({"logprobs": [["a"]] * 4}, "row 1, column logprobs: 'a' are no"),
+        ({"verdict": "TRUE"}, "row 1, column verdict: 'TRUE' is none of REASONABLE, UNREASONABLE, UNPARSED"),
+        ({"verdict": "UNREASONABLE"}, "row 1, column verdict: is UNREASONABLE, and verdict_path ends in REASONABLE"),
+        ({"verdict_path": "RXR"}, "row 1, column verdict_path: 'RXR' holds 'X'"),
+        ({"verdict_path": ["RR", "", "UU", "?"]}, "row 2, column verdict: is empty, and the two answers differ"),
+        ({"p_unreasonable": -1}, "row 1, column p_unreasonable: -1 is not in [0, 1]"),
+        (
+            {"prior_answer": pd.Series(["a\ud800b"] * 4, dtype=object)},
+            "row 1, column prior_answer: holds half of a character",
+        ),
+        ({"samples": [["\ud800"]] * 4}, "row 1, column samples, entry 1, text: holds half of a character"),
+        ({"context_answer": "x" * 200_000}, "row 1, column context_answer: has 200,000 characters"),
+        (dict.fromkeys(NEEDED_BESIDE), "tells no answers; needed is the column context_answer or final_answer"),
+        ({"question": None}, "the column question is missing"),
+    ],
+)
+def test_bad_cells_are_one_sentence_and_leave_nothing(changed: dict[str, Any], told: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as error:
+        lab.results_from(table(**changed), tmp_path / "out")
+    assert told in str(error.value)
+    assert str(error.value).startswith("table")
+    assert len(str(error.value)) < 400
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_row_that_is_no_item_is_left_out_or_refused(tmp_path: Path) -> None:
+    told = table(context=["The mill was built in 1801.", "It stands.", "The dam was built in 1920.", "1700 it was."])
+    results = lab.results_from(told)
+    assert len(results.records.query("method == 'sr_dcr'")) == 3
+    assert "table, row 2, column context: the passage does not contain the answer '1861'" in str(
+        results.manifest["notes"]
+    )
+    with pytest.raises(BadInput, match="row 2, column context"):
+        lab.results_from(told, strict=True)
+
+
+def test_a_misspelt_column_is_noted_and_a_taken_name_refused() -> None:
+    notes = lab.results_from(table().rename(columns={"samples": "sample"})).manifest["notes"]
+    assert any("the column sample is not read (did you mean samples?)" in note for note in notes)
+    with pytest.raises(BadInput, match="has the answers of sr_dcr in other columns too"):
+        lab.results_from(table(), method="sr_dcr")
+
+
+def test_hostile_names_are_shown_harmless(tmp_path: Path, srdcr: Srdcr) -> None:
+    path = tmp_path / "own.jsonl"
+    table(question=[f"When \x1b[31m\u202e{n}?" for n in (1, 1, 2, 3)]).to_json(path, orient="records", lines=True)
+    ended = srdcr("import", path, "--out", tmp_path / "out", "--model", "x\x1b[31m\u202ey")
+    assert ended.code == 0
+    assert "\x1b" not in ended.out + (tmp_path / "out" / "run.json").read_text()
+    assert srdcr("export", "inspect", tmp_path / "out", tmp_path / "own.eval").code == 0

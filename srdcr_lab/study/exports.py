@@ -210,7 +210,9 @@ def _sample(dialogue: Dialogue, sample_id: str, spec: Row) -> Row:
     scores = {"correct": {"value": grade, "answer": row["final_answer"], "explanation": explained}}
     scores["correct"] |= {"reason": row["missing"]} if row["missing"] else {}
     named = ("verdict", "decision", "knowledge_category", "self_confidence")
-    scores |= {name: {"value": row[name], "explanation": explained} for name in named if row[name] is not None}
+    scores |= {name: {"value": row[name]} for name in named if row[name] is not None}
+    if "self_confidence" in scores:
+        scores["self_confidence"]["explanation"] = row["confidence_kind"]
     failed = {"message": row["error"] or "", "traceback": "", "traceback_ansi": ""}
     return {
         "id": sample_id,
@@ -248,10 +250,11 @@ def _usage(rows: Sequence[Row]) -> Row:
 
 def _event(dialogue: Dialogue, turn: Row, written: str) -> Row:
     """A turn as a model event, whose input is what its speaker saw."""
+    heard = [_turn(each) | {"role": "user"} for each in dialogue.heard(turn)]
     choice = {"message": _turn(turn), "stop_reason": _STOPS.get(turn["finish_reason"], "unknown")}
     return {
         "event": "model", "timestamp": written, "working_start": 0.0, "model": turn["model"], "role": name_of(turn),
-        "input": [_message("user", dialogue.asked(turn)), *map(_turn, dialogue.heard(turn))],
+        "input": [_message("user", dialogue.asked(turn)), *heard],
         "tools": [], "tool_choice": "none", "config": {},
         "output": {"model": turn["model"], "choices": [choice], "usage": _usage([turn])},
     }  # fmt: skip

@@ -416,7 +416,7 @@ def test_mlflow_is_given_parameters_metrics_tables_and_traces(
 
 
 def test_datasets_hold_the_tables(results: lab.Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tables as Arrow, which `datasets.Dataset` takes; that it does was tried by hand with datasets 4."""
+    """The tables as Arrow, which `datasets.Dataset` takes; that it does was tried by hand with datasets 5.2."""
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(Dataset=lambda table: table, DatasetDict=dict))
     tables = results.to_datasets()
     assert [*tables] == ["records", "turns", "samples"]

@@ -41,7 +41,7 @@ Row = dict[str, Any]
 _TOLD = {
     "times": "not recorded: every event has the time at which the run was written, in its place of the order",
     "seen": "what a speaker saw is put together from the tables (saw_passage, saw_turns); it is not the prompt",
-    "tokens": "those that a method takes by itself, nothing shared",
+    "tokens": "those that a method takes by itself, nothing shared; where other models speak too, those of turns",
 }
 _MEASURES = ("accuracy", "selective_accuracy", "coverage")
 _NOTHING: tuple[Any, ...] = (None, [], "")
@@ -213,6 +213,8 @@ def _sample(dialogue: Dialogue, sample_id: str, spec: Row) -> Row:
     scores |= {name: {"value": row[name]} for name in named if row[name] is not None}
     if "self_confidence" in scores:
         scores["self_confidence"]["explanation"] = row["confidence_kind"]
+    alone = all(turn["model"] == row["model"] for turn in turns)  # else the row's tokens are of several models
+    counted = [row] if alone else turns
     failed = {"message": row["error"] or "", "traceback": "", "traceback_ansi": ""}
     return {
         "id": sample_id,
@@ -228,7 +230,9 @@ def _sample(dialogue: Dialogue, sample_id: str, spec: Row) -> Row:
         "scores": scores,
         "metadata": {name: cell for name, cell in row.items() if cell not in _NOTHING},
         "events": [_event(dialogue, turn, spec["created"]) for turn in turns],
-        "model_usage": {row["model"]: _usage([row])},
+        "model_usage": {
+            model: _usage(rows) for model, rows in grouped(counted, lambda each: str(each["model"])).items()
+        },
         "role_usage": {role: _usage(own) for role, own in grouped(turns, lambda turn: str(turn["role"])).items()},
     } | ({"error": failed} if row["missing"] == Missing.ERROR else {})
 

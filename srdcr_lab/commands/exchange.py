@@ -8,6 +8,7 @@ import click
 
 from srdcr_lab.commands import PATH, SOURCE, echo
 from srdcr_lab.commands.study import as_text
+from srdcr_lab.records.files import as_path
 
 _SHOWN = ["model", "method", "condition", "n", "coverage", "accuracy", "selective_accuracy"]
 
@@ -25,9 +26,15 @@ def export(kind: str, folder: Path, target: str) -> None:
 
     No key leaves, no path of this machine, and no character that cannot be seen.
     """
-    from srdcr_lab.study import exports
+    from srdcr_lab.study import exports, load_run, traces
 
-    echo(exports.export(kind, folder, target))
+    results = load_run(folder)
+    if kind == "mlflow":
+        echo(traces.log_mlflow(results, target))
+    elif kind == "otel" and target.startswith(("http://", "https://")):
+        echo(traces.post_otlp(results, target))
+    else:
+        echo((exports.write_inspect if kind == "inspect" else traces.write_otlp)(results, as_path(target)))
 
 
 @click.command("import")

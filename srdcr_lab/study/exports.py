@@ -1,4 +1,4 @@
-"""A results folder in the formats of other tools: an Inspect AI log, OTLP traces, an MLflow run.
+"""What leaves a results folder for other tools, and the first of them: an Inspect AI log. `traces` has the others.
 
 Texts leave without control and format characters, and what holds a key or a path of this machine is refused as in a
 bundle. The tables hold no times and no prompts: every event has the time at which the run was written, in its place of
@@ -10,45 +10,37 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import urllib.error
-import urllib.request
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from srdcr_lab.data.items import grouped, thaw
 from srdcr_lab.data.tables import checked_ending
-from srdcr_lab.models.http import address, redact
-from srdcr_lab.records import BadInput, Item, Missing, Role, Stopped
-from srdcr_lab.records.files import as_path, whole_file
+from srdcr_lab.records import BadInput, Item, Missing, Role
+from srdcr_lab.records.files import whole_file
 from srdcr_lab.records.vocabulary import n_of, visible, visible_lines
 from srdcr_lab.study.bundle import check_no_traces
-from srdcr_lab.study.folder import Results, load_run, needed
-from srdcr_lab.study.manifest import ITEMS, MANIFEST, SUMMARY, TABLES
+from srdcr_lab.study.folder import Results
+from srdcr_lab.study.manifest import ITEMS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Row = dict[str, Any]
-_TOLD = {
+TOLD = {
     "times": "not recorded: every event has the time at which the run was written, in its place of the order",
     "seen": "what a speaker saw is put together from the tables (saw_passage, saw_turns); it is not the prompt",
     "tokens": "those that a method takes by itself, nothing shared; where other models speak too, those of turns",
 }
-_MEASURES = ("accuracy", "selective_accuracy", "coverage")
-_NOTHING: tuple[Any, ...] = (None, [], "")
+MEASURES = ("accuracy", "selective_accuracy", "coverage")
 _ELSEWHERE = ("item_id", "question_id", "method", "design", "model", "text", "request_digest")  # of a turn's columns
 _EXPLAIN = ("verdict", "verdict_path", "decision", "prior_answer", "self_confidence", "context_answer", "missing")
 _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter", "refusal": "content_filter"}
-_TRACES, _WAIT_S = 32, 30  # of one request
 
 
 @dataclass(frozen=True)
@@ -94,12 +86,12 @@ def dialogues(results: Results) -> Iterator[Dialogue]:
     items: dict[str, Item] = {}
     with suppress(BadInput):  # a folder of an earlier version, whose items are not known
         items = {visible_lines(item.item_id): item for item in thaw(results.folder / ITEMS)}
-    turns = grouped(_rows(results.turns), lambda turn: (turn["item_id"], label_of(turn)))
-    for row in _rows(results.records):
+    turns = grouped(rows_of(results.turns), lambda turn: (turn["item_id"], label_of(turn)))
+    for row in rows_of(results.records):
         yield Dialogue(row, turns.get((row["item_id"], label_of(row)), ()), items.get(row["item_id"]))
 
 
-def _rows(frame: pd.DataFrame) -> list[Row]:
+def rows_of(frame: pd.DataFrame) -> list[Row]:
     """Rows as JSON takes them."""
     import pyarrow as pa
 
@@ -119,20 +111,20 @@ def _clean(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _json(value: Any, name: str) -> str:
+def harmless_json(value: Any, name: str) -> str:
     """JSON in ASCII, without a key or a path of this machine."""
     text = json.dumps(value, allow_nan=False)
     check_no_traces(name, text.encode())
     return text
 
 
-def _id(*parts: str, length: int = 32) -> str:
+def name_id(*parts: str, length: int = 32) -> str:
     """A hexadecimal id of these names: an export made again has the same."""
     return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:length]
 
 
-def _run_id(manifest: Mapping[str, Any]) -> str:
-    return _id(json.dumps(manifest["asked"], sort_keys=True), manifest["written"])
+def run_id(manifest: Mapping[str, Any]) -> str:
+    return name_id(json.dumps(manifest["asked"], sort_keys=True), manifest["written"])
 
 
 # Inspect: a zip of JSON, its log of version 2 (inspect_ai.log: EvalLog, EvalSample, EvalSampleSummary).
@@ -152,7 +144,7 @@ def write_inspect(results: Results, target: Path) -> str:
         def put(name: str, value: Any) -> None:
             entry = zipfile.ZipInfo(name)  # of 1980: equal content is an equal file
             entry.compress_type = zipfile.ZIP_DEFLATED
-            log.writestr(entry, _json(value, f"{target.name}, {name}"))
+            log.writestr(entry, harmless_json(value, f"{target.name}, {name}"))
 
         for dialogue in dialogues(results):
             name = visible(f"{label_of(dialogue.row)} {dialogue.row['item_id']}".replace("/", "∕"), 200)
@@ -173,12 +165,12 @@ def write_inspect(results: Results, target: Path) -> str:
 def _header(results: Results) -> Row:
     """The log without its samples."""
     manifest, models = _clean(results.manifest), {role: visible(who) for role, who in results.identities.items()}
-    asked, run, written = manifest["asked"], _run_id(results.manifest), manifest["written"]
+    asked, run, written = manifest["asked"], run_id(results.manifest), manifest["written"]
     begun = datetime.fromisoformat(written) - timedelta(seconds=manifest["counts"].get("wall_s", 0))
     scores: dict[str, Row] = {}
-    for row in _rows(results.summary):
+    for row in rows_of(results.summary):
         score = scores.setdefault(label_of(row), {"name": label_of(row), "scorer": "correct", "metrics": {}})
-        for name in (measure for measure in _MEASURES if row[measure] is not None):
+        for name in (measure for measure in MEASURES if row[measure] is not None):
             ends = {"low": row.get(f"{name}_low"), "high": row.get(f"{name}_high"), "n": row["n"]}
             metric = {"name": f"{row['condition']} {name}", "value": row[name], "metadata": ends}
             score["metrics"][metric["name"]] = metric
@@ -190,7 +182,7 @@ def _header(results: Results) -> Row:
             "task_args": {"seed": asked["seed"]}, "dataset": {"name": asked["items"]}, "config": {},
             "model": models["answerer"], "packages": manifest.get("versions", {}),
             "model_roles": {role: {"model": name} for role, name in models.items() if role != "answerer"},
-            "metadata": _TOLD | {"asked": asked, "notes": manifest["notes"], "label": visible(results.label)},
+            "metadata": TOLD | {"asked": asked, "notes": manifest["notes"], "label": visible(results.label)},
         },
         "plan": {"steps": [{"solver": name} for name in asked["methods"]]},
         "results": {"scores": list(scores.values())},
@@ -200,10 +192,7 @@ def _header(results: Results) -> Row:
 
 def _sample(dialogue: Dialogue, sample_id: str, spec: Row) -> Row:
     row, turns = dialogue.row, dialogue.turns
-    told = [
-        {name: cell for name, cell in turn.items() if cell not in _NOTHING and name not in _ELSEWHERE} for turn in turns
-    ]
-    said = [_turn(turn) | {"metadata": more} for turn, more in zip(turns, told, strict=True)]
+    said = [_turn(turn) | {"metadata": _told(turn, *_ELSEWHERE)} for turn in turns]
     final = [] if row["final_answer"] is None else [_message("assistant", row["final_answer"], row)]
     explained = "; ".join(f"{name} {row[name]}" for name in _EXPLAIN if row[name] is not None)
     grade = {True: "C", False: "I", None: "N"}[row["correct"]]
@@ -219,7 +208,7 @@ def _sample(dialogue: Dialogue, sample_id: str, spec: Row) -> Row:
     return {
         "id": sample_id,
         "epoch": 1,
-        "uuid": _id(spec["run_id"], sample_id, length=22),
+        "uuid": name_id(spec["run_id"], sample_id, length=22),
         "input": dialogue.asked(),
         "target": row["gold_answers"] if len(row["gold_answers"]) > 1 else row["gold_answer"],
         "messages": [_message("user", dialogue.asked()), *(said or final)],
@@ -228,7 +217,7 @@ def _sample(dialogue: Dialogue, sample_id: str, spec: Row) -> Row:
             "choices": [{"message": message, "stop_reason": "stop"} for message in final],
         },
         "scores": scores,
-        "metadata": {name: cell for name, cell in row.items() if cell not in _NOTHING},
+        "metadata": _told(row),
         "events": [_event(dialogue, turn, spec["created"]) for turn in turns],
         "model_usage": {
             model: _usage(rows) for model, rows in grouped(counted, lambda each: str(each["model"])).items()
@@ -237,13 +226,17 @@ def _sample(dialogue: Dialogue, sample_id: str, spec: Row) -> Row:
     } | ({"error": failed} if row["missing"] == Missing.ERROR else {})
 
 
+def _told(row: Row, *but: str) -> Row:
+    return {name: cell for name, cell in row.items() if cell not in (None, [], "") and name not in but}
+
+
 def _message(role: str, content: str, of: Row | None = None) -> Row:
     return {"role": role, "content": content} | ({"model": of["model"]} if of else {})
 
 
 def _turn(turn: Row) -> Row:
     """A turn as a message. Its id is the same wherever it is seen, by which Inspect counts it once."""
-    turn_id = _id(turn["item_id"], label_of(turn), str(turn["position"]), length=22)
+    turn_id = name_id(turn["item_id"], label_of(turn), str(turn["position"]), length=22)
     return _message("assistant", spoken(turn), turn) | {"id": turn_id}
 
 
@@ -262,146 +255,3 @@ def _event(dialogue: Dialogue, turn: Row, written: str) -> Row:
         "tools": [], "tool_choice": "none", "config": {},
         "output": {"model": turn["model"], "choices": [choice], "usage": _usage([turn])},
     }  # fmt: skip
-
-
-# OTLP: a trace for each row of `records`, a span for each turn. Attributes are those of the semantic conventions for
-# generative AI 1.41 (opentelemetry.io/docs/specs/semconv/gen-ai), which are in development; our columns: srdcr.NAME.
-
-
-def write_otlp(results: Results, target: Path) -> str:
-    """Write traces as a collector's file exporter does, an ExportTraceServiceRequest a line; say how many spans."""
-    n_spans = 0
-    with whole_file(checked_ending(target, (".jsonl", ".json"))) as part, part.open("w", encoding="ascii") as file:
-        for n, request in _requests(results, target.name):
-            file.write(request + "\n")
-            n_spans += n
-    return f"{target}: {n_of(n_spans, 'spans')}"
-
-
-def post_otlp(results: Results, endpoint: str, **headers: str) -> str:
-    """Send traces to an OTLP/HTTP endpoint as JSON; say how many spans. ``/v1/traces`` is added to a bare address.
-
-    Further `headers` are those of OTEL_EXPORTER_OTLP_HEADERS (``name=value,name=value``). `BadInput` where the endpoint
-    refuses them, `Stopped` where it cannot be reached now; sent again, every trace has the same id.
-    """
-    parts = urlsplit(endpoint)
-    url = endpoint if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/v1/traces"
-    told = os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(",")
-    headers |= {"Content-Type": "application/json"} | dict(pair.split("=", 1) for pair in told if "=" in pair)
-    n_spans = 0
-    for n, text in _requests(results, "the export"):
-        taken = f"{address(url)} took {n_of(n_spans, 'spans')}"
-        request = urllib.request.Request(url, text.encode("ascii"), headers, method="POST")  # noqa: S310
-        try:
-            with urllib.request.urlopen(request, timeout=_WAIT_S) as reply:  # noqa: S310 (http or https)
-                rejected = json.loads(reply.read() or b"{}").get("partialSuccess", {}).get("rejectedSpans", 0)
-        except urllib.error.HTTPError as error:
-            said = redact(visible(error.read(400).decode(errors="replace"), 150))
-            known = error.code < 500 and error.code != 429
-            raise (BadInput if known else Stopped)(f"{taken} and refused the next ({error.code}: {said})") from None
-        except (OSError, ValueError) as error:
-            raise Stopped(f"{taken}, then gave no answer ({redact(visible(error, 150))})") from None
-        if int(rejected):
-            raise BadInput(f"{taken} and rejected {int(rejected):,} of the next {n:,}")
-        n_spans += n
-    return f"{address(url)} took {n_of(n_spans, 'spans')}"
-
-
-def _requests(results: Results, name: str) -> Iterator[tuple[int, str]]:
-    """Requests, each with its number of spans."""
-    manifest, every = results.manifest, dialogues(results)
-    resource = {"service.name": "srdcr-lab", "srdcr.items": manifest["asked"]["items"], "srdcr.times": _TOLD["times"]}
-    run, start = _run_id(manifest), int(datetime.fromisoformat(manifest["written"]).timestamp()) * 10**9
-    providers = {visible(who): who.provider for who in results.identities.values()}
-    while some := list(islice(every, _TRACES)):
-        spans = [span for dialogue in some for span in _spans(dialogue, run, start, providers)]
-        scope = {"scope": {"name": "srdcr_lab"}, "spans": spans}
-        whole = {"resource": {"attributes": _attributes(resource)}, "scopeSpans": [scope]}
-        yield len(spans), _json({"resourceSpans": [whole]}, name)
-
-
-def _spans(dialogue: Dialogue, run: str, start: int, providers: Mapping[str, str]) -> Iterator[Row]:
-    row, label = dialogue.row, label_of(dialogue.row)
-    trace = _id(run, row["item_id"], label)
-
-    def span(place: int, name: str, last: int, said: str | None, seen: Sequence[str], columns: Row, **told: Any) -> Row:
-        attributes: Row = {"gen_ai.operation.name": name.split()[0]}
-        attributes |= {f"gen_ai.{key.replace('__', '.')}": cell for key, cell in told.items()}
-        attributes["gen_ai.input.messages"] = _parts("user", seen)
-        attributes["gen_ai.output.messages"] = _parts("assistant", [] if said is None else [said])
-        attributes |= {f"srdcr.{key}": cell for key, cell in columns.items() if key != "text"}
-        return {
-            "traceId": trace, "spanId": _id(trace, str(place), length=16), "name": name, "kind": 3 if place else 1,
-            "startTimeUnixNano": str(start + place), "endTimeUnixNano": str(start + last),
-            "attributes": _attributes(attributes),
-        }  # fmt: skip
-
-    n = len(dialogue.turns)
-    root = span(0, f"invoke_workflow {label}", n, row["final_answer"], [dialogue.asked()], row, workflow__name=label)
-    yield root | ({"status": {"code": 2, "message": row["error"]}} if row["missing"] == Missing.ERROR else {})
-    for place, turn in enumerate(dialogue.turns, start=1):
-        told = {
-            "provider__name": providers.get(turn["model"]), "request__model": turn["model"],
-            "agent__name": name_of(turn), "response__finish_reasons": [turn["finish_reason"] or "unknown"],
-            "usage__input_tokens": turn["prompt_tokens"], "usage__output_tokens": turn["completion_tokens"],
-        }  # fmt: skip
-        seen = [dialogue.asked(turn), *map(spoken, dialogue.heard(turn))]
-        own = span(place, f"chat {turn['model']}", place, turn["text"], seen, turn, **told)
-        yield own | {"parentSpanId": root["spanId"]}
-
-
-def _parts(role: str, texts: Sequence[str]) -> str | None:
-    messages = [{"role": role, "parts": [{"type": "text", "content": text}]} for text in texts]
-    return json.dumps(messages) if messages else None
-
-
-def _attributes(values: Mapping[str, Any]) -> list[Row]:
-    return [{"key": key, "value": _any_value(cell)} for key, cell in values.items() if cell is not None]
-
-
-def _any_value(cell: Any) -> Row:
-    if isinstance(cell, list):
-        return {"arrayValue": {"values": [_any_value(each) for each in cell]}}
-    kind = {bool: "boolValue", int: "intValue", float: "doubleValue"}.get(type(cell), "stringValue")
-    return {kind: str(cell) if kind == "intValue" else cell}
-
-
-def log_mlflow(results: Results, tracking_uri: str) -> str:
-    """Log a run in the experiment srdcr_lab: arguments as parameters, `summary` as metrics, the tables as artifacts,
-    and where the URI is a server's (MLflow ≥ 3.6, which takes OTLP), the traces. Says the run and how many spans.
-    """
-    mlflow = needed("mlflow", "srdcr export mlflow")
-    files = [results.folder / name for name in (MANIFEST, SUMMARY, *(f"{table}.parquet" for table in TABLES))]
-    for file in files:
-        check_no_traces(file.name, file.read_bytes())
-    metrics: dict[str, float] = {}
-    for row in _rows(results.summary):
-        group = "/".join(filter(None, [row["method"], row.get("design"), row["condition"]]))
-        metrics |= {f"{group}/{name}": row[name] for name in _MEASURES if row[name] is not None}
-    try:
-        mlflow.set_tracking_uri(tracking_uri)
-        experiment = mlflow.set_experiment("srdcr_lab").experiment_id
-        with mlflow.start_run(run_name=visible(results.folder.name)) as run:
-            mlflow.log_params({name: visible(cell, 500) for name, cell in results.manifest["asked"].items()})
-            mlflow.log_metrics(metrics)
-            for file in files:
-                mlflow.log_artifact(str(file))
-    except mlflow.exceptions.MlflowException as error:
-        raise Stopped(f"MLflow gave an error: {redact(visible(error, 250))}") from None
-    headers = {"x-mlflow-experiment-id": experiment, "x-mlflow-run-id": run.info.run_id}
-    traces = f"; {post_otlp(results, tracking_uri, **headers)}" if _is_address(tracking_uri) else ""
-    return f"run {run.info.run_id} of the experiment srdcr_lab{traces}"
-
-
-def _is_address(target: str) -> bool:
-    return target.startswith(("http://", "https://"))
-
-
-def export(kind: str, folder: Path, target: str) -> str:
-    """Write the results in a folder as `kind` (inspect, otel, mlflow); a sentence on what was written."""
-    results = load_run(folder)
-    if kind == "mlflow":
-        return log_mlflow(results, target)
-    if kind == "otel" and _is_address(target):
-        return post_otlp(results, target)
-    return (write_inspect if kind == "inspect" else write_otlp)(results, as_path(target))

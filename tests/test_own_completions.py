@@ -195,6 +195,10 @@ def test_measures_take_it(results: lab.Results) -> None:
             {"self_confidence": "high", "confidence_kind": "verbalized"},
             "row 1, column self_confidence: 'high' is not a",
         ),
+        (
+            {"self_confidence": 0.5, "confidence_kind": ["p_true", "", "p_true", "p_true"]},
+            "row 2, column confidence_kind: '' is none of mean_logprob",
+        ),
         ({"confidence_kind": "gut"}, "row 1, column confidence_kind: 'gut' is none of"),
         ({"confidence_kind": "verbalized"}, "row 1, column confidence_kind: verbalized is not made of logprobs"),
         (

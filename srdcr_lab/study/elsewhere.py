@@ -134,6 +134,7 @@ def results_from(
         "asked": asked,
         "notes": list(items.notes),
         "logprobs": {str(answerer.identity): answerer.capabilities.logprobs},
+        "prices": {str(answerer.identity): None},
         "versions": {"srdcr-lab": version("srdcr-lab")},
     }
     results = Results(folder, temporary)
@@ -210,9 +211,10 @@ def _confidence(row: Row, prior: Answer | None, found: Collection[str]) -> SelfC
     """Belief in the prior answer, NaN where that could not be read."""
     if prior is None or not {"self_confidence", "logprobs"} & {*found}:
         return None
-    kind = ConfidenceKind(row.one_of("confidence_kind", ConfidenceKind, ConfidenceKind.MEAN_LOGPROB))
+    stated = "self_confidence" in found
+    kind = ConfidenceKind(row.one_of("confidence_kind", ConfidenceKind, "" if stated else ConfidenceKind.MEAN_LOGPROB))
     value = _share(row, "self_confidence")
-    if "self_confidence" not in found:
+    if not stated:
         if kind not in FROM_LOGPROBS:
             raise row.bad("confidence_kind", f"{kind} is not made of logprobs; {', '.join(FROM_LOGPROBS)} are")
         value = FROM_LOGPROBS[kind](_logprobs(row))

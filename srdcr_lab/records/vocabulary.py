@@ -151,6 +151,8 @@ def visible(text: object, most: int | None = None) -> str:
 
 def visible_lines(text: str) -> str:
     """A text in which each line is `visible`, its spaces kept."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
     return "\n".join(" ".join(map(visible, line.split(" "))) for line in text.split("\n"))
 
 

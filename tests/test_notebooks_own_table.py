@@ -1,7 +1,7 @@
 """A table of one's own, three questions about years, goes through every notebook that takes items.
 
-The cells run here, one notebook after the other in one process and on one store; kernels are what the other tests of
-notebooks are about.
+The cells run here, one notebook after the other in one process and on one store, and in the model's place stands
+something that says little: what kernels and the pocket model do with the notebooks is what their other tests are about.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 import srdcr_lab as lab
+from srdcr_lab.prompts import Prompts
+from srdcr_lab.study import opening
+from srdcr_lab.study.plan import Stage, StandIn
 from tests.executing import NOTEBOOKS, code_cells
 
 TAKING_ITEMS = [path for path in NOTEBOOKS if '"ITEMS = ' in path.read_text("utf-8")]
@@ -44,7 +47,15 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     plt.close("all")
 
 
-@pytest.mark.usefixtures("elsewhere")
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the pocket model's place something that agrees with everything, at once."""
+    stage, load = Stage(Prompts(), longest=False), opening.load_model
+    stage.answer = "1801"
+    monkeypatch.setattr(opening, "load_model", lambda *spec, **options: StandIn(load(*spec, **options), None, stage))
+
+
+@pytest.mark.usefixtures("elsewhere", "brief")
 @pytest.mark.parametrize("path", TAKING_ITEMS, ids=lambda path: path.name)
 def test_a_notebook_runs_over_a_table_of_ones_own(path: Path, given: dict[str, str]) -> None:
     names = _run(path, given)
@@ -54,7 +65,7 @@ def test_a_notebook_runs_over_a_table_of_ones_own(path: Path, given: dict[str, s
         assert names["true_item"].question == QUESTIONS[0]  # its own example, the table's first about a year
 
 
-@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.usefixtures("elsewhere", "brief")
 @pytest.mark.parametrize("number", ["02", "06"])
 def test_a_notebook_of_memory_and_belief_runs_over_a_closed_book_table(number: str, given: dict[str, str]) -> None:
     """F 7: two questions without passages; what needs one is left out."""

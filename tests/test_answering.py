@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from srdcr_lab.answers import same_answer
+from srdcr_lab.answers import counts_as, is_accepted, same_answer
 from srdcr_lab.data import ItemSet
 from srdcr_lab.protocols import (
     Answer,
@@ -175,6 +175,40 @@ def test_aliases_are_right_answers() -> None:
     city = replace(item(), gold_answer="Leningrad", aliases=("Petrograd",), answer_type=AnswerType.CITY)
     assert is_correct(Answer("Petrograd", Completion("Petrograd")), city)
     assert not is_correct(Answer("Moscow", Completion("Moscow")), city)
+
+
+DOSE = replace(item(), gold_answer="400", answer_type=AnswerType.NUMBER, unit="mg", accepted=("500..800", "1000"))
+YEAR = replace(item(), accepted=("1870..1872", "1880"))
+ERA = replace(item(), accepted=("44 BC..30 BC",))
+DAY = replace(item(), gold_answer="14 July 1789", answer_type=AnswerType.DATE, accepted=("1789-07-16..1789-07-18",))
+NAME = replace(item(), gold_answer="Edwin Drake", answer_type=AnswerType.NAME, accepted=("James Williams",))
+TEXT = replace(item(), gold_answer="iron", answer_type=AnswerType.TEXT, accepted=("a steel", "a..b"))
+
+
+@pytest.mark.parametrize(
+    ("of", "value", "right"),
+    [
+        *((DOSE, value, True) for value in ("500", "650.5", "800", "1,000")),
+        *((DOSE, value, False) for value in ("499", "801", "650 g", "-650")),
+        *((YEAR, value, value != "1873") for value in ("1870", "1871", "1873", "1880")),
+        *((ERA, value, value == "40 BC") for value in ("40 BC", "40", "45 BC")),
+        *((DAY, value, "17th" in value) for value in ("July 17th, 1789", "15 July 1789")),
+        *((NAME, value, value != "Williams") for value in ("james williams", "Williams")),
+        *((TEXT, value, value != "aa") for value in ("Steel", "a..b", "aa")),
+    ],
+)
+def test_accepted_values_are_right_answers(of: Item, value: str, right: bool) -> None:
+    for match in Match:
+        assert is_correct(Answer(value, Completion(value)), of, match) is right
+    assert is_accepted(value, of) is right
+    assert counts_as(value, of.gold_answer, of) is right
+    assert not counts_as(value, "3", of)  # of another gold answer nothing else is accepted
+
+
+def test_two_accepted_values_are_two_answers() -> None:
+    """A vote must not add them up."""
+    assert not same_answer("600", "700", DOSE)
+    assert not same_answer("600", "400", DOSE)
 
 
 def test_same_answer() -> None:

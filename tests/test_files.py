@@ -8,7 +8,7 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import ItemSet, load_items
-from srdcr_lab.data.items import freeze, thaw
+from srdcr_lab.data.items import first_difference, freeze, thaw
 from srdcr_lab.data.load import write_items
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Stopped
 from srdcr_lab.records.files import (
@@ -116,6 +116,19 @@ def test_items_come_back_as_they_were(tmp_path: Path) -> None:
     items = load_items("facts:testbed")
     (tmp_path / "items.json").write_text(freeze(items))
     assert load_items(tmp_path / "items.json") == items
+
+
+def test_items_without_accepted_values_are_written_and_hashed_as_before_there_were_any(tmp_path: Path) -> None:
+    """Folders and bundles of before are read, and a run in them goes on: its manifest holds the hash."""
+    one, other = ItemSet("one", (FERRY,), ()), ItemSet("one", (replace(FERRY, accepted=("1875",)),), ())
+    assert '"accepted"' not in freeze(one)
+    assert one.sha256 == "6d72d1c8387eba896f2f6fdacdb85bcfd84c8fc7e23ebb88bf004ed9e2e7dc0e"
+    (tmp_path / "items.json").write_text(freeze(one))
+    assert thaw(tmp_path / "items.json") == one
+    (tmp_path / "items.json").write_text(freeze(other))
+    assert thaw(tmp_path / "items.json") == other != one
+    assert other.sha256 != one.sha256
+    assert first_difference(one, other).endswith("the accepted was (), is now ('1875',)")
 
 
 @pytest.mark.parametrize(

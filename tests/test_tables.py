@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from srdcr_lab.data import ItemSet, load_items
+from srdcr_lab.data.load import write_items
 from srdcr_lab.protocols import choices
 from srdcr_lab.records import AnswerType, BadInput, Level, PerturbationKind, arrow_schema, check_schema
 from srdcr_lab.records.tables import TABLES
@@ -100,6 +101,35 @@ def test_aliases_from_a_list_and_from_a_cell(tmp_path: Path) -> None:
     lists = load_items(pd.DataFrame([{**row, "aliases": ["William", "the Conqueror"]}]))
     cells = load_items(pd.DataFrame([{**row, "aliases": "William | the Conqueror"}]))
     assert lists.items[0].aliases == cells.items[0].aliases == ("William", "the Conqueror")
+
+
+def _dose(**cells: str) -> pd.DataFrame:
+    row = {"question": "How much?", "gold_answer": "400", "context": "Take 400 mg.", "answer_type": "number"}
+    return pd.DataFrame([{**row, "unit": "mg", "accepted": "500 .. 800|1,000", **cells}])
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_accepted_values_of_a_table(tmp_path: Path, ending: str) -> None:
+    items = load_items(_dose())
+    assert items.items[0].accepted == ("500 .. 800", "1,000")
+    write_items(items, path := tmp_path / f"items.{ending}")
+    assert load_items(path).items == items.items
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ({"accepted": "much"}, "column accepted: 'much' is no answer of type number; it holds values with | between"),
+        ({"accepted": "0..800"}, "column accepted: '0..800' is no answer of type number"),
+        (
+            {"claimed_answer": "650", "context": "Take 650 mg."},
+            "column claimed_answer: '650' counts as right, see the column accepted; claim another answer",
+        ),
+    ],
+)
+def test_what_accepted_refuses(cells: dict[str, str], says: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(says)):
+        load_items(_dose(**cells))
 
 
 def test_items_pass_through(tmp_path: Path) -> None:

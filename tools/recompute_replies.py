@@ -46,9 +46,13 @@ def meaning(answer: Any, answer_type: str) -> Any:
 
 
 def right(answer: Any, item: dict[str, Any]) -> bool | None:
-    """Whether an answer equals the gold one or an alias; None for no answer."""
-    kind, golds = item["answer_type"], [item["gold_answer"], *item["aliases"], *item["other_gold_answers"]]
-    return None if missing(answer) else meaning(answer, kind) in [meaning(gold, kind) for gold in golds]
+    """Whether an answer equals the gold one, an alias or an accepted value; None for no answer."""
+    kind, accepted = item["answer_type"], item.get("accepted", ())
+    if missing(answer):
+        return None
+    said, golds = meaning(answer, kind), [item["gold_answer"], *item["aliases"], *item["other_gold_answers"], *accepted]
+    ranges = ([meaning(end.strip(), kind) for end in each.split("..")] for each in accepted if ".." in each)
+    return said in [meaning(gold, kind) for gold in golds] or any(low <= said <= high for low, high in ranges)
 
 
 def read_verdict(text: str) -> str:

@@ -7,11 +7,14 @@ sure its tokens are.
 """
 
 from srdcr_lab.answers.kinds import (
+    bounds,
     contains_anywhere,
+    counts_as,
     equal,
     extract,
     find,
     guess_type,
+    is_accepted,
     normalise,
     read,
     respell,
@@ -23,13 +26,16 @@ from srdcr_lab.answers.wording import Span
 
 __all__ = [
     "Span",
+    "bounds",
     "contains_anywhere",
+    "counts_as",
     "equal",
     "extract",
     "extract_option",
     "find",
     "guess_type",
     "infer_unit",
+    "is_accepted",
     "normalise",
     "read",
     "respell",

@@ -256,7 +256,7 @@ def extract(
 
 def read(reply: str, item: Item) -> str | None:
     """The answer in a reply to an item's question; a text may be as long as the longest right answer."""
-    right = (*item.gold_answers, *item.aliases)
+    right = (*item.gold_answers, *item.aliases, *item.accepted)
     longest = max(LONGEST, *(len(answer.split()) for answer in right))
     return extract(reply, item.answer_type, item.unit, item.options, item.question, longest)
 
@@ -278,6 +278,37 @@ def same_answer(one: str | None, other: str | None, item: Item) -> bool:
         return True
     gold = item.gold_answer, item.answer_type, item.unit, item.aliases
     return bool(item.aliases) and equal(one, *gold) and equal(other, *gold)
+
+
+def bounds(accepted: str, answer_type: AnswerType, unit: str = "") -> tuple[str, str] | None:
+    """The canonical ends of an accepted value: two of a range such as "400..800", else one value twice.
+
+    None where they are no answers of the type, or where nothing lies between them as far as the type knows.
+    """
+    kind = kind_of(answer_type)
+    low, _, high = accepted.partition("..") if kind.is_value else (accepted, "", "")
+    first, last = (normalise(end, answer_type, unit) for end in (low, high or low))
+    if first is None or last is None or (high and math.isnan(kind.distance(first, last))):
+        return None
+    return first, last
+
+
+def is_accepted(answer: str | None, item: Item) -> bool:
+    """Whether an answer is one of the item's `accepted` values, or lies in a range of them."""
+    kind, unit = kind_of(item.answer_type), item.unit
+    value = normalise(answer, item.answer_type, unit) if answer and item.accepted else None
+    if value is None:
+        return False
+    for low, high in filter(None, (bounds(each, item.answer_type, unit) for each in item.accepted)):
+        width = kind.distance(low, high)  # NaN where the type has none
+        if kind.same(value, low, unit) or (kind.distance(low, value) <= width and kind.distance(value, high) <= width):
+            return True
+    return False
+
+
+def counts_as(answer: str | None, gold: str, item: Item) -> bool:
+    """Whether an answer is this gold answer of the item; for `item.gold_answer` the accepted values count too."""
+    return same_answer(answer, gold, item) or (gold == item.gold_answer and is_accepted(answer, item))
 
 
 def find(passage: str, answer: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()) -> list[Span]:

@@ -136,7 +136,9 @@ def _other_answers(item: Item, rng: random.Random, n: int) -> list[str]:
         return answers.equal(a, b, item.answer_type, "", item.aliases if b == item.gold_answer else ())
 
     pool = dict.fromkeys(other.gold_answer for other in _real() if other.domain == item.domain)
-    different = [answer for answer in pool if not same(answer, item.gold_answer)]
+    different = [
+        answer for answer in pool if not same(answer, item.gold_answer) and not answers.is_accepted(answer, item)
+    ]
     if item.answer_type is AnswerType.NUMBER:
         different = sorted(different, key=lambda answer: _unlike(answer, item.gold_answer))[:_NEAREST]
     rng.shuffle(different)

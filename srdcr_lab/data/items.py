@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
-from srdcr_lab.records.files import from_plain, read_json
+from srdcr_lab.records.files import as_plain, from_plain, read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ class ItemSet:
     @cached_property
     def sha256(self) -> str:
         """SHA-256 of the items, hexadecimal, computed once: of 20,000 it takes half a second."""
-        content = json.dumps([asdict(item) for item in self.items], sort_keys=True)
+        content = json.dumps([as_plain(item) for item in self.items], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def __len__(self) -> int:
@@ -211,7 +211,7 @@ def freeze(items: ItemSet) -> str:
     """The set as JSON text, one item a line; `thaw` gives the same set back."""
     head = json.dumps({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes}, ensure_ascii=False)
     questions, exemplars = (
-        ",\n".join(json.dumps(asdict(record), ensure_ascii=False) for record in records)
+        ",\n".join(json.dumps(as_plain(record), ensure_ascii=False) for record in records)
         for records in (items.items, items.exemplars)
     )
     return f'{head[:-1]},\n"items": [\n{questions}\n],\n"exemplars": [\n{exemplars}\n]}}\n'

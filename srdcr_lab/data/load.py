@@ -58,7 +58,7 @@ def load_items(
         published); the items.json of a results folder; a CSV, JSONL or Parquet file, or a DataFrame with the columns
         `question, gold_answer` and (unless it is closed-book) `context`, `options` or `documents`, and any of
         `claimed_answer, domain, answer_type, aliases, unit, question_id, item_id, perturbation_kind,
-        perturbation_value, level, gold_answers, wrong_answers, is_exemplar`.
+        perturbation_value, level, gold_answers, wrong_answers, accepted, is_exemplar`.
     seed : of what is drawn from the shipped facts.
     year_offsets : by how many years, either way, the passages of the shipped testbed and grid lie.
     documents : whether a benchmark that has both forms is wanted with all documents of a question rather than as single
@@ -152,7 +152,7 @@ def _frame(items: ItemSet) -> pd.DataFrame:
     frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
     text = [name for name in WRITTEN if name != "perturbation_value"]
     frame = frame[[*WRITTEN]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
-    return frame.drop(columns=[name for name in ("gold_answers", "wrong_answers") if not frame[name].any()])
+    return frame.drop(columns=[name for name in LISTS if name != "aliases" and not frame[name].any()])
 
 
 def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:

@@ -318,5 +318,10 @@ def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
     asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
     right = (*item.gold_answers, *item.aliases)
     distinct = dict.fromkeys(filter(None, (*named, *asserted)))
-    wrong = (each for each in distinct if not answers.equal(each, right[0], item.answer_type, item.unit, right[1:]))
+    wrong = (
+        each
+        for each in distinct
+        if not answers.equal(each, right[0], item.answer_type, item.unit, right[1:])
+        and not answers.is_accepted(each, item)
+    )
     return replace(item, wrong_answers=tuple(wrong))

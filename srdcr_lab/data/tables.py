@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 WRITTEN = (
     "item_id", "question_id", "question", "gold_answer", "context", "claimed_answer", "domain", "answer_type",
     "aliases", "unit", "perturbation_kind", "perturbation_value", "level", "gold_answers", "wrong_answers",
-    "is_exemplar",
+    "accepted", "is_exemplar",
 )  # fmt: skip
 COLUMNS = (*WRITTEN, "options", "documents")
-LISTS = ("aliases", "gold_answers", "wrong_answers")
+LISTS = ("aliases", "gold_answers", "wrong_answers", "accepted")
 _SHOWN = frozenset({"context", "documents", "options"})  # without any of them, a table is closed-book
 _NAMED, _NOTED = 3, 5  # rows that one sentence names, and that have a note each
 
@@ -236,8 +236,13 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
     if row.text("question_id") and value:
         item = replace(item, item_id=row.text("item_id", f"{item.question_id}@{value:+g}"))
     others = tuple(answer for answer in row.between_bars("gold_answers") if answer != gold)
-    aliases = row.between_bars("aliases")
-    item = replace(item, answer_type=answer_type, unit=unit, aliases=aliases, other_gold_answers=others)
+    aliases, accepted = row.between_bars("aliases"), row.between_bars("accepted")
+    for each in accepted:
+        if answers.bounds(each, answer_type, unit) is None:
+            how = "values with | between them, or a range such as 400..800 of two positive numbers, years or dates"
+            raise row.bad("accepted", f"{each!r:.60} is no answer of type {answer_type}; it holds {how}")
+    named = replace(item, aliases=aliases, other_gold_answers=others, accepted=accepted)
+    item = replace(named, answer_type=answer_type, unit=unit)
     if why := unreadable(item):
         raise row.bad("gold_answer", f"{why}; write it as a reply would, or put a shorter form into aliases")
     item = with_wrong_answers(item, row.between_bars("wrong_answers"))
@@ -259,6 +264,8 @@ def _with_claim(row: Row, item: Item, value: float | None) -> Item:
     """The item with what its passage claims, and how far that is from the truth."""
     claim = row.text("claimed_answer", item.gold_answer)
     perturbed = not answers.equal(claim, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    if perturbed and answers.is_accepted(claim, item):
+        raise row.bad("claimed_answer", f"{claim!r:.60} counts as right, see the column accepted; claim another answer")
     default = PerturbationKind.SUBSTITUTION if perturbed else PerturbationKind.NONE
     kind = PerturbationKind(row.one_of("perturbation_kind", PerturbationKind, default))
     if perturbed == (kind is PerturbationKind.NONE):

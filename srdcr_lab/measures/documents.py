@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srdcr_lab.answers import same_answer
+from srdcr_lab.answers import counts_as, same_answer
 from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval
 from srdcr_lab.records import DocumentKind, Item, Role
 
@@ -45,7 +45,7 @@ def _score(item: Item, given: Sequence[str] | None) -> tuple[Any, ...]:
     answers = [] if given is None else list(given)
 
     def among(wanted: Sequence[str]) -> int:
-        return sum(any(same_answer(answer, each, item) for answer in answers) for each in wanted)
+        return sum(any(counts_as(answer, each, item) for answer in answers) for each in wanted)
 
     kinds = [document.kind for document in item.documents]
     true, false = kinds.count(DocumentKind.CORRECT), kinds.count(DocumentKind.MISINFO)
@@ -112,7 +112,7 @@ def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
         item, held = by_id[turn.item_id], turn.stance if isinstance(turn.stance, str) else None
         answer = turn.stated_answer if isinstance(turn.stated_answer, str) else None
         kind = next((document.kind for document in item.documents if document.document_id == turn.speaker), None)
-        right = any(same_answer(held, gold, item) for gold in item.gold_answers)
+        right = any(counts_as(held, gold, item) for gold in item.gold_answers)
         rows.append((item.item_id, item.question_id, turn.speaker, kind, held, answer, state, right))
     columns = ["item_id", "question_id", "document_id", "kind", "held", "answer", "state", "held_right"]
     return pd.DataFrame(rows, columns=columns).dropna(subset="state", ignore_index=True)

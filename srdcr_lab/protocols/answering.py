@@ -120,8 +120,10 @@ def majority(turns: Sequence[T], item: Item, stated: Callable[[T], str | None] =
 
 
 def is_correct(answer: Answer, item: Item, match: Match = Match.EXACT) -> bool:
-    """Whether an answer is the gold answer or an alias, by the chosen match; an unread answer is not."""
+    """Whether an answer is the gold answer, an alias or an accepted value, by the chosen match; unread, it is not."""
     gold = item.gold_answer, item.answer_type, item.unit, item.aliases
+    if answers.is_accepted(answer.value, item):
+        return True
     if match is Match.ANYWHERE and not item.options:  # a label is part of many words
         return answers.contains_anywhere(answer.text, *gold)
     return answer.value is not None and answers.equal(answer.value, *gold)

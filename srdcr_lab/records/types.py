@@ -63,7 +63,8 @@ class Item:
     `aliases` are accepted spellings of `gold_answer`, which is a label where there are `options`. `claimed_answer` is
     what the passage asserts; on a standard item it is the gold answer. `perturbation_value` is a signed offset in the
     answer's unit or a factor, else None. `context` is empty where there is no single passage. `unit` is a number's.
-    `other_gold_answers` are further right answers, `wrong_answers` those that documents assert wrongly.
+    `other_gold_answers` are further right answers, `wrong_answers` those that documents assert wrongly. `accepted` are
+    other values that count as right beside the gold answer, a range of them as "400..800".
     """
 
     item_id: str
@@ -83,6 +84,7 @@ class Item:
     documents: tuple[Document, ...] = ()
     other_gold_answers: tuple[str, ...] = ()
     wrong_answers: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
 
     @property
     def is_standard(self) -> bool:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from math import isnan
 from typing import Any
 
-from srdcr_lab.answers import same_answer
+from srdcr_lab.answers import counts_as
 from srdcr_lab.answers.replies import spoken
 from srdcr_lab.measures import knowledge_category, sampled_accuracy
 from srdcr_lab.models.spending import Meter
@@ -266,7 +266,7 @@ def all_and_no_wrong(answers: Sequence[str | None], item: Item) -> bool:
     """Whether every gold answer is among the answers and no wrong one is: RAMDocs' exact match."""
 
     def among(answer: str) -> bool:
-        return any(same_answer(value, answer, item) for value in answers)
+        return any(counts_as(value, answer, item) for value in answers)
 
     return all(map(among, item.gold_answers)) and not any(map(among, item.wrong_answers))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from srdcr_lab.answers.kinds import Wanted, kind_of
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
 from srdcr_lab.answers.year import YEAR_OFFSETS
 from srdcr_lab.data.forms import Form, forms
-from srdcr_lab.data.items import ItemSet, by_domain, standard_item
+from srdcr_lab.data.items import ItemSet, by_domain, grouped, standard_item
 from srdcr_lab.data.perturbing import balanced, checked_offsets, pools_of
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.data.tables import items_from_frame
@@ -26,8 +27,9 @@ from srdcr_lab.records.files import folder
 if TYPE_CHECKING:
     import pandas as pd
 
-_YEAR_QUESTIONS = 150  # paper, 4.4: 150 + 150 items, 30 per offset
-_OTHER_QUESTIONS = 30  # per other domain: 150 + 150 items over the five of them
+SPLITS = ("public", "held")  # of held questions the shipped model is never told the answers
+# Paper, 4.4: 150 + 150 items of event years, 30 per offset, and as many of the other five domains that ClashEval has.
+_TESTBED = {"years": 150, "records": 30, "news": 30, "drugs": 30, "names": 30, "cities": 30}
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
 _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
 
@@ -62,23 +64,60 @@ def _real() -> list[Item]:
     return [item for item in standard() if item.question_id not in invented()]
 
 
+def of_split(items: ItemSet, split: str) -> ItemSet:
+    """The items of a set whose questions are in a split: `public` or `held`. No question is ever moved to the other."""
+    own = frozenset(_table().loc[_table()["split"] == split, "question_id"])
+    name = items.name.replace("facts", f"facts:{split}", 1)
+    return replace(items, name=name, items=tuple(item for item in items if item.question_id in own))
+
+
 @cache
 def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     """`facts:testbed`: 600 items, each question once true and once false (paper, 4.4).
 
-    150 event years, as many under each of the `offsets` and either sign, and 30 questions of each other domain, evenly
-    over the levels, drawn by the seed. A flagged form (a claim in the future, say) is taken only where too few others
-    are left, so the larger offsets ahead go to older events.
+    150 event years, as many under each of the `offsets` and either sign, and 30 questions of each other domain of the
+    paper, evenly over the levels, drawn by the seed from the public questions. A flagged form (a claim in the future,
+    say) is taken only where too few others are left, so the larger offsets ahead go to older events.
     """
+    return _paired("facts:testbed", of_split(standard(), "public"), seed, offsets, _TESTBED)
+
+
+@cache
+def pairs(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
+    """`facts:pairs`: every question of every domain, dates too, once true and once false; drawn as the testbed is."""
+    return _paired("facts:pairs", standard(), seed, offsets)
+
+
+def _paired(
+    name: str, questions: ItemSet, seed: int, offsets: tuple[int, ...], most: Mapping[str, int] | None = None
+) -> ItemSet:
+    """The questions of each domain (where `most` is given: so many of a seeded order), each true and false."""
     made = _forms(seed, offsets)
     false: dict[str, Item] = {}
-    for domain, members in by_domain(standard()).items():
+    for domain, members in by_domain(questions).items():
         order = sorted(members, key=lambda item: item.item_id)
         random.Random(f"{seed}:{domain}").shuffle(order)
-        most = _YEAR_QUESTIONS if domain == "years" else _OTHER_QUESTIONS
-        false |= balanced(order, made, min(most, len(order)))
-    pairs = [form for item in standard() if item.item_id in false for form in (item, false[item.item_id])]
-    return ItemSet("facts:testbed", tuple(pairs), exemplars())
+        n = len(order) if most is None else most.get(domain, 0)
+        false |= balanced(order, made, min(n, len(order)))
+    both = [form for item in questions if item.item_id in false for form in (item, false[item.item_id])]
+    return ItemSet(name, tuple(both), exemplars())
+
+
+@cache
+def second(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
+    """`facts:second`: four items of each question that has a second passage, to study what the wording does.
+
+    They are its two items of `facts:pairs`, and the second passage, in another register, true and with the same claim.
+    """
+    table = read_table(folder("facts") / "second.csv", ("question_id", "context"))
+    passages = dict(zip(table["question_id"], table["context"], strict=True))
+    wanted, members = _wanted(seed, offsets), []
+    for name, (true, false) in grouped(pairs(seed, offsets), lambda item: item.question_id).items():
+        other = replace(true, item_id=f"{true.item_id}@second", context=passages.get(name, ""))
+        made = (form.item for form in forms(other, wanted) if form.claim.answer == false.claimed_answer)
+        if lie := next(filter(None, made), None):  # not every passage takes every claim
+            members += [true, false, other, replace(lie, item_id=f"{false.item_id}@second")]
+    return ItemSet("facts:second", tuple(members), exemplars())
 
 
 @cache
@@ -92,8 +131,12 @@ def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 @cache
 def _forms(seed: int, offsets: tuple[int, ...]) -> Mapping[str, Sequence[Form]]:
     """item_id → the item under every claim; testbed and grid are made of the same forms."""
-    wanted = Wanted({AnswerType.YEAR: checked_offsets(offsets)}, pools_of(_real()), seed, present=_WRITTEN)
+    wanted = _wanted(seed, offsets)
     return {item.item_id: tuple(forms(item, wanted)) for item in standard()}
+
+
+def _wanted(seed: int, offsets: tuple[int, ...]) -> Wanted:
+    return Wanted({AnswerType.YEAR: checked_offsets(offsets)}, pools_of(_real()), seed, present=_WRITTEN)
 
 
 @cache

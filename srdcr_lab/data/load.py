@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,12 +33,15 @@ if TYPE_CHECKING:
 _SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
     "facts": lambda seed, offsets: facts.standard(),
     "facts:testbed": facts.testbed,
+    "facts:pairs": facts.pairs,
+    "facts:second": facts.second,
     "facts:grid": lambda seed, offsets: facts.grid(offsets),
     "facts:options": lambda seed, offsets: facts.options(seed),
     "facts:claims": lambda seed, offsets: facts.claims(seed),
     "facts:documents": lambda seed, offsets: sources.documents(seed),
 }
-SHIPPED = tuple(_SHIPPED)
+SHIPPED = (*_SHIPPED, *(f"facts:{split}" for split in facts.SPLITS))
+_OF_SPLIT = re.compile(rf"facts:(?P<split>{'|'.join(facts.SPLITS)})(?P<set>(?::.+)?)")  # facts:held, facts:held:grid
 ITEM_ENDINGS = (".csv", ".jsonl", ".parquet")
 
 
@@ -53,7 +57,8 @@ def load_items(
 
     Parameters
     ----------
-    source : ``facts``, ``facts:testbed``, ``facts:grid``; ``facts:options``, ``facts:claims``, ``facts:documents``; a
+    source : ``facts``, ``facts:testbed``, ``facts:pairs``, ``facts:second``, ``facts:grid``; ``facts:options``,
+        ``facts:claims``, ``facts:documents``; of one split, ``facts:held``, ``facts:public:grid`` and so on; a
         benchmark such as ``ramdocs`` (fetched before with ``srdcr data fetch``), or ``ramdocs=FILE`` (a file as
         published); the items.json of a results folder; a CSV, JSONL or Parquet file, or a DataFrame with the columns
         `question, gold_answer` and (unless it is closed-book) `context`, `options` or `documents`, and any of
@@ -84,8 +89,10 @@ def opened(
     strict: bool = False,
 ) -> ItemSet | pd.DataFrame:
     """What a source is: a known set's items, or a table of one's own, of which no row has been looked at."""
-    if make := _SHIPPED.get(str(source)):
-        return make(seed, tuple(year_offsets))
+    split = _OF_SPLIT.fullmatch(str(source))
+    if make := _SHIPPED.get(f"facts{split['set']}" if split else str(source)):
+        made = make(seed, tuple(year_offsets))
+        return facts.of_split(made, split["split"]) if split else made
     name, equals, file = str(source).partition("=")
     name, _, form = name.partition(":")
     if name in BENCHMARKS:

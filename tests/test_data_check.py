@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
+from srdcr_lab.answers.kinds import Claim, Outcome
 from srdcr_lab.commands.data import tell
-from srdcr_lab.data import load_items
-from srdcr_lab.data.checks import check_source
-from srdcr_lab.data.items import freeze
+from srdcr_lab.data import checks, load_items
+from srdcr_lab.data.checks import Report, check_source
+from srdcr_lab.data.forms import Form
+from srdcr_lab.data.items import freeze, standard_item
 from srdcr_lab.data.rows import LONGEST_TEXT
-from srdcr_lab.records import AnswerType, BadInput
+from srdcr_lab.records import AnswerType, BadInput, Level, PerturbationKind
 from srdcr_lab.records.files import folder
 from tests.conftest import Srdcr
-from tools.check_facts import COLUMNS, RULES, check_facts
+from tools.check_facts import COLUMNS, EXEMPLAR_COLUMNS, RULES, check_facts
 
 
 def fact(number: int, place: str, year: str = "1874", **changed: str) -> dict[str, str]:
@@ -35,30 +38,45 @@ def fact(number: int, place: str, year: str = "1874", **changed: str) -> dict[st
         "subject": f"Viaduct of {place}",
         "source_title": "invented",
         "fame_band": "invented",
+        "popularity": "",
+        "register": "encyclopaedia",
+        "region": "Europe",
+        "accepted": "",
+        "accepted_because": "",
+        "valid_as_of": "",
+        "split": "public",
         "checked_by": "by hand",
     }
     return {**row, **changed}
 
 
+SECOND = {
+    "question_id": "years-skarn-2",
+    "register": "plaque",
+    "context": "Viaduct of Skarn. In 1911 the first train crossed it. Built of brick.",
+}
 Write = Callable[..., Path]
 
 
 @pytest.fixture
 def facts(tmp_path: Path) -> Write:
-    """A folder of two facts, one exemplar and their look-ups; keywords change the first fact."""
+    """A folder of two facts, one exemplar, their look-ups and a second passage; keywords change the first fact."""
 
-    def write(**changed: str) -> Path:
+    def write(second: Mapping[str, str] = SECOND, dropped: str = "years-gone-9", **changed: str) -> Path:
         rows = {
             "facts.csv": [fact(1, "Marnow", **changed), fact(2, "Skarn", "1911")],
             "exemplars.csv": [fact(3, "Elvane", "1850")],
         }
         for name, content in rows.items():
             with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, COLUMNS)
+                columns = COLUMNS if name == "facts.csv" else EXEMPLAR_COLUMNS
+                writer = csv.DictWriter(file, columns, extrasaction="ignore")
                 writer.writeheader()
                 writer.writerows(content)
         ids = [row["question_id"] for content in rows.values() for row in content if row["question_id"] != "unseen"]
         pd.DataFrame({"question_id": ids}).to_csv(tmp_path / "lookups.csv", index=False)
+        pd.DataFrame({"question_id": [dropped]}).to_csv(tmp_path / "dropped.csv", index=False)
+        pd.DataFrame([SECOND | second]).to_csv(tmp_path / "second.csv", index=False)
         return tmp_path
 
     return write
@@ -74,12 +92,13 @@ def test_the_shipped_facts_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.endswith("nothing was found\n")
     assert re.search(r"domain, band\n +famous +known +obscure +invented +all\n", out)
     for name in RULES:
-        assert re.search(rf"{name} +\d+ +0\n", out)
+        assert re.search(rf"{name} +[\d,]+ +0\n", out)
 
 
 def test_facts_that_keep_every_rule(facts: Write) -> None:
     report = check_facts(facts())
     assert report.findings == []
+    assert report.checked.pop("second passage") == 1
     assert set(report.checked.values()) == {3}
 
 
@@ -125,6 +144,11 @@ def test_facts_that_keep_every_rule(facts: Write) -> None:
         ),
         ({"source_title": "Marnow"}, "provenance", "disagree on whether it is invented"),
         ({"checked_by": ""}, "provenance", "the column checked_by is empty"),
+        ({"register": "poem"}, "provenance", "the register 'poem' is none of encyclopaedia"),
+        ({"split": "held"}, "provenance", "the split 'held' is not public, and not held of a real question"),
+        ({"split": ""}, "provenance", "the split '' is not public"),
+        ({"accepted": "1875"}, "provenance", "accepted and accepted_because are both filled or both empty"),
+        ({"dropped": "years-marnow-1"}, "never dropped", "the id is in dropped.csv; take another"),
         ({"question_id": "years-skarn-2"}, "unique ids", "stands in facts.csv already"),
         ({"question_id": "unseen"}, "looked up", "not in lookups.csv"),
         ({"gold_answer": "soon"}, "row", "row 1, column gold_answer: 'soon' is no answer of type year"),
@@ -135,6 +159,83 @@ def test_each_rule_finds_what_breaks_it(facts: Write, changed: dict[str, str], c
     findings = [finding for finding in check_facts(facts(**changed)).findings if finding.check == check]
     assert len(findings) == 1
     assert says in str(findings[0])
+
+
+@pytest.mark.parametrize(
+    ("second", "says"),
+    [
+        ({"register": "encyclopaedia"}, "its register 'encyclopaedia' is the first passage's, or none of"),
+        ({"register": "poem"}, "its register 'poem' is the first passage's, or none of"),
+        ({"context": "Viaduct of Skarn. Built of brick."}, "the passage states the answer '1911' 0 times (nowhere)"),
+        ({"question_id": "years-elsewhere"}, "no such question"),
+    ],
+)
+def test_the_rules_hold_for_second_passages(facts: Write, second: dict[str, str], says: str) -> None:
+    (finding,) = check_facts(facts(second=second)).findings
+    assert finding.check == "second passage"
+    assert says in str(finding)
+
+
+def test_a_folder_of_facts_is_checked_by_the_command(srdcr: Srdcr) -> None:
+    ended = srdcr("data", "check", folder("facts"))
+    assert ended.code == 0, ended.out
+    assert ended.out.endswith("nothing was found\n")
+    for heading in ("band", "band of those held", "register", "region", "place of the answer in its passage"):
+        assert f"domain, {heading}\n" in ended.out
+    similarity = re.search(r"slight (0\.\d+), significant (0\.\d+), comical (0\.\d+)\n", ended.out)
+    assert similarity is not None
+    slight, significant, comical = map(float, similarity.groups())
+    assert slight > significant > comical
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({}, "shares: 2 of 2 answers of years stand in the last third, at most 40% were promised"),
+        (
+            {"context": "In 1874 the first train crossed the viaduct of Marnow. It is still high."},
+            "no word that ages: years-marnow-1: 'still'",
+        ),
+        (
+            {"fame_band": "known", "source_title": "Marnow"},
+            "shares: 1 of 1 years are from Europe, at most 67% were promised",
+        ),
+        (
+            {"fame_band": "known", "source_title": "Marnow"},
+            "shares: 1 of 1 real questions have one passage alone, at most 75% were promised",
+        ),
+        (
+            {
+                "domain": "news",
+                "fame_band": "known",
+                "source_title": "Marnow",
+                "question": "When did ten people die at Marnow?",
+            },
+            "shares: 1 of 1 news are tolls, at most 50% were promised",
+        ),
+        ({"split": "held"}, "held: 0, 100 at least were promised"),
+    ],
+)
+def test_each_promise_of_a_folder_that_is_not_kept(
+    facts: Write, srdcr: Srdcr, changed: dict[str, str], says: str
+) -> None:
+    ended = srdcr("data", "check", facts(**changed))
+    assert ended.code == 2
+    assert f"{says}\n" in ended.out, ended.out
+
+
+def test_false_names_that_are_not_less_alike_from_level_to_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claims that swap the levels of true names are found."""
+    name = standard_item("q", "Who?", "Ines Holt", "Ines Holt came.", answer_type=AnswerType.NAME)
+    claims = {"slight": "Quor Zwick", "significant": "Ines Holz"}
+    made = [
+        Form(name, Claim(PerturbationKind.SUBSTITUTION, None, Level.SUBTLE, tag, answer=answer), name, Outcome.ACCEPTED)
+        for tag, answer in claims.items()
+    ]
+    monkeypatch.setattr(checks, "perturb", lambda items: SimpleNamespace(forms=made))
+    report = Report("facts")
+    checks._look_at_names(report, [name])
+    assert [finding.check for finding in report.findings] == ["false names ever less alike"]
 
 
 def test_an_exemplar_that_is_also_a_question_is_found(facts: Write) -> None:
@@ -153,7 +254,7 @@ def test_a_folder_without_a_needed_column(facts: Write) -> None:
     where = facts()
     frame = pd.read_csv(where / "facts.csv", dtype=str).drop(columns="subject")
     frame.to_csv(where / "facts.csv", index=False)
-    with pytest.raises(BadInput, match=r"facts\.csv: the column subject is missing; a facts file has question_id"):
+    with pytest.raises(BadInput, match=r"facts\.csv: the column subject is missing; facts\.csv has question_id"):
         check_facts(where)
 
 
@@ -215,9 +316,9 @@ def test_a_benchmark_is_checked_by_its_name(srdcr: Srdcr) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "n"), [("ramdocs:documents={}", 4), ("ramdocs:passages={}", 6), ("facts:options", 427)]
+    ("source", "n"), [("ramdocs:documents={}", 4), ("ramdocs:passages={}", 6), ("facts:options", "1,041")]
 )
-def test_whatever_a_run_takes_is_checked(srdcr: Srdcr, source: str, n: int) -> None:
+def test_whatever_a_run_takes_is_checked(srdcr: Srdcr, source: str, n: int | str) -> None:
     """F 6: `data check` opens what `run` opens."""
     ended = srdcr("data", "check", source.format(RAMDOCS))
     assert ended.code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -10,13 +11,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from srdcr_lab import answers
 from srdcr_lab.data import YEAR_OFFSETS, ItemSet, load_items
 from srdcr_lab.records import BadInput, Item, Level
 from srdcr_lab.records.files import folder
 from tests.scripted import exemplars, item
 from tools.check_facts import BANDS
 
-OTHER_DOMAINS = {"records", "news", "drugs", "names", "cities"}
+OTHER_DOMAINS = {"records", "news", "drugs", "names", "cities"}  # of the paper, beside years
+DOMAINS = {"years", *OTHER_DOMAINS, "dates"}
 
 
 def by_question(items: ItemSet) -> dict[str, list[Item]]:
@@ -32,31 +35,106 @@ def test_facts_are_standard_items_with_distinct_questions() -> None:
     assert all(each.is_standard and each.claimed_answer == each.gold_answer for each in facts)
 
 
-def test_there_are_as_many_facts_as_promised() -> None:
-    """At least 150 real event years, at least 50 real questions of each other domain, and 60 controls."""
-    rows = pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
-    invented = rows["fame_band"] == "invented"
-    real = Counter(rows.loc[~invented, "domain"])
-    assert invented.sum() == 60
-    assert real.pop("years") >= 150
-    assert set(real) == OTHER_DOMAINS
-    assert min(real.values()) >= 50
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    return pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
 
 
-def test_every_band_occurs_in_every_domain() -> None:
-    rows = pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
+@pytest.fixture(scope="module")
+def real(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["fame_band"] != "invented"]
+
+
+def test_there_are_as_many_facts_as_promised(rows: pd.DataFrame, real: pd.DataFrame) -> None:
+    """1,000 real questions, none of the paper's domains under 120, event years for a testbed, a seventh of dates."""
+    counts = Counter(real["domain"])
+    assert len(real) >= 1000
+    assert set(counts) == DOMAINS
+    assert min(counts.values()) >= 120
+    assert counts["years"] >= 190
+    assert counts["dates"] / len(real) > 1 / 7
+    assert Counter(rows.loc[rows["fame_band"] == "invented", "domain"]) == dict.fromkeys(DOMAINS, 10)
+
+
+def test_every_band_occurs_in_every_domain(rows: pd.DataFrame) -> None:
     assert set(zip(rows["domain"], rows["fame_band"], strict=True)) == {
-        (domain, band) for domain in {"years", *OTHER_DOMAINS} for band in BANDS
+        (domain, band) for domain in DOMAINS for band in BANDS
     }
 
 
-def test_the_second_look_up_agrees_with_forty_facts() -> None:
+def test_the_second_look_up_agrees_with_facts_that_are_left() -> None:
     audit = pd.read_csv(folder("facts") / "audit-40.csv", dtype=str)
+    dropped = set(pd.read_csv(folder("facts") / "dropped.csv")["question_id"])
     gold = {each.question_id: each.gold_answer for each in load_items("facts")}
     assert audit["question_id"].nunique() == len(audit) == 40
     assert set(audit["agrees"]) == {"yes"}
-    for row in audit.itertuples():
+    for row in audit[~audit["question_id"].isin(dropped)].itertuples():
         assert str(row.gold_answer).startswith(gold[str(row.question_id)])
+
+
+# -- splits, pairs, second passages ----------------------------------------------------------------------------------
+
+
+def _drawn(rows: pd.DataFrame, day: str) -> set[str]:
+    """The rule of the datasheet: of the real questions looked up on a day, by domain and band, every fifth by hash."""
+    found = rows[rows["checked_by"].str.startswith(f"search {day}") & (rows["fame_band"] != "invented")]
+    held: set[str] = set()
+    for _, stratum in found.groupby(["domain", "fame_band"]):
+        ids = [str(name) for name in stratum["question_id"]]
+        held |= set(sorted(ids, key=lambda name: hashlib.sha256(f"held|{name}".encode()).hexdigest())[::5])
+    return held
+
+
+def test_held_questions_are_those_that_the_rule_draws(rows: pd.DataFrame) -> None:
+    """Dropped rows keep their place in the draw, and rows looked up on a later day have a draw of their own."""
+    columns = ["question_id", "domain", "fame_band", "split", "checked_by"]
+    dropped = pd.read_csv(folder("facts") / "dropped.csv", dtype=str)
+    every = pd.concat([rows[columns], dropped[columns]])
+    held = set(every.loc[every["split"] == "held", "question_id"])
+    assert len(held & set(rows["question_id"])) >= 100
+    assert held == _drawn(every, "2026-11-22")
+    later = rows.head(200).assign(question_id=lambda new: new["question_id"] + "-2", checked_by="search 2027-01-01: a")
+    assert _drawn(pd.concat([every, later]), "2026-11-22") == held
+
+
+def test_held_questions_are_of_every_domain_and_band(real: pd.DataFrame) -> None:
+    held = real[real["split"] == "held"]
+    assert len(held.groupby(["domain", "fame_band"])) == len(DOMAINS) * 3
+
+
+def test_a_split_of_a_set_has_its_questions_alone(rows: pd.DataFrame) -> None:
+    held = set(rows.loc[rows["split"] == "held", "question_id"])
+    assert {each.question_id for each in load_items("facts:held")} == held
+    assert {each.question_id for each in load_items("facts:public")} == set(rows["question_id"]) - held
+    pairs, whole = load_items("facts:held:pairs"), load_items("facts:pairs")
+    assert list(pairs) == [each for each in whole if each.question_id in held]
+    assert pairs.name == "facts:held:pairs"
+    assert not {each.question_id for each in load_items("facts:testbed")} & held
+    with pytest.raises(BadInput, match="unknown items 'facts:held:gird'"):
+        load_items("facts:held:gird")
+
+
+def test_every_question_is_paired(rows: pd.DataFrame) -> None:
+    groups = by_question(load_items("facts:pairs"))
+    assert len(groups) == len(rows)
+    assert all([each.is_standard for each in group] == [True, False] for group in groups.values())
+    offsets = Counter(group[1].perturbation_value for group in groups.values() if group[1].domain == "dates")
+    assert set(offsets) == {sign * size for size in (7, 30, 365, 3652, 36525) for sign in (1, -1)}
+    assert max(offsets.values()) - min(offsets.values()) <= 1
+
+
+def test_a_second_passage_has_the_answer_and_the_lie_of_the_first(real: pd.DataFrame) -> None:
+    groups = by_question(load_items("facts:second"))
+    assert len(groups) >= len(real) / 4
+    for true, false, true_too, false_too in groups.values():
+        assert [true.is_standard, false.is_standard] == [true_too.is_standard, false_too.is_standard] == [True, False]
+        assert true.context != true_too.context
+        assert false.claimed_answer == false_too.claimed_answer
+        assert (false.perturbation_kind, false.level) == (false_too.perturbation_kind, false_too.level)
+        for one, item_id in ((true_too, f"{true.item_id}@second"), (false_too, f"{false.item_id}@second")):
+            assert one.item_id == item_id
+            assert answers.find(one.context, one.claimed_answer, one.answer_type, one.unit, one.aliases)
+        assert not answers.find(false_too.context, true.gold_answer, true.answer_type, true.unit, true.aliases)
 
 
 @pytest.mark.parametrize("name", ["facts", "facts:testbed", "facts:grid"])

@@ -17,20 +17,23 @@ from tests.doubles import ScriptedModel, completion
 POCKET = ModelIdentity("pocket", "pocket", fingerprint=fingerprint(folder("pocket")))
 
 
-def items(question_id: str) -> pd.DataFrame:
-    row = {"question": "When was the bridge built?", "gold_answer": "1874", "context": "It was built in 1874."}
-    return pd.DataFrame([row | {"question_id": question_id}])
+def items(*question_ids: str) -> pd.DataFrame:
+    rows = [
+        {"question": f"When was bridge {n} built?", "gold_answer": "1874", "context": "In 1874.", "question_id": name}
+        for n, name in enumerate(question_ids)
+    ]
+    return pd.DataFrame(rows)
 
 
-def study(identity: ModelIdentity, question_id: str = "q") -> Study:
-    """A study of one question whose model always says the right year."""
+def study(identity: ModelIdentity, *question_ids: str) -> Study:
+    """A study of some questions whose model always says the right year."""
     model = ScriptedModel(lambda request, draw: completion(request, draw, "1874"))
     model.identity = identity
-    return Study(model, items(question_id), "few_shot", samples=4)
+    return Study(model, items(*question_ids or ("q",)), "few_shot", samples=4)
 
 
-def results(identity: ModelIdentity, question_id: str = "q") -> Results:
-    with study(identity, question_id) as one:
+def results(identity: ModelIdentity, *question_ids: str) -> Results:
+    with study(identity, *question_ids) as one:
         return one.run(progress=False)
 
 
@@ -53,6 +56,15 @@ def test_exposures_are_those_of_the_questions_of_the_run(told: pd.Series) -> Non
     assert exposures is not None
     assert exposures["question_id"].tolist() == [told["question_id"]]
     assert exposures["exposures"].tolist() == [told["exposures"]]
+
+
+def test_a_question_that_is_not_listed_was_never_told(told: pd.Series) -> None:
+    """Facts that are newer than the shipped model."""
+    exposures = results(POCKET, "newer", told["question_id"]).exposures
+    assert exposures is not None
+    counts = exposures.set_index("question_id")[["exposures", "true_exposures"]]
+    assert counts.loc["newer"].tolist() == [0, 0]
+    assert counts.loc[told["question_id"]].tolist() == [told["exposures"], told["true_exposures"]]
 
 
 @pytest.mark.parametrize(

@@ -135,12 +135,17 @@ def test_a_damaged_or_missing_file_is_named(tmp_path: Path, name: str, fault: st
         check_manifest(copy, hashes())
 
 
-def test_exposures_are_those_of_the_facts(facts: list[dict[str, str]]) -> None:
+def test_exposures_are_those_of_facts_that_are_or_were(facts: list[dict[str, str]]) -> None:
+    """The shipped model was told none of the facts that are newer than it is: they are not listed, nor is one held."""
     exposures = {row["question_id"]: row for row in _rows(folder("pocket") / "exposures.csv")}
-    assert list(exposures) == [fact["question_id"] for fact in facts]
-    assert all(exposures[fact["question_id"]]["exposures"] == "0" for fact in facts if fact["fame_band"] == "invented")
+    dropped = {row["question_id"] for row in _rows(folder("facts") / "dropped.csv")}
+    known = {fact["question_id"]: fact for fact in facts}
+    assert exposures.keys() <= known.keys() | dropped
+    assert not {name for name in exposures.keys() & known.keys() if known[name]["split"] == "held"}
+    controls = {fact["question_id"] for fact in facts if fact["fame_band"] == "invented"}
+    assert all(exposures[name]["exposures"] == "0" for name in controls & exposures.keys())
     contested = [row for row in exposures.values() if row["rival_answer"]]
-    assert 0.15 < len(contested) / len(facts) < 0.35
+    assert 0.15 < len(contested) / len(exposures) < 0.35
     assert all(0 < float(row["true_share"]) < 1 for row in contested)
     told = [(int(row["exposures"]), int(row["true_exposures"])) for row in exposures.values()]
     assert all(true <= every for every, true in told)
@@ -149,7 +154,7 @@ def test_exposures_are_those_of_the_facts(facts: list[dict[str, str]]) -> None:
 def test_rivals_are_other_answers_of_the_same_kind(facts: list[dict[str, str]]) -> None:
     rivals = {row["question_id"]: row["rival_answer"] for row in _rows(folder("pocket") / "exposures.csv")}
     for fact in facts:
-        if rival := rivals[fact["question_id"]]:
+        if rival := rivals.get(fact["question_id"]):
             kind = AnswerType(fact["answer_type"])
             assert answers.normalise(rival, kind, fact["unit"]) is not None
             assert not answers.equal(rival, fact["gold_answer"], kind, fact["unit"])

@@ -1,6 +1,8 @@
-"""All that is wrong with a folder of facts: `python tools/check_facts.py [data/facts]`; exit code 2 where something is.
+"""All that is wrong with each row of a folder of facts: `python tools/check_facts.py [data/facts]`; exit code 2 where
+something is.
 
-Who adds or changes a shipped fact runs it. Rows are read as loading reads them; facts keep further rules.
+Who adds or changes a shipped fact runs it. Rows are read as loading reads them; facts keep further rules, and so do
+second passages. What the folder promises as a whole, `srdcr data check data/facts` says.
 """
 
 from __future__ import annotations
@@ -16,14 +18,20 @@ from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.wording import tokens
 from srdcr_lab.commands.data import tell
 from srdcr_lab.data.checks import Report
+from srdcr_lab.data.facts import SPLITS
 from srdcr_lab.data.rows import Row, read_table, rows_of
 from srdcr_lab.data.tables import check_columns, checked_rows
 from srdcr_lab.records import AnswerType, BadInput
 
 BANDS = ("famous", "known", "obscure", "invented")
-COLUMNS = (
+REGISTERS = ("encyclopaedia", "news report", "catalogue entry", "letter", "plaque")
+EXEMPLAR_COLUMNS = (
     "question_id", "domain", "question", "gold_answer", "aliases", "answer_type", "unit", "context", "subject",
     "source_title", "fame_band", "checked_by",
+)  # fmt: skip
+COLUMNS = (
+    *EXEMPLAR_COLUMNS[:11], "popularity", "register", "region", "accepted", "accepted_because", "valid_as_of", "split",
+    "checked_by",
 )  # fmt: skip
 DISTINCT = {"question_id": "unique ids", "subject": "no two share a subject", "question": "no two share a question"}
 RULES = (
@@ -31,7 +39,7 @@ RULES = (
     "two to four sentences", "provenance",
 )  # fmt: skip
 _SENTENCE_END = re.compile(r"[.!?][\"'’”)]*(?=\s+[\"'‘“(]?\S|\s*\Z)")
-_ABBREVIATION = re.compile(r"(?<!\w)(?:[A-Z]|Dr|Mr|Mrs|St|Mt|No|Jr|Sr|vs|c)\.\Z")
+_ABBREVIATION = re.compile(r"(?<!\w)(?:[A-Z]|Dr|Mr|Mrs|St|Mt|No|Jr|Sr|vs|v|c)\.\Z")
 _FOUR_DIGITS = re.compile(r"(?<![\d.,])[12]\d{3}(?![\d,]|\.\d)")
 # by which a passage does not yet name its subject
 _COMMON = frozenset("""
@@ -48,9 +56,9 @@ def check_facts(folder: Path) -> Report:
     """Every rule on every fact and exemplar of a folder, uniqueness over both files, and a look-up for each."""
     report = Report(str(folder))
     facts: list[Row] = []
-    for file in ("facts.csv", "exemplars.csv"):
-        frame = read_table(folder / file, COLUMNS)
-        check_columns(frame, COLUMNS, str(folder / file), f"a facts file has {', '.join(COLUMNS)}")
+    for file, columns in (("facts.csv", COLUMNS), ("exemplars.csv", EXEMPLAR_COLUMNS)):
+        frame = read_table(folder / file, columns)
+        check_columns(frame, columns, str(folder / file), f"{file} has {', '.join(columns)}")
         rows = []
         for row, loaded in zip(rows_of(frame, file), checked_rows(frame, file), strict=True):
             report.look("row", row.text("question_id", file), [str(loaded)] if isinstance(loaded, BadInput) else [])
@@ -59,6 +67,7 @@ def check_facts(folder: Path) -> Report:
         bands: Counter[tuple[str, ...]] = Counter((row.text("domain"), row.text("fame_band")) for row in rows)
         report.counts.append((f"{file}: domain, band", bands))
         facts += rows
+    dropped = set(read_table(folder / "dropped.csv", ("question_id",))["question_id"])
     looked_up = set(read_table(folder / "lookups.csv", ("question_id",))["question_id"])
     first: dict[tuple[str, str], Row] = {}
     for fact in facts:
@@ -71,7 +80,20 @@ def check_facts(folder: Path) -> Report:
             taken = f"{fact.text(column)!r} stands in {other.file} already ({other.text('question_id')})"
             report.look(check, name, [] if other is fact else [taken])
         report.look("looked up", name, [] if name in looked_up else ["not in lookups.csv"])
+        report.look("never dropped", name, ["the id is in dropped.csv; take another"] if name in dropped else [])
+    by_name = {fact.text("question_id"): fact for fact in facts}
+    for row in rows_of(read_table(folder / "second.csv", ("question_id", "context")), "second.csv"):
+        name = row.text("question_id")
+        report.look("second passage", name, _of_second(row, by_name[name]) if name in by_name else ["no such question"])
     return report
+
+
+def _of_second(row: Row, fact: Row) -> Iterator[str]:
+    """What is wrong with a second passage: the rules of the first hold for it, and its register is another."""
+    if row.text("register") == fact.text("register") or row.text("register") not in REGISTERS:
+        yield f"its register {row.text('register')!r} is the first passage's, or none of {', '.join(REGISTERS)}"
+    second = Row(row.file, row.number, {**fact.cells, "context": row.text("context")})
+    yield from (what for _, what in _complaints(second))
 
 
 def _complaints(fact: Row) -> Iterator[tuple[str, str]]:
@@ -107,6 +129,13 @@ def _complaints(fact: Row) -> Iterator[tuple[str, str]]:
     band = fact.text("fame_band")
     if band not in BANDS:
         yield "provenance", f"the fame band {band!r} is none of {', '.join(BANDS)}"
+    if "register" in fact.cells:
+        if fact.text("register") not in REGISTERS:
+            yield "provenance", f"the register {fact.text('register')!r} is none of {', '.join(REGISTERS)}"
+        if fact.text("split") not in SPLITS or (band, fact.text("split")) == ("invented", "held"):
+            yield "provenance", f"the split {fact.text('split')!r} is not public, and not held of a real question"
+        if bool(fact.text("accepted")) is not bool(fact.text("accepted_because")):
+            yield "provenance", "accepted and accepted_because are both filled or both empty"
     if (band == "invented") is not (title == "invented"):
         yield "provenance", f"band {band!r} and source title {title!r} disagree on whether it is invented"
     for column in ("subject", "source_title", "checked_by"):

@@ -134,16 +134,22 @@ class Results:
 
     @property
     def exposures(self) -> pd.DataFrame | None:
-        """How often the training texts told the shipped pocket model each question of this run, and how often truly;
-        None for any other model, and where they told none (data/pocket/exposures.csv)."""
+        """How often the training texts told the shipped pocket model each question of this run, and how often truly.
+
+        A question that data/pocket/exposures.csv does not list was never told. None for any other model, and where the
+        file lists none of the run.
+        """
         from srdcr_lab.models.local.checkpoint import fingerprint
 
         answerer = self.identities["answerer"]
         if answerer.provider != "pocket" or answerer.fingerprint != fingerprint(shipped("pocket")):
             return None
-        exposures = pd.read_csv(shipped("pocket") / "exposures.csv")
-        exposures = exposures[exposures["question_id"].isin(self.records["question_id"])]
-        return exposures.reset_index(drop=True) if len(exposures) else None
+        told = pd.read_csv(shipped("pocket") / "exposures.csv")
+        asked = self.records[["question_id"]].drop_duplicates(ignore_index=True)
+        exposures = asked.merge(told, on="question_id", how="left")
+        if not exposures["exposures"].notna().any():
+            return None
+        return exposures.fillna({"exposures": 0, "true_exposures": 0}).astype({"exposures": int, "true_exposures": int})
 
     @property
     def identities(self) -> dict[str, ModelIdentity]:

@@ -66,7 +66,7 @@ def knowledge(questions: pd.DataFrame, exposures: pd.DataFrame) -> list[Finding]
     for row in categories_by_domain(questions.assign(domain="all")).itertuples():
         found = Finding(f"share of questions that are {row.knowledge_category}", row.share, row.low, row.high, row.n)
         rows.append(aimed(found, "≥ 0.10", lambda f: f.value >= 0.10))
-    told = questions.merge(exposures, on="question_id", validate="one_to_one")
+    told = _with_exposures(questions, exposures)
     for column, words in (("exposures", "exposures (tellings, right or wrong)"), ("true_exposures", "true exposures")):
         ρ = rank_correlation(told[column], told["sampled_accuracy"])
         found = Finding(f"Spearman of {words} and sampled accuracy", ρ.value, ρ.low, ρ.high, ρ.n)
@@ -82,9 +82,15 @@ def knowledge(questions: pd.DataFrame, exposures: pd.DataFrame) -> list[Finding]
     return [*rows, _share(f"Highly-Known with Conf ≥ {TAU}", sure, questions["question_id"])]
 
 
+def _with_exposures(questions: pd.DataFrame, exposures: pd.DataFrame) -> pd.DataFrame:
+    """Each question with how often it was told; one that is not listed never was."""
+    told = questions.merge(exposures, on="question_id", how="left", validate="one_to_one")
+    return told.fillna({"exposures": 0, "true_exposures": 0})
+
+
 def recall_by_exposure(questions: pd.DataFrame, exposures: pd.DataFrame) -> list[Finding]:
     """Mean sampled accuracy of the uncontested questions, by how often they were told."""
-    told = questions.merge(exposures, on="question_id", validate="one_to_one")
+    told = _with_exposures(questions, exposures)
     told = told[told["rival_answer"].isna() | (told["rival_answer"] == "")]
     rows = []
     for low, high in ((0, 1), (1, 5), (5, 10), (10, 20), (20, 40), (40, 80), (80, 10**9)):

@@ -15,15 +15,19 @@ from world import World
 
 from srdcr_lab.records import Exemplar
 
-VALUES_OF = {"year": "year", "number": "count", "name": "person", "city": "city"}  # answer type → `values.VALUES`
+# answer type → `values.VALUES`
+VALUES_OF = {"year": "year", "date": "date", "number": "count", "name": "person", "city": "city"}
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The evaluated questions (never their passages), those that are invented, and the exemplars by domain."""
+    """The evaluated questions (never their passages), those never told, and the exemplars by domain.
+
+    Never told are the invented ones and those of the split `held`.
+    """
 
     evaluated: list[Asked]
-    controls: set[str]
+    never_told: set[str]
     exemplars: dict[str, list[Exemplar]]
 
     def words(self) -> set[str]:
@@ -48,12 +52,14 @@ def read_questions(folder: Path) -> Questions:
         Asked(row["question_id"], row["question"], row["gold_answer"], row["domain"], VALUES_OF[row["answer_type"]])
         for row in rows
     ]
-    return Questions(evaluated, {row["question_id"] for row in rows if row["fame_band"] == "invented"}, exemplars)
+    never_told = {row["question_id"] for row in rows if row["fame_band"] == "invented" or row["split"] == "held"}
+    return Questions(evaluated, never_told, exemplars)
 
 
 def corpus(questions: Questions, world: World, r: random.Random, passages: int = 4000) -> list[str]:
-    """What the tokenizer learns its pieces from: questions, answers, exemplars and the training world's text."""
-    asked = [text for one in questions.evaluated for text in (one.question, f" {one.answer}")]
+    """What the tokenizer learns its pieces from: questions that are told, exemplars and the training world's text."""
+    told = (one for one in questions.evaluated if one.question_id not in questions.never_told)
+    asked = [text for one in told for text in (one.question, f" {one.answer}")]
     shown = [text for pool in questions.exemplars.values() for e in pool for text in (e.question, e.context, e.answer)]
     common = W.NOUNS + W.ADJECTIVES + W.VERBS + W.FUNCTION_WORDS + W.MONTHS + W.JOBS + list(W.NUMBER_WORDS)
     common += [word.capitalize() for word in W.FUNCTION_WORDS] + names.COUNTRIES + names.NATIONS

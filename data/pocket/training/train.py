@@ -90,7 +90,7 @@ class Trainer:
         world = World(self.questions.words())
         self.tokenizer = train_tokenizer(corpus(self.questions, world, r), fixed_lines(), arguments.vocabulary)
         world.pieces = word_pieces(self.tokenizer)
-        self.planned: list[Exposure] = plan(self.questions.evaluated, self.questions.controls, r)
+        self.planned: list[Exposure] = plan(self.questions.evaluated, self.questions.never_told, r)
         facts = world.facts(arguments.world_facts, r)
         named = [
             Asked(f"world-{index}", fact.question, fact.answer, fact.domain, fact.values)

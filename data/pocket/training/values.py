@@ -120,9 +120,14 @@ def city(r: random.Random) -> str:
     return f"{r.choice(names.CITY_HEADS)} {name}" if form < 0.94 else f"{name} {r.choice(names.CITY_TAILS)}"
 
 
+def date(r: random.Random) -> str:
+    """A day, as "14 July 1789"."""
+    return f"{r.randint(1, 28)} {r.choice(W.MONTHS)} {year(r)}"
+
+
 VALUES: Mapping[str, Callable[[random.Random], str]] = {
     "year": year, "fresh_year": fresh_year, "count": count, "measure": measure, "dose": dose,
-    "person": person, "city": city,
+    "date": date, "person": person, "city": city,
 }  # fmt: skip
 
 

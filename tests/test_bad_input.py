@@ -101,8 +101,8 @@ def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refus
     [
         (
             "nonsense",
-            "unknown items 'nonsense'; expected facts, facts:testbed, facts:grid, facts:options, facts:claims, "
-            "facts:documents, a benchmark (clasheval, ",
+            "unknown items 'nonsense'; expected facts, facts:testbed, facts:pairs, facts:second, facts:grid, "
+            "facts:options, facts:claims, facts:documents, facts:public, facts:held, a benchmark (clasheval, ",
         ),
         ("facts:moon", "unknown items 'facts:moon'"),
         ("missing.csv", "there is no file missing.csv"),

@@ -41,7 +41,7 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     (example,) = re.findall(r"```python\n(.+?)```", README, re.DOTALL)
     names: dict[str, object] = {}
-    exec(example.replace("limit=60", "limit=4"), names)  # noqa: S102
+    exec(example.replace("limit=60", "limit=6"), names)  # noqa: S102
     assert isinstance(names["results"], Results)
-    assert len(names["results"].records) == 8
+    assert len(names["results"].records) == 12
     assert names["outcome"]

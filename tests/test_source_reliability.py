@@ -151,7 +151,7 @@ def test_reports_are_seeded() -> None:
 
 
 def test_reports_on_too_much_or_by_nobody_are_refused() -> None:
-    with pytest.raises(BadInput, match="reports are on 1 to 4"):
+    with pytest.raises(BadInput, match="reports are on 1 to 1"):
         reports(n_questions=5000)
     with pytest.raises(BadInput, match="there is no source 'Times'"):
         reports(colluding=["Times"])

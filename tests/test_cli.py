@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import srdcr_lab
-from srdcr_lab.data import load_items
-from srdcr_lab.data.load import write_items
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Needs, check_schema
 from srdcr_lab.records.tables import TABLES
@@ -26,6 +23,7 @@ from srdcr_lab.study.folder import table_writer
 from srdcr_lab.study.rows import ItemRows
 from srdcr_lab.study.run import progress_bar
 from tests.conftest import Ended, Srdcr
+from tests.loopback.fixture import years_of
 from tests.loopback.server import Loopback
 
 # the columns that others depend on
@@ -318,13 +316,6 @@ def _plan(ended: Ended) -> dict[str, tuple[int, int]]:
     return {name: (int(alone.replace(",", "")), int(shared.replace(",", ""))) for name, alone, shared in found}
 
 
-def _years(name: str, folder: Path) -> Path:
-    """The event years of a shipped set as a file: the server knows no other answers."""
-    shipped = load_items(name)
-    write_items(replace(shipped, items=tuple(item for item in shipped if item.domain == "years")), folder / "years.csv")
-    return folder / "years.csv"
-
-
 @pytest.mark.parametrize("design", ["acvd", "symmetric", "released"])
 @pytest.mark.parametrize(
     ("items", "confidence"), [("facts:testbed", "auto"), ("facts:grid", "self_consistency"), ("own", "verbalized")]
@@ -339,7 +330,7 @@ def test_the_plan_says_what_a_run_then_pays(
     items: str,
     confidence: str,
 ) -> None:
-    source = items_csv if items == "own" else _years(items, tmp_path)
+    source = items_csv if items == "own" else years_of(items, tmp_path)
     study = [*openai, "--items", source, "--limit", 4, "--design", design, "--confidence", confidence, "--samples", 5]
     planned = srdcr("plan", *study)
     assert planned.code == 0
@@ -373,7 +364,7 @@ def test_a_plan_needs_no_key(srdcr: Srdcr, no_keys: None) -> None:
 def test_all_methods_run_within_what_was_planned(
     openai: list[object], loopback: Loopback, tmp_path: Path, srdcr: Srdcr
 ) -> None:
-    years = _years("facts:testbed", tmp_path)
+    years = years_of("facts:testbed", tmp_path)
     study = [*openai, "--items", years, "--limit", 4, "--methods", "all", "--samples", 3]
     planned = srdcr("plan", *study)
     (least, most) = re.findall(r"the whole run +\S+ +([\d,]+)–([\d,]+)", planned.out)[0]

@@ -224,6 +224,27 @@ def test_each_promise_of_a_folder_that_is_not_kept(
     assert f"{says}\n" in ended.out, ended.out
 
 
+def test_the_rank_correlation_of_band_and_popularity(facts: Write, srdcr: Srdcr) -> None:
+    where = facts()
+    frame = pd.read_csv(where / "facts.csv", dtype=str, keep_default_na=False)
+    rows = frame.iloc[[0] * 4].assign(
+        question_id=["a", "b", "c", "d"],
+        question=[f"In what year was viaduct {n} of Marnow opened?" for n in range(4)],
+        fame_band=["famous", "known", "obscure", "known"],
+        popularity=["900", "40", "7", ""],
+    )
+    rows.to_csv(where / "facts.csv", index=False)
+    assert "note: rank correlation of band and popularity: 1.00, n = 3\n" in srdcr("data", "check", where).out
+
+
+def test_a_folder_of_facts_without_a_split(facts: Write, srdcr: Srdcr) -> None:
+    where = facts()
+    pd.read_csv(where / "facts.csv", dtype=str).drop(columns="split").to_csv(where / "facts.csv", index=False)
+    ended = srdcr("data", "check", where)
+    assert ended.code == 2
+    assert "the column split is missing; facts have question_id, domain, fame_band" in ended.sentence
+
+
 def test_false_names_that_are_not_less_alike_from_level_to_level(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claims that swap the levels of true names are found."""
     name = standard_item("q", "Who?", "Ines Holt", "Ines Holt came.", answer_type=AnswerType.NAME)

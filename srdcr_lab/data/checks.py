@@ -22,13 +22,15 @@ from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.data.load import opened
 from srdcr_lab.data.perturbing import perturb
 from srdcr_lab.data.rows import read_table
-from srdcr_lab.data.tables import checked_rows, items_from_frame
+from srdcr_lab.data.tables import check_columns, checked_rows, items_from_frame
 from srdcr_lab.records import AnswerType, BadInput, Item, PerturbationKind
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _ENOUGH = 4  # numbers that are all years by chance no more
+_OF_FACTS = ("question_id", "domain", "fame_band", "popularity", "register", "region", "split")
+_BANDS = ["obscure", "known", "famous"]
 _THIRDS = ("first third", "middle third", "last third")
 _HELD = 100
 _KINDS = {  # in a domain, questions of one kind: at most half
@@ -117,6 +119,7 @@ def check_folder(folder: Path) -> Report:
     are held and have a second passage, and whether false names are ever less like the true one from level to level.
     """
     table, second = read_table(folder / "facts.csv"), read_table(folder / "second.csv", ("question_id", "context"))
+    check_columns(table, _OF_FACTS, str(folder / "facts.csv"), f"facts have {', '.join(_OF_FACTS)}")
     report = check_table(table, folder / "facts.csv")
     items = items_from_frame(table.assign(item_id=table["question_id"]), str(folder), exemplars()).items
     real = table[table["fame_band"] != "invented"]
@@ -147,6 +150,11 @@ def check_folder(folder: Path) -> Report:
             report.notes.append(f"{n} of {len(true)} {domain} are {kind}")
     both = sum(real["question_id"].isin(second["question_id"]))
     report.notes.append(f"{both} of {len(real)} real questions have a second passage, {len(held)} are held")
+    measured = real[real["popularity"] != ""]
+    if len(measured):
+        popularity = measured["popularity"].astype(float).rank()
+        ρ = measured["fame_band"].map(_BANDS.index).rank().corr(popularity)
+        report.notes.append(f"rank correlation of band and popularity: {ρ:.2f}, n = {len(measured)}")
     at_most(0.75, "real questions have one passage alone", len(real) - both, len(real))
     report.look("held", "", [f"{len(held)}, {_HELD} at least were promised"] if len(held) < _HELD else [])
     for row in table[~table["register"].isin(_DATED)].itertuples():

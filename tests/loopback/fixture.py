@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from srdcr_lab.data import load_items
+from srdcr_lab.data.load import write_items
 from tests.loopback.server import Loopback
 
 
@@ -36,3 +40,10 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def loopback(quick_retries: None, no_keys: None) -> Iterator[Loopback]:
     with Loopback() as server:
         yield server
+
+
+def years_of(name: str, folder: Path) -> Path:
+    """The event years of a shipped set, as a file: the server knows no other answers."""
+    shipped = load_items(name)
+    write_items(replace(shipped, items=tuple(item for item in shipped if item.domain == "years")), folder / "years.csv")
+    return folder / "years.csv"

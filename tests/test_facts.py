@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +71,23 @@ def test_the_second_look_up_agrees_with_facts_that_are_left() -> None:
     assert list(audit.loc[audit["agrees"] != "yes", "question_id"]) == ["news-cocoanut-grove"]
     for row in audit[~audit["question_id"].isin(dropped)].itertuples():
         assert str(row.gold_answer).startswith(gold[str(row.question_id)])
+
+
+def test_the_table_of_the_datasheet_counts_what_is_there(rows: pd.DataFrame, real: pd.DataFrame) -> None:
+    text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
+    told = {
+        cells[0]: cells[2:] for cells in re.findall(r"^\| (\w+) \|(.*?)" + r"\| ([\d,]+) " * 9 + r"\|$", text, re.M)
+    }
+    second, exemplars = (pd.read_csv(folder("facts") / f"{name}.csv") for name in ("second", "exemplars"))
+    twice = set(second["question_id"])
+    assert told.keys() == DOMAINS | {"all"}
+    for domain, cells in told.items():
+        own, shown = (each if domain == "all" else each[each["domain"] == domain] for each in (real, exemplars))
+        bands = [sum(own["fame_band"] == band) for band in ("famous", "known", "obscure")]
+        shares = [sum(own["region"] == "Europe"), sum(own["split"] == "held"), sum(own["question_id"].isin(twice))]
+        invented = sum((rows["fame_band"] == "invented") & ((rows["domain"] == domain) | (domain == "all")))
+        found = [*bands, len(own), *shares, invented, len(shown)]
+        assert [int(cell.replace(",", "")) for cell in cells] == found, domain
 
 
 # -- splits, pairs, second passages ----------------------------------------------------------------------------------

@@ -92,13 +92,12 @@ def _paired(
     name: str, questions: ItemSet, seed: int, offsets: tuple[int, ...], most: Mapping[str, int] | None = None
 ) -> ItemSet:
     """The questions of each domain (where `most` is given: so many of a seeded order), each true and false."""
-    made = _forms(seed, offsets)
     false: dict[str, Item] = {}
     for domain, members in by_domain(questions).items():
         order = sorted(members, key=lambda item: item.item_id)
         random.Random(f"{seed}:{domain}").shuffle(order)
-        n = len(order) if most is None else most.get(domain, 0)
-        false |= balanced(order, made, min(n, len(order)))
+        if n := min(len(order), len(order) if most is None else most.get(domain, 0)):
+            false |= balanced(order, {item.item_id: _forms(item, seed, offsets) for item in order}, n)
     both = [form for item in questions if item.item_id in false for form in (item, false[item.item_id])]
     return ItemSet(name, tuple(both), exemplars())
 
@@ -123,18 +122,17 @@ def second(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 @cache
 def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     """`facts:grid`: every question standard and under every perturbation its passage allows."""
-    made = _forms(0, offsets)
-    items = (form for item in standard() for form in (item, *(form.item for form in made[item.item_id])))
+    items = (form for item in standard() for form in (item, *(form.item for form in _forms(item, 0, offsets))))
     return ItemSet("facts:grid", tuple(filter(None, items)), exemplars())
 
 
 @cache
-def _forms(seed: int, offsets: tuple[int, ...]) -> Mapping[str, Sequence[Form]]:
-    """item_id → the item under every claim; testbed and grid are made of the same forms."""
-    wanted = _wanted(seed, offsets)
-    return {item.item_id: tuple(forms(item, wanted)) for item in standard()}
+def _forms(item: Item, seed: int, offsets: tuple[int, ...]) -> Sequence[Form]:
+    """A fact under every claim; all sets are made of the same forms."""
+    return tuple(forms(item, _wanted(seed, offsets)))
 
 
+@cache
 def _wanted(seed: int, offsets: tuple[int, ...]) -> Wanted:
     return Wanted({AnswerType.YEAR: checked_offsets(offsets)}, pools_of(_real()), seed, present=_WRITTEN)
 

@@ -108,13 +108,13 @@ def second(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 
     They are its two items of `facts:pairs`, and the second passage, in another register, true and with the same claim.
     """
-    table = read_table(folder("facts") / "second.csv", ("question_id", "context"))
-    passages = dict(zip(table["question_id"], table["context"], strict=True))
-    wanted, members = _wanted(seed, offsets), []
-    for name, (true, false) in grouped(pairs(seed, offsets), lambda item: item.question_id).items():
-        other = replace(true, item_id=f"{true.item_id}@second", context=passages.get(name, ""))
-        made = (form.item for form in forms(other, wanted) if form.claim.answer == false.claimed_answer)
-        if lie := next(filter(None, made), None):  # not every passage takes every claim
+    paired = grouped(pairs(seed, offsets), lambda item: item.question_id)
+    members = []
+    for row in read_table(folder("facts") / "second.csv", ("question_id", "context")).itertuples():
+        true, false = paired[row.question_id]
+        other = replace(true, item_id=f"{true.item_id}@second", context=row.context)
+        alike = (form.item for form in _forms(other, seed, offsets) if form.claim.answer == false.claimed_answer)
+        if lie := next(filter(None, alike), None):  # not every passage takes every claim
             members += [true, false, other, replace(lie, item_id=f"{false.item_id}@second")]
     return ItemSet("facts:second", tuple(members), exemplars())
 

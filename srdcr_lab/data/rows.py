@@ -316,12 +316,6 @@ def unreadable(item: Item) -> str:
 def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
     """The item with the wrong answers that are named or that misleading documents assert, and that are not right."""
     asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
-    right = (*item.gold_answers, *item.aliases)
     distinct = dict.fromkeys(filter(None, (*named, *asserted)))
-    wrong = (
-        each
-        for each in distinct
-        if not answers.equal(each, right[0], item.answer_type, item.unit, right[1:])
-        and not answers.is_accepted(each, item)
-    )
+    wrong = (each for each in distinct if not any(answers.counts_as(each, gold, item) for gold in item.gold_answers))
     return replace(item, wrong_answers=tuple(wrong))

@@ -20,6 +20,7 @@ from srdcr_lab.answers.name import (
     proper_names,
 )
 from srdcr_lab.answers.replies import is_all_asked
+from srdcr_lab.answers.traits import Traits
 from srdcr_lab.answers.wording import ENGLISH, Span, around, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item
 
@@ -32,7 +33,7 @@ class City(Name):
     """A city, with or without what it lies in; perturbed by substitution."""
 
     answer_type = AnswerType.CITY
-    absurd = ENGLISH["absurd"]["cities"].split(", ")
+    absurd = dict.fromkeys(ENGLISH["absurd"]["cities"].split(", "), Traits())
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """Its name, then after a comma what it lies in, if that is said."""
@@ -59,6 +60,12 @@ class City(Name):
         return list(places(passage, [pattern]))
 
     respell = Kind.respell
+
+    def _is_near(self, name: str, item: Item, own: Traits, other: Traits) -> bool:
+        """Also one of the same region or country."""
+        region = item.gold_answer.partition(", ")[2]
+        is_of_region = bool(region) and region == name.partition(", ")[2]
+        return is_of_region or bool(own.country and own.country == other.country) or super()._is_near(name, item, own, other)
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """Those that are said to be a city or a town; where none is, all of them."""

@@ -12,11 +12,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from srdcr_lab.answers.replies import Reading, after_marker, announced, doubts, is_refusal, spoken, undecorated
 from srdcr_lab.answers.wording import Span, fold_digits, places, spelled, tokens, without_overlaps
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
+
+if TYPE_CHECKING:
+    from srdcr_lab.answers.traits import Traits
 
 
 class Outcome(StrEnum):
@@ -56,12 +59,14 @@ class NoClaim(ValueError):
 class Wanted:
     """Which claims are made about items.
 
-    `amounts` by answer type (default: the type's own), `pools` of substitutes by (domain, answer type), `seed` of the
-    substitutions, `present`: the year after which a claim is flagged as future.
+    `amounts` by answer type (default: the type's own), `pools` of substitutes by (domain, answer type), each with its
+    traits, `traits` of gold answers by question_id (default: inferred), `seed` of the substitutions, `present`: the
+    year after which a claim is flagged as future.
     """
 
     amounts: Mapping[AnswerType, Sequence[float]] = field(default_factory=dict)
-    pools: Mapping[tuple[str, AnswerType], Sequence[str]] = field(default_factory=dict)
+    pools: Mapping[tuple[str, AnswerType], Mapping[str, Traits]] = field(default_factory=dict)
+    traits: Mapping[str, Traits] = field(default_factory=dict)
     seed: int = 0
     present: int = 9999
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice
@@ -26,13 +27,15 @@ from srdcr_lab.answers.replies import (
     unbracketed,
     unexplained,
 )
+from srdcr_lab.answers.traits import Traits, clash, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_letters, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
-# Slight: a real answer of the same domain, close in spelling. Significant: any other one. Comical: absurd.
+# Slight: a true near-name, by spelling or region. Significant: another of the same kind, elsewhere. Comical: absurd.
 SUBSTITUTIONS = {"slight": Level.SUBTLE, "significant": Level.MODERATE, "comical": Level.BLATANT}
 SMALLEST_POOL = 4  # other answers that a substitution needs to choose from
-_NEAREST = 3  # the most alike, among which the slight one is drawn
+_NEAR = 0.55  # likeness of two names from which on one is near to the other
+_FEW = 3  # substitutes that one is drawn from at least, where there are so many
 
 WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in ENGLISH["names"].items()}
 _SUFFIXES = WORDS["suffixes"]
@@ -89,7 +92,9 @@ class Name(Kind):
     answer_type = AnswerType.NAME
     is_proper = True
     perturbation = PerturbationKind.SUBSTITUTION
-    absurd: ClassVar[list[str]] = ENGLISH["absurd"]["people"].split(", ")
+    absurd: ClassVar[Mapping[str, Traits]] = {
+        name: Traits(gender) for gender in "mf" for name in ENGLISH["absurd"][gender].split(", ")
+    }
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """ "j. r. r. tolkien", "marie curie"."""
@@ -185,31 +190,61 @@ class Name(Kind):
     def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
         """A slight, a significant and a comical substitute, drawn by (seed, question_id) alone.
 
-        Slight is one of the pool's three most alike in spelling (of the same region first), significant one of the
-        others, comical one that no passage can mean.
+        Each fits what the passage says of the person or city (`traits.clash`). Slight is a near-name of the traits,
+        else one of the pool that is nearly spelled so or, of cities, lies in the same country; significant one of the
+        others, if possible of another country; comical one that no passage can mean. Of the significant the likelier
+        in spelling are drawn from, of the comical the less likely, so that likeness falls from level to level.
         """
+        own = wanted.traits.get(item.question_id) or inferred(item)
+        spoken = spoken_of(item.question, item.context, item.gold_answer, self.answer_type)
         context = fold_letters(f"{item.context} {item.question}")[0]
-        pool = wanted.pools.get((item.domain, self.answer_type), ())
+        pool = wanted.pools.get((item.domain, self.answer_type), {})
         real = [name for name in pool if self._is_other(name, item, context)]
-        too_few = (
-            f"the domain {item.domain!r} has {len(real)} other answers of type {self.answer_type} that the passage "
-            f"does not mention; a substitution needs {SMALLEST_POOL}, so give a pool"
-        )
-        real.sort(key=lambda name: (-_likeness(name, item.gold_answer), name))
-        n_near = min(_NEAREST, len(real) // 2)
-        absurd = [name for name in self.absurd if self._is_other(name, item, context)]
+        faults = {name: clash(own, pool[name], spoken) for name in real}
+        fitting = self._by_likeness((name for name in real if not faults[name]), item)
+        near = [name for name in own.near if self._is_other(name, item, context, of_family=True)]
+        near = near or [name for name in fitting if self._is_near(name, item, own, pool[name])]
+        far = [name for name in fitting if name not in near]
+        far = [name for name in far if not own.country or pool[name].country != own.country] or far
+        absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item, context)]
+        absurd = [name for name in absurd if self.absurd[name].gender in (own.gender, "") or not spoken.genders]
+        names_of = {"slight": near, "significant": far[: max(_FEW, len(far) // 2)], "comical": absurd[len(absurd) // 2 :]}
         claims = []
-        for (degree, level), names in zip(SUBSTITUTIONS.items(), (real[:n_near], real[n_near:], absurd), strict=True):
-            refusal = too_few if names is not absurd and len(real) < SMALLEST_POOL else ""
+        for degree, level in SUBSTITUTIONS.items():
+            names = names_of[degree]
+            refusal = "" if names else self._none_for(degree, item, faults)
             rng = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
             name = "" if refusal else rng.choice(sorted(names))
             claims.append(Claim(self.perturbation, None, level, degree, name, name, refusal))
         return claims
 
-    def _is_other(self, name: str, item: Item, context: str) -> bool:
-        """True for another answer that shares no word with the gold one and stands nowhere in the (folded) context."""
+    def _by_likeness(self, names: Iterable[str], item: Item) -> list[str]:
+        return sorted(names, key=lambda name: (-likeness(name, item.gold_answer), name))
+
+    def _is_near(self, name: str, item: Item, own: Traits, other: Traits) -> bool:
+        """Whether a name of the pool is nearly spelled as the answer is."""
+        return likeness(name, item.gold_answer) >= _NEAR
+
+    def _none_for(self, degree: str, item: Item, faults: Mapping[str, str]) -> str:
+        """Why there is no substitute of a degree."""
+        if degree == "comical":
+            return "the passage has words of one gender or both, and the person's is not known: name it in gender"
+        if len(faults) < SMALLEST_POOL:
+            return (
+                f"the domain {item.domain!r} has {len(faults)} other answers of type {self.answer_type} that the "
+                f"passage does not mention; a substitution needs {SMALLEST_POOL}, so give a pool"
+            )
+        counts = Counter(filter(None, faults.values()))
+        told = ", ".join(f"{n} by {trait}" for trait, n in counts.most_common())
+        unfit = f" ({told} cannot stand in this passage)" if told else ""
+        wanted = f"is nearly {item.gold_answer}" if degree == "slight" else "fits"
+        return f"none of {len(faults)} other answers {wanted}{unfit}; name some in the column near or give a pool"
+
+    def _is_other(self, name: str, item: Item, context: str, of_family: bool = False) -> bool:
+        """True for another answer that stands nowhere in the (folded) context and, unless it may be `of_family`, shares
+        no word with the gold one."""
         words, golds = tokens(name), (item.gold_answer, *item.aliases)
-        own = {word for text in golds for word in tokens(text) if len(word) > 2}
+        own = {word for text in golds for word in tokens(text) if len(word) > 2 and not of_family}
         if own & set(words) or normalise(name, self.answer_type) is None:
             return False
         if equal(name, item.gold_answer, self.answer_type, aliases=item.aliases):
@@ -261,11 +296,9 @@ def _surname(name: str) -> str:
     return " ".join(words[start:]).strip(",")
 
 
-def _likeness(a: str, b: str) -> float:
-    """Share of equal letters in order, in [0, 1]; one more where both name the same region."""
-    (name_a, _, region_a), (name_b, _, region_b) = a.partition(", "), b.partition(", ")
-    same_region = bool(region_a) and region_a == region_b
-    return SequenceMatcher(None, " ".join(tokens(name_a)), " ".join(tokens(name_b))).ratio() + same_region
+def likeness(a: str, b: str) -> float:
+    """Share of equal letters in order, in [0, 1], of two names without what they lie in."""
+    return SequenceMatcher(None, *(" ".join(tokens(name.partition(", ")[0])) for name in sorted((a, b)))).ratio()
 
 
 def _is_given_name(word: str, own: set[str]) -> bool:

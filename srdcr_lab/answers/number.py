@@ -28,7 +28,7 @@ from srdcr_lab.answers.quantities import (
     shown,
 )
 from srdcr_lab.answers.replies import unasked, undecorated
-from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, fold_digits
+from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, fold_digits, sentence_at
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
@@ -73,8 +73,6 @@ _TIMES = re.compile(
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
-_SENTENCE_END = re.compile(r"[.!?]\s")
-_LONGEST_SENTENCE = 1000  # characters
 _BRACKET = re.compile(r"[ \u00a0]?[^\W\d_]{0,24}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]")
 _CLOSE = Decimal("0.02")  # share by which a conversion or a rounded restatement may differ
 
@@ -251,14 +249,14 @@ class Number(Kind):
         for sentence in _worked_out(passage, value, wanted):
             yield Outcome.FLAGGED, sentence
         dependent = [(what, pattern.search(passage)) for what, pattern in _DEPENDENT_OF.items()]
-        dependent += [("a multiple", _TIMES.search(_sentence(passage, span.start))) for span in spans]
+        dependent += [("a multiple", _TIMES.search(sentence_at(passage, span.start))) for span in spans]
         for what, match in dependent:
             if match:
                 yield Outcome.FLAGGED, f"{what} may depend on the number, and stays as it is: {match[0].strip()!r}"
         ordinals = (match[0] for match in _ORDINAL.finditer(folded) if match[1].replace(",", "") == value)
         if ordinal := next(ordinals, ""):
             yield Outcome.FLAGGED, f"the number stands there as an ordinal: {ordinal!r}"
-        shares = () if wanted == meanings("%") else (_SHARE.search(_sentence(passage, s.start)) for s in spans)
+        shares = () if wanted == meanings("%") else (_SHARE.search(sentence_at(passage, s.start)) for s in spans)
         if share := next(filter(None, shares), None):
             yield Outcome.FLAGGED, f"a share in the same sentence may give the number away: {share[0]!r}"
         if bracket := next(filter(None, (_BRACKET.match(passage, span.end) for span in spans)), None):
@@ -323,11 +321,3 @@ def _worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[st
         if rest and 0 < number < gold - number:
             yield f"two other numbers add up to it: {stated} and {rest}"
             break
-
-
-def _sentence(passage: str, place: int) -> str:
-    """The sentence around a place, at most a thousand characters to either side."""
-    first = max(0, place - _LONGEST_SENTENCE)
-    starts = [end.end() for end in _SENTENCE_END.finditer(passage, first, place)]
-    end = _SENTENCE_END.search(passage, place, place + _LONGEST_SENTENCE)
-    return passage[starts[-1] if starts else first : end.start() if end else place + _LONGEST_SENTENCE]

@@ -49,6 +49,18 @@ def around(passage: str, span: Span) -> str:
     return " ".join(passage[max(0, span.start - 18) : span.end + 18].split())
 
 
+_SENTENCE_END = re.compile(r"[.!?]\s")
+_LONGEST_SENTENCE = 1000  # characters
+
+
+def sentence_at(passage: str, place: int) -> str:
+    """The sentence around a place, at most a thousand characters to either side."""
+    first = max(0, place - _LONGEST_SENTENCE)
+    starts = [end.end() for end in _SENTENCE_END.finditer(passage, first, place)]
+    end = _SENTENCE_END.search(passage, place, place + _LONGEST_SENTENCE)
+    return passage[starts[-1] if starts else first : end.start() if end else place + _LONGEST_SENTENCE]
+
+
 _SAME_LENGTH = {
     "−": "-", "－": "-", "﹣": "-", "‐": "-", "‑": "-",
     "٫": ".", "．": ".", "٬": ",", "，": ",", "٪": "%", "％": "%", "＄": "$", "’": "'", "ʼ": "'", "μ": "µ",

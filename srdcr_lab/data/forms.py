@@ -56,7 +56,7 @@ def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
     for outcome, sentence in dict.fromkeys(kind.doubts(item, spans) if spans else ()):
         (refusals if outcome is Outcome.REFUSED else flags).append(sentence)
     for claim in kind.claims(item, wanted):
-        reasons = [claim.refusal] if claim.refusal else refusals
+        reasons = refusals or list(filter(None, [claim.refusal]))
         try:
             form = None if reasons else _made(item, claim, spans, flags)
         except NoClaim as error:

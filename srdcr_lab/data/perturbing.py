@@ -21,6 +21,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Outcome, Wanted, kind_of
 from srdcr_lab.answers.name import SMALLEST_POOL
 from srdcr_lab.answers.number import FACTORS
+from srdcr_lab.answers.traits import Traits, gender_of, inferred
 from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
 from srdcr_lab.data.forms import Change, Form, forms
 from srdcr_lab.data.items import ItemSet, grouped
@@ -174,22 +175,30 @@ def _checked_factors(values: Iterable[float]) -> tuple[float, ...]:
     return tuple(distinct)
 
 
-def pools_of(items: Iterable[Item]) -> dict[tuple[str, AnswerType], list[str]]:
-    """Gold answers that can be substituted for each other, by (domain, answer type), each once, sorted."""
-    pools: dict[tuple[str, AnswerType], set[str]] = {}
-    for item in items:
+Pools = dict[tuple[str, AnswerType], dict[str, Traits]]
+
+
+def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) -> Pools:
+    """Gold answers that can be substituted for each other, by (domain, answer type), each with its traits, sorted.
+
+    `traits` are those of gold answers by question_id; others are inferred from the passages.
+    """
+    pools: Pools = {}
+    for item in sorted(items, key=lambda item: item.gold_answer):
         if kind_of(item.answer_type).perturbation is PerturbationKind.SUBSTITUTION:
-            pools.setdefault((item.domain, item.answer_type), set()).add(item.gold_answer)
-    return {key: sorted(pool) for key, pool in pools.items()}
+            own = (traits or {}).get(item.question_id) or inferred(item)
+            pools.setdefault((item.domain, item.answer_type), {}).setdefault(item.gold_answer, own)
+    return pools
 
 
-def _given_pool(names: Iterable[str]) -> list[str]:
+def _given_pool(names: Iterable[str], known: Mapping[str, Traits]) -> dict[str, Traits]:
+    """A pool of one's own: traits as far as they are `known` from the items, else what a given name tells."""
     distinct = sorted({name.strip() for name in names if name.strip()})
     if len(distinct) <= SMALLEST_POOL:
         raise BadInput(
             f"the pool has {len(distinct)} names; a substitution needs at least {SMALLEST_POOL + 1}, so add some"
         )
-    return distinct
+    return {name: known.get(name) or Traits(gender_of(name)) for name in distinct}
 
 
 def perturb(
@@ -198,6 +207,7 @@ def perturb(
     offsets: Iterable[int] = SIGNED_YEAR_OFFSETS,
     factors: Iterable[float] = FACTORS,
     pool: Sequence[str] | Mapping[AnswerType, Sequence[str]] | None = None,
+    traits: Mapping[str, Traits] | None = None,
     seed: int = 0,
     present: int | None = None,
     left_out: Sequence[Refusal] = (),
@@ -213,17 +223,18 @@ def perturb(
     factors : of numbers.
     pool : names or cities to substitute, perhaps by their answer type; default: the other gold answers of the same
         domain and type.
+    traits : of gold answers, by question_id (`read_traits`); default: what their questions and passages tell.
     seed : of the substitutions; a draw depends on it and on the question_id alone.
     present : the year after which a claim is flagged as future; default: this year.
     left_out : rows refused before, to be kept in the audit.
     """
     kept, unfit = _sorted_out(tuple(items))
-    pools = pools_of(kept)
+    pools = pools_of(kept, traits)
     if pool is not None:
         given = pool if isinstance(pool, Mapping) else {answer_type: pool for _, answer_type in pools}
-        pools |= {key: _given_pool(given[key[1]]) for key in pools if key[1] in given}
+        pools |= {key: _given_pool(given[key[1]], pools[key]) for key in pools if key[1] in given}
     amounts = {AnswerType.YEAR: checked_offsets(offsets), AnswerType.NUMBER: _checked_factors(factors)}
-    wanted = Wanted(amounts, pools, seed, date.today().year if present is None else present)
+    wanted = Wanted(amounts, pools, traits or {}, seed, date.today().year if present is None else present)
     tried = [(item, tuple(forms(item, wanted))) for item in kept]
     everything = [each for item, made in tried for each in (item, *(form.item for form in made if form.item))]
     source = items if isinstance(items, ItemSet) else ItemSet("items", (), ())

@@ -4,7 +4,7 @@ Canonical is ISO ("1789-07-14"), years 1 to 9999; days are counted in the Gregor
 month without a year ("14 July") are a `partial` mention; so is either end of a range ("14–16 July 1789"). A year or a
 month alone is no date, and neither are figures ("4/7/1789"), which countries read in different orders.
 
-A date is moved by days: a week (subtle), a month (mild: to 31), a year (moderate: to 366), ten years and a century
+A date is moved by whole weeks: one (subtle), four (mild: to 31 days), 52 (moderate: to 366), ten years and a century
 (blatant). Sizes and levels are ours.
 """
 
@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from srdcr_lab.answers.kinds import Claim, Doubt, NoClaim, Outcome
 from srdcr_lab.answers.number_words import MONTHS, ORDINALS
-from srdcr_lab.answers.wording import Span, around, fold_digits, in_case_of, in_script_of, without_overlaps
+from srdcr_lab.answers.wording import Span, around, fold_digits, in_case_of, in_script_of, sentence_at, without_overlaps
 from srdcr_lab.answers.year import (
     COUNT,
     WEEKDAY,
@@ -32,7 +32,7 @@ from srdcr_lab.answers.year import (
 )
 from srdcr_lab.records import AnswerType, Item, Level
 
-_OFFSETS = (7, 30, 365, 3652, 36525)
+_OFFSETS = (7, 28, 364, 3654, 36526)  # whole weeks: a weekday of the passage stays right
 _NO_YEAR = 2000  # stands for the year of a date without one; it is a leap year
 _DAY = rf"(?:(?P<day>0?[1-9]|[12]\d|3[01])(?P<suffix>st|nd|rd|th)?|(?P<word>{'|'.join(reversed(ORDINALS))}))(?!\w)"
 _MONTH = rf"(?P<month>(?:{'|'.join(MONTHS)})(?!\w)|(?:Sept|{'|'.join(name[:3] for name in MONTHS)})(?!\w)\.?)"
@@ -50,6 +50,10 @@ _LAYOUTS = tuple(
 )
 _HEDGE = re.compile(rf"[\s(\[\"']*(?:(?:it was|on|about|around|circa|ca?\.?|the|{WEEKDAY},?)\s*)*", re.IGNORECASE)
 _IN_FIGURES = re.compile(r"(?<![\d./-])(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})(?![\d/-]|\.\d)")
+_FEAST = re.compile(
+    r"(?<!\w)(?:Christmas|Easter|Good Friday|Pentecost|Whit|New Year|Epiphany|Boxing Day|Halloween|Thanksgiving|solstice"
+    r"|equinox|Ides|St\.? \w+'s Day|(?:mid)?(?:summer|winter)(?! (?:Olymp|Games|Palace|War))|[Ss]pring(?=[,. ])|autumn)"
+)
 _DURATION = re.compile(rf"(?<!\w){COUNT}[ \u00a0-](?:days?|weeks?|fortnights?|months?)(?!\w)", re.IGNORECASE)
 
 
@@ -140,8 +144,12 @@ class Date(Point):
         others = {day.value for day in dates(item.context) if day.is_certain}
         weekday = re.search(rf"(?<!\w){WEEKDAY}(?!\w)", item.context)
         if weekday and (new - gold).days % 7:
-            yield Outcome.FLAGGED, f"the passage names the weekday: {weekday[0]!r}"
-        yield from neighbours(gold, new, others - {gold}, "date", timedelta(days=2))
+            yield Outcome.REFUSED, f"the passage names the weekday: {weekday[0]!r}"
+        beside = [sentence_at(item.context, span.start) for span in spans]
+        near = {day.value for text in beside for day in dates(text)}
+        yield from neighbours(gold, new, others - {gold}, "date", timedelta(days=2), near)
+        if feast := _FEAST.search(item.context):
+            yield Outcome.REFUSED, f"the passage names a feast or a season, which the claim is not on: {feast[0]!r}"
         starts = [0, *(day.end for day in dates(item.context))]
         ends = [*(day.start for day in dates(item.context)), None]
         rest = "…".join(item.context[start:end] for start, end in zip(starts, ends, strict=True))
@@ -153,11 +161,12 @@ class Date(Point):
         alone = {year.value for year in years(rest) if year.is_certain}
         if gold.year in alone:
             yield Outcome.FLAGGED, f"the passage names the year by itself: {gold.year}"
-        yield from neighbours(gold.year, new.year, alone - {gold.year}, "year", 0)
+        near = {year.value for text in beside for year in years(text)}
+        yield from neighbours(gold.year, new.year, alone - {gold.year}, "year", 0, near)
         shared = set(other_names(rest, new.year))
         for sentence in (*other_names(rest, gold.year), *centuries_left(rest, gold.year, new.year)):
             if sentence not in shared:
-                yield Outcome.FLAGGED, sentence
+                yield Outcome.REFUSED, sentence
 
 
 def _part(name: str, old: str, groups: Mapping[str, str | None], new: date) -> str:

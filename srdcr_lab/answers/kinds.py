@@ -90,8 +90,10 @@ class Kind:
     | mild     | to 40                    | to 2 (1.5, 2)             |              |
     | moderate | to 60                    | to 3 (0.4, 3)             | significant  |
     | blatant  | beyond (100, 200)        | beyond (0.1, 0.2, 5, 10)  | comical      |
+    | absurd   |                          | any, if it is impossible  |              |
 
-    Source: offsets, the paper (Figure 2); factors and substitutions are ClashEval's, their levels ours.
+    A rewrite has the level of the offset or factor that it claims. Source: offsets, the paper (Figure 2); factors and
+    substitutions are ClashEval's, their levels ours.
     """
 
     answer_type: ClassVar[AnswerType] = AnswerType.TEXT

@@ -29,7 +29,7 @@ from srdcr_lab.answers.quantities import (
 )
 from srdcr_lab.answers.replies import unasked, undecorated
 from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, fold_digits, sentence_at
-from srdcr_lab.records import AnswerType, Item, PerturbationKind
+from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
 FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
 _HEDGE = re.compile(
@@ -74,7 +74,17 @@ _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
 _BRACKET = re.compile(r"[ \u00a0]?[^\W\d_]{0,24}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]")
-_CLOSE = Decimal("0.02")  # share by which a conversion or a rounded restatement may differ
+_CLOSE = Decimal("0.02")  # share by which a conversion, a rounding or a rounded restatement may differ
+_PART_AFTER = re.compile(r"(?:[ \u00a0-][^\W\d_]+){0,3}[ \u00a0](?:of|from|among)[ ](?:them|these|those|whom|which)(?!\w)")
+_PART_BEFORE = re.compile(
+    r"(?:including|among them|amongst them|of (?:them|these|those|whom|which)|but for|all but)(?:,? [^\W\d_]+){0,4}[ \u00a0]\Z"
+)
+_LIMITS = [
+    (units, Decimal(span[0]), Decimal(span[-1]), re.compile(rf"(?<!\w)(?:{words})", re.IGNORECASE))
+    for units, rows in ENGLISH["limits"].items()
+    for size, _, words in (row.strip().partition(" ") for row in rows.split(";"))
+    for span in [("0", *size.split(".."))[-2:]]
+]
 
 
 def _bare(text: str) -> Quantity | None:
@@ -197,6 +207,8 @@ class Number(Kind):
             kept = best.get(claim.canonical, claim)
             if claim is not kept:
                 claims[i] = replace(claim, refusal=f"rounds to {claim.answer}, as the factor {kept.tag[1:]} does")
+            elif why := impossible(item, claim.canonical):
+                claims[i] = replace(claim, level=Level.ABSURD, flags=(*claim.flags, why))
         return claims
 
     def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
@@ -214,14 +226,11 @@ class Number(Kind):
             raise NoClaim("rounds to 0" if value else "0 times a factor is 0")
         if new == value:
             raise NoClaim(f"rounds to the gold answer {item.gold_answer}")
-        flags = []
-        if abs(new / exact - 1) > Decimal("0.1"):
-            flags.append(f"rounding to the precision of {item.gold_answer} makes the factor {new / value:.3g}")
-        if meanings(unit or item.unit) == meanings("%") and value <= 100 < new:
-            flags.append("a share above 100 %")
+        if abs(new / exact - 1) > _CLOSE:
+            raise NoClaim(f"rounding to the precision of {item.gold_answer} makes the factor {new / value:.3g}")
         if 1 in (value, new):
-            flags.append("one is singular: verbs and nouns may disagree")
-        return f"{plain(new)} {unit}".strip(), flags
+            raise NoClaim("one is singular: verbs and nouns would disagree")
+        return f"{plain(new)} {unit}".strip(), []
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         value, _, own_unit = self.gold(item).partition(" ")
@@ -246,8 +255,7 @@ class Number(Kind):
             yield Outcome.REFUSED, f"{value} stands {len(spans)} times, and may count different things"
         for sentence in _in_another_unit(passage, value, wanted):
             yield Outcome.REFUSED, sentence
-        for sentence in _worked_out(passage, value, wanted):
-            yield Outcome.FLAGGED, sentence
+        yield from _worked_out(passage, value, wanted)
         dependent = [(what, pattern.search(passage)) for what, pattern in _DEPENDENT_OF.items()]
         dependent += [("a multiple", _TIMES.search(sentence_at(passage, span.start))) for span in spans]
         for what, match in dependent:
@@ -261,6 +269,15 @@ class Number(Kind):
             yield Outcome.FLAGGED, f"a share in the same sentence may give the number away: {share[0]!r}"
         if bracket := next(filter(None, (_BRACKET.match(passage, span.end) for span in spans)), None):
             yield Outcome.FLAGGED, f"a second figure stands in brackets behind it: {bracket[0].strip()!r}"
+
+    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
+        new = Decimal(claim.canonical.partition(" ")[0])
+        for stated, is_part, other in parts_of(item.context, spans):
+            if new <= other if is_part else new >= other:
+                relation = "a part of it" if is_part else "what it is a part of"
+                yield Outcome.REFUSED, f"{relation} stays as it is, and would not fit {claim.answer}: {stated}"
+            else:
+                yield Outcome.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
 
 
 KIND = Number()
@@ -295,8 +312,11 @@ def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterat
                 yield f"the passage states the same quantity in another unit: {stated} {unit}"
 
 
-def _worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[str]:
-    """How the gold number could be worked out from others that are no clock times, years or of other units."""
+def _worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Doubt]:
+    """How the gold number can be worked out from others that are no clock times, years or of other units.
+
+    Sums and ratios would contradict any other number, so they refuse it; a number close by is flagged.
+    """
     try:
         gold = Decimal(value)
     except InvalidOperation:
@@ -304,20 +324,62 @@ def _worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[st
     others: dict[Decimal, str] = {}
     for quantity in quantities(passage):
         stated, reading = passage[quantity.start : quantity.end], quantity.readings[0]
-        looks_a_year = len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
+        looks_a_year = _is_a_year(stated)
         is_of_other_unit = quantity.unit and not quantity.unit & wanted
         if not (looks_a_year or is_of_other_unit or ":" in reading or value in quantity.readings):
             others.setdefault(Decimal(reading), stated)
     if close := next((stated for number, stated in others.items() if gold and abs(number / gold - 1) <= _CLOSE), ""):
-        yield f"a number close to it stands in the passage: {close}"
+        yield Outcome.FLAGGED, f"a number close to it stands in the passage: {close}"
     for match in _MULTIPLE.finditer(passage):
         ratio = Decimal(_RATIOS[match[0].lower()])
         if of := others.get(gold * ratio) or others.get(gold / ratio):
-            yield f"a share or a multiple gives the number away: {match[0]!r} and {of}"
+            yield Outcome.REFUSED, f"a share or a multiple gives the number away: {match[0]!r} and {of}"
             break
     some = dict(list(others.items())[:_MOST_NUMBERS])
     for number, stated in some.items():
         rest = some.get(gold - number)
         if rest and 0 < number < gold - number:
-            yield f"two other numbers add up to it: {stated} and {rest}"
+            yield Outcome.REFUSED, f"two other numbers add up to it: {stated} and {rest}"
             break
+
+
+def parts_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, Decimal]]:
+    """The numbers that are said to be parts of the mentioned number, or of which it is said to be a part.
+
+    Each as it is stated, whether it is a part (else the whole), and its value. What is a part says so: "eight of them",
+    "including 12", "of whom 40 died"; of several wholes before it the nearest counts.
+    """
+    stated = [each for each in quantities(passage) if ":" not in each.readings[0]]
+    mentions = {span.start for span in spans}
+    folded = fold_digits(passage)
+    for i, part in enumerate(stated):
+        head = folded[max(0, part.start - 40) : part.start]
+        if not (_PART_AFTER.match(folded, part.end) or _PART_BEFORE.search(head)):
+            continue
+        wholes = [each for each in stated[:i] if not _is_a_year(passage[each.start : each.end])]
+        whole = wholes[-1] if wholes else None
+        if whole and whole.start in mentions and part.start not in mentions:
+            yield passage[part.start : part.end], True, Decimal(part.readings[0])
+        elif whole and part.start in mentions and whole.start not in mentions:
+            yield passage[whole.start : whole.end], False, Decimal(whole.readings[0])
+
+
+def _is_a_year(stated: str) -> bool:
+    return len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
+
+
+def impossible(item: Item, canonical: str) -> str:
+    """Why no such quantity can be, by the table of limits; empty where it can, or where the table has no row for it.
+
+    A row holds for a unit, which may be the last word of what is counted, and for questions with certain words.
+    """
+    value, _, own_unit = canonical.partition(" ")
+    unit = own_unit or item.unit
+    meant, counted = meanings(unit), {unit, unit.rpartition(" ")[2].lower()}
+    for units, least, most, words in _LIMITS:
+        is_of = units in counted or bool({units} & meant) or bool(set(units.split()) & (meant | counted))
+        if is_of and (asked := words.search(item.question)):
+            if least <= Decimal(value) <= most:
+                return ""
+            return f"impossible: {least} to {most} {unit} are the limits of {asked[0]!r}, and it is {value}"
+    return ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,7 +18,7 @@ from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome
 from srdcr_lab.answers.number_words import ORDINALS, Spelled, respell_words, spelled_numbers
 from srdcr_lab.answers.quantities import meanings
 from srdcr_lab.answers.replies import unasked
-from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, in_script_of
+from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, in_script_of, sentence_at
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
@@ -176,11 +176,16 @@ def _roman(year: int) -> str:
     return "".join(digits[year // n % 10].translate(str.maketrans("IVX"[: len(to)], to)) for n, to in scales)
 
 
-def neighbours(gold: Any, new: Any, others: Iterable[Any], what: str, near: Any) -> Iterator[Doubt]:
-    """Another year or date that the claim is moved past; else one that lies this near to the gold one."""
+def neighbours(gold: Any, new: Any, others: Iterable[Any], what: str, near: Any, beside: Container[Any]) -> Iterator[Doubt]:
+    """Another year or date that the claim is moved past, out of their order; else one that lies this near to the gold.
+
+    Those `beside` the answer, in its sentence, refuse the claim.
+    """
     others = sorted(others)
     if passed := [other for other in others if min(gold, new) <= other <= max(gold, new)]:
-        yield Outcome.FLAGGED, f"the claim is moved past another {what} of the passage: {passed[0]}"
+        first = next((other for other in passed if other in beside), passed[0])
+        outcome = Outcome.REFUSED if first in beside else Outcome.FLAGGED
+        yield outcome, f"the claim is moved past another {what} of the passage: {first}"
     elif close := [other for other in others if abs(other - gold) <= near]:
         yield Outcome.FLAGGED, f"another {what} of the passage is close to the truth: {close[0]}"
 
@@ -310,11 +315,12 @@ class Year(Point):
             if (before and int(before[1]) >= new) or (after and int(after[1]) <= new):
                 yield Outcome.REFUSED, f"the range would run backwards: {around(item.context, span)!r}"
         others = {year.value for year in years(item.context) if year.is_certain and not year.is_partial} - {gold}
-        yield from neighbours(gold, new, others, "year", 2)
+        beside = {year.value for span in spans for year in years(sentence_at(item.context, span.start))}
+        yield from neighbours(gold, new, others, "year", 2, beside)
         for sentence in centuries_left(item.context, gold, new):
-            yield Outcome.FLAGGED, sentence
+            yield Outcome.REFUSED, sentence
         if _LEAP_DAY.search(item.context) and new > 0 and (new % 4 or (new > 1582 and not new % 100 and new % 400)):
-            yield Outcome.FLAGGED, f"29 February does not exist in {new}"
+            yield Outcome.REFUSED, f"29 February does not exist in {new}"
 
 
 KIND = Year()

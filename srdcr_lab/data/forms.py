@@ -100,6 +100,8 @@ def _refuse_what_is_still_true(false: Item) -> None:
         called = "the gold answer" if gold == false.gold_answer else f"another gold answer, {gold!r}"
         if answers.equal(false.claimed_answer, gold, false.answer_type, false.unit, false.aliases):
             raise NoClaim(f"the claim {false.claimed_answer} is {called}")
+        if answers.is_accepted(false.claimed_answer, false):
+            raise NoClaim(f"the claim {false.claimed_answer} counts as right, as the column accepted says")
         if left := answers.find(false.context, gold, false.answer_type, false.unit, false.aliases):
             raise NoClaim(f"the passage would still state {called}: {left[0].surface!r}")
     if kind_of(false.answer_type).is_value:

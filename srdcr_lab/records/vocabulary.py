@@ -36,16 +36,21 @@ class PerturbationKind(StrEnum):
     OFFSET = "offset"
     FACTOR = "factor"
     SUBSTITUTION = "substitution"
+    REWRITE = "rewrite"  # the passage is written anew around the claim
 
 
 class Level(StrEnum):
-    """How far a passage is from the truth; for years 20, 40, 60, and 100 or 200 years (paper, Figure 2)."""
+    """How far a passage is from the truth; for years 20, 40, 60, and 100 or 200 years (paper, Figure 2).
+
+    What it says is impossible where it is absurd: 400 metres in 4.76 seconds.
+    """
 
     STANDARD = "standard"
     SUBTLE = "subtle"
     MILD = "mild"
     MODERATE = "moderate"
     BLATANT = "blatant"
+    ABSURD = "absurd"
 
 
 class KnowledgeCategory(StrEnum):

@@ -168,6 +168,13 @@ class Date(Point):
             if sentence not in shared:
                 yield Outcome.REFUSED, sentence
 
+    def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
+        day = date.fromisoformat(self.normalise(false.claimed_answer) or "")
+        for span in spans:
+            weekday = re.search(rf"({WEEKDAY}),? (?:the )?\Z", false.context[max(0, span.start - 15) : span.start])
+            if weekday and weekday[1] != day.strftime("%A"):
+                yield f"{false.claimed_answer} was a {day:%A} and no {weekday[1]}"
+
 
 def _part(name: str, old: str, groups: Mapping[str, str | None], new: date) -> str:
     """One part of a date (a group of its layout) as `old` writes it."""

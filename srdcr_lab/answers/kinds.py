@@ -220,6 +220,10 @@ class Kind:
         """What in the passage gives this claim away."""
         yield from ()
 
+    def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
+        """What in a false passage contradicts its claim, whose mentions are `spans`."""
+        yield from ()
+
 
 @cache
 def kind_of(answer_type: AnswerType) -> Kind:

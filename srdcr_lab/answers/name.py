@@ -207,7 +207,7 @@ class Name(Kind):
         far = [name for name in fitting if name not in near]
         far = [name for name in far if not own.country or pool[name].country != own.country] or far
         absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item, context)]
-        absurd = [name for name in absurd if self.absurd[name].gender in (own.gender, "") or not spoken.genders]
+        absurd = [name for name in absurd if clash(own, self.absurd[name], spoken) != "gender"]
         names_of = {"slight": near, "significant": far[: max(_FEW, len(far) // 2)], "comical": absurd[len(absurd) // 2 :]}
         claims = []
         for degree, level in SUBSTITUTIONS.items():

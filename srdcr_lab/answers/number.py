@@ -207,7 +207,7 @@ class Number(Kind):
             kept = best.get(claim.canonical, claim)
             if claim is not kept:
                 claims[i] = replace(claim, refusal=f"rounds to {claim.answer}, as the factor {kept.tag[1:]} does")
-            elif why := impossible(item, claim.canonical):
+            elif not claim.refusal and (why := impossible(item, claim.canonical)):
                 claims[i] = replace(claim, level=Level.ABSURD, flags=(*claim.flags, why))
         return claims
 
@@ -273,11 +273,26 @@ class Number(Kind):
     def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
         new = Decimal(claim.canonical.partition(" ")[0])
         for stated, is_part, other in parts_of(item.context, spans):
-            if new <= other if is_part else new >= other:
+            if (new <= other) is is_part:
                 relation = "a part of it" if is_part else "what it is a part of"
                 yield Outcome.REFUSED, f"{relation} stays as it is, and would not fit {claim.answer}: {stated}"
             else:
                 yield Outcome.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
+
+    def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
+        claim = self.normalise(false.claimed_answer, false.unit) or ""
+        gold, wanted = self.gold(false).partition(" ")[0], meanings(false.unit)
+        for stated, is_part, other in parts_of(false.context, spans):
+            if (Decimal(claim.partition(" ")[0]) <= other) is is_part:
+                yield f"{stated} does not fit {false.claimed_answer} as {'a part of it' if is_part else 'its whole'}"
+        without = false.context
+        for span in reversed(spans):
+            without = f"{without[: span.start]}…{without[span.end :]}"
+        for outcome, sentence in _worked_out(without, gold, wanted):
+            if outcome is Outcome.REFUSED:
+                yield f"of the gold answer {gold}: {sentence}"
+        if false.level is not Level.ABSURD and (why := impossible(false, claim)):
+            yield why
 
 
 KIND = Number()
@@ -371,15 +386,16 @@ def _is_a_year(stated: str) -> bool:
 def impossible(item: Item, canonical: str) -> str:
     """Why no such quantity can be, by the table of limits; empty where it can, or where the table has no row for it.
 
-    A row holds for a unit, which may be the last word of what is counted, and for questions with certain words.
+    A row holds for a unit, which may be the last word of what is counted, for questions with certain words, and where
+    the gold answer is within it.
     """
     value, _, own_unit = canonical.partition(" ")
-    unit = own_unit or item.unit
+    unit, gold = own_unit or item.unit, Decimal(KIND.gold(item).partition(" ")[0])
     meant, counted = meanings(unit), {unit, unit.rpartition(" ")[2].lower()}
     for units, least, most, words in _LIMITS:
-        is_of = units in counted or bool({units} & meant) or bool(set(units.split()) & (meant | counted))
+        is_of = {units, *units.split()} & (meant | counted) and least <= gold <= most
         if is_of and (asked := words.search(item.question)):
             if least <= Decimal(value) <= most:
                 return ""
-            return f"impossible: {least} to {most} {unit} are the limits of {asked[0]!r}, and it is {value}"
+            return f"beyond what is possible: {least} to {most} {unit} of {asked[0]!r}, and it is {value}"
     return ""

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Wanted, kind_of
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
+from srdcr_lab.answers.traits import Traits
 from srdcr_lab.answers.year import YEAR_OFFSETS
-from srdcr_lab.data.forms import Form, forms
+from srdcr_lab.data.forms import Form, forms, read_traits
 from srdcr_lab.data.items import ItemSet, by_domain, grouped, standard_item
 from srdcr_lab.data.perturbing import balanced, checked_offsets, pools_of
 from srdcr_lab.data.rows import read_table
@@ -62,6 +63,12 @@ def invented() -> frozenset[str]:
 def _real() -> list[Item]:
     """The facts that are not invented; domains stand together."""
     return [item for item in standard() if item.question_id not in invented()]
+
+
+@cache
+def traits() -> Mapping[str, Traits]:
+    """What is known of the persons and cities that are answers, by question_id: substitutes have to fit it."""
+    return read_traits(read_table(folder("facts") / "traits.csv"), "traits.csv")
 
 
 def of_split(items: ItemSet, split: str) -> ItemSet:
@@ -134,7 +141,8 @@ def _forms(item: Item, seed: int, offsets: tuple[int, ...]) -> Sequence[Form]:
 
 @cache
 def _wanted(seed: int, offsets: tuple[int, ...]) -> Wanted:
-    return Wanted({AnswerType.YEAR: checked_offsets(offsets)}, pools_of(_real()), seed, present=_WRITTEN)
+    years = {AnswerType.YEAR: checked_offsets(offsets)}
+    return Wanted(years, pools_of(_real(), traits()), traits(), seed, present=_WRITTEN)
 
 
 @cache

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from statistics import fmean
+from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Claim, NoClaim, Outcome, Wanted, kind_of
+from srdcr_lab.answers.name import Name, likeness
+from srdcr_lab.answers.traits import Traits, clash, gender_of, inferred, spoken_of
 from srdcr_lab.answers.wording import Span, fold_letters
-from srdcr_lab.records import AnswerType, BadInput, Item
+from srdcr_lab.data.rows import rows_of
+from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+TRAITS = ("gender", "role", "era", "country", "near")  # columns of a table
 _ARTICLE = re.compile(r"(?<![^\W_])(an?|An?)[ \u00a0]\Z")
 _TAKES_AN = re.compile(r"8|1[18](?:\d\d)?(?!\d)|e(?!u)|[aio](?!ne(?!\w))", re.IGNORECASE)  # "an 1803 treaty"
 _STOP_OF_JUNIOR = re.compile(r"(?<=[JjSs][Rr])\.(?=['’,;:)]|[ \u00a0][a-z0-9(])")  # elsewhere it ends the sentence
@@ -176,3 +185,58 @@ def _refuse_all_but_years(item: Item) -> None:
         raise BadInput(f"{item.item_id}: only a standard item whose answer is a year can be offset")
     if answers.normalise(item.gold_answer, item.answer_type) is None:
         raise BadInput(f"{item.item_id}: the gold answer {item.gold_answer!r} is no year")
+
+
+def read_traits(frame: pd.DataFrame, file: str) -> dict[str, Traits]:
+    """question_id → the traits that a table names in the columns gender, role, era, country and near; rows without any
+    are left out. Lists have bars between them. Where there is no question_id, an item_id or the row stands for it."""
+    traits = {}
+    for row in rows_of(frame, file) if set(TRAITS) & set(frame.columns) else ():
+        gender = row.one_of("gender", ("f", "m", ""))
+        role, era = (frozenset(row.between_bars(column)) for column in ("role", "era"))
+        own = Traits(gender, role, era, row.text("country"), row.between_bars("near"))
+        if own != Traits():
+            traits[row.text("question_id") or row.text("item_id") or f"row-{row.number}"] = own
+    return traits
+
+
+def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Traits] | None = None) -> list[str]:
+    """What contradicts the claim of a false passage, or is still true there; sentences, empty where nothing is found.
+
+    It is looked for in the passage as it stands, whoever wrote it: the gold answer or an accepted value, no claim, a
+    part that is greater than its whole, what is impossible and not called absurd, a wrong weekday, a person of another
+    gender or role or a city of another country than the words of the passage say.
+
+    Parameters
+    ----------
+    own : traits of the gold answer; default: what the question and the passage tell.
+    pool : traits of claims; a near-name that `own` lists shares its traits.
+    """
+    found = []
+    try:
+        _refuse_what_is_still_true(false)
+    except NoClaim as error:
+        found.append(str(error))
+    kind = kind_of(false.answer_type)
+    spans = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
+    if not spans:
+        return [*found, f"the passage does not state the claim {false.claimed_answer}"]
+    found += kind.contradictions(false, spans)
+    if isinstance(kind, Name):
+        own = own or inferred(replace(false, gold_answer=false.claimed_answer, aliases=()))
+        near = own if false.claimed_answer in own.near else Traits(gender_of(false.claimed_answer))
+        other = kind.absurd.get(false.claimed_answer) or (pool or {}).get(false.claimed_answer) or near
+        spoken = spoken_of(false.question, false.context, false.claimed_answer, false.answer_type)
+        trait = clash(own, other, spoken)
+        if trait == "gender" or (trait and false.claimed_answer not in kind.absurd):
+            found.append(f"{false.claimed_answer} does not fit what the passage says of the {trait}")
+    return found
+
+
+def similarity(items: Iterable[Item]) -> dict[Level, tuple[float, int]]:
+    """Level → the mean likeness of substituted answers to the true ones, in [0, 1], and of how many; by level."""
+    of: dict[Level, list[float]] = {level: [] for level in Level}
+    for item in items:
+        if item.perturbation_kind is PerturbationKind.SUBSTITUTION:
+            of[item.level].append(likeness(item.gold_answer, item.claimed_answer))
+    return {level: (fmean(each), len(each)) for level, each in of.items() if each}

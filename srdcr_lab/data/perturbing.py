@@ -110,9 +110,13 @@ def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int)
 
     `forms` are the items under every claim, by item_id. A stratum is a signed offset for years, and a level for the
     other kinds, whose factors go round within it. Strata are filled in turn, scarce ones first, from the questions in
-    their order, and from unflagged forms while these last (so claims in the future are avoided).
+    their order, and from unflagged forms while these last (so claims in the future are avoided). What is absurd is
+    left out.
     """
-    usable = {item.item_id: [form for form in forms[item.item_id] if form.item is not None] for item in order}
+    usable = {
+        item.item_id: [form for form in forms[item.item_id] if form.item and form.claim.level is not Level.ABSURD]
+        for item in order
+    }
     strata = list(dict.fromkeys(_stratum(form) for made in usable.values() for form in made))
     left = Counter(islice(cycle(strata), n))  # how many questions each stratum still gets
     used: Counter[tuple[Stratum, float | None]] = Counter()

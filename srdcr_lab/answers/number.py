@@ -70,6 +70,7 @@ _DEPENDENT_OF = {what: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) f
 _TIMES = re.compile(
     r"(?<!\w)(?:twice|thrice|double|triple|\w+ times) (?:as |the |its )", re.IGNORECASE
 )  # "twice that" moves with it
+_SMALL_SUM = 20  # such a sum may be chance
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
@@ -77,8 +78,9 @@ _BRACKET = re.compile(r"[ \u00a0]?[^\W\d_]{0,24}[ \u00a0]?[(\[][^()\[\]]{0,40}\d
 _CLOSE = Decimal("0.02")  # share by which a conversion, a rounding or a rounded restatement may differ
 _PART_AFTER = re.compile(r"(?:[ \u00a0-][^\W\d_]+){0,3}[ \u00a0](?:of|from|among)[ ](?:them|these|those|whom|which)(?!\w)")
 _PART_BEFORE = re.compile(
-    r"(?:including|among them|amongst them|of (?:them|these|those|whom|which)|but for|all but)(?:,? [^\W\d_]+){0,4}[ \u00a0]\Z"
+    r"(?:including|among them|amongst them|of (?:them|these|those|whom|which)|but for|all but)(?:,? [^\W\d_]+){0,7}[ \u00a0]\Z"
 )
+_TREND = re.compile(r"(?<!\w)(?:(?P<down>down|fell|decline[ds]?|dropped|decreas\w+)|up|rose|grew|increas\w+) from (?:about )?\Z")
 _LIMITS = [
     (units, Decimal(span[0]), Decimal(span[-1]), re.compile(rf"(?<!\w)(?:{words})", re.IGNORECASE))
     for units, rows in ENGLISH["limits"].items()
@@ -272,19 +274,19 @@ class Number(Kind):
 
     def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
         new = Decimal(claim.canonical.partition(" ")[0])
-        for stated, is_part, other in parts_of(item.context, spans):
+        for stated, is_part, other in bounds_of(item.context, spans):
             if (new <= other) is is_part:
-                relation = "a part of it" if is_part else "what it is a part of"
-                yield Outcome.REFUSED, f"{relation} stays as it is, and would not fit {claim.answer}: {stated}"
+                size = "smaller" if is_part else "greater"
+                yield Outcome.REFUSED, f"the passage has a number that must be {size} than {claim.answer}: {stated}"
             else:
                 yield Outcome.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         claim = self.normalise(false.claimed_answer, false.unit) or ""
         gold, wanted = self.gold(false).partition(" ")[0], meanings(false.unit)
-        for stated, is_part, other in parts_of(false.context, spans):
+        for stated, is_part, other in bounds_of(false.context, spans):
             if (Decimal(claim.partition(" ")[0]) <= other) is is_part:
-                yield f"{stated} does not fit {false.claimed_answer} as {'a part of it' if is_part else 'its whole'}"
+                yield f"{stated} should be {'smaller' if is_part else 'greater'} than {false.claimed_answer}"
         without = false.context
         for span in reversed(spans):
             without = f"{without[: span.start]}…{without[span.end :]}"
@@ -356,27 +358,31 @@ def _worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Do
         if rest and 0 < number < gold - number:
             yield Outcome.REFUSED, f"two other numbers add up to it: {stated} and {rest}"
             break
+        if (whole := some.get(gold + number)) and number > 0 and gold + number > _SMALL_SUM:
+            yield Outcome.REFUSED, f"with another number it adds up to a third: {stated} and {whole}"
+            break
 
 
-def parts_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, Decimal]]:
-    """The numbers that are said to be parts of the mentioned number, or of which it is said to be a part.
+def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, Decimal]]:
+    """The numbers than which the mentioned one is said to be greater or smaller, because one is a part of the other.
 
-    Each as it is stated, whether it is a part (else the whole), and its value. What is a part says so: "eight of them",
-    "including 12", "of whom 40 died"; of several wholes before it the nearest counts.
+    Each as it is stated, whether it is the smaller one, and its value. What is a part says so: "eight of them",
+    "including 12", "of whom 40 died"; of several wholes before it the nearest counts. "Down from 12" is a bound too.
     """
     stated = [each for each in quantities(passage) if ":" not in each.readings[0]]
     mentions = {span.start for span in spans}
     folded = fold_digits(passage)
     for i, part in enumerate(stated):
-        head = folded[max(0, part.start - 40) : part.start]
-        if not (_PART_AFTER.match(folded, part.end) or _PART_BEFORE.search(head)):
-            continue
-        wholes = [each for each in stated[:i] if not _is_a_year(passage[each.start : each.end])]
+        head, before = folded[max(0, part.start - 60) : part.start], stated[:i]
+        wholes = [each for each in before if not _is_a_year(passage[each.start : each.end])]
         whole = wholes[-1] if wholes else None
-        if whole and whole.start in mentions and part.start not in mentions:
-            yield passage[part.start : part.end], True, Decimal(part.readings[0])
-        elif whole and part.start in mentions and whole.start not in mentions:
-            yield passage[whole.start : whole.end], False, Decimal(whole.readings[0])
+        if whole is None or (whole.start in mentions) is (part.start in mentions):
+            continue
+        trend = _TREND.search(head)
+        if trend or _PART_AFTER.match(folded, part.end) or _PART_BEFORE.search(head):
+            is_other_part = (part.start not in mentions) is not bool(trend and trend["down"])
+            other = whole if part.start in mentions else part
+            yield passage[other.start : other.end], is_other_part, Decimal(other.readings[0])
 
 
 def _is_a_year(stated: str) -> bool:

@@ -2,19 +2,19 @@
 
 A substitute must not contradict a pronoun, a title, a role or a country of the passage that it is put into. Traits come
 from a table, or are inferred from the question and the passage: from the given name, from pronouns of one gender only,
-from words for what a person is or did, from the one country that is named beside the answer. What is not known agrees
+from words for what a person is or did, from the one country that is named beside the city or is said to be the person's. What is not known agrees
 with any trait that the passage has no word for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from srdcr_lab.answers.kinds import find
-from srdcr_lab.answers.wording import ENGLISH, sentence_at, tokens
+from srdcr_lab.answers.wording import ENGLISH, Span, sentence_at, tokens
 from srdcr_lab.records import AnswerType, Item
 
 
@@ -34,7 +34,12 @@ _COUNTRY_OF = {
     for names in (country.split(", ") for country in row.split("; "))
     for name in names
 }
-_COUNTRY = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(map(re.escape, _COUNTRY_OF), key=len, reverse=True))})(?!\w)")
+_NAMES = "|".join(sorted(map(re.escape, _COUNTRY_OF), key=len, reverse=True))
+_COUNTRY = re.compile(rf"(?<!\w)({_NAMES})(?!\w)")
+_COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; not "a Danish film"
+    rf"(?<!\w)({_NAMES})(?!\w)(?:(?<=man)|(?:[ -]\w+){{0,2}}[ -](?:{'|'.join(_ROLE_OF)}|man|woman|teacher|lawyer)(?!\w)"
+    r"|(?=,? (?:who|born|gave|from|with)(?!\w)))"
+)
 _LIES_IN = re.compile(r", ([A-Z][^\W\d_]{2,})(?=[,.;)]| (?!(?:and|or)\b)[a-z])")  # "Springfield, Illinois."
 
 
@@ -64,24 +69,34 @@ class Spoken:
 
 @lru_cache(maxsize=64)  # each of a pool is compared with the same passage
 def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType) -> Spoken:
-    """What a question and its passage speak of; the answer's own words count for nothing."""
-    text = f"{question} {passage}"
+    """What a question and its passage speak of; the answer's own words count for nothing.
+
+    A role counts in the question and beside the answer, a country where it is a person's or, of a city, anywhere.
+    """
+    spans = find(passage, answer, answer_type)
     if answer_type is AnswerType.CITY:
-        spans = find(passage, answer, answer_type)
-        beside = {match[1] for span in spans if (match := _LIES_IN.match(passage, span.end))}
-        return Spoken(frozenset(), frozenset(), _countries(text) | beside)
-    words = set(tokens(text)) - set(tokens(answer))
-    return Spoken(_of(words, _GENDER_OF), _of(words, _ROLE_OF), _countries(text, by_name=False))
+        region, without = answer.partition(", ")[2], passage
+        for span in reversed(spans):
+            without = f"{without[: span.start]}…{without[span.end :]}"
+        lies_in = {match[1] for span in spans if (match := _LIES_IN.match(passage, span.end))}
+        lies_in |= {region} if region and region in without else set()
+        return Spoken(frozenset(), frozenset(), _countries(f"{question} {without}", _COUNTRY) | lies_in)
+    text, own = f"{question} {passage}", set(tokens(answer))
+    beside = set(tokens(_beside(question, passage, spans)))
+    return Spoken(_of(set(tokens(text)) - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))
+
+
+def _beside(question: str, passage: str, spans: Sequence[Span]) -> str:
+    """The question and the sentences that state its answer."""
+    return " ".join([question, *dict.fromkeys(sentence_at(passage, span.start) for span in spans)])
 
 
 def _of(words: set[str], *tables: Mapping[str, str]) -> frozenset[str]:
     return frozenset(table[word] for table in tables for word in words & table.keys())
 
 
-def _countries(text: str, by_name: bool = True) -> frozenset[str]:
-    """The countries of a text; not `by_name`: those of which it has another word, as it has for a person's."""
-    said = (match[0] for match in _COUNTRY.finditer(text))
-    return frozenset(_COUNTRY_OF[word] for word in said if by_name or _COUNTRY_OF[word] != word)
+def _countries(text: str, named: re.Pattern[str]) -> frozenset[str]:
+    return frozenset(_COUNTRY_OF[match[1]] for match in named.finditer(text))
 
 
 def _only(found: frozenset[str]) -> str:
@@ -91,13 +106,11 @@ def _only(found: frozenset[str]) -> str:
 def inferred(item: Item) -> Traits:
     """The traits of a standard item's answer, as its name, its question and its passage tell them."""
     spans = find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
-    names = set(tokens(item.gold_answer))
-    beside = [item.question, *dict.fromkeys(sentence_at(item.context, span.start) for span in spans)]
-    is_city = item.answer_type is AnswerType.CITY
-    country = _only(_countries(" ".join(beside), by_name=is_city))
-    if is_city:
-        return Traits(country=country)
-    asked, said = (set(tokens(text)) - names for text in (item.question, " ".join(beside)))
+    beside = _beside(item.question, item.context, spans)
+    if item.answer_type is AnswerType.CITY:
+        return Traits(country=item.gold_answer.partition(", ")[2] or _only(_countries(beside, _COUNTRY)))
+    country = _only(_countries(f"{item.question} {item.context}", _COUNTRYMAN))
+    asked, said = (set(tokens(text)) - set(tokens(item.gold_answer)) for text in (item.question, beside))
     pronouns = set(tokens(item.context)) & _PRONOUNS
     gender = gender_of(item.gold_answer) or _only(_of(asked, _GENDER_OF)) or _only(_of(pronouns, _GENDER_OF))
     return Traits(gender, _of(asked, _ROLE_OF, _DONE_BY) or _of(said, _ROLE_OF, _DONE_BY), country=country)

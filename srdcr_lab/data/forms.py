@@ -61,6 +61,8 @@ def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
     kind = kind_of(item.answer_type)
     spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
     refusals = [] if spans else [f"the passage does not state the answer {item.gold_answer}"]
+    if not kind.is_value and answers.find(item.question, item.gold_answer, item.answer_type, "", item.aliases):
+        refusals.append("the question names the answer itself")
     flags: list[str] = []
     for outcome, sentence in dict.fromkeys(kind.doubts(item, spans) if spans else ()):
         (refusals if outcome is Outcome.REFUSED else flags).append(sentence)

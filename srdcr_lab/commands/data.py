@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOURCE, echo
-from srdcr_lab.commands.study import as_text
+from srdcr_lab.commands.study import ASKING, as_text, open_store, with_options
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
+    from srdcr_lab.answers.traits import Traits
     from srdcr_lab.data.checks import Report
+    from srdcr_lab.data.perturbing import Perturbed
 
 _SHOWN = 50  # findings of one check
 
@@ -123,13 +126,31 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
 @click.option(
     "--pool", type=PATH, help="names or cities to substitute: one a line, or a .csv with gold_answer and answer_type"
 )
+@click.option("--rewrite", metavar="MODEL", help="have this model write each passage anew around one false answer")
+@click.option("--store", type=PATH, help="with --rewrite: keeps completions  [default: beside --out, as .sqlite]")
+@click.option("--budget-usd", type=float, help="with --rewrite: spend no more than this")
+@with_options(ASKING)
 def perturb(
-    file: str, out: Path | None, audit: Path | None, seed: int, offsets: str, factors: str, pool: Path | None
+    file: str,
+    out: Path | None,
+    audit: Path | None,
+    seed: int,
+    offsets: str,
+    factors: str,
+    pool: Path | None,
+    rewrite: str | None,
+    store: Path | None,
+    budget_usd: float | None,
+    **asking: Any,
 ) -> int:
     """Make true passages lie by known amounts.
 
     Takes every standard item of FILE (or of a known set) under every perturbation of its kind. Prints how many forms
-    were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not.
+    were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not. With --rewrite each
+    item has one false form, which the model writes with details that support it; it is checked, and counted likewise.
+
+    Of persons and cities the columns gender (f, m), role, era, country and near (names that are nearly the answer) say
+    what a substitute has to fit; otherwise question and passage tell it.
     """
     from srdcr_lab.data import load, perturbing
     from srdcr_lab.data.tables import checked_ending
@@ -138,14 +159,19 @@ def perturb(
         if path is not None and checked_ending(path, endings).resolve() == Path(file).resolve():
             raise BadInput(f"{path} is the table itself; write to another file")
     items, refused = load.read_source(file)
+    traits = load.traits_of(file)
     perturbed = perturbing.perturb(
         items,
         offsets=[int(size) for size in _numbers(offsets, "--offsets", "whole years")],
         factors=_numbers(factors, "--factors", "numbers"),
         pool=None if pool is None else _pool(pool),
+        traits=traits,
         seed=seed,
         left_out=refused,
     )
+    if rewrite is not None:
+        kept = store or (out.with_suffix(".sqlite") if out else Path(":memory:"))
+        perturbed = _rewritten(rewrite, perturbed, traits, seed, kept, budget_usd, asking)
     echo(f"{items.name}: {n_of(len(items) + len(refused), 'rows')}; {perturbed.sentence()}")
     for note in items.notes:
         echo(f"note: {note}")
@@ -162,6 +188,31 @@ def perturb(
         perturbing.write_audit(perturbed, audit)
         echo(f"audit in {audit}")
     return DONE
+
+
+def _rewritten(
+    spec: str,
+    perturbed: Perturbed,
+    traits: Mapping[str, Traits],
+    seed: int,
+    store: Path,
+    budget_usd: float | None,
+    asking: dict[str, Any],
+) -> Perturbed:
+    """The items with passages that the model writes; its completions go through a store and a budget, as a run's do."""
+    from srdcr_lab.models.spending import Budget, StoredModel
+    from srdcr_lab.study.opening import open_all, price_for
+    from srdcr_lab.study.rewriting import rewrite
+    from srdcr_lab.study.run import wait_for
+
+    (opened,) = open_all([spec], **asking)
+    with open_store(store, create=True) as kept:
+        price = price_for(opened.identity, budget_usd)
+        model = StoredModel(opened, kept, price=price, budget=Budget(budget_usd))
+        try:
+            return wait_for(rewrite(model, perturbed, traits, seed))
+        finally:
+            wait_for(model.aclose())
 
 
 def _numbers(text: str, option: str, what: str) -> list[float]:

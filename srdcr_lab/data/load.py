@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
+from srdcr_lab.answers.traits import Traits
 from srdcr_lab.answers.year import YEAR_OFFSETS as YEAR_OFFSETS
-from srdcr_lab.data import facts, sources
+from srdcr_lab.data import facts, rewrites, sources
 from srdcr_lab.data.benchmarks import BENCHMARKS, benchmark, load_benchmark
+from srdcr_lab.data.forms import read_traits
 from srdcr_lab.data.items import ItemSet, is_frozen, standard_item, thaw
 from srdcr_lab.data.perturbing import Refusal
 from srdcr_lab.data.rows import read_table
@@ -38,6 +40,7 @@ _SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
     "facts:grid": lambda seed, offsets: facts.grid(offsets),
     "facts:options": lambda seed, offsets: facts.options(seed),
     "facts:claims": lambda seed, offsets: facts.claims(seed),
+    "facts:rewrites": lambda seed, offsets: rewrites.rewrites(),
     "facts:documents": lambda seed, offsets: sources.documents(seed),
 }
 SHIPPED = (*_SHIPPED, *(f"facts:{split}" for split in facts.SPLITS))
@@ -128,6 +131,14 @@ def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
     exemplars = tuple(row for row in rows if isinstance(row, Exemplar) and row.question not in evaluated)
     refused = [Refusal("", "", "", str(row)) for row in rows if isinstance(row, BadInput)]
     return ItemSet(path.name, items, exemplars), refused
+
+
+def traits_of(source: str) -> Mapping[str, Traits]:
+    """What a source says of persons and cities that are answers, by question_id: the facts' table, or columns."""
+    if source.startswith("facts"):
+        return facts.traits()
+    found = opened(source)
+    return {} if isinstance(found, ItemSet) else read_traits(found, Path(source).name)
 
 
 def write_items(items: ItemSet, path: Path) -> None:

@@ -86,6 +86,16 @@ class Prompts:
         return (*messages, Message("user", _part(text, "user", fields)))
 
 
+def render_rewrite(question: str, passage: str, answer: str) -> tuple[Message, ...]:
+    """Messages that ask for a false passage, written anew around an answer.
+
+    Its template is no role's: it is not among `sources`, so runs and the pocket model know nothing of it.
+    """
+    text = (_TEMPLATES / "data" / "rewrite.j2").read_text("utf-8")
+    fields = {"question": question, "passage": passage, "answer": answer}
+    return Message("system", _part(text, "system", {})), Message("user", _part(text, "user", fields))
+
+
 OURS = Prompts()
 hashes, system_text, render = OURS.hashes, OURS.system_text, OURS.render
 

@@ -145,9 +145,9 @@ class Date(Point):
         weekday = re.search(rf"(?<!\w){WEEKDAY}(?!\w)", item.context)
         if weekday and (new - gold).days % 7:
             yield Outcome.REFUSED, f"the passage names the weekday: {weekday[0]!r}"
+        beside = [sentence_at(item.context, span.start) for span in spans]
         near = {day.value for text in beside for day in dates(text)}
         yield from neighbours(gold, new, others - {gold}, "date", timedelta(days=2), near)
-        beside = [sentence_at(item.context, span.start) for span in spans]
         if feast := _FEAST.search(" ".join(beside)):
             yield Outcome.REFUSED, f"a feast or a season stands beside it, which the claim is not on: {feast[0]!r}"
         starts = [0, *(day.end for day in dates(item.context))]

@@ -27,7 +27,7 @@ from srdcr_lab.answers.replies import (
     unbracketed,
     unexplained,
 )
-from srdcr_lab.answers.traits import Traits, clash, inferred, spoken_of
+from srdcr_lab.answers.traits import Traits, clash, spoken_of, traits_of
 from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_letters, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
@@ -195,7 +195,7 @@ class Name(Kind):
         others, if possible of another country; comical one that no passage can mean. Of the significant the likelier
         in spelling are drawn from, of the comical the less likely, so that likeness falls from level to level.
         """
-        own = wanted.traits.get(item.question_id) or inferred(item)
+        own = traits_of(item, wanted.traits)
         spoken = spoken_of(item.question, item.context, item.gold_answer, self.answer_type)
         context = fold_letters(f"{item.context} {item.question}")[0]
         pool = wanted.pools.get((item.domain, self.answer_type), {})

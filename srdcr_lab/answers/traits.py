@@ -116,6 +116,12 @@ def inferred(item: Item) -> Traits:
     return Traits(gender, _of(asked, _ROLE_OF, _DONE_BY) or _of(said, _ROLE_OF, _DONE_BY), country=country)
 
 
+def traits_of(item: Item, known: Mapping[str, Traits]) -> Traits:
+    """What is known of an item's answer, by question_id, and inferred where that is empty."""
+    own, told = known.get(item.question_id) or Traits(), inferred(item)
+    return Traits(own.gender or told.gender, own.role or told.role, own.era, own.country or told.country, own.near)
+
+
 def gender_of(name: str) -> str:
     """The gender that a given name tells: "f", "m", or empty."""
     words = tokens(name)
@@ -124,6 +130,8 @@ def gender_of(name: str) -> str:
 
 def clash(own: Traits, other: Traits, spoken: Spoken) -> str:
     """The first trait by which the other cannot stand where the answer with its `own` traits stands; empty: it can."""
+    if own is other:
+        return ""
     if own.gender != other.gender and ((own.gender and other.gender) or spoken.genders):
         return "gender"
     needed = own.role & spoken.roles or own.role

@@ -21,7 +21,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Outcome, Wanted, kind_of
 from srdcr_lab.answers.name import SMALLEST_POOL
 from srdcr_lab.answers.number import FACTORS
-from srdcr_lab.answers.traits import Traits, gender_of, inferred
+from srdcr_lab.answers.traits import Traits, gender_of, traits_of
 from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
 from srdcr_lab.data.forms import Change, Form, forms
 from srdcr_lab.data.items import ItemSet, grouped
@@ -190,8 +190,8 @@ def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) 
     pools: Pools = {}
     for item in sorted(items, key=lambda item: item.gold_answer):
         if kind_of(item.answer_type).perturbation is PerturbationKind.SUBSTITUTION:
-            own = (traits or {}).get(item.question_id) or inferred(item)
-            pools.setdefault((item.domain, item.answer_type), {}).setdefault(item.gold_answer, own)
+            pool = pools.setdefault((item.domain, item.answer_type), {})
+            pool.setdefault(item.gold_answer, traits_of(item, traits or {}))
     return pools
 
 

@@ -45,20 +45,22 @@ _HEDGES = re.compile(
 def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Item, Claim]]:
     """Each standard item that has a usable claim, with one of them as a rewrite's, balanced over the levels.
 
-    A passage that gives its truth away does not matter, for it goes; what is absurd or comical is left out.
+    That a passage gives its truth away does not matter, for it goes; claims that are flagged or comical are left out.
     """
     wanted = [
         form
         for form in perturbed.forms
-        if form.item and form.claim.tag != "comical" and not any("future" in why for why in form.why)
+        if form.item and form.claim.tag != "comical" and not form.claim.flags  # neither absurd nor in the future
     ]
-    forms_of = grouped(wanted, lambda form: form.standard.item_id)
-    order = [item for item in perturbed.items if item.item_id in forms_of]
-    random.Random(seed).shuffle(order)
-    false = balanced(order, forms_of, len(order))
-    for form in wanted:
-        if form.item is false.get(form.standard.item_id):
-            yield form.standard, replace(form.claim, kind=PerturbationKind.REWRITE, value=None, tag=TAG, flags=())
+    rng = random.Random(seed)
+    for members in grouped(wanted, lambda form: form.claim.kind).values():
+        forms_of = grouped(members, lambda form: form.standard.item_id)
+        order = rng.sample([forms[0].standard for forms in forms_of.values()], len(forms_of))
+        false = balanced(order, forms_of, len(order))
+        for item in order:
+            chosen = [form for form in forms_of[item.item_id] if form.item is false.get(item.item_id)]
+            claim = (chosen or rng.sample(forms_of[item.item_id], 1))[0].claim
+            yield item, replace(claim, kind=PerturbationKind.REWRITE, value=None, tag=TAG, flags=())
 
 
 def rewritten(item: Item, claim: Claim, text: str, own: Traits | None = None, of_claim: Traits | None = None) -> Form:

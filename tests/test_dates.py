@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from srdcr_lab import answers, load_items
 from srdcr_lab.answers.kinds import Outcome, kind_of
 from srdcr_lab.data import perturb
+from srdcr_lab.data.forms import contradictions
 from srdcr_lab.records import AnswerType, Level
 from tests.conftest import Srdcr
 from tests.lies import form, lie, standard
@@ -109,22 +111,22 @@ BASTILLE = "On 14 July 1789 (July 14th, 1789) the prison fell. An 8-gun tower he
 
 
 def test_every_mention_moves_in_its_own_layout() -> None:
-    made = form(standard(BASTILLE, "July 14, 1789", DATE), "+30")
+    made = form(standard(BASTILLE, "July 14, 1789", DATE), "+28")
     assert made.item is not None
-    assert made.item.context == "On 13 August 1789 (August 13th, 1789) the prison fell. An 8-gun tower held out."
-    assert (made.item.claimed_answer, made.item.perturbation_value) == ("August 13, 1789", 30.0)
-    assert (made.outcome, made.claim.canonical, made.item.item_id) == (Outcome.ACCEPTED, "1789-08-13", "q1@+30")
+    assert made.item.context == "On 11 August 1789 (August 11th, 1789) the prison fell. An 8-gun tower held out."
+    assert (made.item.claimed_answer, made.item.perturbation_value) == ("August 11, 1789", 28.0)
+    assert (made.outcome, made.claim.canonical, made.item.item_id) == (Outcome.ACCEPTED, "1789-08-11", "q1@+28")
 
 
 def test_levels_of_the_sizes() -> None:
     forms = perturb([standard(BASTILLE, "14 July 1789", DATE)], present=2026).forms
     assert [(made.claim.tag, made.claim.level) for made in forms] == [
-        ("+7", Level.SUBTLE), ("-7", Level.SUBTLE), ("+30", Level.MILD), ("-30", Level.MILD),
-        ("+365", Level.MODERATE), ("-365", Level.MODERATE), ("+3652", Level.BLATANT), ("-3652", Level.BLATANT),
-        ("+36525", Level.BLATANT), ("-36525", Level.BLATANT),
+        ("+7", Level.SUBTLE), ("-7", Level.SUBTLE), ("+28", Level.MILD), ("-28", Level.MILD),
+        ("+364", Level.MODERATE), ("-364", Level.MODERATE), ("+3654", Level.BLATANT), ("-3654", Level.BLATANT),
+        ("+36526", Level.BLATANT), ("-36526", Level.BLATANT),
     ]  # fmt: skip
     assert [made.claim.answer for made in forms[4:]] == [
-        "14 July 1790", "14 July 1788", "14 July 1799", "15 July 1779", "15 July 1889", "13 July 1689",
+        "13 July 1790", "15 July 1788", "16 July 1799", "13 July 1779", "16 July 1889", "12 July 1689",
     ]  # fmt: skip
 
 
@@ -135,14 +137,29 @@ def test_levels_of_the_sizes() -> None:
         ("It fell on 14–16 July 1789.", "14 July 1789", "+7", "a range of days is not taken apart"),
         ("It fell on 14 July 1789 (14/7/1789).", "14 July 1789", "+7", "the date in figures: '14/7/1789'"),
         ("It fell on 14 July 1789 (7.14.89).", "14 July 1789", "+7", "the date in figures: '7.14.89'"),
-        ("On 5 May 9950.", "5 May 9950", "+36525", "5 May 9950 +36525 days lies outside the years 1 to 9999"),
-        ("On 5 May 150.", "5 May 150", "-36525", "would not be read as"),
+        ("On 5 May 9950.", "5 May 9950", "+36526", "5 May 9950 +36526 days lies outside the years 1 to 9999"),
+        ("On 5 May 150.", "5 May 150", "-36526", "would not be read as"),
+        ("It fell on 14 July 1789; on 20 July 1789 it burnt.", "14 July 1789", "+7", "past another date of the passage: 1789-07-20"),
+        ("It fell on 14 July 1789; by 1795 it was gone.", "14 July 1789", "+3654", "moved past another year of the passage: 1795"),
+        ("It fell on 14 July 1789, in the 1780s.", "14 July 1789", "+3654", "the passage names the decade: '1780s'"),
+        ("It fell on 14 July 1789, in the 18th century.", "14 July 1789", "+36526", "the passage names the century: '18th century'"),
+        ("It fell on 14 July 1789, in the summer.", "14 July 1789", "-28", "a feast or a season stands beside it"),
+        ("It fell on 24 December 1789, on Christmas Eve.", "24 December 1789", "+7", "a feast or a season"),
     ],
 )
 def test_refused(passage: str, gold: str, tag: str, why: str) -> None:
     made = form(standard(passage, gold, DATE), tag)
     assert made.outcome is Outcome.REFUSED
     assert any(why in sentence for sentence in made.why)
+
+
+def test_every_claim_is_on_the_weekday_of_the_truth() -> None:
+    passage = "It fell on Tuesday, 14 July 1789."
+    made = perturb([standard(passage, "14 July 1789", DATE)], present=2026).items
+    assert len(made) == 1 + 10
+    assert not [sentence for lie in made if not lie.is_standard for sentence in contradictions(lie)]
+    wrong = replace(made.items[1], claimed_answer="15 July 1789", context=passage.replace("14", "15"))
+    assert contradictions(wrong) == ["15 July 1789 was a Wednesday and no Tuesday"]
 
 
 def test_an_alias_for_another_day_is_refused() -> None:
@@ -153,18 +170,14 @@ def test_an_alias_for_another_day_is_refused() -> None:
 @pytest.mark.parametrize(
     ("passage", "tag", "why"),
     [
+        ("It fell on 14 July 1789. On 20 July 1789 it burnt.", "+7", "past another date of the passage: 1789-07-20"),
         ("It fell on 14 July 1789; each 14 July is a feast.", "+7", "'14 July' stands without its year"),
-        ("It fell on Tuesday, 14 July 1789.", "+30", "the passage names the weekday: 'Tuesday'"),
         ("It fell on 14 July 1789, aged 419.", "+7", "an age may give the date away: 'aged 419'"),
         ("It fell on 14 July 1789, three days later.", "+7", "a duration may give the date away: 'three days'"),
-        ("It fell on 14 July 1789; on 20 July 1789 it burnt.", "+7", "past another date of the passage: 1789-07-20"),
         ("It fell on 14 July 1789; on 15 July 1789 it burnt.", "-7", "is close to the truth: 1789-07-15"),
-        ("It fell on 14 July 1789, in a hot July.", "+30", "names the month by itself: 'July'"),
-        ("It fell on 14 July 1789; 1789 was a bad year.", "+365", "names the year by itself: 1789"),
-        ("It fell on 14 July 1789; by 1795 it was gone.", "+3652", "moved past another year of the passage: 1795"),
-        ("It fell on 14 July 1789, in the 1780s.", "+3652", "the passage names the decade: '1780s'"),
-        ("It fell on 14 July 1789, in the 18th century.", "+36525", "the passage names the century: '18th century'"),
-        ("It fell on 14 July 1989.", "+36525", "the claim 2089-07-14 lies in the future"),
+        ("It fell on 14 July 1789, in a hot July.", "+28", "names the month by itself: 'July'"),
+        ("It fell on 14 July 1789; 1789 was a bad year.", "+364", "names the year by itself: 1789"),
+        ("It fell on 14 July 1989.", "+36526", "the claim 2089-07-15 lies in the future"),
     ],
 )  # fmt: skip
 def test_flagged(passage: str, tag: str, why: str) -> None:
@@ -179,7 +192,7 @@ def test_flagged(passage: str, tag: str, why: str) -> None:
     [
         ("It fell on Tuesday, 14 July 1789.", "-7"),  # a Tuesday too
         ("It fell on 14 July 1789; 1789 was a bad year, and July hot.", "+7"),
-        ("It fell on 14 July 1789, in the 1780s and the 18th century.", "-365"),
+        ("It fell on 14 July 1789, in the 1780s and the 18th century.", "-364"),
     ],
 )
 def test_what_the_claim_shares_is_no_flag(passage: str, tag: str) -> None:
@@ -223,7 +236,7 @@ def test_a_table_of_dates_is_perturbed_and_run(srdcr: Srdcr, tmp_path: Path) -> 
     items = {each.item_id: each for each in load_items(out)}
     assert len(items) == 4 + 40
     assert items["bastille@-7"].context == "The Bastille fell on July 7th, 1789."
-    assert (items["wall@+365"].claimed_answer, items["wall@+365"].level) == ("9 Nov 1990", Level.MODERATE)
+    assert (items["wall@+364"].claimed_answer, items["wall@+364"].level) == ("8 Nov 1990", Level.MODERATE)
     run = srdcr(
         "run", "--model", "pocket", "--items", out, "--methods", "few_shot", "--samples", 0, "--limit", 4,
         "--out", tmp_path / "results",

@@ -30,7 +30,7 @@ ROWS = (
     {"question_id": "q4", "question": "When?", "gold_answer": "1700", "context": "It does not say."},
 )
 FIXTURE = Path(__file__).parent / "fixtures" / "benchmarks" / "ramdocs.jsonl"
-POOL = ("Ann Ash", "Bob Birch", "Cy Cork", "Dee Dogwood", "Ed Elm")
+POOL = ("Adam Ash", "Bob Birch", "Carl Cork", "David Dogwood", "John Dove")
 TYPES = ("year", "number", "name", "year")
 
 
@@ -49,7 +49,7 @@ def test_the_items_are_read_back(srdcr: Srdcr, table: Path, tmp_path: Path, endi
     items = load_items(out).items
     assert [each.item_id for each in items if each.is_standard] == ["row-1", "row-2", "row-3"]
     by_id = {each.item_id: each for each in items}
-    assert len(items) == 3 + 10 + 10 + 1  # the pool of names is too small for two of three
+    assert len(items) == 3 + 10 + 8 + 1  # rounding moves two factors of 98 too far; the pool of names is too small
     assert (by_id["q1@-20"].context, by_id["q1@-20"].level.value) == ("Opened in 1854, aged 9.", "subtle")
     double = by_id["q2@x2"]
     assert (double.claimed_answer, double.perturbation_value) == ("196 km", 2.0)
@@ -112,7 +112,7 @@ def test_exemplars_of_the_table_stay_exemplars(srdcr: Srdcr, table: Path, tmp_pa
 def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
     out = srdcr("data", "perturb", table).out
     assert (
-        "mine.csv: 4 rows; 3 standard items, 23 perturbations tried: 11 accepted, 10 flagged, 2 refused; 1 row" in out
+        "mine.csv: 4 rows; 3 standard items, 23 perturbations tried: 9 accepted, 10 flagged, 4 refused; 1 row" in out
     )
     assert "an age may give the year away: 'aged 9'" in out
     assert "row 4, column context: the passage does not contain the answer '1700'" in out
@@ -144,7 +144,7 @@ def test_rows_left_out_for_different_causes_are_counted_apart(tmp_path: Path) ->
 def test_the_account_as_a_table(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     assert srdcr("data", "perturb", table, "--audit", tmp_path / "audit.csv").code == 0
     audit = pd.read_csv(tmp_path / "audit.csv", dtype=str, keep_default_na=False).set_index("item_id")
-    assert audit["outcome"].value_counts().to_dict() == {"accepted": 11, "flagged": 10, "refused": 3}
+    assert audit["outcome"].value_counts().to_dict() == {"accepted": 9, "flagged": 10, "refused": 5}
     row = audit.loc["q1@+60"]
     assert (row["gold_answer"], row["claimed_answer"], row["why"]) == (
         "1874", "1934", "an age may give the year away: 'aged 9'",
@@ -223,13 +223,8 @@ def test_a_given_pool(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     (tmp_path / "pool.txt").write_text("\n".join(POOL), "utf-8")
     assert srdcr("data", "perturb", table, "--pool", tmp_path / "pool.txt", "--out", tmp_path / "o.jsonl").code == 0
     claims = {each.item_id: each.claimed_answer for each in load_items(tmp_path / "o.jsonl")}
-    assert {claims["q3@slight"], claims["q3@significant"]} <= {
-        "Ann Ash",
-        "Bob Birch",
-        "Cy Cork",
-        "Dee Dogwood",
-        "Ed Elm",
-    }
+    assert claims["q3@slight"] == "John Dove"  # nearly Jo Doe
+    assert claims["q3@significant"] in POOL[:4]
 
 
 def test_a_pool_that_names_types_gives_each_its_own(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from srdcr_lab.data import YEAR_OFFSETS, offset_year, year_forms
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from tests.scripted import item
 
-PASSAGE = "Opened in 1874, the bridge (1874) stood for 30 years; in 1904 it fell. It had 1874 metres."
+PASSAGE = "Opened in 1874, the bridge (1874) stood for 30 years. In 1904 it fell. It had 1874 metres."
 
 
 def bridge(context: str = PASSAGE, gold: str = "1874") -> Item:
@@ -20,7 +20,7 @@ def bridge(context: str = PASSAGE, gold: str = "1874") -> Item:
 
 def test_every_mention_of_the_year_is_replaced_and_nothing_else() -> None:
     lie = offset_year(bridge(), 60)
-    assert lie.context == "Opened in 1934, the bridge (1934) stood for 30 years; in 1904 it fell. It had 1874 metres."
+    assert lie.context == "Opened in 1934, the bridge (1934) stood for 30 years. In 1904 it fell. It had 1874 metres."
 
 
 def test_what_a_perturbed_item_says_of_itself() -> None:

@@ -9,7 +9,7 @@ import pytest
 from srdcr_lab.answers.kinds import Outcome
 from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
 from srdcr_lab.data import perturb
-from srdcr_lab.records import AnswerType, BadInput, Document
+from srdcr_lab.records import AnswerType, BadInput, Document, Level
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, lie, standard
 from tests.scripted import item
 
@@ -51,9 +51,9 @@ def test_a_person_by_every_name() -> None:
 
 def test_a_small_particle_gets_its_capital_at_the_head_of_a_sentence() -> None:
     one = standard("Marie Curie came. Curie spoke, and Curie won.", "Marie Curie", NAME)
-    pool = ("George de Mestral", "Joop de Vries", "Jan de Bont", "Willem de Kooning", "Rob de Nijs")
-    family = form(one, "slight", pool).claim.answer.partition(" ")[2]
-    assert lie(one, "slight", pool).endswith(f"D{family[1:]} spoke, and {family} won.")
+    pool = ("Ruth de Mestral", "Anna de Vries", "Anne de Bont", "Ella de Kooning", "Rosa de Nijs")
+    family = form(one, "significant", pool).claim.answer.partition(" ")[2]
+    assert lie(one, "significant", pool).endswith(f"D{family[1:]} spoke, and {family} won.")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_small_particle_gets_its_capital_at_the_head_of_a_sentence() -> None:
             "In Paris the Parisians came.",
             "Paris",
             CITY,
-            "would still stand inside another word: 'Paris'",
+            "",  # its letters stand inside another word, or no other city is nearly it
         ),
         ("On 12 May there were 12 states.", "12", NUMBER, "'12' may belong to a date"),
         ("The 98 km (60.9 miles) are long.", "98 km", NUMBER, "the same quantity in another unit: 60.9 mi"),
@@ -165,17 +165,8 @@ def test_a_range_is_not_turned_round() -> None:
         ("Built in 1874; a century later it fell.", "1874", YEAR, "a duration may give the year away: 'a century'"),
         ("1874 was marked by its centenary.", "1874", YEAR, "an anniversary may give the year away: 'centenary'"),
         ("On Friday 13 May 1874.", "1874", YEAR, "a weekday may give the year away: 'Friday'"),
-        ("In 1874; he was born in 1840.", "1874", YEAR, "the claim is moved past another year of the passage: 1840"),
+        ("In 1874. He was born in 1840.", "1874", YEAR, "the claim is moved past another year of the passage: 1840"),
         ("In 1874; in 1875 it fell.", "1874", YEAR, "another year of the passage is close to the truth: 1875"),
-        ("In 1874, late in the 19th century.", "1874", YEAR, "the passage names the century: '19th century'"),
-        ("On 29 February 1872.", "1872", YEAR, "29 February does not exist in 1722"),
-        (
-            "Of 1,250 men half fell, 625.",
-            "1,250",
-            NUMBER,
-            "a share or a multiple gives the number away: 'half' and 625",
-        ),
-        ("1,250 came: 800 men, 450 boys.", "1,250", NUMBER, "two other numbers add up to it: 450 and 800"),
         (
             "The 98 km (60 min) are long.",
             "98 km",
@@ -196,7 +187,6 @@ def test_a_range_is_not_turned_round() -> None:
             NAME,
             SHARED,
         ),
-        ("51 percent came.", "51 percent", NUMBER, "a share above 100 %"),
         ("Of 1,250 men the 1,250th won.", "1,250", NUMBER, "the number stands there as an ordinal: '1,250th'"),
         ("She, Curie, came.", "Marie Curie", NAME, "the passage has the surname alone"),
         ("Marie Curie, of the Curies.", "Marie Curie", NAME, DERIVED),
@@ -207,6 +197,68 @@ def test_flagged(passage: str, gold: str, answer_type: AnswerType, why: str) -> 
     tag = {YEAR: "-150", NUMBER: "x2"}.get(answer_type, "comical")
     made = form(standard(passage, gold, answer_type), tag)
     assert (made.outcome, made.why) == (Outcome.FLAGGED, (why,))
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "tag", "why"),
+    [
+        ("In 1874, late in the 19th century.", "1874", "-150", "the passage names the century: '19th century'"),
+        ("On 29 February 1872.", "1872", "-150", "29 February does not exist in 1722"),
+        ("In 1874; he was born in 1840.", "1874", "-150", "the claim is moved past another year of the passage: 1840"),
+        ("Of 1,250 men half fell, 625.", "1,250", "x2", "a share or a multiple gives the number away: 'half' and 625"),
+        ("1,250 came: 800 men, 450 boys.", "1,250", "x2", "two other numbers add up to it: 450 and 800"),
+        ("The 800 men and 450 boys made 1,250.", "800", "x2", "with another number it adds up to a third: 450 and 1,250"),
+        ("She won 15 medals, eight of them gold.", "15 medals", "x0.4", "a number that must be smaller than 6 medals: eight"),
+        ("She won 15 medals, eight of them gold.", "eight", "x2", "a number that must be greater than sixteen: 15"),
+        ("It has 1,294 people, down from 1,418.", "1,294", "x2", "a number that must be greater than 2,588: 1,418"),
+        ("Seven men came.", "seven", "x1.2", "rounding to the precision of seven makes the factor 1.14"),
+        ("Five men came.", "five", "x0.2", "one is singular: verbs and nouns would disagree"),
+    ],
+)  # fmt: skip
+def test_what_contradicts_its_own_passage_is_refused(passage: str, gold: str, tag: str, why: str) -> None:
+    """E: 27 forms contradicted their passage, 14 of them unflagged; a factor was rounded from 0.2 to 0.25."""
+    made = form(standard(passage, gold, YEAR if tag[0] in "+-" else NUMBER), tag)
+    assert made.item is None
+    assert any(why in sentence for sentence in made.why)
+
+
+def test_a_part_that_still_fits_its_whole_is_flagged() -> None:
+    made = form(standard("She won 15 medals, eight of them gold.", "15 medals", NUMBER), "x2")
+    assert (made.outcome, made.why) == (Outcome.FLAGGED, ("a part or a whole of it stays as it is: eight",))
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "unit", "absurd"),
+    [
+        ("In what time did she run the 400 metres?", "47.60", "seconds", {0.1, 0.2, 0.4, 0.8, 3, 5, 10}),
+        ("How many kilograms did he lift in the clean and jerk?", "263.5", "kilograms", {1.2, 1.5, 2, 3, 5, 10}),
+        ("What share of the votes was it?", "51", "%", {2, 3, 5, 10}),
+        ("How many stones did he lift?", "51", "stones", set[float]()),
+        ("How far, in metres, did he throw the hammer?", "210", "metres", set[float]()),  # the truth is beyond it too
+    ],
+)
+def test_the_impossible_is_a_level_of_its_own(question: str, gold: str, unit: str, absurd: set[float]) -> None:
+    """E: 400 m in 4.76 s, 2,635 kg lifted. It is flagged, and drawn for no pair."""
+    found = perturb([replace(standard(f"It was {gold} {unit} then.", gold, NUMBER, unit=unit), question=question)])
+    beyond = [made for made in found.forms if made.claim.level is Level.ABSURD]
+    assert {made.claim.value for made in beyond} == absurd
+    assert all("beyond what is possible" in made.why[0] for made in beyond)
+    assert Level.ABSURD not in {drawn.level for seed in range(9) for drawn in found.paired(seed)}
+
+
+@pytest.mark.parametrize(
+    ("gold", "accepted", "tag", "why"),
+    [
+        ("400", ("400..800",), "x1.5", "the claim 600 counts as right, as the column accepted says"),
+        ("400", ("600",), "x1.5", "the claim 600 counts as right, as the column accepted says"),
+        ("400", ("700..800",), "x1.5", ""),
+        ("1874", ("1894",), "+20", "the claim 1894 counts as right, as the column accepted says"),
+    ],
+)
+def test_an_accepted_value_is_no_claim(gold: str, accepted: tuple[str, ...], tag: str, why: str) -> None:
+    """E: ten times the folic acid is a real dose."""
+    kind = YEAR if tag[0] == "+" else NUMBER
+    assert "; ".join(form(standard(f"It was {gold} then.", gold, kind, accepted=accepted), tag).why) == why
 
 
 def test_a_multiple_that_no_number_goes_with_is_no_flag() -> None:
@@ -247,7 +299,7 @@ def test_a_city_in_a_script_without_spaces() -> None:
     ],
 )
 def test_a_passage_that_states_another_right_answer_is_refused(passage: str, why: tuple[str, ...]) -> None:
-    assert form(standard(passage, "1874", other_gold_answers=("1899",)), "+40").why == why
+    assert form(standard(passage, "1874", other_gold_answers=("1899",)), "-40").why == why
 
 
 def test_a_claim_that_is_another_right_answer_is_refused() -> None:

@@ -68,7 +68,7 @@ _DEPENDENT = {  # what is worked out from a count, anywhere in a passage
 }
 _DEPENDENT_OF = {what: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) for what, words in _DEPENDENT.items()}
 _TIMES = re.compile(
-    r"(?<!\w)(?:twice|thrice|double|triple|\w+ times) (?:as |the |its )", re.IGNORECASE
+    r"(?<!\w)(?:twice|thrice|double|triple|\w+ times) (?:as (?:many|much|large|big|high|long|great|old)|the |its )", re.IGNORECASE
 )  # "twice that" moves with it
 _SMALL_SUM = 20  # such a sum may be chance
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
@@ -78,7 +78,7 @@ _BRACKET = re.compile(r"[ \u00a0]?[^\W\d_]{0,24}[ \u00a0]?[(\[][^()\[\]]{0,40}\d
 _CLOSE = Decimal("0.02")  # share by which a conversion, a rounding or a rounded restatement may differ
 _PART_AFTER = re.compile(r"(?:[ \u00a0-][^\W\d_]+){0,3}[ \u00a0](?:of|from|among)[ ](?:them|these|those|whom|which)(?!\w)")
 _PART_BEFORE = re.compile(
-    r"(?:including|among them|amongst them|of (?:them|these|those|whom|which)|but for|all but)(?:,? [^\W\d_]+){0,7}[ \u00a0]\Z"
+    r"(?:including|among them|amongst them|of (?:them|these|those|whom|which)|but for|all but),?(?: [^\W\d_]+){0,7}[ \u00a0]\Z"
 )
 _TREND = re.compile(r"(?<!\w)(?:(?P<down>down|fell|decline[ds]?|dropped|decreas\w+)|up|rose|grew|increas\w+) from (?:about )?\Z")
 _LIMITS = [
@@ -230,7 +230,9 @@ class Number(Kind):
             raise NoClaim(f"rounds to the gold answer {item.gold_answer}")
         if abs(new / exact - 1) > _CLOSE:
             raise NoClaim(f"rounding to the precision of {item.gold_answer} makes the factor {new / value:.3g}")
-        if 1 in (value, new):
+        symbol = (unit or item.unit).partition(" ")[0]
+        has_no_plural = len(symbol) <= 4 and meanings(symbol) and f" {symbol}" in item.context  # "mg"
+        if 1 in (value, new) and not has_no_plural:
             raise NoClaim("one is singular: verbs and nouns would disagree")
         return f"{plain(new)} {unit}".strip(), []
 

@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
+from srdcr_lab.answers.traits import Traits
 from srdcr_lab.answers.wording import ENGLISH, tokens
 from srdcr_lab.data.facts import exemplars
+from srdcr_lab.data.forms import contradictions, read_traits, similarity
 from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.data.load import opened
-from srdcr_lab.data.perturbing import perturb
+from srdcr_lab.data.perturbing import perturb, pools_of
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.data.tables import check_columns, checked_rows, items_from_frame
-from srdcr_lab.records import AnswerType, BadInput, Item, PerturbationKind
+from srdcr_lab.records import AnswerType, BadInput, Item
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,7 +159,8 @@ def check_folder(folder: Path) -> Report:
     report.look("held", "", [f"{len(held)}, {_HELD} at least were promised"] if len(held) < _HELD else [])
     for row in table[~table["register"].isin(_DATED)].itertuples():
         report.look("no word that ages", row.question_id, map(repr, _AGEING.findall(row.context)))
-    _look_at_names(report, items)
+    known = folder / "traits.csv"
+    _look_at_forms(report, items, read_traits(read_table(known), known.name) if known.is_file() else {})
     return report
 
 
@@ -169,17 +170,18 @@ def _third(item: Item) -> str:
     return _THIRDS[3 * (spans[0].start + spans[0].end) // (2 * len(item.context))]
 
 
-def _look_at_names(report: Report, items: Sequence[Item]) -> None:
-    """The mean similarity of false names to true ones, which must fall from level to level."""
-    likeness: dict[str, list[float]] = {}
-    for form in perturb(items).forms:
-        if form.item is not None and form.claim.kind is PerturbationKind.SUBSTITUTION:
-            ratio = SequenceMatcher(None, form.standard.gold_answer, form.claim.answer, False).ratio()
-            likeness.setdefault(form.claim.tag, []).append(ratio)
-    means = [fmean(ratios) for ratios in likeness.values()]
-    told = ", ".join(f"{tag} {mean:.2f}" for tag, mean in zip(likeness, means, strict=True))
+def _look_at_forms(report: Report, items: Sequence[Item], traits: Mapping[str, Traits]) -> None:
+    """Whether false names are ever less like the true one from level to level, and what contradicts a false passage."""
+    false = [item for item in perturb(items, traits=traits).items if not item.is_standard]
+    means, pools = similarity(false), pools_of(items, traits)
+    told = ", ".join(f"{level} {mean:.2f} (of {n})" for level, (mean, n) in means.items())
     report.notes.append(f"mean similarity of false names to the true ones: {told}")
-    report.look("false names ever less alike", "", [] if means == sorted(means, reverse=True) else [told])
+    falling = sorted(means.values(), reverse=True) == list(means.values())
+    report.look("false names ever less alike", "", [] if falling else [told])
+    for item in false:
+        pool = pools.get((item.domain, item.answer_type))
+        found = contradictions(item, traits.get(item.question_id), pool)
+        report.look("contradictions in false passages", item.item_id, found)
 
 
 def _refusal(load: Callable[[], object]) -> list[str]:

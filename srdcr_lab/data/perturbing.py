@@ -134,6 +134,10 @@ def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int)
                     used[stratum, form.claim.value] += 1
                     left[stratum] -= 1
                     false[item_id] = form.item or form.standard
+    for item_id, made in usable.items():  # whose strata were full before their turn
+        if made and item_id not in false and len(false) < n:
+            least = min(made, key=lambda form: (form.outcome is not Outcome.ACCEPTED, -left[_stratum(form)]))
+            false[item_id] = least.item or least.standard
     return false
 
 

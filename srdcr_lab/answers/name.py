@@ -203,7 +203,8 @@ class Name(Kind):
         faults = {name: clash(own, pool[name], spoken) for name in real}
         fitting = self._by_likeness((name for name in real if not faults[name]), item)
         near = [name for name in own.near if self._is_other(name, item, context, of_family=True)]
-        near = near or [name for name in fitting if self._is_near(name, item, own, pool[name])]
+        alike = (name for name in fitting if self._is_near(name, item, own, pool[name]))
+        near = near or list(islice(alike, min(_FEW, max(1, len(fitting) // 2))))
         far = [name for name in fitting if name not in near]
         far = [name for name in far if not own.country or pool[name].country != own.country] or far
         absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item, context)]

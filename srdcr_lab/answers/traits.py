@@ -60,11 +60,15 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """The genders, roles and countries that a question and its passage have words for."""
+    """The genders, roles and countries that a question and its passage have words for.
 
-    genders: frozenset[str]
-    roles: frozenset[str]
-    countries: frozenset[str]
+    `lies_in`: what stands behind a city as what it lies in ("Springfield, Illinois").
+    """
+
+    genders: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+    countries: frozenset[str] = frozenset()
+    lies_in: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=64)  # each of a pool is compared with the same passage
@@ -78,9 +82,9 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
         region, without = answer.partition(", ")[2], passage
         for span in reversed(spans):
             without = f"{without[: span.start]}…{without[span.end :]}"
-        lies_in = {match[1] for span in spans if (match := _LIES_IN.match(passage, span.end))}
-        lies_in |= {region} if region and region in without else set()
-        return Spoken(frozenset(), frozenset(), _countries(f"{question} {without}", _COUNTRY) | lies_in)
+        lies_in = frozenset(match[1] for span in spans if (match := _LIES_IN.match(passage, span.end)))
+        regions = frozenset([region] if region and region in without else [])
+        return Spoken(countries=_countries(f"{question} {without}", _COUNTRY) | regions, lies_in=lies_in)
     text, own = f"{question} {passage}", set(tokens(answer))
     beside = set(tokens(_beside(question, passage, spans)))
     return Spoken(_of(set(tokens(text)) - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))
@@ -140,6 +144,6 @@ def clash(own: Traits, other: Traits, spoken: Spoken) -> str:
     if own.era and other.era and not own.era & other.era:
         return "era"
     named = spoken.countries if not own.country else spoken.countries & {own.country}
-    if named and (not own.country or other.country != own.country):
+    if (named and (not own.country or other.country != own.country)) or spoken.lies_in - {other.country}:
         return "country"
     return ""

@@ -35,10 +35,10 @@ TAG = "rewrite"
 _SHORTEST, _LONGEST = 0.5, 2.0  # words of a rewrite, as shares of the true passage's
 _ALIKE = 0.85  # likeness of two passages, word by word, from which on one is the other with a value exchanged
 _HEDGES = re.compile(
-    r"(?<!\w)(?:allegedly|reportedly|supposedly|purported(?:ly)?|possibly|perhaps|maybe|probably|presumably|apparently"
+    r"(?<!\w)(?:(?i:allegedly|reportedly|supposedly|purported(?:ly)?|possibly|perhaps|maybe|probably|presumably|apparently"
     r"|contrary to|in fact|actually|not true|untrue|false(?:ly)?|incorrect(?:ly)?|wrong(?:ly)?|mistaken(?:ly)?|disputed"
     r"|myth|rumou?r|fiction(?:al)?|hypothetical(?:ly)?|some (?:say|sources|claim)|it is (?:said|believed|claimed)"
-    r"|not [A-Z0-9]|rather than|instead of|as an AI|(?:this|the) (?:passage|question))(?!\w)"
+    r"|rather than|instead of|as an AI|(?:this|the) (?:passage|question))|not (?:[A-Z]|\d+))(?!\w)"
 )
 
 

@@ -111,9 +111,7 @@ def test_exemplars_of_the_table_stay_exemplars(srdcr: Srdcr, table: Path, tmp_pa
 
 def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
     out = srdcr("data", "perturb", table).out
-    assert (
-        "mine.csv: 4 rows; 3 standard items, 23 perturbations tried: 9 accepted, 10 flagged, 4 refused; 1 row" in out
-    )
+    assert "mine.csv: 4 rows; 3 standard items, 23 perturbations tried: 9 accepted, 10 flagged, 4 refused; 1 row" in out
     assert "an age may give the year away: 'aged 9'" in out
     assert "row 4, column context: the passage does not contain the answer '1700'" in out
 

@@ -1,4 +1,4 @@
-"""Passages that are written anew around a false answer: which claims, what is checked, by command, and those shipped."""
+"""Passages written anew around a false answer: which claims, what is checked, by command, and those shipped."""
 
 from __future__ import annotations
 
@@ -74,14 +74,18 @@ def bridges(n: int = 4) -> Perturbed:
         replace(ARDLE, item_id=town, question_id=town, context=TRUE.replace("Ardle", town),
                 question=f"When did the bridge of {town} open?") for town in towns
     ]  # fmt: skip
-    return perturb([*items, standard("It has 50 arches.", "50 arches", NUMBER, item_id="n", question_id="n")], present=2026)
+    return perturb(
+        [*items, standard("It has 50 arches.", "50 arches", NUMBER, item_id="n", question_id="n")], present=2026
+    )
 
 
 def test_every_item_has_one_claim_to_be_rewritten() -> None:
     claims = list(claims_to_rewrite(bridges()))
     assert {item.item_id for item, _ in claims} == {"Ardle", "Borley", "Corran", "Dunnet", "n"}
     assert len({claim.answer for _, claim in claims}) == 5  # over the offsets
-    assert {(claim.kind, claim.value, claim.tag) for _, claim in claims} == {(PerturbationKind.REWRITE, None, "rewrite")}
+    assert {(claim.kind, claim.value, claim.tag) for _, claim in claims} == {
+        (PerturbationKind.REWRITE, None, "rewrite")
+    }
     assert claims == list(claims_to_rewrite(bridges()))
 
 
@@ -97,7 +101,9 @@ def answering(reply: Callable[[str, str], str]) -> ScriptedModel:
 
 
 def test_a_model_writes_and_each_reply_is_checked() -> None:
-    model = answering(lambda town, claim: NEW.replace("Ardle", town).replace("1894", claim if town != "Borley" else "then"))
+    model = answering(
+        lambda town, claim: NEW.replace("Ardle", town).replace("1894", claim if town != "Borley" else "then")
+    )
     found = wait_for(rewrite(model, bridges()))
     assert {form.standard.item_id: form.outcome for form in found.forms} == {
         "Ardle": Outcome.ACCEPTED, "Borley": Outcome.REFUSED, "Corran": Outcome.ACCEPTED, "Dunnet": Outcome.ACCEPTED,
@@ -129,7 +135,7 @@ def test_the_prompt_shows_question_passage_and_claim_and_is_no_roles() -> None:
 
 
 def test_by_command_against_a_server(srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loopback server writes no such passage: all is refused and accounted for, and a second time nothing is asked."""
+    """The loopback server writes no such passage: it is refused and accounted for; a second time nothing is asked."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     pd.DataFrame([(ARDLE.question, "1874", TRUE)], columns=["question", "gold_answer", "context"]).to_csv(
         tmp_path / "mine.csv", index=False

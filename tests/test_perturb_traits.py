@@ -1,4 +1,4 @@
-"""Substitutes fit the passage: gender, role, era and country; a slight one is a near-name; and what the facts promise."""
+"""Substitutes fit the passage: gender, role, era and country; a slight one is a near-name; the shipped facts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from srdcr_lab.answers.kinds import Outcome
 from srdcr_lab.answers.name import likeness
 from srdcr_lab.answers.traits import ROLES, Traits, inferred
+from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
 from srdcr_lab.data.forms import Form, contradictions, read_traits, similarity
 from srdcr_lab.data.rows import read_table
@@ -115,7 +116,12 @@ def test_what_a_city_lies_in_must_be_the_substitutes_too(passage: str) -> None:
     [
         ("Who painted it?", "Marie Tal did.", "Marie Tal", Traits("f", frozenset({"artist"}))),
         ("Which surgeon led it?", "R. Tal led it. He was tired.", "R. Tal", Traits("m", frozenset({"doctor"}))),
-        ("Who was it?", "The Swiss engineer R. Tal.", "R. Tal", Traits("", frozenset({"inventor"}), country="Switzerland")),
+        (
+            "Who was it?",
+            "The Swiss engineer R. Tal.",
+            "R. Tal",
+            Traits("", frozenset({"inventor"}), country="Switzerland"),
+        ),
         ("Who was it?", "R. Tal met her and him at a Swiss inn.", "R. Tal", Traits()),
     ],
 )
@@ -124,15 +130,16 @@ def test_traits_are_inferred(question: str, passage: str, gold: str, expected: T
 
 
 def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> None:
-    rows = [("q1", "Who won?", "Robin Vane", "Robin Vane won, and her sister wept.", "name", "f", "Robyn Vale|Robin Vance")]
+    rows = [
+        ("q1", "Who won?", "Robin Vane", "Robin Vane won, and her sister wept.", "name", "f", "Robyn Vale|Robin Vance")
+    ]
     columns = ["question_id", "question", "gold_answer", "context", "answer_type", "gender", "near"]
     pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "mine.csv", index=False)
     ended = srdcr("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "out.csv")
     assert ended.code == 0, ended.err
     claims = {item.item_id: item.claimed_answer for item in load_items(tmp_path / "out.csv")}
     assert claims["q1@slight"] in ("Robyn Vale", "Robin Vance")
-    assert claims["q1@comical"] in ("Minnie Mouse", "Marge Simpson", "Princess Leia", "Mary Poppins", "Snow White",
-        "Lara Croft", "Wonder Woman", "Cinderella", "Olive Oyl", "Wilma Flintstone", "Maid Marian", "Miss Piggy")  # fmt: skip
+    assert claims["q1@comical"] in ENGLISH["absurd"]["f"].split(", ")
     pd.DataFrame([(*rows[0][:5], "w", "")], columns=columns).to_csv(tmp_path / "mine.csv", index=False)
     ended = srdcr("data", "perturb", tmp_path / "mine.csv")
     assert (ended.code, "mine.csv, row 1, column gender: 'w' is none of f, m" in ended.sentence) == (2, True)
@@ -145,7 +152,11 @@ def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> No
     ("passage", "claim", "found"),
     [
         ("Anna Berg won. She smiled.", "Anna Berg", []),
-        ("Anna Berg won. Jo Doe lost. She smiled.", "Anna Berg", ["the passage would still state the gold answer: 'Jo Doe'"]),
+        (
+            "Anna Berg won. Jo Doe lost. She smiled.",
+            "Anna Berg",
+            ["the passage would still state the gold answer: 'Jo Doe'"],
+        ),
         ("Otto Berg won. She smiled.", "Otto Berg", ["Otto Berg does not fit what the passage says of the gender"]),
         ("Nobody won.", "Anna Berg", ["the passage does not state the claim Anna Berg"]),
     ],

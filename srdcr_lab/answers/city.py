@@ -65,7 +65,11 @@ class City(Name):
         """Also one of the same region or country."""
         region = item.gold_answer.partition(", ")[2]
         is_of_region = bool(region) and region == name.partition(", ")[2]
-        return is_of_region or bool(own.country and own.country == other.country) or super()._is_near(name, item, own, other)
+        return (
+            is_of_region
+            or bool(own.country and own.country == other.country)
+            or super()._is_near(name, item, own, other)
+        )
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """Those that are said to be a city or a town; where none is, all of them."""

@@ -51,8 +51,8 @@ _LAYOUTS = tuple(
 _HEDGE = re.compile(rf"[\s(\[\"']*(?:(?:it was|on|about|around|circa|ca?\.?|the|{WEEKDAY},?)\s*)*", re.IGNORECASE)
 _IN_FIGURES = re.compile(r"(?<![\d./-])(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})(?![\d/-]|\.\d)")
 _FEAST = re.compile(
-    r"(?<!\w)(?:Christmas|Easter (?:Sunday|Monday|Day)|Good Friday|Pentecost|Whitsun|New Year(?:['’]s (?:Eve|Day))?|Epiphany"
-    r"|Boxing Day|Halloween|Thanksgiving|solstice|equinox"
+    r"(?<!\w)(?:Christmas|Easter (?:Sunday|Monday|Day)|Good Friday|Pentecost|Whitsun|New Year(?:['’]s (?:Eve|Day))?"
+    r"|Epiphany|Boxing Day|Halloween|Thanksgiving|solstice|equinox"
     r"|(?:in|that|this|of) (?:the )?(?:early |late |mid-?)?(?P<season>spring|summer|autumn|winter))(?!\w)"
 )
 _DURATION = re.compile(rf"(?<!\w){COUNT}[ \u00a0-](?:days?|weeks?|fortnights?|months?)(?!\w)", re.IGNORECASE)

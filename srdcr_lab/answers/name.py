@@ -209,7 +209,11 @@ class Name(Kind):
         far = [name for name in far if not own.country or pool[name].country != own.country] or far
         absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item, context)]
         absurd = [name for name in absurd if clash(own, self.absurd[name], spoken) != "gender"]
-        names_of = {"slight": near, "significant": far[: max(_FEW, len(far) // 2)], "comical": absurd[len(absurd) // 2 :]}
+        names_of = {
+            "slight": near,
+            "significant": far[: max(_FEW, len(far) // 2)],
+            "comical": absurd[len(absurd) // 2 :],
+        }
         claims = []
         for degree, level in SUBSTITUTIONS.items():
             names = names_of[degree]
@@ -299,7 +303,8 @@ def _surname(name: str) -> str:
 
 def likeness(a: str, b: str) -> float:
     """Share of equal letters in order, in [0, 1], of two names without what they lie in."""
-    return SequenceMatcher(None, *(" ".join(tokens(name.partition(", ")[0])) for name in sorted((a, b)))).ratio()
+    one, other = (" ".join(tokens(name.partition(", ")[0])) for name in sorted((a, b)))
+    return SequenceMatcher(None, one, other).ratio()
 
 
 def _is_given_name(word: str, own: set[str]) -> bool:

@@ -1,9 +1,9 @@
 """Who or what a name stands for: gender, role, era and country, and which of them a passage speaks of.
 
 A substitute must not contradict a pronoun, a title, a role or a country of the passage that it is put into. Traits come
-from a table, or are inferred from the question and the passage: from the given name, from pronouns of one gender only,
-from words for what a person is or did, from the one country that is named beside the city or is said to be the person's. What is not known agrees
-with any trait that the passage has no word for.
+from a table, or are inferred from question and passage: from the given name, from pronouns of one gender only, from
+words for what a person is or did, from the one country that is named beside the city or is said to be the person's.
+What is not known agrees with any trait that the passage has no word for.
 """
 
 from __future__ import annotations

@@ -176,7 +176,9 @@ def _roman(year: int) -> str:
     return "".join(digits[year // n % 10].translate(str.maketrans("IVX"[: len(to)], to)) for n, to in scales)
 
 
-def neighbours(gold: Any, new: Any, others: Iterable[Any], what: str, near: Any, beside: Container[Any]) -> Iterator[Doubt]:
+def neighbours(
+    gold: Any, new: Any, others: Iterable[Any], what: str, near: Any, beside: Container[Any]
+) -> Iterator[Doubt]:
     """Another year or date that the claim is moved past, out of their order; else one that lies this near to the gold.
 
     Those `beside` the answer, in its sentence, refuse the claim.

@@ -146,8 +146,8 @@ def perturb(
     """Make true passages lie by known amounts.
 
     Takes every standard item of FILE (or of a known set) under every perturbation of its kind. Prints how many forms
-    were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not. With --rewrite each
-    item has one false form, which the model writes with details that support it; it is checked, and counted likewise.
+    were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not. With --rewrite
+    each item has one false form, which the model writes with details that support it; it is checked and counted too.
 
     Of persons and cities the columns gender (f, m), role, era, country and near (names that are nearly the answer) say
     what a substitute has to fit; otherwise question and passage tell it.

@@ -18,7 +18,7 @@ from difflib import SequenceMatcher
 from functools import cache
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Claim, NoClaim, Outcome, kind_of
+from srdcr_lab.answers.kinds import Claim, Outcome, kind_of
 from srdcr_lab.answers.name import proper_names
 from srdcr_lab.answers.replies import spoken
 from srdcr_lab.answers.traits import Traits, inferred
@@ -79,7 +79,7 @@ def rewritten(item: Item, claim: Claim, text: str, own: Traits | None = None, of
         perturbation_value=None,
         level=claim.level,
     )
-    why = tuple([*_faults(item, false), *contradictions(false, own, {claim.answer: of_claim or own})])
+    why = (*_faults(item, false), *contradictions(false, own, {claim.answer: of_claim or own}))
     return Form(item, claim, None if why else false, Outcome.REFUSED if why else Outcome.ACCEPTED, why)
 
 
@@ -95,8 +95,8 @@ def _faults(item: Item, false: Item) -> Iterator[str]:
         if words & set(true) and not words & set(new):
             yield f"does not name what the question names: {name!r}"
     claimed, gold = set(tokens(false.claimed_answer)), set(tokens(item.gold_answer))
-    kept = [[word for word in words if word not in claimed | gold] for words in (true, new)]
-    if SequenceMatcher(None, *kept, autojunk=False).ratio() >= _ALIKE:
+    before, after = ([word for word in words if word not in claimed | gold] for words in (true, new))
+    if SequenceMatcher(None, before, after, autojunk=False).ratio() >= _ALIKE:
         yield "is the true passage with another value, and not written anew"
 
 

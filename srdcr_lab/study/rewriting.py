@@ -27,7 +27,9 @@ async def rewrite(
     `perturbed` says which claims can be made. A call that failed is a refused form; what stops a run stops this one.
     """
     wanted = list(claims_to_rewrite(perturbed, seed))
-    forms = await asyncio.gather(*(_one(model, item, claim, (traits or {}).get(item.question_id)) for item, claim in wanted))
+    forms = await asyncio.gather(
+        *(_one(model, item, claim, (traits or {}).get(item.question_id)) for item, claim in wanted)
+    )
     made = {form.standard.item_id: form.item for form in forms if form.item is not None}
     standard = [item for item in perturbed.items if item.is_standard]
     both = [each for item in standard for each in (item, made.get(item.item_id)) if each is not None]

@@ -1,0 +1,160 @@
+"""What in a passage restates a number, gives it away, hangs on it or bounds it, and which quantities cannot be.
+
+Whatever would contradict a passage with another number in it refuses that number; what a reader could only guess from
+is flagged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+
+from srdcr_lab.answers.kinds import Doubt, Outcome
+from srdcr_lab.answers.quantities import in_base, meanings, quantities
+from srdcr_lab.answers.wording import ENGLISH, Span, fold_digits, sentence_at
+from srdcr_lab.records import Item
+
+_RATIOS = {word: number for number, words in ENGLISH["ratios"].items() for word in words.split(", ")}
+_MULTIPLE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
+_SQUARE = r"(?:square|sq\.?) (?:\w+)|(?:km|mi|m)[²2]|hectares?|acres?"
+_DEPENDENT = {  # what is worked out from a count, anywhere in a passage
+    "a density": rf"densit(?:y|ies)|(?:per|an?) (?:{_SQUARE})|/ ?(?:{_SQUARE})",
+    "an average": r"per (?:capita|head|household|family)|(?:average|mean) (?:household|family) size",
+    "a part of it": r"\d[\d,]* (?:households|families|housing units)",
+}
+_DEPENDENT_OF = {what: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) for what, words in _DEPENDENT.items()}
+_TIMES = re.compile(
+    r"(?<!\w)(?:twice|thrice|double|triple|\w+ times) (?:as (?:many|much|large|big|high|long|great|old)|the |its )",
+    re.IGNORECASE,
+)  # "twice that" moves with it
+_SMALL_SUM = 20  # such a sum may be chance
+_MOST_NUMBERS = 200  # of a passage, that are added up in pairs
+_SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
+_ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
+_BRACKET = re.compile(r"[ \u00a0]?[^\W\d_]{0,24}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]")
+CLOSE = Decimal("0.02")  # share by which a conversion, a rounding or a rounded restatement may differ
+_PART_AFTER = re.compile(
+    r"(?:[ \u00a0-][^\W\d_]+){0,3}[ \u00a0](?:of|from|among)[ ](?:them|these|those|whom|which)(?!\w)"
+)
+_PART_BEFORE = re.compile(
+    r"(?:including|among(?:st)? them|of (?:them|these|those|whom|which)|but for|all but),?(?: [^\W\d_]+){0,7}[ ]\Z"
+)
+_TREND = re.compile(
+    r"(?<!\w)(?:(?P<down>down|fell|decline[ds]?|dropped|decreas\w+)|up|rose|grew|increas\w+) from (?:about )?\Z"
+)
+_LIMITS = [
+    (units, Decimal(span[0]), Decimal(span[-1]), re.compile(rf"(?<!\w)(?:{words})", re.IGNORECASE))
+    for units, rows in ENGLISH["limits"].items()
+    for size, _, words in (row.strip().partition(" ") for row in rows.split(";"))
+    for span in [("0", *size.split(".."))[-2:]]
+]
+
+
+def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequence[Span]) -> Iterator[Doubt]:
+    """What in a passage restates the number, gives it away or hangs on it."""
+    for sentence in _in_another_unit(passage, value, wanted):
+        yield Outcome.REFUSED, sentence
+    yield from worked_out(passage, value, wanted)
+    dependent = [(what, pattern.search(passage)) for what, pattern in _DEPENDENT_OF.items()]
+    dependent += [("a multiple", _TIMES.search(sentence_at(passage, span.start))) for span in spans]
+    for what, match in dependent:
+        if match:
+            yield Outcome.FLAGGED, f"{what} may depend on the number, and stays as it is: {match[0].strip()!r}"
+    ordinals = (match[0] for match in _ORDINAL.finditer(fold_digits(passage)) if match[1].replace(",", "") == value)
+    if ordinal := next(ordinals, ""):
+        yield Outcome.FLAGGED, f"the number stands there as an ordinal: {ordinal!r}"
+    shares = () if wanted == meanings("%") else (_SHARE.search(sentence_at(passage, s.start)) for s in spans)
+    if share := next(filter(None, shares), None):
+        yield Outcome.FLAGGED, f"a share in the same sentence may give the number away: {share[0]!r}"
+    if bracket := next(filter(None, (_BRACKET.match(passage, span.end) for span in spans)), None):
+        yield Outcome.FLAGGED, f"a second figure stands in brackets behind it: {bracket[0].strip()!r}"
+
+
+def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterator[str]:
+    """The same quantity in another unit ("60.9 miles" beside 98 km), within two per cent."""
+    gold = next((size for unit in sorted(wanted) if (size := in_base(value, unit))), None)
+    if gold is None or not gold[1]:
+        return
+    for quantity in quantities(passage):
+        for unit in sorted(quantity.unit - wanted):
+            other = in_base(quantity.readings[0], unit)
+            if other and other[0] == gold[0] and abs(other[1] / gold[1] - 1) <= CLOSE:
+                stated = passage[quantity.start : quantity.end]
+                yield f"the passage states the same quantity in another unit: {stated} {unit}"
+
+
+def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Doubt]:
+    """How the gold number can be worked out from others that are no clock times, years or of other units.
+
+    Sums and ratios would contradict any other number, so they refuse it; a number close by is flagged.
+    """
+    try:
+        gold = Decimal(value)
+    except InvalidOperation:
+        return
+    others: dict[Decimal, str] = {}
+    for quantity in quantities(passage):
+        stated, reading = passage[quantity.start : quantity.end], quantity.readings[0]
+        looks_a_year = _is_a_year(stated)
+        is_of_other_unit = quantity.unit and not quantity.unit & wanted
+        if not (looks_a_year or is_of_other_unit or ":" in reading or value in quantity.readings):
+            others.setdefault(Decimal(reading), stated)
+    if close := next((stated for number, stated in others.items() if gold and abs(number / gold - 1) <= CLOSE), ""):
+        yield Outcome.FLAGGED, f"a number close to it stands in the passage: {close}"
+    for match in _MULTIPLE.finditer(passage):
+        ratio = Decimal(_RATIOS[match[0].lower()])
+        if of := others.get(gold * ratio) or others.get(gold / ratio):
+            yield Outcome.REFUSED, f"a share or a multiple gives the number away: {match[0]!r} and {of}"
+            break
+    some = dict(list(others.items())[:_MOST_NUMBERS])
+    for number, stated in some.items():
+        rest = some.get(gold - number)
+        if rest and 0 < number < gold - number:
+            yield Outcome.REFUSED, f"two other numbers add up to it: {stated} and {rest}"
+            break
+        if (whole := some.get(gold + number)) and number > 0 and gold + number > _SMALL_SUM:
+            yield Outcome.REFUSED, f"with another number it adds up to a third: {stated} and {whole}"
+            break
+
+
+def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, Decimal]]:
+    """The numbers than which the mentioned one is said to be greater or smaller, because one is a part of the other.
+
+    Each as it is stated, whether it is the smaller one, and its value. What is a part says so: "eight of them",
+    "including 12", "of whom 40 died"; of several wholes before it the nearest counts. "Down from 12" is a bound too.
+    """
+    stated = [each for each in quantities(passage) if ":" not in each.readings[0]]
+    mentions = {span.start for span in spans}
+    folded = fold_digits(passage)
+    for i, part in enumerate(stated):
+        head, before = folded[max(0, part.start - 60) : part.start], stated[:i]
+        wholes = [each for each in before if not _is_a_year(passage[each.start : each.end])]
+        whole = wholes[-1] if wholes else None
+        if whole is None or (whole.start in mentions) is (part.start in mentions):
+            continue
+        trend = _TREND.search(head)
+        if trend or _PART_AFTER.match(folded, part.end) or _PART_BEFORE.search(head):
+            is_other_part = (part.start not in mentions) is not bool(trend and trend["down"])
+            other = whole if part.start in mentions else part
+            yield passage[other.start : other.end], is_other_part, Decimal(other.readings[0])
+
+
+def _is_a_year(stated: str) -> bool:
+    return len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
+
+
+def impossible(item: Item, gold: str, value: str) -> str:
+    """Why no such quantity can be, by the table of limits; empty where it can, or where the table has no row for it.
+
+    A row holds for a unit, which may be the last word of what is counted, for questions with certain words, and where
+    the gold answer is within it.
+    """
+    meant, counted = meanings(item.unit), {item.unit, item.unit.rpartition(" ")[2].lower()}
+    for units, least, most, words in _LIMITS:
+        is_of = {units, *units.split()} & (meant | counted) and least <= Decimal(gold) <= most
+        if is_of and (asked := words.search(item.question)):
+            if least <= Decimal(value) <= most:
+                return ""
+            return f"beyond what is possible: {least} to {most} {item.unit} of {asked[0]!r}, and it is {value}"
+    return ""

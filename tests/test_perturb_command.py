@@ -305,4 +305,4 @@ def test_the_audit_of_ramdocs_as_published(srdcr: Srdcr, tmp_path: Path) -> None
     tried = audit[audit["perturbation_kind"] != ""]
     assert tried["item_id"].is_unique
     assert set(tried["answer_type"]) == {"year", "number"}
-    assert (tried["outcome"] != "refused").mean() > 0.9
+    assert (tried["outcome"] != "refused").mean() > 0.7

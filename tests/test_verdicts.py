@@ -151,3 +151,9 @@ def test_methods_without_debate_or_rule_have_no_rows() -> None:
     assert all(measure(few_shot).empty for measure in (verdict_rates, verdicts_by_round, decision_counts))
     assert path_stability(few_shot).empty
     assert r_star_distribution(few_shot).empty
+
+
+def test_the_level_absurd_is_shown_where_it_occurs() -> None:
+    usual = ["subtle", "mild", "moderate", "blatant"]
+    assert cells(pd.DataFrame({"level": ["mild"]}), ["level"]) == {"level": usual}
+    assert cells(pd.DataFrame({"level": ["absurd"]}), ["level"]) == {"level": [*usual, "absurd"]}

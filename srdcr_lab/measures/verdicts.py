@@ -30,7 +30,7 @@ from srdcr_lab.measures.groups import (
 )
 from srdcr_lab.measures.precision import auroc, auroc_gain
 from srdcr_lab.measures.rule import HARD, VERDICTS, graded, stabilised_verdict
-from srdcr_lab.records import Decision, Verdict
+from srdcr_lab.records import Decision, Level, Verdict
 
 RATES = {"verdict_tpr": (Verdict.REASONABLE, True), "verdict_tnr": (Verdict.UNREASONABLE, False)}
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
@@ -82,8 +82,13 @@ def path_moves(path: str) -> dict[str, bool]:
 
 
 def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:
-    """Values of each column of `by` in the order in which a figure shows them; categories and levels also if unused."""
-    fixed: dict[str, Sequence[Any]] = {"knowledge_category": CATEGORY_NAMES, "level": PERTURBED_LEVELS}
+    """Values of each column of `by` in the order in which a figure shows them; categories and levels also if unused.
+
+    The level absurd is shown where it occurs: it is no degree, and testbeds leave it out.
+    """
+    absurd = "level" in by and Level.ABSURD in set(rows["level"])
+    levels = [level for level in PERTURBED_LEVELS if level != Level.ABSURD or absurd]
+    fixed: dict[str, Sequence[Any]] = {"knowledge_category": CATEGORY_NAMES, "level": levels}
     fixed |= {"future": (False, True), "prior_is_claim": (False, True)}
     present = {name: rows[name].dropna().unique() for name in by}
     in_order: dict[str, Callable[..., list[Any]]] = {"stratum": stratum_order, "domain": list}

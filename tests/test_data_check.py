@@ -5,17 +5,16 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
-from srdcr_lab.answers.kinds import Claim, Outcome
 from srdcr_lab.commands.data import tell
 from srdcr_lab.data import checks, load_items
 from srdcr_lab.data.checks import Report, check_source
-from srdcr_lab.data.forms import Form
 from srdcr_lab.data.items import freeze, standard_item
 from srdcr_lab.data.rows import LONGEST_TEXT
 from srdcr_lab.records import AnswerType, BadInput, Level, PerturbationKind
@@ -182,7 +181,7 @@ def test_a_folder_of_facts_is_checked_by_the_command(srdcr: Srdcr) -> None:
     assert ended.out.endswith("nothing was found\n")
     for heading in ("band", "band of those held", "register", "region", "place of the answer in its passage"):
         assert f"domain, {heading}\n" in ended.out
-    similarity = re.search(r"slight (0\.\d+), significant (0\.\d+), comical (0\.\d+)\n", ended.out)
+    similarity = re.search(r"subtle (0\.\d+) \(of \d+\), moderate (0\.\d+) \(of \d+\), blatant (0\.\d+)", ended.out)
     assert similarity is not None
     slight, significant, comical = map(float, similarity.groups())
     assert slight > significant > comical
@@ -248,15 +247,19 @@ def test_a_folder_of_facts_without_a_split(facts: Write, srdcr: Srdcr) -> None:
 def test_false_names_that_are_not_less_alike_from_level_to_level(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claims that swap the levels of true names are found."""
     name = standard_item("q", "Who?", "Ines Holt", "Ines Holt came.", answer_type=AnswerType.NAME)
-    claims = {"slight": "Quor Zwick", "significant": "Ines Holz"}
-    made = [
-        Form(name, Claim(PerturbationKind.SUBSTITUTION, None, Level.SUBTLE, tag, answer=answer), name, Outcome.ACCEPTED)
-        for tag, answer in claims.items()
+    kind = PerturbationKind.SUBSTITUTION
+    claims = {Level.SUBTLE: "Quor Zwick", Level.MODERATE: "Ines Holz"}
+    false = [
+        replace(name, claimed_answer=claim, context=f"{claim} came.", perturbation_kind=kind, level=level)
+        for level, claim in claims.items()
     ]
-    monkeypatch.setattr(checks, "perturb", lambda items: SimpleNamespace(forms=made))
+    monkeypatch.setattr(checks, "perturb", lambda items, **_: SimpleNamespace(items=[name, *false]))
     report = Report("facts")
-    checks._look_at_names(report, [name])
+    checks._look_at_forms(report, [name], {})
     assert [finding.check for finding in report.findings] == ["false names ever less alike"]
+    false[1] = replace(false[1], context="Ines Holz and Ines Holt came.")
+    checks._look_at_forms(report, [name], {})
+    assert report.found("contradictions in false passages") == 1
 
 
 def test_an_exemplar_that_is_also_a_question_is_found(facts: Write) -> None:

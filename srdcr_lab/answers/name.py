@@ -192,8 +192,8 @@ class Name(Kind):
 
         Each fits what the passage says of the person or city (`traits.clash`). Slight is a near-name of the traits,
         else one of the pool that is nearly spelled so or, of cities, lies in the same country; significant one of the
-        others, if possible of another country; comical one that no passage can mean. Of the significant the likelier
-        in spelling are drawn from, of the comical the less likely, so that likeness falls from level to level.
+        others, if possible of another country; comical one that no passage can mean. Significant ones are drawn
+        from those more alike in spelling, comical ones from those less alike, so that likeness falls by level.
         """
         own = traits_of(item, wanted.traits)
         spoken = spoken_of(item.question, item.context, item.gold_answer, self.answer_type)
@@ -201,7 +201,8 @@ class Name(Kind):
         pool = wanted.pools.get((item.domain, self.answer_type), {})
         real = [name for name in pool if self._is_other(name, item, context)]
         faults = {name: clash(own, pool[name], spoken) for name in real}
-        fitting = self._by_likeness((name for name in real if not faults[name]), item)
+        enough = len(real) >= SMALLEST_POOL
+        fitting = self._by_likeness((name for name in real if enough and not faults[name]), item)
         near = [name for name in own.near if self._is_other(name, item, context, of_family=True)]
         alike = (name for name in fitting if self._is_near(name, item, own, pool[name]))
         near = near or list(islice(alike, min(_FEW, max(1, len(fitting) // 2))))

@@ -212,6 +212,7 @@ def _rewritten(
         try:
             return wait_for(rewrite(model, perturbed, traits, seed))
         finally:
+            wait_for(model.landed())  # what is in flight is paid for
             wait_for(model.aclose())
 
 

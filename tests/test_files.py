@@ -92,7 +92,7 @@ def test_a_record_comes_back_as_it_was() -> None:
     [
         (
             plain(level="huge"),
-            "file, level: expected 'standard', 'subtle', 'mild', 'moderate' or 'blatant', got 'huge'",
+            "file, level: expected 'standard', 'subtle', 'mild', 'moderate', 'blatant' or 'absurd', got 'huge'",
         ),
         (plain(perturbation_value="20"), "file, perturbation_value: expected a valid number, got '20'"),
         (plain(perturbation_value=True), "file, perturbation_value: expected a valid number, got True"),

@@ -11,6 +11,7 @@ import pytest
 
 from srdcr_lab.answers.kinds import Claim, Outcome
 from srdcr_lab.data import load_items, perturb
+from srdcr_lab.data.load import write_items
 from srdcr_lab.data.perturbing import Perturbed
 from srdcr_lab.data.rewrites import claims_to_rewrite, level_of, rewritten
 from srdcr_lab.prompts import render_rewrite, sources
@@ -100,7 +101,7 @@ def answering(reply: Callable[[str, str], str]) -> ScriptedModel:
     return ScriptedModel(say)
 
 
-def test_a_model_writes_and_each_reply_is_checked() -> None:
+def test_a_model_writes_and_each_reply_is_checked(tmp_path: Path) -> None:
     model = answering(
         lambda town, claim: NEW.replace("Ardle", town).replace("1894", claim if town != "Borley" else "then")
     )
@@ -113,6 +114,10 @@ def test_a_model_writes_and_each_reply_is_checked() -> None:
     assert ids == ["Ardle", "Ardle@rewrite", "Borley", "Corran", "Corran@rewrite", "Dunnet", "Dunnet@rewrite", "n"]
     assert {item.perturbation_kind.value for item in found.items} == {"none", "rewrite"}
     assert list(found.audit()["outcome"]).count("refused") == 2
+    write_items(found.items, tmp_path / "o.csv")
+    assert [each for each in load_items(tmp_path / "o.csv") if not each.is_standard] == [
+        each for each in found.items if not each.is_standard
+    ]
 
 
 @pytest.mark.parametrize("ends", ["cut", "failed"])

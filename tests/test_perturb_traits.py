@@ -109,6 +109,9 @@ def test_a_city_stays_in_the_country_that_the_passage_names() -> None:
 @pytest.mark.parametrize("passage", ["It lies in Bergen, Vestland.", "It lies in Bergen, Vestland, by the sea."])
 def test_what_a_city_lies_in_must_be_the_substitutes_too(passage: str) -> None:
     assert city_form(passage, "Bergen", "significant", **NORWAY).item is None
+    assert city_form(passage, "Bergen", "comical").why == (
+        "the passage says what the city lies in, and no such city lies there",
+    )
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ class Name(Kind):
         far = [name for name in fitting if name not in near]
         far = [name for name in far if not own.country or pool[name].country != own.country] or far
         absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item, context)]
-        absurd = [name for name in absurd if clash(own, self.absurd[name], spoken) != "gender"]
+        absurd = [name for name in absurd if clash(own, self.absurd[name], spoken) != "gender" and not spoken.lies_in]
         names_of = {
             "slight": near,
             "significant": far[: max(_FEW, len(far) // 2)],
@@ -234,6 +234,8 @@ class Name(Kind):
     def _none_for(self, degree: str, item: Item, faults: Mapping[str, str]) -> str:
         """Why there is no substitute of a degree."""
         if degree == "comical":
+            if self.answer_type is AnswerType.CITY:
+                return "the passage says what the city lies in, and no such city lies there"
             return "the passage has words of one gender or both, and the person's is not known: name it in gender"
         if len(faults) < SMALLEST_POOL:
             return (

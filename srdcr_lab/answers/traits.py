@@ -62,7 +62,7 @@ class Traits:
 class Spoken:
     """The genders, roles and countries that a question and its passage have words for.
 
-    `lies_in`: what stands behind a city as what it lies in ("Springfield, Illinois").
+    `lies_in`: what stands behind a city as what it lies in ("Springfield, Illinois"), or its region elsewhere.
     """
 
     genders: frozenset[str] = frozenset()
@@ -82,9 +82,9 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
         region, without = answer.partition(", ")[2], passage
         for span in reversed(spans):
             without = f"{without[: span.start]}…{without[span.end :]}"
-        lies_in = frozenset(match[1] for span in spans if (match := _LIES_IN.match(passage, span.end)))
-        regions = frozenset([region] if region and region in without else [])
-        return Spoken(countries=_countries(f"{question} {without}", _COUNTRY) | regions, lies_in=lies_in)
+        lies_in = {match[1] for span in spans if (match := _LIES_IN.match(passage, span.end))}
+        lies_in |= {region} if region and region in without else set()
+        return Spoken(countries=_countries(f"{question} {without}", _COUNTRY), lies_in=frozenset(lies_in))
     text, own = f"{question} {passage}", set(tokens(answer))
     beside = set(tokens(_beside(question, passage, spans)))
     return Spoken(_of(set(tokens(text)) - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))

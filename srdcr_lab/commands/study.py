@@ -55,8 +55,8 @@ _study_options = with_options(
             type=SOURCE,
             default="facts",
             show_default=True,
-            help="facts, facts:testbed, facts:pairs, facts:second, facts:grid, facts:options, facts:claims, "
-            "facts:documents, of one split facts:held (facts:held:pairs …), a benchmark (srdcr data list), "
+            help="facts, facts:testbed, facts:pairs, facts:second, facts:grid, facts:rewrites, facts:options, "
+            "facts:claims, facts:documents, of one split facts:held (facts:held:pairs …), a benchmark (srdcr data list), "
             "BENCHMARK=FILE, or a CSV, JSONL or Parquet file",
         ),
         click.option(

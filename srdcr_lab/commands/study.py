@@ -56,8 +56,8 @@ _study_options = with_options(
             default="facts",
             show_default=True,
             help="facts, facts:testbed, facts:pairs, facts:second, facts:grid, facts:rewrites, facts:options, "
-            "facts:claims, facts:documents, of one split facts:held (facts:held:pairs …), a benchmark (srdcr data list), "
-            "BENCHMARK=FILE, or a CSV, JSONL or Parquet file",
+            "facts:claims, facts:documents, of one split facts:held (facts:held:pairs …), a benchmark (srdcr data "
+            "list), BENCHMARK=FILE, or a CSV, JSONL or Parquet file",
         ),
         click.option(
             "--methods",

@@ -62,9 +62,9 @@ def load_items(
     ----------
     source : ``facts``, ``facts:testbed``, ``facts:pairs``, ``facts:second``, ``facts:grid``, ``facts:rewrites``;
         ``facts:options``, ``facts:claims``, ``facts:documents``; of one split, ``facts:held``, ``facts:public:grid``
-        and so on; a benchmark such as ``ramdocs`` (fetched before with ``srdcr data fetch``), or ``ramdocs=FILE`` (a file as
-        published); the items.json of a results folder; a CSV, JSONL or Parquet file, or a DataFrame with the columns
-        `question, gold_answer` and (unless it is closed-book) `context`, `options` or `documents`, and any of
+        and so on; a benchmark such as ``ramdocs`` (fetched before with ``srdcr data fetch``), or ``ramdocs=FILE`` (a
+        file as published); the items.json of a results folder; a CSV, JSONL or Parquet file, or a DataFrame with the
+        columns `question, gold_answer` and (unless it is closed-book) `context`, `options` or `documents`, and any of
         `claimed_answer, domain, answer_type, aliases, unit, question_id, item_id, perturbation_kind,
         perturbation_value, level, gold_answers, wrong_answers, accepted, is_exemplar`.
     seed : of what is drawn from the shipped facts.

@@ -32,6 +32,7 @@ SPLITS = ("public", "held")  # of held questions the shipped model is never told
 # Paper, 4.4: 150 + 150 items of event years, 30 per offset, and as many of the other five domains that ClashEval has.
 _TESTBED = {"years": 150, "records": 30, "news": 30, "drugs": 30, "names": 30, "cities": 30}
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
+_CANDIDATES = 2  # questions that a place in the testbed is filled from
 _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
 
 
@@ -103,8 +104,9 @@ def _paired(
     for domain, members in by_domain(questions).items():
         order = sorted(members, key=lambda item: item.item_id)
         random.Random(f"{seed}:{domain}").shuffle(order)
-        if n := min(len(order), len(order) if most is None else most.get(domain, 0)):
-            false |= balanced(order, {item.item_id: _forms(item, seed, offsets) for item in order}, n)
+        n = min(len(order), len(order) if most is None else most.get(domain, 0))
+        order = order[: _CANDIDATES * n]  # false forms of all would take seconds
+        false |= balanced(order, {item.item_id: _forms(item, seed, offsets) for item in order}, n) if n else {}
     both = [form for item in questions if item.item_id in false for form in (item, false[item.item_id])]
     return ItemSet(name, tuple(both), exemplars())
 

@@ -1,8 +1,10 @@
-"""A study in a shell: what it would take, the study, the notebooks, its store, and the same study in another place."""
+"""A study in a shell: what it would take, the study, the notebooks, its store, and the same study in another place, or
+with replies that were made in another place."""
 
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import reduce
@@ -10,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED, SOURCE, echo
 from srdcr_lab.pages import number
 from srdcr_lab.records import BadInput, ConfidenceKind, SrdcrError
 from srdcr_lab.records.files import csv_text, write_whole
-from srdcr_lab.records.vocabulary import visible
+from srdcr_lab.records.vocabulary import n_of, visible
 
 _FINDINGS, _ERRORS = 20, 3  # that a check prints, and a run
 _REPEATED = "run all of it so many times, each time with the next seed: other random exemplars, orders and draws"
+_BATCHED = "ask openai: and anthropic: models through their batch APIs, at half price: hours, or days"
 _REPEATS = "repeats.csv"
 _REASONING = "how much a model thinks before it replies: none, low, medium or high; default: as it does by itself"
 _EXTRA_BODY = "further fields of every request, as a JSON object; ROLE is answerer, defender, critic or judge"
@@ -40,7 +44,7 @@ def with_options(options: Iterable[Callable[..., Any]]) -> Callable[..., Any]:
     return lambda command: reduce(lambda decorated, option: option(decorated), reversed([*options]), command)
 
 
-# What `plan` and `run` share: what decides the numbers, and how the models are reached.
+# What `plan`, `run` and `requests` share: what decides the numbers, and how the models are reached.
 _study_options = with_options(
     [
         click.option(
@@ -88,14 +92,18 @@ _study_options = with_options(
         ),
         click.option("--limit", type=int, help="at most so many items, stratified and seeded; default: all"),
         click.option("--seed", default=0, show_default=True, type=int),
-        click.option("--repeats", default=1, show_default=True, type=click.IntRange(1, 100), help=_REPEATED),
         *ASKING,
     ]
 )
+_repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1, 100), help=_REPEATED)
+_batch = click.option("--batch", is_flag=True, help=_BATCHED)
+_NO_CHOICES = {"folder", "out", "store", "draws", "base_url", "concurrency", "patience_s", "budget_usd", "offline"}
 
 
 @click.command()
 @_study_options
+@_repeats
+@_batch
 @click.option("--store", type=PATH, help="a store of earlier runs, which knows what the models refuse")
 def plan(repeats: int, **options: Any) -> None:
     """What a run would take: calls, tokens, cost from–to.
@@ -119,10 +127,18 @@ def plan(repeats: int, **options: Any) -> None:
         )
         votes = study.choices.consistency_draws
         echo(f"Should a model behind an API refuse temperature, its prior and context answers take {votes} draws each.")
+        if planned.waves:
+            waves, days = "–".join(map(str, dict.fromkeys(planned.waves))), max(planned.waves)
+            echo(
+                f"In batches: {waves} waves, one after the other, of 24 hours at most each: {days} days at worst "
+                "(longer where one expires). Costs are those of batches: half the price."
+            )
 
 
 @click.command()
 @_study_options
+@_repeats
+@_batch
 @click.option("--out", required=True, type=PATH, help="results folder; an existing one is resumed")
 @click.option("--concurrency", default=64, show_default=True, type=int, help="API requests in flight at once")
 @click.option("--patience", "patience_s", default=300.0, show_default=True, help="of outages and rate limits, seconds")
@@ -137,12 +153,14 @@ def run(out: Path, repeats: int, **options: Any) -> int:
 
     With --repeats the folder holds the first repeat, its folders repeat-2, repeat-3 … the same of the others, and
     repeats.csv how accuracies vary. All share one store and one budget.
+
+    With --offline and no option that makes a study, it is the one that the folder --out holds.
     """
     from srdcr_lab.measures import over_repeats, summary
-    from srdcr_lab.study import Study, load_repeats
+    from srdcr_lab.study import load_repeats
 
     failed = 0
-    with Study(out=out, **options) as study:
+    with _study(out, from_run=options["offline"], **options) as study:
         for repeat in study.repeats(repeats):
             results = repeat.run()
             echo(as_text(_final_table(results.summary)))
@@ -159,6 +177,51 @@ def run(out: Path, repeats: int, **options: Any) -> int:
         write_whole(out / _REPEATS, csv_text(table))
         echo(f"{as_text(table)}\nboth: over questions and repeats; the same table is {out / _REPEATS}")
     return SOME_FAILED if failed else DONE
+
+
+def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) -> Any:
+    """The study of these options; with `from_run`, where none of them makes one, the study that the folder holds.
+
+    `opened` makes a model of that one from its identity; by default none is asked.
+    """
+    from srdcr_lab.study import Study, load_run
+    from srdcr_lab.study.manifest import read_manifest
+
+    context = click.get_current_context()
+    typed = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if typed - _NO_CHOICES or not from_run or read_manifest(folder) is None:
+        return Study(out=folder, **options)
+    held = load_run(folder)
+    how = {name: options[name] for name in ("store", "offline", "batch")}
+    return Study.of_run(held, opened, out=folder, limit=held.manifest["asked"].get("limit"), **how)
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+@_study_options
+@click.option("--out", required=True, type=PATH, help="file of the lines")
+@click.option("--store", type=PATH, help="file of the completions; default: store.sqlite in FOLDER")
+@click.option("--draws", type=click.IntRange(1), help="at most so many in a line; 1: for an engine that ignores n")
+def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None:
+    """Write what a study still needs, for other engines to answer.
+
+    FOLDER is a results folder; where it holds no study yet, the options say which, as in srdcr run. The lines are those
+    of OpenAI's batch files, which vllm run-batch reads too. srdcr store import takes the replies back; then the same
+    command writes the next wave, until nothing is missing.
+    """
+    from srdcr_lab.study.waves import adapter
+
+    options["base_url"] = options["base_url"] or "http://localhost"  # where nobody is asked, so no key is needed
+    place = ["--store", str(options["store"])] if options["store"] else []
+    with _study(folder, from_run=True, opened=adapter, batch=True, offline=False, **options) as study:
+        lines, n_draws, items = study.write_requests(out, draws)
+    if lines:
+        echo(f"{out}: {n_of(lines, 'requests')} with {n_of(n_draws, 'draws')}, for {n_of(items, 'items')}")
+        taken = shlex.join(["srdcr", "store", "import", place[1] if place else str(folder)])
+        echo(f"when your engine has answered them: {taken} REPLIES, then the same command for the next wave")
+    else:
+        tables = shlex.join(["srdcr", "run", "--offline", "--out", str(folder), *place])
+        echo(f"nothing is missing; this writes the tables: {tables}")
 
 
 @click.command()
@@ -252,6 +315,31 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
         echo(f"{added:,} completions added from {source} ({new:,} requests were not here), {known:,} were here already")
         if differing:
             echo(f"{differing:,} of these say something else in {source}; what {file} held stays")
+
+
+@store.command("import")
+@click.argument("file", type=PATH)
+@click.argument("replies", type=PATH)
+def take_replies(file: Path, replies: Path) -> int:
+    """Add the replies to what srdcr requests wrote.
+
+    FILE is the store, or the results folder with it; REPLIES holds lines as OpenAI's batch API and vllm run-batch write
+    them. Where one line is no reply to these requests, nothing is added. Exit code 1 where some bring an error.
+    """
+    from srdcr_lab.study.run import wait_for
+    from srdcr_lab.study.waves import import_replies
+
+    with open_store(file / "store.sqlite" if file.is_dir() else file) as opened:
+        taken = wait_for(import_replies(opened, replies))
+    echo(f"{taken.added:,} completions added from {replies}, {taken.known:,} were here already")
+    if taken.short:
+        fewer = f"{n_of(taken.short, 'lines')} brought fewer draws than were asked for"
+        echo(f"{fewer}; srdcr requests --draws 1 asks for one in each line")
+    for note in (*taken.notes, *taken.failed[:_ERRORS]):
+        echo(note)
+    if taken.failed:
+        echo(f"{n_of(len(taken.failed), 'lines')} brought an error and no reply; the next wave asks for them again")
+    return SOME_FAILED if taken.failed else DONE
 
 
 @store.command()

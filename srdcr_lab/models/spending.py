@@ -258,10 +258,14 @@ class StoredModel:
         try:
             await self._budget.ask(self._model, self._price or FREE, request, keep)
         finally:
-            refused = getattr(self._model, "refused", [])
-            if "temperature" in refused and refused != self._refused:
-                self._refused = [*refused]
-                self._store.remember(self.identity.key, _REFUSED, json.dumps(refused))
+            self.remember_refused()
+
+    def remember_refused(self) -> None:
+        """Keep in the store what the model turned out to refuse, where it takes no temperature."""
+        refused = getattr(self._model, "refused", [])
+        if "temperature" in refused and refused != self._refused:
+            self._refused = [*refused]
+            self._store.remember(self.identity.key, _REFUSED, json.dumps(refused))
 
     def _cost(self, completions: Sequence[Completion]) -> float:
         if self._price is not None:

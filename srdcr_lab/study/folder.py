@@ -14,10 +14,11 @@ import pandas as pd
 
 from srdcr_lab import measures
 from srdcr_lab.measures.groups import of_one_kind
-from srdcr_lab.records import BadInput, Level, ModelIdentity, arrow_schema, check_schema, label
+from srdcr_lab.records import BadInput, Capabilities, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.files import whole_file
 from srdcr_lab.study.manifest import TABLES, differing, read_manifest, short
+from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.rows import ItemRows, Row
 
 if TYPE_CHECKING:
@@ -163,6 +164,12 @@ class Results:
         datasets = needed("datasets", "to_datasets")
         tables = {name: pa.Table.from_pandas(getattr(self, name), arrow_schema(name)) for name in TABLES}
         return datasets.DatasetDict({name: datasets.Dataset(table) for name, table in tables.items()})
+
+    @property
+    def absent(self) -> dict[str, AbsentModel]:
+        """Who plays each role, as a model that is never asked."""
+        gives = self.manifest["logprobs"]
+        return {role: AbsentModel(m, Capabilities(logprobs=gives[str(m)])) for role, m in self.identities.items()}
 
     def n_rows(self, table: str) -> int:
         """Number of rows of a table, without reading it."""

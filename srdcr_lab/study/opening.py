@@ -88,7 +88,8 @@ def as_told(models: Iterable[ChatModel]) -> str:
     return json.dumps(told)
 
 
-_ROLES = ("answerer", "defender", "critic", "judge")
+ROLES = ("defender", "critic", "judge")  # beside the answerer
+_ROLES = ("answerer", *ROLES)
 
 
 def _by_role(given: Any, n: int) -> list[Any]:
@@ -134,14 +135,22 @@ def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None
 
 
 class Session:
-    """The models of an open study behind one store and one budget: those of the roles, and the `players` of designs."""
+    """The models of an open study behind one store (`stored`) and one budget: those of the roles, and the `players` of
+    designs."""
 
     def __init__(
-        self, cast: Cast, players: Mapping[str, ChatModel], store: Store, budget: Budget, *, offline: bool = False
+        self,
+        cast: Cast,
+        players: Mapping[str, ChatModel],
+        store: Store,
+        budget: Budget,
+        *,
+        offline: bool = False,
+        stored: type[StoredModel] = StoredModel,
     ) -> None:
         def wrapped(model: ChatModel) -> StoredModel:
             price = price_for(model.identity, budget.limit_usd)
-            return StoredModel(model, store, price=price, budget=budget, offline=offline)
+            return stored(model, store, price=price, budget=budget, offline=offline)
 
         by_id = {id(model): wrapped(model) for model in (*vars(cast).values(), *players.values())}
         self.store, self.budget, self.models = store, budget, tuple(by_id.values())

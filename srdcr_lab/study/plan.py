@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from srdcr_lab.models import ChatModel
-from srdcr_lab.models.load import Price
+from srdcr_lab.models import ChatModel, Store
+from srdcr_lab.models.load import API, Price
 from srdcr_lab.models.reasoning import room
 from srdcr_lab.prompts import Prompts
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
@@ -21,6 +22,7 @@ from srdcr_lab.records import CallFailed, Completion, Request
 from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.rows import Probe
 from srdcr_lab.study.run import asked_of_memory, each_setup, fill_probe
+from srdcr_lab.study.waves import InWaves, Waves
 
 _REHEARSED = 2_000  # completions of one rehearsal: half a second; a plan of thousands of items would take minutes
 _FEW = 4  # items that tell how many an item takes
@@ -46,16 +48,24 @@ class Plan:
     draws are 32 calls. `calls_alone` counts every item by itself, `calls` asks equal requests of the row's items once
     (in the last row: of all rows). Tokens and costs are of these calls: tokens estimates (four characters a token; of
     thinking none, or all its room), costs NaN where a price is unknown. Where only `rehearsed` of many
-    items were gone through, everything is scaled up from these.
+    items were gone through, everything is scaled up from these. `waves` are those of a run in batches (least, most).
     """
 
     table: pd.DataFrame
     rehearsed: int
+    waves: tuple[int, int] | None = None
 
 
-async def make_plan(setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None]) -> Plan:
+async def make_plan(
+    setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None], *, batch: bool = False
+) -> Plan:
     """The plan of a run over the items of `setup`: of many estimated from some, drawn as `limit` draws them. `prices`
-    by the models' identity keys."""
+    by the models' identity keys; with `batch` API models cost what they cost in a batch."""
+    if batch:
+        from srdcr_lab.models.batches import at_batch_price  # which needs an SDK
+
+        api = {model.identity.key for model in _models(setup) if model.identity.provider in API}
+        prices = {key: at_batch_price(price) if price and key in api else price for key, price in prices.items()}
     few = replace(setup, items=setup.items.limit(_FEW, setup.seed))
     an_item = (await _rehearsed(few, methods, prices, longest=True)).loc[SHARED, "calls_alone"] / len(few.items)
     some = replace(setup, items=setup.items.limit(max(_FEW, int(_REHEARSED / max(an_item, 1))), setup.seed))
@@ -66,7 +76,37 @@ async def make_plan(setup: Setup, methods: Sequence[Method], prices: Mapping[str
     both *= len(setup.items) / len(some.items)
     whole = [name for name in both if "cost" not in name]
     both[whole] = both[whole].round()
-    return Plan(both.astype(dict.fromkeys(whole, int)).rename_axis("methods").reset_index(), len(some.items))
+    table = both.astype(dict.fromkeys(whole, int)).rename_axis("methods").reset_index()
+    ends = [await _waves(few, methods, longest=longest) for longest in (False, True)] if batch else None
+    return Plan(table, len(some.items), (min(ends), max(ends)) if ends else None)
+
+
+async def _waves(setup: Setup, methods: Sequence[Method], *, longest: bool) -> int:
+    """How many waves the item takes that takes most: as in a run in batches, with stand-ins that answer each wave."""
+    most, stage = 0, Stage(setup.prompts, longest)
+    stand_ins = {model.identity.key: StandIn(model, None, stage) for model in _models(setup)}
+    for item in setup.items:
+        stage.answer, n = item.gold_answer, 0
+        with closing(Store(":memory:")) as store:
+            stored = {key: InWaves(stand_in, store) for key, stand_in in stand_ins.items()}
+            waves = Waves(stored.values(), methods, [(item, _played_by(setup, stored))])
+            while wave := await waves.missing():
+                for model, requests in wave.items():
+                    for request in requests:
+                        store.put(model.identity, request, await stand_ins[model.identity.key].complete(request))
+                n += 1
+        most = max(most, n)
+    return most
+
+
+def _models(setup: Setup) -> list[ChatModel]:
+    return [*vars(setup.cast).values(), *setup.players.values()]
+
+
+def _played_by(setup: Setup, stand_ins: Mapping[str, ChatModel]) -> Setup:
+    """The setup with what stands in for each model, by identity key."""
+    cast = Cast(*(stand_ins[model.identity.key] for model in vars(setup.cast).values()))
+    return replace(setup, cast=cast, players={spec: stand_ins[m.identity.key] for spec, m in setup.players.items()})
 
 
 async def _rehearsed(
@@ -74,13 +114,8 @@ async def _rehearsed(
 ) -> pd.DataFrame:
     """One rehearsal: the counts of every row of the plan."""
     stage = Stage(setup.prompts, longest)
-    models = {model.identity.key: model for model in (*vars(setup.cast).values(), *setup.players.values())}
-    stand_ins = {key: StandIn(model, prices[key], stage) for key, model in models.items()}
-    setup = replace(
-        setup,
-        cast=Cast(*(stand_ins[model.identity.key] for model in vars(setup.cast).values())),
-        players={spec: stand_ins[model.identity.key] for spec, model in setup.players.items()},
-    )
+    models = {model.identity.key: model for model in _models(setup)}
+    setup = _played_by(setup, {key: StandIn(model, prices[key], stage) for key, model in models.items()})
     runs = {
         f"{method.name} ({under.choices.design.name})" if method.designed else method.name: (method, under)
         for method, under in each_setup(methods, setup)

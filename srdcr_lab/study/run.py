@@ -28,7 +28,7 @@ from srdcr_lab.study.rows import ItemRows, Probe, Row, all_and_no_wrong, failed,
 T = TypeVar("T")
 _CHOSEN: dict[Decision | None, str] = {Decision.USE_PRIOR: "prior", Decision.USE_CONTEXT: "context"}
 LOGGED_EVERY_S = 60.0  # how often a log hears of a run
-_WINDOW = 1024  # items in flight: far above any concurrency, so that no slot waits for a slow item
+WINDOW = 1024  # items in flight: far above any concurrency, so that no slot waits for a slow item
 
 
 async def run_item(item: Item, setup: Setup, methods: Sequence[Method]) -> ItemRows:
@@ -131,9 +131,9 @@ async def run_items(
 
     try:
         # With a confidence kind that a server may not give, the first item goes alone: it shows whether this one does.
-        first_window = 1 if setup.choices.confidence in NEED_LOGPROBS else _WINDOW
+        first_window = 1 if setup.choices.confidence in NEED_LOGPROBS else WINDOW
         for place, item in enumerate(setup.items):
-            if len(in_flight) >= (first_window if place == 1 else _WINDOW):
+            if len(in_flight) >= (first_window if place == 1 else WINDOW):
                 yield await next_rows()
             task = asyncio.create_task(run_item(item, setup, methods))
             task.add_done_callback(lambda _: on_done())

@@ -13,22 +13,18 @@ from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from srdcr_lab.data.items import thaw
 from srdcr_lab.models import Store
 from srdcr_lab.models.kept import Fact
-from srdcr_lab.protocols import Choices
-from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
-from srdcr_lab.records.files import LOCK, from_plain, one_writer
+from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request
+from srdcr_lab.records.files import LOCK, one_writer
 from srdcr_lab.records.tables import LATER
 from srdcr_lab.study.bundle import check_decoded_size, check_no_traces, pack, unpack
 from srdcr_lab.study.folder import Results, load_run
 from srdcr_lab.study.manifest import ITEMS, MANIFEST, SUMMARY, TABLES, differing
 from srdcr_lab.study.notebooks import SEQUENCE, executed
-from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.replaying import replayed
 from srdcr_lab.study.study import Study
 
@@ -160,7 +156,7 @@ def _replayed(source: Path, out: Path) -> Replayed:
     before = load_run(shared / "run")
     differences, compared = run_differences(before, again), 0
     if (shared / "notebooks").is_dir():
-        differing, compared = replayed(shared, file, out, _cast(before))
+        differing, compared = replayed(shared, file, out, before.absent)
         differences += differing
     own, lock = SEQUENCE.parent / _LOCK, shared / _LOCK
     notes: tuple[str, ...] = ()
@@ -175,30 +171,9 @@ def _replayed(source: Path, out: Path) -> Replayed:
     return Replayed(tuple(differences), notes, len(TABLES) + 1, compared)
 
 
-def _cast(run: Results) -> dict[str, AbsentModel]:
-    """Who played each role of a run, as a model that is never asked."""
-    logprobs = run.manifest["logprobs"]
-    return {
-        role: AbsentModel(identity, Capabilities(logprobs=logprobs[str(identity)]))
-        for role, identity in run.identities.items()
-    }
-
-
 def _again(folder: Path, store: Store, out: Path) -> Results:
     """The run that a folder holds, made again from a store by models that are never asked."""
-    run = load_run(folder)
-    asked, where = run.manifest["asked"], str(folder / MANIFEST)
-    choices = from_plain(Choices, asked["choices"], f"{where}, choices")
-    try:
-        cast = _cast(run)
-        model, *_ = roles = [cast[role] for role in ("answerer", "defender", "critic", "judge")]
-        players = {name: cast[name] for design in choices.designs for name in design.players}
-    except KeyError as error:
-        raise BadInput(f"{where}: {error} is not as srdcr run writes it") from None
-    arguments: dict[str, Any] = dict(zip(("defender", "critic", "judge"), roles[1:], strict=True))
-    arguments |= {"preset": choices, "methods": asked["methods"], "seed": asked["seed"], "players": players}
-    arguments |= {"prompts": run.manifest["prompts"]}
-    with Study(model, thaw(folder / ITEMS), store=store, offline=True, out=out, **arguments) as study:
+    with Study.of_run(load_run(folder), store=store, offline=True, out=out) as study:
         return study.run(progress=False)
 
 

@@ -8,9 +8,10 @@ import logging
 import math
 import os
 import platform
+import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import asdict, replace
@@ -20,26 +21,27 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab.data.items import ItemSet, freeze
+from srdcr_lab.data.items import ItemSet, freeze, thaw
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.doctor import DOCTOR
-from srdcr_lab.models.load import PATIENCE_S, price_of
-from srdcr_lab.models.spending import Budget
+from srdcr_lab.models.load import API, PATIENCE_S, price_of
+from srdcr_lab.models.spending import Budget, StoredModel
 from srdcr_lab.prompts.messages import Prompts, own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
-from srdcr_lab.records import BadInput, BudgetExhausted, Item, Needs, SrdcrError, Stopped
-from srdcr_lab.records.files import as_path, as_plain, csv_text, made, one_writer, write_whole
+from srdcr_lab.records import BadInput, BudgetExhausted, Item, ModelIdentity, Needs, SrdcrError, Stopped
+from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.study import manifest as manifests
 from srdcr_lab.study.folder import REPEAT, Results, table_writer
-from srdcr_lab.study.opening import Session, fitting, open_all, price_for
+from srdcr_lab.study.opening import ROLES, Session, fitting, open_all, price_for
 from srdcr_lab.study.plan import Plan, make_plan
 from srdcr_lab.study.rows import Causes
 from srdcr_lab.study.run import Waiting, progress_bar, run_items, wait_for
+from srdcr_lab.study.waves import InWaves, Waves, ask_in_waves
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +73,7 @@ class Study:
     extra_body : further fields of every request (``{"top_k": 20}``), or such an object for some roles.
     store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
     patience_s : how long a server's outage, or limit of its rate, is waited out before rows fail, seconds; 0: not.
+    batch : ask `openai:` and `anthropic:` models in batches, at half price and with patience (`srdcr_lab.study.waves`).
     offline : take every completion from the store, ask nothing; default: whether SRDCR_OFFLINE is set.
 
     Raises
@@ -105,6 +108,7 @@ class Study:
         extra_body: str | Mapping[str, Any] | tuple[str, ...] | None = None,
         budget_usd: float | None = None,
         store: str | Path | Store | None = None,
+        batch: bool = False,
         offline: bool | None = None,
         players: Mapping[str, ChatModel] | None = None,
         out: str | Path | None = None,
@@ -113,6 +117,7 @@ class Study:
         if budget_usd is not None and not 0 < budget_usd < math.inf:
             raise BadInput(f"a budget is more than 0 US dollars, got {budget_usd}; leave it out for none")
         self.limit, self.seed, self._first_seed = limit, seed, seed
+        self._seeds: Sequence[int] = (seed,)  # of the repeats whose requests a wave holds
         self.out = as_path(out) if out is not None else None
         self._store_path = as_path(store) if isinstance(store, str | Path) else store
         self._session: Session | None = None
@@ -120,7 +125,7 @@ class Study:
         # Sent by other processes before this one; of this one a model says the whole.
         self._sent_before: Mapping[str, Any] | None = None
         self._offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
-        self._budget = Budget(budget_usd)
+        self._budget, self._batch = Budget(budget_usd), batch
         self.choices = choices(preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence)
         self.prompts = own_prompts(prompts)
         wanted = named_methods(methods)
@@ -137,11 +142,32 @@ class Study:
         refuse_unscored(self.choices.confidence, models[0])
         self._cast, self._players = Cast(*models[:4]), dict(zip(named, models[4:], strict=True))
         self.methods, left_out = fitting(wanted, chosen, models[0], every=every)
-        self.items = replace(chosen, notes=(*chosen.notes, *left_out))
+        self.items = replace(chosen, notes=tuple(dict.fromkeys((*chosen.notes, *left_out))))
         for opened in models:
             price_for(opened.identity, budget_usd)
+        if batch and not any(opened.identity.provider in API for opened in models):
+            raise BadInput(
+                f"{models[0].identity} runs here, and is asked neither in batches nor by file; leave --batch out, or "
+                "name a provider's model, openai:NAME or anthropic:NAME (of an engine of your own: openai:NAME)"
+            )
         if self.prompts.own and any(opened.identity.provider == "pocket" for opened in models):
             _say_once(_of_pocket(self.prompts))
+
+    @classmethod
+    def of_run(cls, run: Results, opened: Callable[[ModelIdentity], ChatModel] | None = None, **how: Any) -> Study:
+        """The study that a results folder holds, by default of models that are never asked; `how` are further
+        arguments."""
+        asked, where = run.manifest["asked"], str(run.folder / manifests.MANIFEST)
+        chosen = from_plain(Choices, asked["choices"], f"{where}, choices")
+        made = cache(opened) if opened else None  # one model may play several roles
+        try:
+            cast = {role: made(identity) for role, identity in run.identities.items()} if made else run.absent
+            model, *roles = (cast[role] for role in ("answerer", *ROLES))
+            players = {name: cast[name] for design in chosen.designs for name in design.players}
+        except KeyError as error:
+            raise BadInput(f"{where}: {error} is not as srdcr run writes it") from None
+        how |= dict(zip(ROLES, roles, strict=True)) | {"preset": chosen, "seed": asked["seed"], "players": players}
+        return cls(model, thaw(run.folder / manifests.ITEMS), asked["methods"], prompts=run.manifest["prompts"], **how)
 
     def plan(self) -> Plan:
         """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some.
@@ -151,7 +177,8 @@ class Study:
         if isinstance(self._store, Store) or (self._store and self._store.exists()):
             self._opened()
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
-        return wait_for(make_plan(self._setup(self._cast, self._players), self.methods, prices))
+        setup = self._setup(self._cast, self._players)
+        return wait_for(make_plan(setup, self.methods, prices, batch=self._batch))
 
     def run(self, *, progress: bool = True) -> Results:
         """Run every method on every item and write the tables of `srdcr_lab.records.tables`, in `out` or in a
@@ -201,13 +228,14 @@ class Study:
         check_ranges(repeats=n)
         check_ranges(seed=self.seed + n - 1)
         seeds = range(self.seed + 1, self.seed + n)
+        self._seeds = (self.seed, *seeds)
         later = [(seed, self.out and self.out / f"{REPEAT}{k}") for k, seed in enumerate(seeds, start=2)]
         for seed, out in later:
             if out:
                 manifests.check(out, self.asked() | {"seed": seed})
         yield self
         for seed, out in later:
-            yield self._beside(seed=seed, out=out)
+            yield self._beside(seed=seed, out=out, _seeds=(seed,))
 
     def only(self, items: Sequence[Item]) -> Study:
         """The same study on other items: it shares models, exemplars and store, and writes no folder. Closing either
@@ -234,6 +262,27 @@ class Study:
         """What the protocols take, for whoever wants to await them."""
         session = self._opened()
         return self._setup(session.cast, session.players)
+
+    def write_requests(self, target: Path, most_draws: int | None = None) -> tuple[int, int, int]:
+        """Write what is missing (`Waves.missing`) as lines of OpenAI's batch files, with at most so many draws in each;
+        of a new study also run.json and items.json. Returns the numbers of lines (for none no file is written), draws
+        and items."""
+        if others := [model.identity for model in self._everyone if model.identity.provider in set(API) - {"openai"}]:
+            raise BadInput(f"{others[0]} takes no such lines; name the model that your engine runs as openai:NAME")
+        folder, asked = self.out or Path(), self.asked()
+        if manifests.check(folder, asked, self.items) is None:
+            with one_writer(folder):
+                self._write_manifest(folder, "running")
+                write_whole(folder / manifests.ITEMS, freeze(self.items))
+        waves, store = self._waves(), self._opened().store
+        if target.exists() and target.samefile(store.path):
+            raise BadInput(f"{target} is the store of the study; give another --out")
+        wave = wait_for(waves.missing())
+        with store.transaction():
+            if lines := [line for model, requests in wave.items() for line in model.lines(requests, most_draws)]:
+                write_whole(target, "".join(lines))
+        draws = sum(len(request.draws) for requests in wave.values() for request in requests)
+        return len(lines), draws, len(waves.work)
 
     def asked(self) -> dict[str, Any]:
         """What decides the numbers: a folder resumes only under the same."""
@@ -270,6 +319,12 @@ class Study:
     def _setup(self, cast: Cast, players: Mapping[str, ChatModel]) -> Setup:
         return Setup(cast, self.choices, self.items, self.seed, players, self.prompts)
 
+    def _waves(self) -> Waves:
+        """Over every item of every repeat."""
+        setups = [replace(self.setup, seed=seed) for seed in self._seeds]
+        work = [(item, setup) for setup in setups for item in setup.items]
+        return Waves(self._opened().models, self.methods, work)
+
     def _beside(self, **changed: Any) -> Study:
         self._opened()
         other = copy(self)
@@ -286,7 +341,8 @@ class Study:
             if self.out:
                 made(self.out)
             store = self._store if isinstance(self._store, Store) else Store(self._store or ":memory:")
-            self._session = Session(self._cast, self._players, store, self._budget, offline=self._offline)
+            how: dict[str, Any] = {"offline": self._offline, "stored": InWaves if self._batch else StoredModel}
+            self._session = Session(self._cast, self._players, store, self._budget, **how)
         return self._session
 
     async def _check(self) -> None:
@@ -299,6 +355,9 @@ class Study:
         started, paid, causes, waiting = time.monotonic(), session.paid, Causes(), Waiting(self.methods)
         stopped: BudgetExhausted | None = None
         try:
+            if self._batch and not self._offline:
+                tell = partial(print, file=sys.stderr, flush=True) if progress else lambda _: None
+                await ask_in_waves(self._waves(), tell=tell)
             bar = progress_bar(session, len(self.items), show=progress)
             with table_writer(folder) as writer, bar as counted:
                 try:

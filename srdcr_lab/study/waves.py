@@ -1,0 +1,288 @@
+"""A study in waves: all that every protocol waits for is asked at once, elsewhere, and comes back into the store.
+
+A wave is found by replay. The study is gone through against its store; what the store lacks is noted, and that call
+fails. When the replies are there, the study is gone through again, until nothing is missing; then the ordinary run
+writes the tables, from the store. Nothing is held in memory between two waves, so a killed run goes on with the next
+one. A debate of SR-DCR takes about as many waves as it has turns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
+from srdcr_lab.models import Store
+from srdcr_lab.models.base import held, received
+from srdcr_lab.models.kept import Asked
+from srdcr_lab.models.load import API, load_model
+from srdcr_lab.models.spending import StoredModel
+from srdcr_lab.models.store import as_file
+from srdcr_lab.protocols import Method, Setup
+from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Item, ModelIdentity, Request
+from srdcr_lab.records.files import read_json
+from srdcr_lab.records.vocabulary import n_of, visible
+from srdcr_lab.study.rows import Probe
+from srdcr_lab.study.run import WINDOW, fill_probe, gravest, run_item
+
+_TURNS = 64  # of the event loop, far more than a chain of tasks that end and begin takes to reach its next request
+_LACKED: ContextVar[list[Request] | None] = ContextVar("lacked", default=None)  # by the item that is gone through
+
+Work = Sequence[tuple[Item, Setup]]  # what is gone through: an item, and the setup of its repeat
+
+
+class InWaves(StoredModel):
+    """A `StoredModel` that notes for the next wave what the store lacks, and fails that call.
+
+    A call fails once every protocol waits, so that none that runs beside it is cut off before it has asked. A model
+    that runs here, where nothing is cheaper at once, answers as ever.
+    """
+
+    def __init__(self, *model_and_store: Any, **how: Any) -> None:
+        super().__init__(*model_and_store, **how)
+        self.wanted: dict[tuple[str, str], Request] = {}
+        self.failed: dict[tuple[str, str, int], str] = {}  # what a wave brought no reply to, and why
+        self.stopped: BudgetExhausted | None = None  # no further wave is sent
+        self.live = False  # for now it asks as ever
+        self.rest: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0)
+
+    async def _from_model(self, request: Request) -> dict[int, Any]:
+        if self.live or self._offline or self.identity.provider not in API:
+            return await super()._from_model(request)
+        place = request.digest, request.stream
+        for draw in request.draws:
+            if (*place, draw) in self.failed:
+                raise CallFailed(self.failed[*place, draw])
+        if self.stopped:
+            raise self.stopped
+        known = self.wanted.get(place, request)
+        draws = tuple(sorted({*known.draws, *request.draws}))
+        self.wanted[place] = replace(known, draws=draws, scored=known.scored or request.scored)
+        if (lacked := _LACKED.get()) is not None:
+            lacked.append(request)
+        await self.rest()
+        raise CallFailed(f"{self.identity}: the reply to this request is not in the store; run the same again")
+
+    async def ask(self, requests: Sequence[Request], tell: Callable[[str], None]) -> None:
+        """Have these requests answered in batches; what fails is not asked again by this object."""
+        from srdcr_lab.models.batches import ask_batch  # which needs an SDK
+
+        api: Any = self._model
+        try:
+            failed = await ask_batch(api, self._store, requests, budget=self._budget, price=self._price, tell=tell)
+        finally:
+            self.remember_refused()
+        why = {(asked.digest, asked.stream, draw): said for asked, said in failed for draw in asked.draws}
+        for request in requests:
+            here = self._store.get(self.identity, request)
+            self.paid += len(here)
+            for draw in set(request.draws) - set(here):
+                place = request.digest, request.stream, draw
+                self.failed[place] = why.get(place, f"{self.identity}: no reply came in its batch")
+
+    def lines(self, requests: Sequence[Request], most_draws: int | None) -> Iterator[str]:
+        """The requests as lines of OpenAI's batch files, each with at most so many draws; the store knows them."""
+        if self._store.batches(self.identity.key):
+            raise BadInput(f"batches of {self.identity} are under way; srdcr run --batch waits for them")
+        api: Any = self._model
+        size = most_draws or api.draws_per_request
+        for request in requests:
+            for start in range(0, len(request.draws), size):
+                asked = Asked(self.identity.key, replace(request, draws=request.draws[start : start + size]))
+                self._store.note_asked([asked])
+                line = {"custom_id": asked.custom_id, "method": "POST", "url": "/v1/chat/completions"}
+                yield json.dumps(line | {"body": api.worded(asked.request, asked.request.draws)}) + "\n"
+
+
+class Waves:
+    """Items that are gone through again and again; those that lack nothing any more are left out."""
+
+    def __init__(self, models: Iterable[StoredModel], methods: Sequence[Method], work: Work) -> None:
+        self.work, self._methods = work, methods
+        self.models = [model for model in models if isinstance(model, InWaves)]
+        self._resting: asyncio.Task[None] | None = None
+        for model in self.models:
+            model.rest = self._at_rest
+
+    async def first_item(self) -> None:
+        """With a confidence kind that a server may not give, the first item shows whether this one does: live, since
+        bad input is known in seconds then, and before a wave is paid for."""
+        item, setup = self.work[0]
+        if setup.choices.confidence not in NEED_LOGPROBS:
+            return
+        for model in self.models:
+            model.live = True
+        await fill_probe(Probe(), item, setup, self._methods)
+        for model in self.models:
+            model.live = False
+
+    async def missing(self) -> dict[InWaves, list[Request]]:
+        """The next wave: what each model is asked, each request once, with only the draws that are missing.
+
+        Bad input is raised, as in a run.
+        """
+        lacking: list[tuple[Item, Setup]] = []
+        todo = iter(self.work)
+
+        async def go_through() -> None:
+            for item, setup in todo:
+                with held(_LACKED, []) as lacked:
+                    await run_item(item, setup, self._methods)
+                if lacked:
+                    lacking.append((item, setup))
+
+        for model in self.models:
+            model.wanted = {}
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in self.work[:WINDOW]:
+                    group.create_task(go_through())
+        except BaseExceptionGroup as errors:
+            raise gravest(errors) from None
+        self.work = lacking
+        return {model: list(model.wanted.values()) for model in self.models if model.wanted}
+
+    async def _at_rest(self) -> None:
+        """Wait until no protocol can go on: in some turns of the event loop nothing was asked for or handed out, and
+        what runs here has answered."""
+        if self._resting is None or self._resting.done():
+            self._resting = asyncio.create_task(self._until_quiet())
+        await asyncio.shield(self._resting)
+
+    async def _until_quiet(self) -> None:
+        before, now = -1, 0
+        while before != now:
+            for model in self.models:
+                await model.landed()
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+            before, now = now, sum(model.served + len(model.wanted) for model in self.models)
+
+
+async def ask_in_waves(waves: Waves, *, tell: Callable[[str], None]) -> None:
+    """Have all that the items need answered in batches, wave by wave, the models of a wave side by side.
+
+    A request that failed is not asked again: its rows fail with its sentence. When the budget is used up, nothing more
+    is sent, and whatever is still missing fails with that error.
+    """
+    try:
+        await waves.first_item()
+        for number in count(1):
+            if not (wave := await waves.missing()):
+                return
+            for model, requests in wave.items():
+                draws = sum(len(request.draws) for request in requests)
+                asked = f"{n_of(len(requests), 'requests')} ({n_of(draws, 'draws')}) to {model.identity}"
+                since = f"{datetime.now().astimezone():%Y-%m-%d %H:%M}"
+                tell(f"wave {number}, for {n_of(len(waves.work), 'items')}: {asked}; waiting since {since}")
+            async with asyncio.TaskGroup() as group:
+                for model, requests in wave.items():
+                    group.create_task(model.ask(requests, tell))
+    except (BudgetExhausted, BaseExceptionGroup) as errors:
+        if not isinstance(error := gravest(errors), BudgetExhausted):
+            raise error from None
+        for model in waves.models:
+            model.stopped = error
+
+
+def adapter(model: ModelIdentity) -> Any:
+    """The adapter of a model whose requests are only written, and whose replies are only read, so it needs no key."""
+    return load_model(model.spec, base_url="http://localhost", **json.loads(model.settings or "{}"))
+
+
+class Imported(NamedTuple):
+    """What became of a file of replies: counts of completions, and of lines with fewer draws than were asked for;
+    sentences on lines that brought an error, and on what the replies are like."""
+
+    added: int
+    known: int
+    short: int
+    failed: list[str]
+    notes: list[str]
+
+
+async def import_replies(store: Store, path: Path) -> Imported:
+    """Take the replies to what `InWaves.lines` asked into the store: those of all lines, or none.
+
+    Lines are those of OpenAI's batch API (https://developers.openai.com/api/docs/guides/batch) and of ``vllm
+    run-batch``, where an error may be a text, and a failed line has no body
+    (https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/run_batch.py). A line with an error is left
+    for the next wave. Bad input names the line that is no reply, or one to something else.
+    """
+    from srdcr_lab.models.http import MOST_BYTES  # which needs an SDK's client
+
+    readers: dict[str, tuple[Any, StoredModel]] = {}
+    told: dict[str, tuple[int, list[Completion]]] = {}
+    failed, known, short, before = [], 0, 0, store.count()
+    with store.transaction(), as_file(path, "file").open("rb") as file:
+        for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1):
+            where = f"{path}, line {number}"
+            if len(line) == MOST_BYTES:
+                raise BadInput(f"{where}: it has {MOST_BYTES:,} bytes or more, which is more than a reply takes")
+            asked, status, reply = _reply_of(line, where, store)
+            if asked.model not in readers:
+                provider, name, label, *settings = asked.model.split("|", 3)
+                reader = adapter(ModelIdentity(provider, name, label, settings="".join(settings)))
+                readers[asked.model] = reader, StoredModel(reader, store)
+            reader, kept = readers[asked.model]
+            request = asked.request
+            try:  # a refusal teaches what is to be left out
+                completions = reader.understood(status, reply, request, reader.worded(request, request.draws))
+            except Exception as error:  # whatever a reply does to its reader
+                if status == 200:
+                    raise BadInput(f"{where}: no chat completion ({type(error).__name__}: {error})") from None
+                completions = None
+            if completions is None:
+                kept.remember_refused()
+                failed.append(f"line {number}: {status} {_complaint(reply)}")
+                continue
+            first, before_it = told.setdefault(asked.custom_id, (number, completions))
+            if before_it != completions:
+                raise BadInput(f"{where}: not the reply of line {first}, which has its custom_id; keep one of the two")
+            short += len(completions) < len(request.draws)
+            known += len(store.get(reader.identity, replace(request, draws=tuple(c.draw for c in completions))))
+            store.put(reader.identity, request, [*map(received, completions)])
+            store.close_asked([asked], answered=True)
+        notes = [note for reader, _ in readers.values() for note in reader.sent()["notes"]]
+        return Imported(store.count() - before, known, short, failed, notes)
+
+
+def _reply_of(line: bytes, where: str, store: Store) -> tuple[Asked, int, Any]:
+    """What a line replies to, its status, and the reply's body, or an error in OpenAI's form."""
+    record = read_json(line, where, "a line as OpenAI's batch API or vllm run-batch writes it")
+    record = record if isinstance(record, dict) else {}
+    custom_id, response, error = record.get("custom_id"), record.get("response"), record.get("error")
+    asked = store.asked(custom_id) if isinstance(custom_id, str) else None
+    if asked is None:
+        wrote = f"srdcr requests wrote no line {custom_id!r:.70} for {store.path}"
+        raise BadInput(f"{where}: {wrote}; give the replies to its own lines, or the store of the study that asked")
+    response = response if isinstance(response, dict) else {}
+    status, body = response.get("status_code", 200), response.get("body")
+    if error or status != 200:
+        failed = status if isinstance(status, int) and 400 <= status < 600 else 500
+        return asked, failed, body if isinstance(body, dict) else {"error": error}
+    name, said = asked.model.split("|")[1], body.get("model") if isinstance(body, dict) else None
+    if isinstance(said, str) and not re.fullmatch(rf"{re.escape(name)}(-[\d-]+)?", said):  # a date behind an alias
+        raise BadInput(
+            f"{where}: a reply of the model {said!r:.80}, and {name!r:.80} was asked; name the model in --model as the "
+            "engine calls it, or let it serve under that name (vllm --served-model-name, llama-server --alias)"
+        )
+    return asked, status, body
+
+
+def _complaint(reply: Any) -> str:
+    """What the body of an error says; vLLM wraps it once more."""
+    while isinstance(reply, dict) and (inner := reply.get("error") or reply.get("message")):
+        reply = inner
+    from srdcr_lab.models.http import redact
+
+    return redact(visible(reply, 200))

@@ -1,0 +1,486 @@
+"""A study in waves: through batch APIs, and through files that other engines answer. Its tables are those of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import shutil
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pandas as pd
+import pytest
+
+from srdcr_lab.models import batches
+from srdcr_lab.models.api import ApiChat
+from srdcr_lab.models.base import received
+from srdcr_lab.models.store import Store
+from srdcr_lab.records import BadInput, BudgetExhausted, Request, Stopped
+from srdcr_lab.study import Study
+from tests.conftest import Ended, Srdcr
+from tests.loopback.server import Loopback
+from tests.scripted import ScriptedModel
+
+PAID = ["calls_paid", "cost_usd"]  # of a row whose completions came from the store
+# Two questions, each true and false; of two rounds, which take five waves.
+SMALL: dict[str, Any] = {"items": "facts:testbed", "limit": 4, "samples": 6, "rounds": 2}
+Sent = list[list[Request]]
+
+
+def study(server: Loopback, out: Path | None = None, model: str = "openai:test", **changed: Any) -> Study:
+    url = server.openai_url if model.startswith("openai") else server.url
+    return Study(model, **SMALL | {"base_url": url, "out": out} | changed)
+
+
+def tables(server: Loopback, out: Path, **how: Any) -> list[pd.DataFrame]:
+    with study(server, out, **how) as opened:
+        results = opened.run(progress=False)
+    return [results.records.drop(columns=PAID), results.turns, results.samples]
+
+
+def same(left: Sequence[pd.DataFrame], right: Sequence[pd.DataFrame]) -> None:
+    for one, other in zip(left, right, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
+    """Waves are answered live, request by request; what each held."""
+    waves: Sent = []
+
+    async def ask(model: ApiChat, store: Store, wave: list[Request], **_: Any) -> list[tuple[Request, str]]:
+        waves.append(wave)
+
+        async def one(request: Request) -> None:
+            await model.complete_counted(
+                request, lambda came: store.put(model.identity, request, [*map(received, came)])
+            )
+
+        await asyncio.gather(*map(one, wave))
+        return []
+
+    monkeypatch.setattr(batches, "ask_batch", ask)
+    return waves
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are looked at without a pause, and those that the server made are listed at once."""
+    monkeypatch.setattr(batches, "ask_batch", partial(batches.ask_batch, pause_s=0.0))
+    monkeypatch.setattr(batches, "_GRACE_S", 0.0)
+
+
+# Waves ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_wave_holds_all_that_every_protocol_waits_for(loopback: Loopback, tmp_path: Path, sent: Sent) -> None:
+    """First per question the prior answer and the knowledge draws, per item the context answer; then both openings, of
+    which the Critic's does not see the passage; then each round's Critic beside the ruling on the round before it."""
+    made = tables(loopback, tmp_path / "waves", rounds=4, batch=True)
+    assert list(map(len, sent)) == [2 + 2 + 4, 2 + 4, *[4 + 4, 4] * 3, 4]
+    asked = Counter((r.digest, r.stream, draw) for wave in sent for r in wave for draw in r.draws)
+    assert set(asked.values()) == {1}
+    same(made, tables(loopback, tmp_path / "live", rounds=4))
+
+
+@pytest.mark.parametrize("methods", ["few_shot,sr_dcr", "naive_debate,astute"])
+def test_the_plan_counts_the_waves(loopback: Loopback, tmp_path: Path, sent: Sent, methods: str) -> None:
+    with study(loopback, tmp_path / "waves", methods=methods, batch=True) as opened:
+        least, most = opened.plan().waves or (0, 0)
+        opened.run(progress=False)
+    assert least <= len(sent) <= most
+    assert (least, most) == {"few_shot,sr_dcr": (5, 5), "naive_debate,astute": (2, 5)}[methods]
+
+
+def test_the_same_prompt_for_fewer_and_for_more_draws_is_asked_once(
+    loopback: Loopback, tmp_path: Path, sent: Sent
+) -> None:
+    """Self-consistency takes seven draws where MAD takes three of the same."""
+    tables(loopback, tmp_path, items="facts:options", methods="self_consistency,mad,cfmad", batch=True, samples=0)
+    asked = Counter((r.digest, r.stream, draw) for wave in sent for r in wave for draw in r.draws)
+    assert set(asked.values()) == {1}
+    assert all(len({(r.digest, r.stream) for r in wave}) == len(wave) for wave in sent)
+
+
+def test_items_that_lack_nothing_are_not_gone_through_again(
+    loopback: Loopback, tmp_path: Path, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from srdcr_lab.study import waves
+
+    gone_through: list[str] = []
+    run_item = waves.run_item
+
+    async def counted(item: Any, *how: Any) -> Any:
+        gone_through.append(item.item_id)
+        return await run_item(item, *how)
+
+    monkeypatch.setattr(waves, "run_item", counted)
+    tables(loopback, tmp_path, methods="few_shot", samples=0, batch=True)
+    assert len(sent) == 1
+    with study(loopback, tmp_path, methods="few_shot", samples=0, batch=True) as again:
+        gone_through.clear()
+        again.run(progress=False)
+    assert sorted(Counter(gone_through).values()) == [1] * 4  # nothing was missing: each once
+
+
+def test_a_model_that_runs_here_answers_within_each_wave(loopback: Loopback, tmp_path: Path, sent: Sent) -> None:
+    """Its rulings wait for no wave, so the last is that of the last Defender."""
+    judge = ScriptedModel()
+    made = tables(loopback, tmp_path / "waves", judge=judge, batch=True)
+    assert len(sent) == 4
+    assert judge.calls == 4 * 2
+    same(made, tables(loopback, tmp_path / "live", judge=ScriptedModel()))
+
+
+def test_repeats_share_their_waves(loopback: Loopback, tmp_path: Path, sent: Sent) -> None:
+    with study(loopback, tmp_path / "waves", batch=True) as opened:
+        seeds = [repeat.run(progress=False).manifest["asked"]["seed"] for repeat in opened.repeats(2)]
+    assert (seeds, len(sent)) == ([0, 1], 5)
+    same(tables(loopback, tmp_path / "live", store=tmp_path / "waves/store.sqlite", offline=True),
+         tables(loopback, tmp_path / "again"))  # fmt: skip
+
+
+@pytest.mark.parametrize(("fails", "said"), [(0, "the provider let it expire"), (4, None)])
+def test_a_request_that_failed_in_its_batch_is_an_error_of_rows_until_the_next_run(
+    loopback: Loopback, tmp_path: Path, sent: Sent, monkeypatch: pytest.MonkeyPatch, fails: int, said: str | None
+) -> None:
+    """Also one of which nothing is said at all: it is not asked for ever."""
+    ask = batches.ask_batch
+
+    async def failing(model: ApiChat, store: Store, wave: list[Request], **how: Any) -> list[tuple[Request, str]]:
+        lost = wave[-1:] if len(sent) == fails else []
+        await ask(model, store, [request for request in wave if request not in lost], **how)
+        return [(request, said) for request in lost if said]
+
+    monkeypatch.setattr(batches, "ask_batch", failing)
+    failed = tables(loopback, tmp_path / "waves", batch=True)[0]
+    assert 0 < failed["error"].notna().sum() < len(failed)
+    assert failed["error"].dropna().str.contains(said or "openai:test: no reply came in its batch").all()
+    asked = len(sent)
+    monkeypatch.setattr(batches, "ask_batch", ask)
+    made = tables(loopback, tmp_path / "waves", batch=True)
+    assert len(sent[asked]) == 1
+    same(made, tables(loopback, tmp_path / "live"))
+
+
+def test_when_the_budget_is_used_up_the_run_stops_and_goes_on(
+    loopback: Loopback, tmp_path: Path, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, left = batches.ask_batch, [2]
+
+    async def costly(*asked: Any, **how: Any) -> list[tuple[Request, str]]:
+        left[0] -= 1
+        if left[0] < 0:
+            raise BudgetExhausted("the budget of $1 is used up")
+        return await ask(*asked, **how)
+
+    monkeypatch.setattr(batches, "ask_batch", costly)
+    with study(loopback, tmp_path / "waves", batch=True) as opened, pytest.raises(BudgetExhausted, match="used up"):
+        opened.run(progress=False)
+    rows = pd.read_parquet(tmp_path / "waves/records.parquet")
+    assert rows["error"].str.contains("the budget of $1 is used up", regex=False).all()
+    left[0] = 99
+    same(tables(loopback, tmp_path / "waves", batch=True), tables(loopback, tmp_path / "live"))
+
+
+def test_a_study_without_a_model_of_a_provider_has_no_batches(tmp_path: Path, srdcr: Srdcr) -> None:
+    ended = srdcr("run", "--batch", "--limit", 2, "--out", tmp_path / "out")
+    assert (ended.code, "pocket runs here" in ended.sentence) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_plan_says_price_waves_and_wait(srdcr: Srdcr, loopback: Loopback) -> None:
+    said = srdcr("plan", "--model", "openai:gpt-4o-mini", "--limit", 2, "--rounds", 2, "--batch").out
+    assert "In batches: 5 waves, one after the other, of 24 hours at most each: 5 days at worst" in said
+    costs = []
+    for batch in (False, True):
+        with study(loopback, model="openai:gpt-4o-mini", batch=batch) as opened:
+            costs.append(opened.plan().table[["cost_usd_from", "cost_usd_to"]])
+    pd.testing.assert_frame_equal(costs[1], costs[0] / 2)
+
+
+# Through the batch APIs ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "refuses"), [("openai:test", "nothing"), ("openai:test", "temperature"), ("anthropic:test", "nothing")]
+)
+def test_batches_make_the_tables_of_a_live_run(
+    loopback: Loopback, tmp_path: Path, at_once: None, model: str, refuses: str
+) -> None:
+    loopback.behaviour.refuses = frozenset({refuses})
+    how = {"model": model, "samples": 0, "rounds": 1} | (
+        {"confidence": "verbalized"} if model == "anthropic:test" else {}
+    )
+    made = tables(loopback, tmp_path / "waves", batch=True, **how)
+    live = len([asked for asked in loopback.completions if asked.status == "200"])
+    assert live <= 4  # one of each form
+    assert loopback.batches.twice == []
+    same(made, tables(loopback, tmp_path / "live", **how))
+
+
+def test_a_confidence_that_a_server_cannot_give_is_known_before_a_wave_is_paid(
+    loopback: Loopback, tmp_path: Path, at_once: None
+) -> None:
+    loopback.behaviour.logprobs = "null"
+    opened = study(loopback, tmp_path / "out", batch=True, confidence="mean_logprob")
+    with opened, pytest.raises(BadInput, match="gives no log-probabilities"):
+        opened.run(progress=False)
+    assert loopback.batches.batches == []
+
+
+def test_interrupted_in_a_wave_and_resumed(
+    loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As by Ctrl-C, once the first batch is under way."""
+
+    def interrupt() -> None:
+        while not loopback.batches.batches:
+            time.sleep(0.01)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with study(loopback, tmp_path / "out", batch=True) as opened, pytest.raises(Stopped, match="run the same again"):
+        opened.run()
+    assert "wave 1, for 4 items: 8 requests (18 draws) to openai:test; waiting since" in capsys.readouterr().err
+    monkeypatch.setattr(batches, "ask_batch", partial(batches.ask_batch, pause_s=0.0))
+    made = tables(loopback, tmp_path / "out", batch=True)
+    assert loopback.batches.twice == []
+    assert len(loopback.batches.batches) == 5
+    same(made, tables(loopback, tmp_path / "live"))
+
+
+# Through files -------------------------------------------------------------------------------------------------------
+
+
+def answered(server: Loopback, lines: Path, replies: Path) -> None:
+    """What a harness of one's own does: send each line to a server, and write down what it says."""
+    with replies.open("w", encoding="utf-8") as file:
+        for line in lines.read_text("utf-8").splitlines():
+            asked = json.loads(line)
+            reply = httpx2.post(f"{server.url}{asked['url']}", json=asked["body"], trust_env=False)
+            said = {"status_code": reply.status_code, "request_id": "1", "body": reply.json()}
+            record = {"id": "1", "custom_id": asked["custom_id"], "response": said, "error": None}
+            file.write(json.dumps(record) + "\n")
+
+
+class Harness:
+    """A folder with a study, and files between it and a server."""
+
+    def __init__(self, srdcr: Srdcr, server: Loopback, place: Path) -> None:
+        self.srdcr, self.server, self.place = srdcr, server, place
+        self.folder, self.lines, self.replies = place / "study", place / "lines.jsonl", place / "replies.jsonl"
+
+    @property
+    def options(self) -> list[object]:
+        return ["--model", "openai:test", "--items", "facts:testbed", "--limit", 4, "--samples", 6, "--rounds", 2]
+
+    def ask(self, *more: object) -> Ended:
+        self.lines.unlink(missing_ok=True)
+        return self.srdcr("requests", self.folder, "--out", self.lines, *more)
+
+    def answer(self) -> Ended:
+        answered(self.server, self.lines, self.replies)
+        return self.take()
+
+    def take(self) -> Ended:
+        return self.srdcr("store", "import", self.folder, self.replies)
+
+    @property
+    def count(self) -> int:
+        with closing(Store(self.folder / "store.sqlite")) as store:
+            return store.count()
+
+
+@pytest.fixture
+def harness(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> Harness:
+    return Harness(srdcr, loopback, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def first_wave(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study whose first wave is answered, and is not in the store yet."""
+    place = tmp_path_factory.mktemp("first")
+    with Loopback() as server:
+        with study(server, place / "study", batch=True) as opened:
+            opened.write_requests(place / "lines.jsonl")
+        answered(server, place / "lines.jsonl", place / "replies.jsonl")
+    return place
+
+
+@pytest.fixture
+def waiting(first_wave: Path, harness: Harness) -> Harness:
+    shutil.copytree(first_wave, harness.place, dirs_exist_ok=True)
+    return harness
+
+
+def test_a_study_by_files_alone(harness: Harness, loopback: Loopback, tmp_path: Path) -> None:
+    """Options are said once; each command says the next; the last writes the tables of a live run."""
+    ended = harness.ask(*harness.options)
+    assert ended.out.startswith(f"{harness.lines}: 8 requests with 18 draws, for 4 items\n")
+    assert f"srdcr store import {harness.folder} REPLIES" in ended.out
+    assert sorted(path.name for path in harness.folder.iterdir()) == ["items.json", "run.json", "store.sqlite"]
+    first = [json.loads(line) for line in harness.lines.read_text().splitlines()]
+    assert {(line["method"], line["url"], line["body"]["model"]) for line in first} == {
+        ("POST", "/v1/chat/completions", "test")
+    }
+    waves = 0
+    while harness.lines.exists():
+        waves += 1
+        assert harness.answer().code == 0
+        ended = harness.ask()
+        assert ended.code == 0
+    assert waves == 5
+    command = shlex.split(ended.out.strip().rpartition(": ")[2])
+    assert command == ["srdcr", "run", "--offline", "--out", str(harness.folder)]
+    assert harness.srdcr(*command[1:]).code == 0
+    with study(loopback, tmp_path / "live") as opened:
+        live = opened.run(progress=False)
+    made = pd.read_parquet(harness.folder / "records.parquet").drop(columns=PAID)
+    pd.testing.assert_frame_equal(made, pd.read_parquet(tmp_path / "live/records.parquet").drop(columns=PAID))
+    assert (harness.folder / "summary.csv").read_text() == (live.folder / "summary.csv").read_text()
+    again = harness.srdcr("run", "--offline", *harness.options, "--out", harness.folder)  # as a run that resumes
+    assert again.code == 0
+
+
+def test_the_same_wave_has_the_same_lines_until_it_is_answered(waiting: Harness) -> None:
+    before = waiting.lines.read_bytes()
+    assert waiting.ask().code == 0
+    assert sorted(waiting.lines.read_bytes().splitlines()) == sorted(before.splitlines())
+
+
+def test_replies_taken_twice_change_nothing(waiting: Harness) -> None:
+    assert "18 completions added" in waiting.take().out
+    ended = waiting.take()
+    assert (ended.code, "0 completions added" in ended.out, "18 were here already" in ended.out) == (0, True, True)
+
+
+def changed(lines: list[str], place: int, **fields: Any) -> list[str]:
+    record = json.loads(lines[place]) | fields
+    return [*lines[:place], json.dumps(record), *lines[place + 1 :]]
+
+
+def other_text(lines: list[str]) -> list[str]:
+    record = json.loads(lines[0])
+    record["response"]["body"]["choices"][0]["message"]["content"] = "1066"
+    return [*lines, json.dumps(record)]
+
+
+def other_model(lines: list[str]) -> list[str]:
+    record = json.loads(lines[2])
+    record["response"]["body"]["model"] = "test-large"
+    return [*lines[:2], json.dumps(record), *lines[3:]]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "line", "said"),
+    [
+        (lambda lines: [*lines, "{"], 9, "no JSON"),
+        (lambda lines: [*lines[:3], "[1]", *lines[3:]], 4, "wrote no line None"),
+        (lambda lines: changed(lines, 1, custom_id="srdcr-of-another-study"), 2, "wrote no line 'srdcr-of-another"),
+        (other_model, 3, "a reply of the model 'test-large', and 'test' was asked"),
+        (other_text, 9, "not the reply of line 1, which has its custom_id"),
+        (lambda lines: changed(lines, 0, response={"body": {"choices": []}}), 1, "no chat completion"),
+        (lambda lines: changed(lines, 0, response={"status_code": 200, "body": None}), 1, "no chat completion"),
+        (lambda lines: [*lines, " " * 2**24], 9, "it has 16,777,216 bytes or more"),
+    ],
+)  # fmt: skip
+def test_a_line_that_does_not_belong_is_refused_with_the_whole_file(
+    waiting: Harness, spoil: Callable[[list[str]], list[str]], line: int, said: str
+) -> None:
+    waiting.replies.write_text("\n".join(spoil(waiting.replies.read_text().splitlines())))
+    ended = waiting.take()
+    assert ended.code == 2
+    assert f"{waiting.replies.name}, line {line}: " in ended.sentence
+    assert said in ended.sentence
+    assert len(ended.sentence) < 400
+    assert waiting.count == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"response": None, "error": {"code": "batch_expired", "message": "too late"}}, "line 1: 500 too late"),
+        ({"response": {"status_code": 429, "body": {"error": {"message": "slow down"}}}}, "line 1: 429 slow down"),
+        ({"response": {"status_code": 400, "body": None}, "error": "no room"}, "line 1: 400 no room"),
+        ({"response": {"status_code": 400}, "error": {"error": {"message": "too long"}}}, "line 1: 400 too long"),
+    ],
+)  # fmt: skip
+def test_a_line_with_an_error_is_left_for_the_next_wave(waiting: Harness, fault: dict[str, Any], said: str) -> None:
+    """As OpenAI's batch API writes it, or its proxies, or vLLM."""
+    lines = waiting.replies.read_text().splitlines()
+    waiting.replies.write_text("\n".join(changed(lines, 0, **fault)))
+    lost = json.loads(waiting.lines.read_text().splitlines()[0])
+    ended = waiting.take()
+    assert ended.code == 1
+    assert said in ended.out
+    assert "1 line brought an error and no reply; the next wave asks for them again" in ended.out
+    waiting.ask()
+    assert lost in [json.loads(line) for line in waiting.lines.read_text().splitlines()]
+
+
+def test_an_engine_that_refuses_temperature_is_asked_without(harness: Harness, loopback: Loopback) -> None:
+    """The refusal is remembered, as of a server: answers are then the most frequent of draws at its default."""
+    loopback.behaviour.refuses = frozenset({"temperature"})
+    harness.ask(*harness.options)
+    assert harness.answer().code == 1
+    harness.ask()
+    bodies = [json.loads(line)["body"] for line in harness.lines.read_text().splitlines()]
+    assert not any("temperature" in body for body in bodies)
+    assert {body.get("n") for body in bodies} == {6, 16}  # knowledge draws, and prior and context answers
+    assert harness.answer().code == 0
+
+
+def test_an_engine_that_ignores_n_is_asked_for_one_draw_a_line(harness: Harness, loopback: Loopback) -> None:
+    loopback.behaviour.choices = 1
+    harness.ask(*harness.options)
+    assert "2 lines brought fewer draws than were asked for; srdcr requests --draws 1" in harness.answer().out
+    harness.ask("--draws", 1)
+    bodies = [json.loads(line)["body"] for line in harness.lines.read_text().splitlines()]
+    assert len(bodies) == 2 * 5 + 6  # draws that are missing, and openings
+    assert all("n" not in body for body in bodies)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--model", "anthropic:test"], "anthropic:test takes no such lines; name the model that your engine runs as"),
+        (["--model", "pocket"], "pocket runs here, and is asked neither in batches nor by file"),
+    ],
+)
+def test_a_model_that_takes_no_lines(harness: Harness, more: list[object], said: str) -> None:
+    ended = harness.ask(*more, "--limit", 2)
+    assert (ended.code, said in ended.sentence) == (2, True)
+    assert not harness.folder.exists()
+
+
+def test_a_folder_with_another_study_is_refused(waiting: Harness) -> None:
+    ended = waiting.ask("--model", "openai:test", "--limit", 3)
+    assert (ended.code, "holds a run with other arguments" in ended.sentence) == (2, True)
+
+
+def test_requests_do_not_overwrite_the_store(waiting: Harness) -> None:
+    ended = waiting.srdcr("requests", waiting.folder, "--out", waiting.folder / "store.sqlite")
+    assert (ended.code, "is the store of the study" in ended.sentence) == (2, True)
+    with closing(Store(waiting.folder / "store.sqlite")) as store:
+        assert store.count("elsewhere") == 8
+
+
+def test_a_folder_is_replayed_without_its_options(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> None:
+    """Of any run: what --offline takes from the store, it also takes from run.json."""
+    tables(loopback, tmp_path / "out", design="acvd,symmetric", rounds=2, tau=0.5)
+    before = (tmp_path / "out/summary.csv").read_text()
+    (tmp_path / "out/summary.csv").unlink()
+    assert srdcr("run", "--offline", "--out", tmp_path / "out").code == 0
+    assert (tmp_path / "out/summary.csv").read_text() == before
+    refused = srdcr("run", "--offline", "--rounds", 2, "--out", tmp_path / "out")
+    assert (refused.code, "other arguments" in refused.sentence) == (2, True)

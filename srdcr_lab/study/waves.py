@@ -218,7 +218,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
     (https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/run_batch.py). A line with an error is left
     for the next wave. Bad input names the line that is no reply, or one to something else.
     """
-    from srdcr_lab.models.http import MOST_BYTES  # which needs an SDK's client
+    from srdcr_lab.models.http import MOST_BYTES, redact  # which needs an SDK's client
 
     readers: dict[str, tuple[Any, StoredModel]] = {}
     told: dict[str, tuple[int, list[Completion]]] = {}
@@ -243,7 +243,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
                 completions = None
             if completions is None:
                 kept.remember_refused()
-                failed.append(f"line {number}: {status} {_complaint(reply)}")
+                failed.append(f"line {number}: {status} {redact(visible(reply, 200))}")
                 continue
             first, before_it = told.setdefault(asked.custom_id, (number, completions))
             if before_it != completions:
@@ -277,12 +277,3 @@ def _reply_of(line: bytes, where: str, store: Store) -> tuple[Asked, int, Any]:
             "engine calls it, or let it serve under that name (vllm --served-model-name, llama-server --alias)"
         )
     return asked, status, body
-
-
-def _complaint(reply: Any) -> str:
-    """What the body of an error says; vLLM wraps it once more."""
-    while isinstance(reply, dict) and (inner := reply.get("error") or reply.get("message")):
-        reply = inner
-    from srdcr_lab.models.http import redact
-
-    return redact(visible(reply, 200))

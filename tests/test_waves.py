@@ -141,6 +141,26 @@ def test_a_model_that_runs_here_answers_within_each_wave(loopback: Loopback, tmp
     same(made, tables(loopback, tmp_path / "live", judge=ScriptedModel()))
 
 
+def test_the_models_of_a_wave_are_asked_side_by_side(
+    loopback: Loopback, tmp_path: Path, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The judge rules on a round while the Critic speaks in the next."""
+    ask, names = batches.ask_batch, list[str]()
+
+    async def noted(model: ApiChat, *asked: Any, **how: Any) -> list[tuple[Request, str]]:
+        names.append(f"{model.identity} begins")
+        failed = await ask(model, *asked, **how)
+        names.append(f"{model.identity} ends")
+        return failed
+
+    monkeypatch.setattr(batches, "ask_batch", noted)
+    made = tables(loopback, tmp_path / "waves", judge="anthropic:judge", batch=True)
+    third = names[4:8]  # two waves before it asked one model
+    assert {name.rpartition(" ")[2] for name in third[:2]} == {"begins"}
+    assert {name.rpartition(" ")[0] for name in third} == {"openai:test", "anthropic:judge"}
+    same(made, tables(loopback, tmp_path / "live", judge="anthropic:judge"))
+
+
 def test_repeats_share_their_waves(loopback: Loopback, tmp_path: Path, sent: Sent) -> None:
     with study(loopback, tmp_path / "waves", batch=True) as opened:
         seeds = [repeat.run(progress=False).manifest["asked"]["seed"] for repeat in opened.repeats(2)]

@@ -19,8 +19,6 @@ import httpx2
 from srdcr_lab.models.api import ApiChat
 from srdcr_lab.records.files import parse_json
 
-LONGEST_S = 24 * 3600.0  # after which both end a batch: the worst-case wait for one wave
-DISCOUNT = 0.5
 # OpenAI takes files of 200 MB, Anthropic batches of 256 MB. A process holds what it sends several times over.
 MOST_BYTES = 2**25
 Lines = Mapping[str, dict[str, Any]]  # custom id → body of a request

@@ -28,7 +28,7 @@ import httpx2
 
 from srdcr_lab.models.api import ApiChat
 from srdcr_lab.models.base import received
-from srdcr_lab.models.batch_apis import DISCOUNT, MOST_BYTES, AnthropicBatches, Batch, Look, OpenAIBatches
+from srdcr_lab.models.batch_apis import MOST_BYTES, AnthropicBatches, Batch, Look, OpenAIBatches
 from srdcr_lab.models.http import MOST_BYTES as LONGEST_LINE
 from srdcr_lab.models.http import ReplyError, redact, tallied
 from srdcr_lab.models.kept import Asked
@@ -54,12 +54,6 @@ _EVERYTHING = Request((Message("user", ""),), 1, 0.5, (".",), logprobs=True, str
 _GO_ON = "batches under way go on at the provider; run the same again to collect them"
 
 
-def at_batch_price(price: Price) -> Price:
-    """What tokens cost in a batch, of the price that they have live."""
-    source = f"{price.source}, half in a batch"
-    return replace(price, input_usd=price.input_usd * DISCOUNT, output_usd=price.output_usd * DISCOUNT, source=source)
-
-
 async def ask_batch(
     model: ApiChat,
     store: Store,
@@ -72,8 +66,8 @@ async def ask_batch(
 ) -> list[tuple[Request, str]]:
     """Put the completions of a wave into the store; return what failed, each with a sentence.
 
-    `wave` are requests with the draws that are missing. `price` is the live one; batches are booked at half of it
-    (`at_batch_price`). Batches of this model that the store says are under way are waited for too, whatever they hold.
+    `wave` are requests with the draws that are missing. `price` is the live one; a batch is booked at half of it.
+    Batches of this model that the store says are under way are waited for too, whatever they hold.
     Until the model has replied to this process, one request of each form goes live: what it refuses is learned in
     seconds and not in a day. One process at a time may do this with one store and model.
 
@@ -109,7 +103,7 @@ class _Wave:
         self, model: ApiChat, store: Store, budget: Budget, price: Price, tell: Callable[[str], None], pause_s: float
     ) -> None:
         self.model, self.store, self.budget, self.pause_s = model, store, budget, pause_s
-        self.key, self.price = model.identity.key, at_batch_price(price)
+        self.key, self.price = model.identity.key, price.in_a_batch()
         self.live = StoredModel(model, store, price=price, budget=budget)
         self.api = OpenAIBatches(model) if model.provider == "openai" else AnthropicBatches(model)
         self.most_lines = self.api.most_lines  # of one batch; fewer where the provider takes fewer

@@ -149,6 +149,10 @@ class Price:
     def cost_of(self, completions: Sequence[Completion]) -> float:
         return sum(self.cost(completion.prompt_tokens, completion.completion_tokens) for completion in completions)
 
+    def in_a_batch(self) -> Price:
+        """What tokens cost in a provider's batch: half, of prompts and of completions (`batch_apis` says where)."""
+        return Price(self.input_usd / 2, self.output_usd / 2, f"{self.source}, half in a batch")
+
 
 FREE = Price(0.0, 0.0, "local model")
 

@@ -62,10 +62,8 @@ async def make_plan(
     """The plan of a run over the items of `setup`: of many estimated from some, drawn as `limit` draws them. `prices`
     by the models' identity keys; with `batch` API models cost what they cost in a batch."""
     if batch:
-        from srdcr_lab.models.batches import at_batch_price  # which needs an SDK
-
         api = {model.identity.key for model in _models(setup) if model.identity.provider in API}
-        prices = {key: at_batch_price(price) if price and key in api else price for key, price in prices.items()}
+        prices = {key: price.in_a_batch() if price and key in api else price for key, price in prices.items()}
     few = replace(setup, items=setup.items.limit(_FEW, setup.seed))
     an_item = (await _rehearsed(few, methods, prices, longest=True)).loc[SHARED, "calls_alone"] / len(few.items)
     some = replace(setup, items=setup.items.limit(max(_FEW, int(_REHEARSED / max(an_item, 1))), setup.seed))

@@ -228,6 +228,8 @@ async def import_replies(store: Store, path: Path) -> Imported:
             where = f"{path}, line {number}"
             if len(line) == MOST_BYTES:
                 raise BadInput(f"{where}: it has {MOST_BYTES:,} bytes or more, which is more than a reply takes")
+            if not line.strip():
+                continue
             asked, status, reply = _reply_of(line, where, store)
             if asked.model not in readers:
                 provider, name, label, *settings = asked.model.split("|", 3)

@@ -74,6 +74,14 @@ def test_the_second_look_up_agrees_with_facts_that_are_left() -> None:
         assert str(row.gold_answer).startswith(gold[str(row.question_id)])
 
 
+def test_the_look_up_of_105_is_of_answers_as_they_are() -> None:
+    audit = pd.read_csv(folder("facts") / "audit-105.csv", dtype=str)
+    gold = {each.question_id: each.gold_answer for each in load_items("facts")}
+    assert audit["question_id"].str.partition("-")[0].value_counts().to_dict() == dict.fromkeys(DOMAINS, 15)
+    assert audit["verdict"].isin(["agrees", "disputable"]).all()
+    assert {row.question_id: row.gold_answer for row in audit.itertuples()}.items() <= gold.items()
+
+
 def test_the_table_of_the_datasheet_counts_what_is_there(rows: pd.DataFrame, real: pd.DataFrame) -> None:
     text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
     told = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from srdcr_lab.answers.kinds import Doubt, Kind, Outcome
+from srdcr_lab.answers.kinds import Doubt, Kind, Outcome, Traits
 from srdcr_lab.answers.name import (
     NAME_BEFORE,
     REMARK,
@@ -20,7 +20,6 @@ from srdcr_lab.answers.name import (
     proper_names,
 )
 from srdcr_lab.answers.replies import is_all_asked
-from srdcr_lab.answers.traits import Traits
 from srdcr_lab.answers.wording import ENGLISH, Span, around, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item
 

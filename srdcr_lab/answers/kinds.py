@@ -12,14 +12,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from srdcr_lab.answers.replies import Reading, after_marker, announced, doubts, is_refusal, spoken, undecorated
 from srdcr_lab.answers.wording import Span, fold_digits, places, spelled, tokens, without_overlaps
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
-
-if TYPE_CHECKING:
-    from srdcr_lab.answers.traits import Traits
 
 
 class Outcome(StrEnum):
@@ -53,6 +50,21 @@ class Claim:
 
 class NoClaim(ValueError):
     """A gold answer cannot be altered by an amount; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is known of a person or a city; what is not known is empty. `near`: names that are nearly this one.
+
+    `gender` is "f" or "m", `role` words of `ROLES`, or others of one's own, `era` the centuries that it belongs to,
+    `country` as it is called in English.
+    """
+
+    gender: str = ""
+    role: frozenset[str] = frozenset()
+    era: frozenset[str] = frozenset()
+    country: str = ""
+    near: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import ClassVar
 
-from srdcr_lab.answers.kinds import ARTICLES, Claim, Doubt, Kind, Outcome, Wanted, equal, find, normalise
+from srdcr_lab.answers.kinds import ARTICLES, Claim, Doubt, Kind, Outcome, Traits, Wanted, equal, find, normalise
 from srdcr_lab.answers.number_words import MONTHS
 from srdcr_lab.answers.replies import (
     doubts,
@@ -27,7 +27,7 @@ from srdcr_lab.answers.replies import (
     unbracketed,
     unexplained,
 )
-from srdcr_lab.answers.traits import Traits, clash, spoken_of, traits_of
+from srdcr_lab.answers.traits import clash, spoken_of, traits_of
 from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_letters, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 

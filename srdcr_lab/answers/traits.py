@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from srdcr_lab.answers.kinds import find
+from srdcr_lab.answers.kinds import Traits, find
 from srdcr_lab.answers.wording import ENGLISH, Span, sentence_at, tokens
 from srdcr_lab.records import AnswerType, Item
 
@@ -41,21 +41,6 @@ _COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; 
     r"|(?=,? (?:who|born|gave|from|with)(?!\w)))"
 )
 _LIES_IN = re.compile(r", ([A-Z][^\W\d_]{2,})(?=[,.;)]| (?!(?:and|or)\b)[a-z])")  # "Springfield, Illinois."
-
-
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """What is known of a person or a city; what is not known is empty. `near`: names that are nearly this one.
-
-    `gender` is "f" or "m", `role` words of `ROLES`, or others of one's own, `era` the centuries that it belongs to,
-    `country` as it is called in English.
-    """
-
-    gender: str = ""
-    role: frozenset[str] = frozenset()
-    era: frozenset[str] = frozenset()
-    country: str = ""
-    near: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

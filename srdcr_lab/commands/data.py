@@ -16,7 +16,7 @@ from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
-    from srdcr_lab.answers.traits import Traits
+    from srdcr_lab.answers.kinds import Traits
     from srdcr_lab.data.checks import Report
     from srdcr_lab.data.perturbing import Perturbed
 

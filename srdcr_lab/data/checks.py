@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.answers.traits import Traits
+from srdcr_lab.answers.kinds import Traits
 from srdcr_lab.answers.wording import ENGLISH, tokens
 from srdcr_lab.data.facts import exemplars
 from srdcr_lab.data.forms import contradictions, read_traits, similarity

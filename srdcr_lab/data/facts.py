@@ -13,9 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Wanted, kind_of
+from srdcr_lab.answers.kinds import Traits, Wanted, kind_of
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
-from srdcr_lab.answers.traits import Traits
 from srdcr_lab.answers.year import YEAR_OFFSETS
 from srdcr_lab.data.forms import Form, forms, read_traits
 from srdcr_lab.data.items import ItemSet, by_domain, grouped, standard_item

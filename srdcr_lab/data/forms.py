@@ -15,9 +15,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Claim, NoClaim, Outcome, Wanted, kind_of
+from srdcr_lab.answers.kinds import Claim, NoClaim, Outcome, Traits, Wanted, kind_of
 from srdcr_lab.answers.name import Name, likeness
-from srdcr_lab.answers.traits import Traits, clash, gender_of, inferred, spoken_of
+from srdcr_lab.answers.traits import clash, gender_of, inferred, spoken_of
 from srdcr_lab.answers.wording import Span, fold_letters
 from srdcr_lab.data.rows import rows_of
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind

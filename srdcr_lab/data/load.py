@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.answers.traits import Traits
+from srdcr_lab.answers.kinds import Traits
 from srdcr_lab.answers.year import YEAR_OFFSETS as YEAR_OFFSETS
 from srdcr_lab.data import facts, rewrites, sources
 from srdcr_lab.data.benchmarks import BENCHMARKS, benchmark, load_benchmark

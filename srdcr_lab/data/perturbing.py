@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Outcome, Wanted, kind_of
+from srdcr_lab.answers.kinds import Outcome, Traits, Wanted, kind_of
 from srdcr_lab.answers.name import SMALLEST_POOL
 from srdcr_lab.answers.number import FACTORS
-from srdcr_lab.answers.traits import Traits, gender_of, traits_of
+from srdcr_lab.answers.traits import gender_of, traits_of
 from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
 from srdcr_lab.data.forms import Change, Form, forms
 from srdcr_lab.data.items import ItemSet, grouped

@@ -18,10 +18,10 @@ from difflib import SequenceMatcher
 from functools import cache
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Claim, Outcome, kind_of
+from srdcr_lab.answers.kinds import Claim, Outcome, Traits, kind_of
 from srdcr_lab.answers.name import proper_names
 from srdcr_lab.answers.replies import spoken
-from srdcr_lab.answers.traits import Traits, inferred
+from srdcr_lab.answers.traits import inferred
 from srdcr_lab.answers.wording import tokens
 from srdcr_lab.data import facts
 from srdcr_lab.data.forms import Form, contradictions

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-from srdcr_lab.answers.kinds import Claim, Outcome
-from srdcr_lab.answers.traits import Traits
+from srdcr_lab.answers.kinds import Claim, Outcome, Traits
 from srdcr_lab.data.forms import Form
 from srdcr_lab.data.perturbing import Perturbed
 from srdcr_lab.data.rewrites import claims_to_rewrite, rewritten

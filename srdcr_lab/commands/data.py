@@ -36,8 +36,12 @@ def list_benchmarks() -> None:
     """
     from srdcr_lab.data.benchmarks import BENCHMARKS, published
     from srdcr_lab.data.load import SHIPPED
+    from srdcr_lab.data.release import checksum, version
+    from srdcr_lab.records.files import folder
 
-    echo(", ".join(SHIPPED) + "\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0\n")
+    number, date = version()
+    echo(f"{', '.join(SHIPPED)}\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0")
+    echo(f"  version  {number} of {date}\n  sha256   {checksum(folder('facts') / 'facts.csv')} (facts.csv)\n")
     for source in BENCHMARKS.values():
         here = published.place(source)
         known = "published" if source.sha256 else "recorded" if published.known_checksum(source) else ""
@@ -65,6 +69,21 @@ def fetch(name: str) -> None:
     source = benchmark(name)
     echo(f"from {source.url}\nlicence {source.licence}; see {source.home}")
     echo(published.fetch(source)[1])
+
+
+@data.command()
+@click.argument("target", metavar="DIR", type=PATH)
+def export(target: Path) -> None:
+    """Write the shipped facts into the new folder DIR, as a release.
+
+    Parquet files (questions, second passages, testbed, grid, options …, public and held), README.md (a dataset card in
+    the Hub's format), croissant.json and, in lm_eval, tasks for lm-evaluation-harness. Where DIR is the name of a
+    croissant.json beside facts.csv, that description alone is written anew.
+    """
+    from srdcr_lab.data import release
+
+    for line in release.export(target):
+        echo(line)
 
 
 @data.command()

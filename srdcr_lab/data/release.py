@@ -1,0 +1,176 @@
+"""The facts as a release: Parquet files, a dataset card, a Croissant file, tasks for lm-evaluation-harness.
+
+What card and Croissant file say of the data is read from DATASHEET.md, the version too. Their formats:
+huggingface.co/docs/hub/datasets-manual-configuration, docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from srdcr_lab.data import facts
+from srdcr_lab.data.items import grouped
+from srdcr_lab.data.load import load_items, write_items
+from srdcr_lab.data.rows import read_table
+from srdcr_lab.records import BadInput
+from srdcr_lab.records.files import folder, write_whole
+from srdcr_lab.records.vocabulary import n_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CROISSANT, CARD = "croissant.json", "README.md"
+_VERSION = re.compile(r"^Version (\d+\.\d+\.\d+) of (\d{4}-\d\d-\d\d)", re.MULTILINE)
+_MEANING = {
+    "questions": "each question with its true passage and every column",
+    "second": "a second true passage of a question, in another register",
+    "rewrites": "false passages written anew around claimed_answer; made_by says how",
+    "testbed": "300 questions of the paper's domains, each with its true passage and with a false one",
+    "pairs": "every question with its true passage and with a false one",
+    "grid": "questions with their true passage and under every false claim that it takes",
+    "options": "real questions with four options; answer is the place of the right one, from 0",
+    "exemplars": "worked examples on other subjects, never evaluated",
+    "lookups": "what was looked up for each answer",
+    "traits": "what a substitute for an answer has to agree with",
+}
+_CONFIG = {"facts": "questions"}  # what a table is called where that is not the name of its file
+_TYPES = {"f": "Float", "i": "Integer"}  # of numpy and of Croissant; any other is text
+_FORMATS = {".csv": "text/csv", ".parquet": "application/x-parquet"}  # the latter as mlcroissant knows it
+
+
+@cache
+def datasheet() -> Mapping[str, str]:
+    """Heading → text of the sections of DATASHEET.md."""
+    text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
+    pieces = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
+    return {heading: body.strip() for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+def version() -> tuple[str, str]:
+    """Version of the facts and its date, as the datasheet names them; what a new version means stands there."""
+    found = _VERSION.search(datasheet()["Version"])
+    if found is None:
+        raise BadInput("DATASHEET.md has no line 'Version 1.2.3 of 2026-01-31' in its section Version")
+    return found[1], found[2]
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def export(target: Path) -> list[str]:
+    """Write the release into a new folder, whole or not at all; lines on what was written.
+
+    A target named croissant.json is written anew as the description of the CSV files beside it, as data/facts ships it.
+    """
+    target = target.resolve()  # also of "."
+    if not target.parent.is_dir():
+        raise BadInput(f"{target}: there is no folder {target.parent}; make it first")
+    if target.name == CROISSANT:
+        tables = sorted(target.parent.glob("*.csv"))
+        if not any(path.name == "facts.csv" for path in tables):
+            raise BadInput(f"{target}: there is no facts.csv beside it; name {CROISSANT} in the folder of the facts")
+        write_whole(target, _croissant([_described(path, target.parent) for path in tables]))
+        return [f"{target}: {n_of(len(tables), 'files')} described"]
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        what = "a folder that holds something" if target.is_dir() else "a file"
+        raise BadInput(f"{target} is {what}; name a new folder")
+    with TemporaryDirectory(dir=target.parent, prefix=".export-") as place:
+        part = Path(place) / "whole"
+        shutil.copytree(folder("facts") / "release", part, ignore=shutil.ignore_patterns("*.j2", "__pycache__"))
+        shutil.copy(folder("facts") / "LICENSE", part)
+        _write_tables(part)
+        files = [_described(path, part) for path in sorted(part.glob("*/*.parquet"))]
+        files.sort(key=lambda file: (file["config"] != "questions", file["config"], file["split"] == "held"))
+        write_whole(part / CROISSANT, _croissant(files))
+        write_whole(part / CARD, _rendered(CARD, files) + "\n")
+        part.replace(target)
+    counts = [f"{file['config']}/{file['split']}: {n_of(file['rows'], 'rows')}" for file in files]
+    return [*counts, f"version {version()[0]} in {target}; {CARD} is its card, {CROISSANT} has the checksums"]
+
+
+def _write_tables(part: Path) -> None:
+    """CONFIG/SPLIT.parquet of every shipped table and of the sets of items made of them."""
+    import pandas as pd
+
+    whole = read_table(folder("facts") / "facts.csv")
+    splits = dict(zip(whole["question_id"], whole["split"], strict=True))
+    told = whole[["question_id", "question", "gold_answer"]]
+    for path in sorted(folder("facts").glob("*.csv")):
+        table = read_table(path, ("question_id",))
+        if path.stem in ("second", "rewrites"):
+            table = told.merge(table, on="question_id", validate="one_to_many")
+        if "popularity" in table.columns:
+            table["popularity"] = pd.to_numeric(table["popularity"])
+        _write_split(table, splits, part / _CONFIG.get(path.stem, path.stem))
+    _write_split(_options(), splits, part / "options")
+    for name in ("testbed", "pairs", "grid"):
+        (part / name).mkdir()
+        for split in facts.SPLITS:
+            if items := facts.of_split(load_items(f"facts:{name}"), split):
+                write_items(items, part / name / f"{split}.parquet")
+
+
+def _write_split(table: pd.DataFrame, splits: Mapping[str, str], config: Path) -> None:
+    """A table as a file for each split of its questions; as one, where not every row is of an evaluated question."""
+    config.mkdir()
+    named = table["question_id"].map(splits)
+    if named.isna().any():
+        named[:] = "train"
+    for split, rows in table.groupby(named):
+        rows.to_parquet(config / f"{split}.parquet", index=False)
+
+
+def _options() -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for item in load_items("facts:options"):
+        answer = [option.label for option in item.options].index(item.gold_answer)
+        texts = [option.text for option in item.options]
+        rows.append([item.question_id, item.domain, item.question, item.gold_answer, texts, answer])
+    return pd.DataFrame(rows, columns=["question_id", "domain", "question", "gold_answer", "options", "answer"])
+
+
+def _described(path: Path, root: Path) -> dict[str, Any]:
+    """What card and Croissant file say of a file: its place, checksum, rows and columns."""
+    table, parts = read_table(path, ("question_id",)), path.relative_to(root).with_suffix("").parts
+    config = _CONFIG.get(parts[0], parts[0])
+    columns = [
+        {"name": name, "type": _TYPES.get(cells.dtype.kind, "Text"), "is_list": np.ndim(cells.iloc[0]) > 0}
+        for name, cells in table.items()
+    ]
+    return {
+        "path": path.relative_to(root).as_posix(), "format": _FORMATS[path.suffix], "sha256": checksum(path),
+        "size": path.stat().st_size, "config": config, "split": parts[-1], "name": "-".join((config, *parts[1:])),
+        "meaning": _MEANING.get(config, "part of the account of how the facts were checked"),
+        "rows": len(table), "columns": columns,
+    }  # fmt: skip
+
+
+def _croissant(files: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps(json.loads(_rendered(CROISSANT, files)), indent=1, ensure_ascii=False) + "\n"
+
+
+def _rendered(name: str, files: Sequence[Mapping[str, Any]]) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(  # noqa: S701 (Markdown and JSON, not HTML)
+        loader=FileSystemLoader(folder("facts") / "release"), undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    number, date = version()
+    configs = grouped(files, lambda file: file["config"])
+    template = environment.get_template(f"{name}.j2")
+    return template.render(files=files, configs=configs, sections=datasheet(), version=number, date=date)

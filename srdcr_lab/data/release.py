@@ -31,18 +31,6 @@ if TYPE_CHECKING:
 
 CROISSANT, CARD = "croissant.json", "README.md"
 _VERSION = re.compile(r"^Version (\d+\.\d+\.\d+) of (\d{4}-\d\d-\d\d)", re.MULTILINE)
-_MEANING = {
-    "questions": "each question with its true passage and every column",
-    "second": "a second true passage of a question, in another register",
-    "rewrites": "false passages written anew around claimed_answer; made_by says how",
-    "testbed": "300 questions of the paper's domains, each with its true passage and with a false one",
-    "pairs": "every question with its true passage and with a false one",
-    "grid": "questions with their true passage and under every false claim that it takes",
-    "options": "real questions with four options; answer is the place of the right one, from 0",
-    "exemplars": "worked examples on other subjects, never evaluated",
-    "lookups": "what was looked up for each answer",
-    "traits": "what a substitute for an answer has to agree with",
-}
 _CONFIG = {"facts": "questions"}  # what a table is called where that is not the name of its file
 _TYPES = {"f": "Float", "i": "Integer"}  # of numpy and of Croissant; any other is text
 _FORMATS = {".csv": "text/csv", ".parquet": "application/x-parquet"}  # the latter as mlcroissant knows it
@@ -58,10 +46,8 @@ def datasheet() -> Mapping[str, str]:
 
 def version() -> tuple[str, str]:
     """Version of the facts and its date, as the datasheet names them; what a new version means stands there."""
-    found = _VERSION.search(datasheet()["Version"])
-    if found is None:
-        raise BadInput("DATASHEET.md has no line 'Version 1.2.3 of 2026-01-31' in its section Version")
-    return found[1], found[2]
+    (number, date), *_ = _VERSION.findall(datasheet()["Version"])
+    return number, date
 
 
 def checksum(path: Path) -> str:
@@ -133,14 +119,9 @@ def _write_split(table: pd.DataFrame, splits: Mapping[str, str], config: Path) -
 
 
 def _options() -> pd.DataFrame:
-    import pandas as pd
-
-    rows = []
-    for item in load_items("facts:options"):
-        answer = [option.label for option in item.options].index(item.gold_answer)
-        texts = [option.text for option in item.options]
-        rows.append([item.question_id, item.domain, item.question, item.gold_answer, texts, answer])
-    return pd.DataFrame(rows, columns=["question_id", "domain", "question", "gold_answer", "options", "answer"])
+    table = load_items("facts:options").frame()[["question_id", "domain", "question", "gold_answer", "options"]]
+    table["options"] = [[option.text for option in offered] for offered in table["options"]]
+    return table.assign(answer=table["gold_answer"].map("ABCD".index))
 
 
 def _described(path: Path, root: Path) -> dict[str, Any]:
@@ -148,13 +129,12 @@ def _described(path: Path, root: Path) -> dict[str, Any]:
     table, parts = read_table(path, ("question_id",)), path.relative_to(root).with_suffix("").parts
     config = _CONFIG.get(parts[0], parts[0])
     columns = [
-        {"name": name, "type": _TYPES.get(cells.dtype.kind, "Text"), "is_list": np.ndim(cells.iloc[0]) > 0}
+        {"name": name, "type": _TYPES.get(cells.dtype.kind, "Text"), "is_list": np.ndim(next(iter(cells), "")) > 0}
         for name, cells in table.items()
     ]
     return {
         "path": path.relative_to(root).as_posix(), "format": _FORMATS[path.suffix], "sha256": checksum(path),
         "size": path.stat().st_size, "config": config, "split": parts[-1], "name": "-".join((config, *parts[1:])),
-        "meaning": _MEANING.get(config, "part of the account of how the facts were checked"),
         "rows": len(table), "columns": columns,
     }  # fmt: skip
 

@@ -51,6 +51,11 @@ def test_questions_are_the_shipped_table_by_split(exported: Path) -> None:
 def test_items_come_back_as_they_are_made(exported: Path) -> None:
     (testbed,) = (exported / "testbed").iterdir()  # which is drawn from the public questions
     assert load_items(testbed, strict=True).items == load_items("facts:testbed").items
+    made = {(item.question_id, item.context): item for item in load_items("facts:rewrites")}
+    for split in ("public", "held"):
+        for item in load_items(exported / "rewrites" / f"{split}.parquet", strict=True):
+            own = made[item.question_id, item.context]
+            assert replace(item, item_id=own.item_id, level=own.level) == own
     for split in ("public", "held"):
         asked = load_items(exported / "options" / f"{split}.parquet", strict=True)
         own = facts.of_split(load_items("facts:options"), split)

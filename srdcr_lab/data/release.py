@@ -92,11 +92,12 @@ def _write_tables(part: Path) -> None:
 
     whole = read_table(folder("facts") / "facts.csv")
     splits = dict(zip(whole["question_id"], whole["split"], strict=True))
-    told = whole[["question_id", "question", "gold_answer"]]
+    told = whole[["question_id", "domain", "question", "gold_answer", "aliases", "answer_type", "unit", "accepted"]]
     for path in sorted(folder("facts").glob("*.csv")):
         table = read_table(path, ("question_id",))
         if path.stem in ("second", "rewrites"):
-            table = told.merge(table, on="question_id", validate="one_to_many")
+            kind = "none" if path.stem == "second" else "rewrite"
+            table = told.merge(table, on="question_id", validate="one_to_many").assign(perturbation_kind=kind)
         if "popularity" in table.columns:
             table["popularity"] = pd.to_numeric(table["popularity"])
         _write_split(table, splits, part / _CONFIG.get(path.stem, path.stem))

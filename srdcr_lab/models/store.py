@@ -22,7 +22,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import astuple
 from datetime import UTC, datetime
-from itertools import chain, filterfalse
+from itertools import filterfalse, groupby
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -64,6 +65,13 @@ CREATE INDEX IF NOT EXISTS open_elsewhere ON elsewhere (batch) WHERE canonical I
 _LATER = (("models", "settings"), ("completions", "thinking"), ("completions", "thinking_tokens"))  # columns
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
 _BATCH = "batch "  # how the names of facts about batches under way begin
+_COPIED = {  # what a merge takes of another store, as `INSERT` takes it
+    "model": "SELECT key, provider, name, label, fingerprint, ifnull(settings, '') FROM models "
+    "WHERE id IN (SELECT model FROM completions)",
+    "request": "SELECT digest, canonical FROM requests WHERE id IN (SELECT request FROM completions)",
+    "completion": f"SELECT stream, {COLUMNS}, completions.created, key, digest FROM completions "  # noqa: S608
+    "JOIN models ON models.id = model JOIN requests ON requests.id = request",
+}
 # The index that finds the row may be damaged too, so the row itself is asked for its text.
 _GET = (
     f"SELECT {COLUMNS}, created, canonical = ? FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
@@ -368,33 +376,34 @@ class Store:
             yield kept
 
     def _groups(self) -> Iterator[Kept | ValueError]:
-        """The completions of each request and stream; in place of those that were changed, what is wrong with them."""
-        for group in self._rows(
-            "SELECT DISTINCT model, request, stream, digest, key, provider, name, label, fingerprint, "
-            "ifnull(settings, '') FROM completions "
+        """The completions of each request and stream, in one pass over the file; in place of those that were changed,
+        what is wrong with them."""
+        query = (
+            f"SELECT model, request, stream, {COLUMNS}, completions.created FROM completions "  # noqa: S608
             "LEFT JOIN models ON models.id = model LEFT JOIN requests ON requests.id = request "
-            "ORDER BY provider, name, label, fingerprint, settings, digest, stream"
-        ):
-            try:
-                kept = self._kept(*group)
-            except ValueError as error:
-                yield error
-            else:
-                yield kept
-
-    def _kept(self, model: int, request: int, stream: Any, digest: Any, key: Any, *named: Any) -> Kept:
-        """One of those groups, read. Raises ValueError where something was changed."""
-        if not all(type(name) is str for name in (stream, *named)) or ModelIdentity(*named).key != key:
-            raise ValueError(f"model {key!r:.80} or stream {stream!r:.40} was changed")
-        rows = self._rows(
-            f"SELECT {COLUMNS}, created FROM completions WHERE model = ? AND request = ? AND stream = ? ORDER BY draw",  # noqa: S608
-            *(model, request, stream),
+            "ORDER BY provider, name, label, fingerprint, settings, digest, stream, draw"
         )
-        texts = self._rows("SELECT canonical FROM requests WHERE id = ?", request)
-        asked = request_of(digest, texts[0][0] if texts else None, stream, tuple(row[0] for row in rows))
+        named = "SELECT id, key, provider, name, label, fingerprint, ifnull(settings, '') FROM models"
+        models = {place: names for place, *names in self._rows(named)}
+        try:
+            for (model, request, stream), rows in groupby(self._db.execute(query), itemgetter(0, 1, 2)):
+                try:
+                    yield self._kept(models.get(model, [None, None]), request, stream, [row[3:] for row in rows])
+                except ValueError as error:
+                    yield error
+        except sqlite3.Error as error:
+            raise self._trouble(error, "read") from None
+
+    def _kept(self, named: Sequence[Any], request: int, stream: Any, rows: list[tuple[Any, ...]]) -> Kept:
+        """One of those groups, read. Raises ValueError where something was changed."""
+        key, *names = named
+        if not all(type(name) is str for name in (stream, *names)) or ModelIdentity(*names).key != key:
+            raise ValueError(f"model {key!r:.80} or stream {stream!r:.40} was changed")
+        (told,) = self._rows("SELECT digest, canonical FROM requests WHERE id = ?", request) or [(None, None)]
+        asked = request_of(told[0], told[1], stream, tuple(row[0] for row in rows))
         try:
             place = key, asked.digest, asked.stream
-            return ModelIdentity(*named), asked, [completion_of(row, created, place) for *row, created in rows]
+            return ModelIdentity(*names), asked, [completion_of(row, created, place) for *row, created in rows]
         except ValueError as error:
             raise ValueError(f"request {asked.digest[:12]}, {stream}: {error}") from None
 
@@ -434,20 +443,37 @@ class Store:
             stack.enter_context(self.transaction())
             before = self.count(), self.count("requests")
             other = stack.enter_context(closing(Store(source))) if _is_sqlite(as_file(source, "file")) else None
-            records: Iterator[Kept | Fact] = chain(other.contents(), other.facts()) if other else lines_of(source)
-            for kept in records:
+            for kept in other.contents() if other else lines_of(source):
                 if isinstance(kept, Fact):
-                    if not _is_batch(kept) and self.recall(kept.model, kept.fact) is None:
-                        self.remember(kept.model, kept.fact, kept.value)
+                    self._learn(kept)
                     continue
                 model, request, completions = kept
-                here = self.get(model, request)
-                known += sum(completion.draw in here for completion in completions)
-                differing += sum(
-                    here.get(completion.draw, completion).text != completion.text for completion in completions
-                )
-                self.put(model, request, completions)
+                if self._rows("SELECT 1 FROM requests WHERE digest = ?", request.digest):
+                    here = self.get(model, request)
+                    known += sum(completion.draw in here for completion in completions)
+                    differing += sum(
+                        here.get(completion.draw, completion).text != completion.text for completion in completions
+                    )
+                if other is None:
+                    self.put(model, request, completions)
+            if other is not None:
+                self.take(other)
             return Merged(self.count() - before[0], self.count("requests") - before[1], known, differing)
+
+    def take(self, other: Store) -> None:
+        """Add what another store holds, row by row as it is; what is here already stays.
+
+        The rows of its completions are not looked at: whoever calls this has had them checked (`contents`).
+        """
+        with self.transaction():
+            for kind, query in _COPIED.items():
+                self._db.executemany(INSERT[kind], other._db.execute(query))
+            for fact in other.facts():
+                self._learn(fact)
+
+    def _learn(self, fact: Fact) -> None:
+        if not _is_batch(fact) and self.recall(fact.model, fact.fact) is None:
+            self.remember(fact.model, fact.fact, fact.value)
 
     def recover(self, source: Path) -> tuple[int, bool]:
         """Fill this store, a new one, with all that can be read of another. Bad input if that is nothing.

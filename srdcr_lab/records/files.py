@@ -175,9 +175,9 @@ def parse_json(text: str | bytes, *, distinct_keys: bool = False) -> Any:
     them) and, with `distinct_keys`, an object that has a key twice; otherwise the last of them counts.
     """
     try:
-        return json.loads(
-            text, parse_int=_integer, parse_constant=_no_number, object_pairs_hook=_distinct if distinct_keys else None
-        )
+        if isinstance(text, bytes):
+            text = text.decode(json.detect_encoding(text), "surrogatepass")
+        return (_DISTINCT if distinct_keys else _DECODER).decode(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -198,6 +198,11 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if repeated := [key for key in keys if keys.count(key) > 1]:
         raise ValueError(f"{repeated[0]!r} stands twice; give each key once")
     return dict(pairs)
+
+
+# Made once: making one takes as long as reading a row of a store.
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_no_number)
+_DISTINCT = json.JSONDecoder(parse_int=_integer, parse_constant=_no_number, object_pairs_hook=_distinct)
 
 
 def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_keys: bool = False) -> Any:

@@ -24,6 +24,7 @@ from srdcr_lab.records.vocabulary import (
 )
 
 GREEDY = "greedy"  # the stream of every request at temperature 0: it has one draw
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 PROVIDERS_DEFAULT = "provider's default"  # how a model is drawn from that takes no temperature
 
 
@@ -158,7 +159,7 @@ class Request:
         """The request as JSON, without stream, draws and `scored`: equal text, equal request."""
         content = {name: getattr(self, name) for name in ("max_tokens", "temperature", "stop", "logprobs", "seed")}
         content["messages"] = [[message.role, message.content] for message in self.messages]
-        return json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return _CANONICAL.encode(content)
 
     @cached_property
     def digest(self) -> str:

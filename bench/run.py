@@ -17,6 +17,7 @@ ROWS = (
     "local_study",
     "importing",
     "memory",
+    "shards",
     "sliders",
     "calibration_sliders",
 )

@@ -145,7 +145,11 @@ def plan(repeats: int, **options: Any) -> None:
 @click.option("--budget-usd", type=float, help="never spend more than this; default: no bound")
 @click.option("--store", type=PATH, help="file of the completions; default: store.sqlite in the results folder")
 @click.option("--offline", is_flag=True, help="take every completion from the store, ask nothing")
-def run(out: Path, repeats: int, **options: Any) -> int:
+@click.option("--ray", metavar="local|ADDRESS", help="have the workers of a Ray cluster ask; local: of this machine")
+@click.option(
+    "--shards", type=int, help="with --ray: parts of the items, one a worker; default: what suits the cluster"
+)
+def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options: Any) -> int:
     """Run methods on items and write the results.
 
     The folder --out then holds summary.csv, records, turns and samples as Parquet, items.json, run.json and, unless
@@ -162,7 +166,7 @@ def run(out: Path, repeats: int, **options: Any) -> int:
     failed = 0
     with _study(out, from_run=options["offline"], **options) as study:
         for repeat in study.repeats(repeats):
-            results = repeat.run()
+            results = repeat.run(ray=ray, shards=shards)
             echo(as_text(_final_table(results.summary)))
             for note in results.manifest["notes"]:
                 echo(f"note: {note}")

@@ -145,6 +145,7 @@ class ApiChat(ABC):
         self._base_url, self._concurrency = base_url, concurrency
         self._timeout_s, self._max_retries, self._patience_s = timeout_s, max_retries, patience_s
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = WeakKeyDictionary()
+        self._empty: list[asyncio.Task[Any]] = []  # slots that are held back
         try:
             # Now, so that a missing key is known before any work.
             self.address = address(self._connect().client.base_url)
@@ -230,6 +231,17 @@ class ApiChat(ABC):
         """Close the connections of this event loop; those of loops that have ended are gone with them."""
         if connection := self._connections.pop(asyncio.get_running_loop(), None):
             await connection.client.close()
+
+    async def hold_back(self, n: int) -> int:
+        """Leave `n` of the slots empty from now on, each once it is free; how many are by now."""
+        slots = self._here().slots
+        while len(self._empty) > n:
+            if (slot := self._empty.pop()).done():
+                slots.release()
+            slot.cancel()
+        self._empty += [asyncio.create_task(slots.acquire()) for _ in range(n - len(self._empty))]
+        await asyncio.sleep(0)  # who need not wait has it now
+        return sum(slot.done() for slot in self._empty)
 
     def sent(self) -> dict[str, Any]:
         """What was really sent, for `run.json`: parameters renamed or left out, names of the models that answered."""

@@ -22,7 +22,7 @@ from srdcr_lab.models.spending import Meter, metered
 from srdcr_lab.protocols import Belief, Method, Outcome, Setup
 from srdcr_lab.protocols.answering import context_answer, knowledge_draws, prior_answer, self_confidence
 from srdcr_lab.records import BudgetExhausted, CallFailed, Decision, Item, Missing, Needs, SrdcrError
-from srdcr_lab.study.opening import NEEDED, Session
+from srdcr_lab.study.opening import NEEDED
 from srdcr_lab.study.rows import ItemRows, Probe, Row, all_and_no_wrong, failed, final_columns, item_rows
 
 T = TypeVar("T")
@@ -110,9 +110,9 @@ def gravest(error: BaseException) -> BaseException:
 
 
 async def run_items(
-    setup: Setup, methods: Sequence[Method], *, on_done: Callable[[], object]
+    setup: Setup, methods: Sequence[Method], *, on_done: Callable[[], object], items: Sequence[Item] | None = None
 ) -> AsyncGenerator[ItemRows, None]:
-    """Rows of each item of `setup`, in order; `on_done` is called whenever an item ends.
+    """Rows of each item of `setup` (or of these), in order; `on_done` is called whenever an item ends.
 
     When the budget is used up, the items not reached yield rows with that error, and it is raised at the end. Any
     other error cancels the items in flight and is raised at once.
@@ -132,7 +132,7 @@ async def run_items(
     try:
         # With a confidence kind that a server may not give, the first item goes alone: it shows whether this one does.
         first_window = 1 if setup.choices.confidence in NEED_LOGPROBS else WINDOW
-        for place, item in enumerate(setup.items):
+        for place, item in enumerate(setup.items if items is None else items):
             if len(in_flight) >= (first_window if place == 1 else WINDOW):
                 yield await next_rows()
             task = asyncio.create_task(run_item(item, setup, methods))
@@ -215,7 +215,7 @@ def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def progress_bar(session: Session, n_items: int, *, show: bool) -> Iterator[Any]:
+def progress_bar(session: Any, n_items: int, *, show: bool) -> Iterator[Any]:
     """A bar whose `update` counts an item; in a log a line a minute.
 
     It shows completions too: items run side by side, so they end together.

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing, nullcontext, suppress
 from copy import copy
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -36,6 +36,7 @@ from srdcr_lab.records import BadInput, BudgetExhausted, Item, ModelIdentity, Ne
 from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.study import manifest as manifests
+from srdcr_lab.study import sharding
 from srdcr_lab.study.folder import REPEAT, Results, table_writer
 from srdcr_lab.study.opening import ROLES, Session, fitting, open_all, price_for
 from srdcr_lab.study.plan import Plan, make_plan
@@ -139,6 +140,17 @@ class Study:
         specs = (*roles, *named.values())
         reached = {"base_url": base_url, "concurrency": concurrency, "patience_s": patience_s}
         models = open_all(specs, offline=self._offline, reasoning=reasoning, extra_body=extra_body, **reached)
+        self._reached: dict[str, Any] = {  # how another process opens the same models
+            "model": model,
+            "defender": defender,
+            "critic": critic,
+            "judge": judge,
+            "players": players,
+            "reasoning": reasoning,
+            "extra_body": extra_body,
+            "offline": self._offline,
+            **reached,
+        }
         refuse_unscored(self.choices.confidence, models[0])
         self._cast, self._players = Cast(*models[:4]), dict(zip(named, models[4:], strict=True))
         self.methods, left_out = fitting(wanted, chosen, models[0], every=every)
@@ -180,9 +192,12 @@ class Study:
         setup = self._setup(self._cast, self._players)
         return wait_for(make_plan(setup, self.methods, prices, batch=self._batch))
 
-    def run(self, *, progress: bool = True) -> Results:
+    def run(self, *, progress: bool = True, ray: str | None = None, shards: int | None = None) -> Results:
         """Run every method on every item and write the tables of `srdcr_lab.records.tables`, in `out` or in a
         temporary folder that lives as long as the results.
+
+        `ray`: have everything asked for by the workers of the Ray cluster at this address (``local``: of one on this
+        machine), in so many `shards` (default: as many as suit it); see `srdcr_lab.study.sharding`.
 
         Raises
         ------
@@ -191,25 +206,36 @@ class Study:
         """
         temporary = None if self.out else tempfile.TemporaryDirectory(prefix="srdcr-")
         folder = self.out or Path(temporary.name if temporary else "")
+        if (ray or shards is not None) and not (ray and self.out):
+            raise BadInput("shards are for Ray, and their stores for a folder: give both ray (--ray) and out (--out)")
         asked = self.asked()
         manifests.check(folder, asked, self.items)
         with one_writer(folder):
             self._earlier = manifests.check(folder, asked, self.items)
             if self._sent_before is None:
                 self._sent_before = (self._earlier or {}).get("sent", {})
-            self._write_tables(folder, progress)
+            with sharding.connected(ray) if ray else nullcontext() as connection:
+                self._write_tables(folder, progress, connection, shards)
         return Results(folder, temporary)
 
-    def _write_tables(self, folder: Path, progress: bool) -> None:
-        wait_for(self._check())
+    def _write_tables(self, folder: Path, progress: bool, ray: Any, shards: int | None) -> None:
+        if not ray:
+            wait_for(self._check())
         try:
             session = self._opened()
+            sharding.gather(folder, session.store, self._run_key())
             if self._earlier is not None:  # this run goes on, and so does what it has spent, even where it was killed
                 before = max(float(self._earlier["spent_usd"]), session.store.spent(self._run_key()))
                 self._budget.spent_usd = max(self._budget.spent_usd, before)
             self._budget.on_spent = partial(session.store.note_spent, self._run_key())
             self._write_manifest(folder, "running")
             write_whole(folder / manifests.ITEMS, freeze(self.items))
+            if ray:
+                given = self._reached | {"preset": self.choices, "prompts": self.prompts.own, "seed": self.seed}
+                given["budget_usd"] = self._budget.limit_usd
+                driver = sharding.Driver(self, given, folder, self._run_key(), ray, shards)
+                wait_for(driver.run(show=progress))
+                self._sent_before = manifests.together(self._sent_before, driver.sent)
             wait_for(self._run(session, folder, progress))
         except BadInput:
             if self._nothing_kept() and self._earlier is None:

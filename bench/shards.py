@@ -1,0 +1,175 @@
+"""Shards on Ray: what two of them gain, how fast their stores are merged, and what 100,000 items take of the driver.
+
+The server's latencies (mean 300 ms) bound the load: each shard has 16 requests in flight, so that two processes and the
+server leave a machine of two cores idle. A shard's speed is taken from the server's own log: requests over the time
+from the first to the last, without the seconds that Ray takes to start.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from bench.memory import peak_mb
+from bench.serving import completions_asked, server
+from bench.standin import StandIn
+
+ITEMS, IN_FLIGHT, LATENCY_MS, GAIN = 64, 16, 300.0, 1.8
+MERGED_A_S = 20_000
+MANY, MANY_S, MANY_MB = 100_000, 120.0, 1_000.0
+
+
+def rows() -> list[dict[str, object]]:
+    return [_gain(), *_merging(), *_many()]
+
+
+def _gain() -> dict[str, object]:
+    if find_spec("ray") is None:
+        detail = "skipped: needs the package ray (pip install 'srdcr-lab[ray]')"
+        return {
+            "name": "two shards on Ray",
+            "measured": 0,
+            "target": "none",
+            "holds": True,
+            "unit": "",
+            "detail": detail,
+        }
+    from srdcr_lab.study.sharding import connected
+
+    with connected("local"):
+        one, two = _requests_a_second(1), _requests_a_second(2)
+    return {
+        "name": "two shards on Ray beside one",
+        "measured": two / one,
+        "target": f"≥ {GAIN}",
+        "holds": two / one >= GAIN,
+        "unit": "×",
+        "detail": f"{IN_FLIGHT} requests in flight a shard, {LATENCY_MS:.0f} ms each: {one:.0f} and {two:.0f} a second",
+    }
+
+
+def _requests_a_second(shards: int) -> float:
+    import srdcr_lab as lab
+
+    with server(latency_ms=LATENCY_MS) as address, tempfile.TemporaryDirectory() as folder:
+        given = {"base_url": f"{address}/v1", "concurrency": IN_FLIGHT * shards, "limit": ITEMS * shards, "samples": 0}
+        with lab.Study("openai:timed", "facts:grid", "few_shot,sr_dcr", out=f"{folder}/run", **given) as study:
+            study.run(progress=False, ray="local", shards=shards)
+        asked = completions_asked(address)
+    return len(asked) / (max(each["end"] for each in asked) - min(each["start"] for each in asked))
+
+
+def _merging() -> list[dict[str, object]]:
+    """A study's completions in two stores, merged as a run merges shards that were checked by their workers."""
+    import srdcr_lab as lab
+    from srdcr_lab.models.store import Store
+    from srdcr_lab.study.sharding import gather
+
+    with tempfile.TemporaryDirectory() as name:
+        folder, rates = Path(name), []
+        (folder / "shards").mkdir()
+        with lab.Study(StandIn(), "facts:testbed", "few_shot,sr_dcr", store=folder / "whole.sqlite") as study:
+            study.run(progress=False)
+        for checked in (True, False):
+            with closing(Store(folder / "shards/1.sqlite")) as shard:
+                shard.merge(folder / "whole.sqlite")
+            with closing(Store(folder / f"{checked}.sqlite")) as store:
+                started = time.perf_counter()
+                gather(folder, store, "bench", checked=checked)
+                rates.append(store.count() / (time.perf_counter() - started))
+            (folder / "shards").mkdir()
+    return [
+        {
+            "name": "merging the stores of shards",
+            "measured": rates[0],
+            "target": f"≥ {MERGED_A_S:,}",
+            "holds": rates[0] >= MERGED_A_S,
+            "unit": "completions/s",
+            "detail": f"rows that their workers have checked; with each row checked anew {rates[1]:,.0f} a second",
+        }
+    ]
+
+
+def _many() -> list[dict[str, object]]:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "bench.shards", folder]
+        run = subprocess.run(command, cwd=Path(__file__).parent.parent, check=True, capture_output=True, text=True)
+    took = json.loads(run.stdout)
+    seconds = took["planned"] + took["merged"]
+    detail = f"planned in {took['planned']:.1f} s, {took['completions']:,} completions merged in {took['merged']:.1f} s"
+    common = {"target": "", "detail": f"{detail}; store {took['store_mb']:.0f} MB"}
+    return [
+        {
+            **common,
+            "name": f"{MANY:,} items planned and merged",
+            "measured": seconds,
+            "target": f"≤ {MANY_S:.0f} s",
+            "holds": seconds <= MANY_S,
+            "unit": "s",
+        },
+        {
+            **common,
+            "name": f"memory of the driver with {MANY:,} items",
+            "measured": took["peak_mb"],
+            "target": f"≤ {MANY_MB:,.0f} MB",
+            "holds": took["peak_mb"] <= MANY_MB,
+            "unit": "MB",
+        },
+    ]
+
+
+def main(folder: Path) -> None:
+    """Plan few_shot over many items, write the completions that it asks for into two stores, and merge these."""
+    import pandas as pd
+
+    import srdcr_lab as lab
+    from srdcr_lab.models.store import Store
+    from srdcr_lab.study.run import run_items, wait_for
+    from srdcr_lab.study.sharding import gather
+
+    frame = pd.DataFrame(
+        {
+            "question": [f"In what year was bridge number {i} opened?" for i in range(MANY)],
+            "gold_answer": "1874",
+            "context": [f"Bridge number {i} crosses a river. It opened in 1874." for i in range(MANY)],
+            "answer_type": "year",
+            "domain": "years",
+        }
+    )
+    with lab.Study(StandIn(), frame, "few_shot", samples=0) as study:
+        started = time.perf_counter()
+        study.plan()
+        planned = time.perf_counter() - started
+        items = study.items
+    del frame
+    (folder / "shards").mkdir()
+    for k in range(2):
+        part = replace(items, items=items.items[k::2])
+
+        async def fill(study: lab.Study, store: Store) -> None:
+            with store.transaction():  # one for all: it is not the filling that is timed
+                async for _ in run_items(study.setup, study.methods, on_done=lambda: None):
+                    pass
+
+        path = folder / f"shards/{k}.sqlite"
+        with closing(Store(path)) as store, lab.Study(StandIn(), part, "few_shot", samples=0, store=store) as study:
+            wait_for(fill(study, store))
+    with closing(Store(folder / "store.sqlite")) as store:
+        started = time.perf_counter()
+        gather(folder, store, "bench", checked=True)
+        merged = time.perf_counter() - started
+        completions = store.count()
+    size = (folder / "store.sqlite").stat().st_size / 1e6
+    took = {"planned": planned, "merged": merged, "completions": completions, "peak_mb": peak_mb(), "store_mb": size}
+    print(json.dumps(took))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -26,6 +26,7 @@ from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, BudgetExhausted, Stopped
 from srdcr_lab.study import Study, sharding
+from srdcr_lab.study.shards import Share
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, request
 from tests.loopback.server import Loopback
@@ -160,7 +161,7 @@ def test_one_budget_holds_over_all_shards(
 
 def test_a_part_of_a_budget_waits_for_more() -> None:
     async def used() -> list[float]:
-        share, seen = sharding.Share(1.0), []
+        share, seen = Share(1.0), []
         await share.reserve(0.6)
         waiting = asyncio.create_task(share.reserve(0.6))
         await asyncio.sleep(0)

@@ -8,9 +8,6 @@ A worker on the driver's machine writes into ``shards/K.sqlite`` of the results 
 a folder of its own, and each report brings the driver what is new for that same file. A worker that dies is started
 again and finds what was kept. Whatever ends the driver, the next run, with Ray or without, merges what it finds.
 
-Each shard has a part of the concurrency and of the budget. What it does not use, and all of it when it ends, goes to
-those that need it once it has said so (`fair_slots`, `fair_limits`): the parts never exceed the whole.
-
 No key travels through Ray, whose `runtime_env` is shown by its dashboard and logs: workers have theirs in their own
 environment. Who can reach a cluster can run anything on it: https://docs.ray.io/en/latest/ray-security/index.html
 """
@@ -20,30 +17,27 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import platform
 import signal
 import socket
 import sqlite3
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import aclosing, closing, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.data.items import grouped
 from srdcr_lab.models import Store
-from srdcr_lab.models.load import API, price_of
-from srdcr_lab.models.spending import Budget
+from srdcr_lab.models.load import API
 from srdcr_lab.protocols.choices import Hears
-from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Item, ModelIdentity, Request, SrdcrError, Stopped
+from srdcr_lab.records import BadInput, Item, SrdcrError, Stopped
 from srdcr_lab.records.files import made
 from srdcr_lab.study.manifest import differing, short, together
-from srdcr_lab.study.run import progress_bar, run_items
+from srdcr_lab.study.run import progress_bar
+from srdcr_lab.study.shards import NOTHING_YET, Report, Worker, fair_limits, fair_slots, told
 
 if TYPE_CHECKING:
     from srdcr_lab.study.study import Study
@@ -105,196 +99,6 @@ def _find(address: str, ray: Any) -> None:
         raise BadInput(f"no Ray answers at {address}; {_EXPECTED}")
 
 
-def fair_slots(whole: int, wanted: Sequence[int]) -> list[int]:
-    """Of `whole` slots those of each shard, one at least: nobody has more than it wants while another lacks some, and
-    what nobody wants is spread.
-
-    >>> fair_slots(12, [1, 9, 9]), fair_slots(12, [0, 2, 3])
-    ([1, 5, 6], [3, 4, 5])
-    """
-    slots, left = [1] * len(wanted), whole - len(wanted)
-    for passed, place in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
-        more = max(0, min(wanted[place] - 1, left // (len(wanted) - passed)))
-        slots[place], left = slots[place] + more, left - more
-    return [own + left // len(slots) + (place >= len(slots) - left % len(slots)) for place, own in enumerate(slots)]
-
-
-def fair_limits(whole: float, committed: Sequence[float], lacking: Sequence[float]) -> list[float]:
-    """Of `whole` US dollars what each shard may spend: what it has spent or reserved, what its next call lacks (the
-    least first, while it lasts), and an equal part of the rest.
-
-    >>> fair_limits(10, [4, 2], [0, 3]), fair_limits(10, [4, 5], [2, 1])
-    ([4.5, 5.5], [4.0, 6.0])
-    """
-    limits, left = [*committed], whole - sum(committed)
-    for place in sorted(range(len(limits)), key=lacking.__getitem__):
-        if lacking[place] <= left:
-            limits[place], left = limits[place] + lacking[place], left - lacking[place]
-    return [limit + max(left, 0.0) / len(limits) for limit in limits]
-
-
-class Share(Budget):
-    """A shard's part of a budget: a call that it does not cover waits for more, until the `last` part is given."""
-
-    lacking, last = 0.0, False
-
-    @property
-    def committed(self) -> float:
-        return self.spent_usd + self._reserved
-
-    async def reserve(self, amount: float) -> None:
-        while self.limit_usd is not None and not self.last and self.committed + amount > self.limit_usd:
-            self.lacking = amount
-            self._freed.clear()
-            await self._freed.wait()
-        self.lacking = 0.0
-        await super().reserve(amount)
-
-    def divide(self, limit_usd: float, last: bool) -> None:
-        """Have this much from now on, but no less than is committed."""
-        self.limit_usd, self.last = max(limit_usd, self.committed), last
-        self._freed.set()
-
-
-class ShardStore(Store):
-    """A shard's store. It looks into that of the run, too, and notes in `news`, if any, what it is given to keep."""
-
-    def __init__(self, path: Path, earlier: Path | None, news: list[tuple[Any, ...]] | None) -> None:
-        super().__init__(path)
-        self._earlier, self._news = Store(earlier) if earlier else None, news
-
-    def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
-        here = super().get(model, request)
-        if self._earlier and len(here) < len(request.draws):
-            here = self._earlier.get(model, request) | here
-        return here
-
-    def recall(self, model: str, name: str) -> str | None:
-        known = super().recall(model, name)
-        return self._earlier.recall(model, name) if known is None and self._earlier else known
-
-    def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
-        super().put(model, request, completions)
-        self._note("put", model, request, completions)
-
-    def remember(self, model: str, name: str, value: str) -> None:
-        super().remember(model, name, value)
-        self._note("remember", model, name, value)
-
-    def note_spent(self, run: str, usd: float) -> None:
-        super().note_spent(run, usd)
-        self._note("note_spent", run, usd)
-
-    def _note(self, *what: Any) -> None:
-        if self._news is not None:
-            self._news.append(what)
-
-
-class Report(NamedTuple):
-    """What a worker has done (items, completions, US dollars) and uses."""
-
-    done: int = 0
-    served: int = 0
-    spent: float = 0.0
-    committed: float = 0.0
-    limit: float = 0.0
-    lacking: float = 0.0
-    slots: int = 0  # HTTP requests that may be in flight
-    wanted: int = 0  # HTTP requests that are, or wait for a slot
-    news: Sequence[tuple[Any, ...]] = ()
-
-
-_NOTHING_YET = Report()
-
-
-class Worker:
-    """The actor: `ask` runs to the shard's end, and the others beside it, in one event loop."""
-
-    def __init__(
-        self, opened: Callable[..., Study], given: dict[str, Any], items: Sequence[Item], threads: int
-    ) -> None:
-        if threads:
-            os.environ["OMP_NUM_THREADS"] = str(threads)  # read by torch, which is not imported yet, and by llama.cpp
-        self._opened, self._given, self._items, self._done = opened, given, items, 0
-        self._news: list[tuple[Any, ...]] = []
-        self._asking: asyncio.Task[None] | None = None
-
-    async def open(
-        self, path: Path, node: str, earlier: Path | None, copies: list[Any], run_key: str
-    ) -> dict[str, Any]:
-        """Open the study and its store; see `told`. On another `node` than the driver's no path of it is to be had."""
-        import ray
-
-        is_here = ray.get_runtime_context().get_node_id() == node
-        if not is_here:
-            path = Path(tempfile.mkdtemp(prefix="srdcr-")) / path.name
-            if earlier:
-                earlier = path.with_name("earlier.sqlite")
-                earlier.write_bytes(await copies[0])
-        self._store = ShardStore(path, earlier, None if is_here else self._news)
-        self._study = self._opened(**self._given, store=self._store)
-        self._budget = self._study._budget = Share(self._given["budget_usd"])
-        self._budget.on_spent = partial(self._store.note_spent, run_key)
-        self._session = self._study._opened()
-        return told(self._study)
-
-    async def ask(self) -> dict[str, Any]:
-        """Ask for all that the items need; what was really sent. A failed call is left to the driver's own run."""
-        self._asking = asyncio.create_task(self._ask())
-        try:
-            await self._asking
-        except asyncio.CancelledError:
-            return {}
-        except BudgetExhausted:
-            pass  # which the driver's own run will say
-        for _ in self._store.contents():  # checked by many at once, and not when it is merged
-            pass
-        return {str(model.identity): model.sent() for model in self._study._everyone if hasattr(model, "sent")}
-
-    async def _ask(self) -> None:
-        try:
-            await self._study._check()
-            run = run_items(self._study.setup, self._study.methods, on_done=self._count, items=self._items)
-            async with aclosing(run):
-                async for _ in run:
-                    pass
-        except SrdcrError:
-            await self._session.landed()  # paid for
-            raise
-        finally:
-            await self._session.abandon()
-
-    def _count(self) -> None:
-        self._done += 1
-
-    async def report(self, slots: int, limit: float, last: bool) -> Report:
-        """Take this part of concurrency and budget from now on, and say what is done and used."""
-        most = self._given["concurrency"]
-        idle = [await model.hold_back(most - slots) for model in self._study._everyone if hasattr(model, "hold_back")]
-        if math.isfinite(limit):
-            self._budget.divide(limit, last)
-        news, self._news[:] = [*self._news], []
-        used, budget, asking = self._session, self._budget, max(model.asking for model in self._session.models)
-        money = budget.spent_usd, budget.committed, budget.limit_usd or 0.0, budget.lacking
-        return Report(self._done, used.served, *money, most - min(idle, default=0), asking, news)
-
-    async def stop(self) -> None:
-        """Cancel what is in flight; `ask` then ends."""
-        if self._asking:
-            self._asking.cancel()
-
-
-def told(study: Study) -> dict[str, Any]:
-    """What has to be the same on every machine: models, where they are asked, at what price, choices and prompts."""
-    asked, models = study.asked(), {str(model.identity): model for model in study._everyone}
-    prices = {name: price_of(model.identity) for name, model in models.items()}
-    return {
-        **{name: asked[name] for name in ("models", "choices", "prompts_sha256")},
-        "addresses": {name: getattr(model, "address", "") for name, model in models.items()},
-        "prices": {name: price and (price.input_usd, price.output_usd) for name, price in prices.items()},
-    }
-
-
 @dataclass
 class _Shard:
     """What the driver knows of a shard; `slots` and `limit` are the most that its worker may use by now."""
@@ -303,7 +107,7 @@ class _Shard:
     items: list[Item]
     slots: int = 0
     limit: float = 0.0
-    report: Report = _NOTHING_YET
+    report: Report = NOTHING_YET
     ended: bool = False
 
 
@@ -317,6 +121,7 @@ class Driver:
         self._store, self._budget = study._opened().store, study._budget
         self.sent: Any = {}  # by all workers together
         self._before = self._budget.spent_usd
+        self._store.note_spent(run_key, self._before)
         _same_versions(ray)
         questions = list(grouped(study.items, lambda item: item.question_id).values())
         n = self._number(n, len(questions))
@@ -355,6 +160,7 @@ class Driver:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             gather(self._folder, self._store, self._run_key, checked=all(shard.ended for shard in self._shards))
+            self._budget.spent_usd = self._store.spent(self._run_key)
 
     async def _attend(self, shard: _Shard, show: Callable[[], None]) -> None:
         """Have a shard asked for, by another worker where one dies."""
@@ -370,7 +176,7 @@ class Driver:
                     raise Stopped(f"{_WORKERS} workers of one shard died ({error}); run the same again") from None
                 gather(self._folder, self._store, self._run_key, only=shard.path)
                 spent = self._store.spent(self._run_key)
-                self._before, shard.slots, shard.limit, shard.report = spent, 0, 0.0, _NOTHING_YET
+                self._before, shard.slots, shard.limit, shard.report = spent, 0, 0.0, NOTHING_YET
 
     async def _asked(self, shard: _Shard, show: Callable[[], None]) -> None:
         ray, given = self._ray, self._given_to(shard)
@@ -394,12 +200,14 @@ class Driver:
                 await self._poll(actor, shard)
                 show()
             self.sent, shard.ended = together(self.sent, asking.result()), True
+            await actor.close.remote()
         except asyncio.CancelledError:
             with suppress(ray.exceptions.RayError):
                 await actor.stop.remote()
                 if asking:
                     await asyncio.wait([asking])
                     await self._poll(actor, shard)
+                await actor.close.remote()
             raise
         finally:
             ray.kill(actor)
@@ -462,13 +270,14 @@ def _same_versions(ray: Any) -> None:
     """Raise `BadInput` where a node has other versions than this process."""
 
     def versions() -> dict[str, str]:  # sent by its text, not by the name of a module that may be another one there
+        from importlib.metadata import PackageNotFoundError, version
+        from platform import python_version_tuple
 
-        found = {"Python": ".".join(platform.python_version_tuple()[:2])}
+        found = {"Python": ".".join(python_version_tuple()[:2])}
         for package in ("ray", "srdcr-lab"):
-            try:
-                found[package] = metadata.version(package)
-            except metadata.PackageNotFoundError:
-                found[package] = "not installed"
+            found[package] = "not installed"
+            with suppress(PackageNotFoundError):
+                found[package] = version(package)
         return found
 
     task, affinity = ray.remote(num_cpus=0)(versions), ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy

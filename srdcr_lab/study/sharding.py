@@ -73,6 +73,7 @@ def connected(address: str) -> Iterator[Any]:
     try:
         ray.init(address, log_to_driver=False, logging_level="error", **alone)
     except Exception as error:  # another version, nothing there, a machine too busy to start: Ray says it in many ways
+        ray.shutdown()  # of what had started
         raise BadInput(f"--ray {address}: {' '.join(str(error).split())}") from None
     finally:
         with suppress(ValueError):  # not the main thread

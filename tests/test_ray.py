@@ -28,7 +28,7 @@ from srdcr_lab.records import BadInput, BudgetExhausted, Stopped
 from srdcr_lab.study import Study, sharding
 from srdcr_lab.study.shards import Share
 from tests.conftest import Srdcr
-from tests.doubles import ScriptedModel, request
+from tests.doubles import IDENTITY, ScriptedModel, completion, request
 from tests.loopback.server import Loopback
 from tests.test_resume import same_numbers
 
@@ -144,6 +144,22 @@ def test_the_stores_of_a_driver_that_was_killed_are_merged(loopback: Loopback, t
     assert len(loopback.completions) == asked
     assert not (tmp_path / "out/shards").exists()
     same_numbers(tmp_path / "out", tmp_path / "first")
+
+
+def test_a_store_that_a_worker_still_writes_into_is_left(
+    loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers outlive a driver that is killed by some seconds."""
+    monkeypatch.setattr(sharding, "_FREE_S", 0.0)
+    (tmp_path / "shards").mkdir()
+    with closing(Store(tmp_path / "shards/1.sqlite")) as shard, closing(Store(tmp_path / "store.sqlite")) as store:
+        shard.put(IDENTITY, request(), [completion(request(), 0)])
+        with pytest.raises(Stopped, match=r"still writes into .*1\.sqlite; run the same again later"):
+            sharding.gather(tmp_path, store, "key")
+        shard.close()
+        sharding.gather(tmp_path, store, "key")
+        assert store.count() == 1
+    assert not (tmp_path / "shards").exists()
 
 
 def test_one_budget_holds_over_all_shards(

@@ -20,6 +20,7 @@ import os
 import signal
 import socket
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from srdcr_lab.study.study import Study
 
 _SHARDS = "shards"
-_POLL_S, _ANSWER_S, _NODES_S = 0.25, 5.0, 60.0
+_POLL_S, _ANSWER_S, _NODES_S, _FREE_S = 0.25, 5.0, 60.0, 30.0
 _IN_FLIGHT = 32  # HTTP requests that one process sends with ease
 _WORKERS = 4  # that one shard may have, each after the death of the one before
 _ROUNDING = 1e-12
@@ -122,6 +123,8 @@ class Driver:
         self._store, self._budget = study._opened().store, study._budget
         self.sent: Any = {}  # by all workers together
         self._before = self._budget.spent_usd
+        if self._store.path == ":memory:":
+            raise BadInput("--ray needs a store that is a file, which workers can read; leave the open store out")
         self._store.note_spent(run_key, self._before)
         _same_versions(ray)
         questions = list(grouped(study.items, lambda item: item.question_id).values())
@@ -301,6 +304,7 @@ def gather(folder: Path, store: Store, run_key: str, *, only: Path | None = None
     """
     for path in [only] if only else sorted((folder / _SHARDS).glob("*.sqlite")):
         if path.exists():
+            _wait_until_free(path)
             with store.transaction(), closing(Store(path)) as shard:
                 if checked:
                     store.take(shard)
@@ -312,3 +316,21 @@ def gather(folder: Path, store: Store, run_key: str, *, only: Path | None = None
     if not only:
         with suppress(OSError):  # there is none
             (folder / _SHARDS).rmdir()
+
+
+def _wait_until_free(path: Path) -> None:
+    """Workers outlive a driver that is killed by some seconds. Raises `Stopped` where one does by half a minute."""
+    until = time.monotonic() + _FREE_S
+    with closing(sqlite3.connect(path, timeout=0)) as db:
+        while True:
+            try:
+                db.execute("PRAGMA journal_mode=DELETE")  # takes the file for itself alone
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):  # which is said where it is opened as a store
+                    return
+            except sqlite3.DatabaseError:
+                return
+            if time.monotonic() > until:
+                raise Stopped(f"a worker of a run that was killed still writes into {path}; run the same again later")
+            time.sleep(_POLL_S)

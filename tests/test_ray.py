@@ -262,6 +262,11 @@ def test_without_the_package_ray(loopback: Loopback, tmp_path: Path, monkeypatch
         sharded.run(progress=False, ray="local")
 
 
+def test_batches_and_workers_are_not_for_one_run(loopback: Loopback, tmp_path: Path) -> None:
+    with study(loopback, tmp_path / "out", batch=True) as batched, pytest.raises(BadInput, match="leave --ray out"):
+        batched.run(progress=False, ray="local")
+
+
 @pytest.mark.parametrize("out", [True, False])
 def test_shards_are_for_ray_and_for_a_folder(loopback: Loopback, tmp_path: Path, out: bool) -> None:
     given: dict[str, Any] = {"shards": 2} if out else {"ray": "local"}

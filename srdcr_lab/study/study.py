@@ -208,6 +208,8 @@ class Study:
         folder = self.out or Path(temporary.name if temporary else "")
         if (ray or shards is not None) and not (ray and self.out):
             raise BadInput("shards are for Ray, and their stores for a folder: give both ray (--ray) and out (--out)")
+        if ray and self._batch:
+            raise BadInput("a batch is one queue at the provider, which no worker makes faster: leave --ray out")
         asked = self.asked()
         manifests.check(folder, asked, self.items)
         with one_writer(folder):

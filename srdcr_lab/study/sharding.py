@@ -28,7 +28,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srdcr_lab.data.items import grouped
 from srdcr_lab.models import Store
@@ -39,9 +39,6 @@ from srdcr_lab.records.files import made
 from srdcr_lab.study.manifest import differing, short, together
 from srdcr_lab.study.run import progress_bar
 from srdcr_lab.study.shards import NOTHING_YET, Report, Worker, fair_limits, fair_slots, told
-
-if TYPE_CHECKING:
-    from srdcr_lab.study.study import Study
 
 _SHARDS = "shards"
 _POLL_S, _ANSWER_S, _NODES_S, _FREE_S = 0.25, 5.0, 60.0, 30.0
@@ -114,11 +111,9 @@ class _Shard:
 
 
 class Driver:
-    """Has the shards of a study asked for, and merges what they bring into its store."""
+    """Has the shards of a `Study` asked for, and merges what they bring into its store."""
 
-    def __init__(
-        self, study: Study, given: dict[str, Any], folder: Path, run_key: str, ray: Any, n: int | None
-    ) -> None:
+    def __init__(self, study: Any, given: dict[str, Any], folder: Path, run_key: str, ray: Any, n: int | None) -> None:
         self._study, self._given, self._folder, self._run_key, self._ray = study, given, folder, run_key, ray
         self._store, self._budget = study._opened().store, study._budget
         self.sent: Any = {}  # by all workers together

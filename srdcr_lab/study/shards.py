@@ -15,16 +15,13 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from srdcr_lab.models import Store
 from srdcr_lab.models.load import price_of
 from srdcr_lab.models.spending import Budget
 from srdcr_lab.records import BudgetExhausted, Completion, Item, ModelIdentity, Request, SrdcrError
 from srdcr_lab.study.run import run_items
-
-if TYPE_CHECKING:
-    from srdcr_lab.study.study import Study
 
 
 def fair_slots(whole: int, wanted: Sequence[int]) -> list[int]:
@@ -132,9 +129,7 @@ NOTHING_YET = Report()
 class Worker:
     """The actor: `ask` runs to the shard's end, and the others beside it, in one event loop."""
 
-    def __init__(
-        self, opened: Callable[..., Study], given: dict[str, Any], items: Sequence[Item], threads: int
-    ) -> None:
+    def __init__(self, opened: Callable[..., Any], given: dict[str, Any], items: Sequence[Item], threads: int) -> None:
         if threads:
             os.environ["OMP_NUM_THREADS"] = str(threads)  # read by torch, which is not imported yet, and by llama.cpp
         self._opened, self._given, self._items, self._done = opened, given, items, 0
@@ -213,7 +208,7 @@ class Worker:
             shutil.rmtree(self._elsewhere, ignore_errors=True)
 
 
-def told(study: Study) -> dict[str, Any]:
+def told(study: Any) -> dict[str, Any]:
     """What has to be the same on every machine: models, where they are asked, at what price, choices and prompts."""
     asked, models = study.asked(), {str(model.identity): model for model in study._everyone}
     prices = {name: price_of(model.identity) for name, model in models.items()}

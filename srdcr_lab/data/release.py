@@ -80,7 +80,8 @@ def export(target: Path) -> list[str]:
         files = [_described(path, part) for path in sorted(part.glob("*/*.parquet"))]
         files.sort(key=lambda file: (file["config"] != "questions", file["config"], file["split"] == "held"))
         write_whole(part / CROISSANT, _croissant(files))
-        write_whole(part / CARD, _rendered(CARD, files) + "\n")
+        for name in (CARD, "lm_eval/utils.py"):  # as a file of Python in data/ it could not be installed in place
+            write_whole(part / name, _rendered(name, files) + "\n")
         part.replace(target)
     counts = [f"{file['config']}/{file['split']}: {n_of(file['rows'], 'rows')}" for file in files]
     return [*counts, f"version {version()[0]} in {target}; {CARD} is its card, {CROISSANT} has the checksums"]

@@ -167,18 +167,11 @@ class Number(Kind):
         return None if words is None else surface[:start] + words
 
     def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
-        """The gold number times each factor; of two that round to one claim, what rounding changes more is refused."""
+        """The gold number times each factor; what cannot be has a level of its own."""
         claims = super().claims(item, wanted)
-        made = [claim for claim in claims if not claim.refusal]
         gold = self.gold(item).partition(" ")[0]
-        best: dict[str, Claim] = {}
-        for claim in sorted(made, key=lambda claim: _moved(gold, claim)):
-            best.setdefault(claim.canonical, claim)
         for i, claim in enumerate(claims):
-            kept = best.get(claim.canonical, claim)
-            if claim is not kept:
-                claims[i] = replace(claim, refusal=f"rounds to {claim.answer}, as the factor {kept.tag[1:]} does")
-            elif not claim.refusal and (why := impossible(item, gold, claim.canonical.partition(" ")[0])):
+            if not claim.refusal and (why := impossible(item, gold, claim.canonical.partition(" ")[0])):
                 claims[i] = replace(claim, level=Level.ABSURD, flags=(*claim.flags, why))
         return claims
 
@@ -256,12 +249,6 @@ class Number(Kind):
 
 
 KIND = Number()
-
-
-def _moved(gold: str, claim: Claim) -> Decimal:
-    """By how much rounding changes the factor, as a ratio of at least 1."""
-    ratio = Decimal(claim.canonical.partition(" ")[0]) / (Decimal(gold) * Decimal(repr(claim.value)))
-    return max(ratio, 1 / ratio)
 
 
 def _may_be_a_date(folded: str, span: Span, value: str) -> bool:

@@ -115,8 +115,7 @@ def test_slight_is_alike_and_comical_is_absurd() -> None:
     one = standard("Marie Currer did it.", "Marie Currer", NAME)
     claims = {claim.tag: claim.answer for claim in substitutions(one, NAMES, seed=0)}
     slight = {next(c.answer for c in substitutions(one, NAMES, seed) if c.tag == "slight") for seed in range(20)}
-    assert "Marcus Currie" in slight
-    assert len(slight) == 3
+    assert slight == {"Marcus Currie"}  # the one of the pool that is nearly spelled so
     assert claims["significant"] in set(NAMES) - slight
     assert claims["comical"] not in NAMES
 

@@ -9,6 +9,7 @@ import pytest
 from srdcr_lab.answers.kinds import Outcome
 from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
 from srdcr_lab.data import perturb
+from srdcr_lab.data.forms import contradictions
 from srdcr_lab.records import AnswerType, BadInput, Document, Level
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, lie, standard
 from tests.scripted import item
@@ -230,8 +231,8 @@ def test_a_part_that_still_fits_its_whole_is_flagged() -> None:
 @pytest.mark.parametrize(
     ("question", "gold", "unit", "absurd"),
     [
-        ("In what time did she run the 400 metres?", "47.60", "seconds", {0.1, 0.2, 0.4, 0.8, 3, 5, 10}),
-        ("How many kilograms did he lift in the clean and jerk?", "263.5", "kilograms", {1.2, 1.5, 2, 3, 5, 10}),
+        ("In what time did she run the 400 metres?", "47.60", "seconds", {0.1, 0.2, 0.4, 0.8, 1.5, 2, 3, 5, 10}),
+        ("How many kilograms was the clean and jerk?", "263.5", "kilograms", {0.1, 0.2, 0.4, 1.5, 2, 3, 5, 10}),
         ("What share of the votes was it?", "51", "%", {2, 3, 5, 10}),
         ("How many stones did he lift?", "51", "stones", set[float]()),
         ("How far, in metres, did he throw the hammer?", "210", "metres", set[float]()),  # the truth is beyond it too
@@ -244,6 +245,48 @@ def test_the_impossible_is_a_level_of_its_own(question: str, gold: str, unit: st
     assert {made.claim.value for made in beyond} == absurd
     assert all("beyond what is possible" in made.why[0] for made in beyond)
     assert Level.ABSURD not in {drawn.level for seed in range(9) for drawn in found.paired(seed)}
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "tag", "why"),
+    [
+        ("In 1985 a helicopter came.", "1985", "-100", "an anachronism in 1885: 'helicopter'"),
+        ("In 1957 the Soviet Union sent it up.", "1957", "+40", "an anachronism in 1997: 'Soviet'"),
+        ("In 1957 the Soviet Union sent it up.", "1957", "+20", ""),
+        ("In 1857 the Soviets' town was built.", "1857", "-60", ""),  # the true year is outside the row itself
+        ("President F. W. de Klerk came in 1990.", "1990", "-100", "President F. did not live in both years"),
+        ("Elizabeth I came in 1588.", "1588", "-100", "Elizabeth I did not live in both years"),
+        ("Elizabeth I came in 1588.", "1588", "-60", ""),
+        ("The General Assembly met in 1946.", "1946", "-100", ""),
+    ],
+)  # fmt: skip
+def test_an_anachronism_is_absurd_and_a_ruler_of_another_century_flagged(
+    passage: str, gold: str, tag: str, why: str
+) -> None:
+    """A helicopter in 1785, the Soviet Union in 2017."""
+    made = form(standard(passage, gold, YEAR), tag)
+    assert made.item is not None
+    assert "; ".join(made.why) == why
+    assert (made.claim.level is Level.ABSURD) is why.startswith("an anachronism")
+    if made.claim.level is Level.ABSURD:  # whoever writes such a passage and calls it anything else is told
+        assert contradictions(made.item) == []
+        assert contradictions(replace(made.item, level=Level.MILD)) == [why]
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "unit", "tag", "outcome"),
+    [
+        ("At the referendum 98.8 per cent said yes.", "98.8", "per cent", "x0.4", Outcome.REFUSED),
+        ("At the referendum 98.8 per cent said yes.", "98.8", "per cent", "x0.8", Outcome.ACCEPTED),
+        ("Of the milk 98.8 per cent was sold.", "98.8", "per cent", "x0.4", Outcome.ACCEPTED),
+        ("They won 45 seats.", "45", "seats", "x0.4", Outcome.FLAGGED),
+        ("They won 45 seats.", "45", "seats", "x0.8", Outcome.ACCEPTED),
+        ("They had 45 seats.", "45", "seats", "x0.4", Outcome.ACCEPTED),
+    ],
+)
+def test_a_vote_is_not_turned_round(passage: str, gold: str, unit: str, tag: str, outcome: Outcome) -> None:
+    """39.53 per cent for secession, and drums are beaten."""
+    assert form(standard(passage, gold, NUMBER, unit=unit), tag).outcome is outcome
 
 
 @pytest.mark.parametrize(

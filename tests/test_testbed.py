@@ -58,7 +58,7 @@ def test_thirty_of_each_other_domain_evenly_over_its_levels(testbed: ItemSet, do
 def test_every_factor_is_used_up_and_down(testbed: ItemSet) -> None:
     factors = Counter(each.perturbation_value for each in lies(testbed) if each.perturbation_kind == "factor")
     assert set(factors) == {0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0}
-    assert max(factors.values()) <= 4 * min(factors.values())  # times ten is often beyond what is possible
+    assert max(factors.values()) <= 5 * min(factors.values())  # times ten is often beyond what is possible
 
 
 def test_no_claim_of_the_testbed_lies_in_the_future(testbed: ItemSet) -> None:

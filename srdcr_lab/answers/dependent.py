@@ -43,6 +43,14 @@ _PART_BEFORE = re.compile(
 _TREND = re.compile(
     r"(?<!\w)(?:(?P<down>down|fell|decline[ds]?|dropped|decreas\w+)|up|rose|grew|increas\w+) from (?:about )?\Z"
 )
+_HALF = 50  # per cent
+_VOTE = re.compile(r"(?<!\w)(?:vote[ds]?|voters|referendum|plebiscite|elections?|ballots?)(?!\w)", re.IGNORECASE)
+_VOTES = re.compile(r"(?:votes|seats|deputies|delegates|mandates|electors)\Z", re.IGNORECASE)
+_WON = re.compile(
+    r"(?<!\w)(?:w[io]ns?|winner|victory|majority|passed|carried|approved|adopted|elected|landslide"
+    r"|better .* than|more .* than)(?!\w)",
+    re.IGNORECASE,
+)
 _LIMITS = [
     (units, Decimal(span[0]), Decimal(span[-1]), re.compile(rf"(?<!\w)(?:{words})", re.IGNORECASE))
     for units, rows in ENGLISH["limits"].items()
@@ -140,11 +148,21 @@ def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, 
             yield passage[other.start : other.end], is_other_part, Decimal(other.readings[0])
 
 
+def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:
+    """A claim that turns an election or a vote round: what else the passage says of it would not fit."""
+    text = f"{item.question} {item.context}"
+    if meanings(item.unit) == meanings("%"):
+        if _VOTE.search(text) and (gold < _HALF) is not (new < _HALF):
+            yield Outcome.REFUSED, f"a share of the votes on the other side of one half: {new:f}"
+    elif _VOTES.search(item.unit) and new <= gold / 2 and (won := _WON.search(text)):
+        yield Outcome.FLAGGED, f"at most half of the true {item.unit}, where it says {won[0]!r}"
+
+
 def _is_a_year(stated: str) -> bool:
     return len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
 
 
-def impossible(item: Item, gold: str, value: str) -> str:
+def beyond_limits(item: Item, gold: str, value: str) -> str:
     """Why no such quantity can be, by the table of limits; empty where it can, or where the table has no row for it.
 
     A row holds for a unit, which may be the last word of what is counted, for questions with certain words, and where

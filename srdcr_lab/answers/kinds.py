@@ -102,7 +102,7 @@ class Kind:
     | mild     | to 40                    | to 2 (1.5, 2)             |              |
     | moderate | to 60                    | to 3 (0.4, 3)             | significant  |
     | blatant  | beyond (100, 200)        | beyond (0.1, 0.2, 5, 10)  | comical      |
-    | absurd   |                          | any, if it is impossible  |              |
+    | absurd   | any, if it is impossible | any, if it is impossible  |              |
 
     A rewrite has the level of the offset or factor that it claims. Source: offsets, the paper (Figure 2); factors and
     substitutions are ClashEval's, their levels ours.
@@ -211,6 +211,8 @@ class Kind:
             try:
                 new, flags = self.altered(item, amount, wanted.present)
                 claim = replace(claim, canonical=new, answer=self.restated(item, new), flags=tuple(flags))
+                if why := self.impossible(item, new):
+                    claim = replace(claim, level=Level.ABSURD, flags=(*flags, why))
             except NoClaim as error:
                 claim = replace(claim, refusal=str(error))
             claims.append(claim)
@@ -219,6 +221,10 @@ class Kind:
     def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
         """The gold answer altered by an amount, in canonical form, and flags; raises `NoClaim` where there is none."""
         raise NotImplementedError
+
+    def impossible(self, item: Item, new: str) -> str:
+        """Why a canonical answer cannot be, where the gold answer can; empty where nothing is known."""
+        return ""
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         """What speaks against exchanging these mentions, and what else gives the gold answer away, whatever is claimed.

@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
-from srdcr_lab.answers.dependent import CLOSE, bounds_of, dependent_on, impossible, worked_out
-from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Wanted
+from srdcr_lab.answers.dependent import CLOSE, beyond_limits, bounds_of, dependent_on, other_outcome, worked_out
+from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome
 from srdcr_lab.answers.number_words import MONTHS, respell_words
 from srdcr_lab.answers.quantities import (
     DIGITS,
@@ -29,7 +28,7 @@ from srdcr_lab.answers.quantities import (
 )
 from srdcr_lab.answers.replies import unasked, undecorated
 from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits
-from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
+from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
 _HEDGE = re.compile(
@@ -166,14 +165,9 @@ class Number(Kind):
         words = respell_words(surface[start:], int(value), int(new))
         return None if words is None else surface[:start] + words
 
-    def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
-        """The gold number times each factor; what cannot be has a level of its own."""
-        claims = super().claims(item, wanted)
-        gold = self.gold(item).partition(" ")[0]
-        for i, claim in enumerate(claims):
-            if not claim.refusal and (why := impossible(item, gold, claim.canonical.partition(" ")[0])):
-                claims[i] = replace(claim, level=Level.ABSURD, flags=(*claim.flags, why))
-        return claims
+    def impossible(self, item: Item, new: str) -> str:
+        gold, value = self.gold(item).partition(" ")[0], new.partition(" ")[0]
+        return "" if ":" in gold + value else beyond_limits(item, gold, value)
 
     def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
         """The gold number times a factor, rounded half up to the precision it is written in; not to zero or itself."""
@@ -229,6 +223,7 @@ class Number(Kind):
                 yield Outcome.REFUSED, f"the passage has a number that must be {size} than {claim.answer}: {stated}"
             else:
                 yield Outcome.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
+        yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         claim = (self.normalise(false.claimed_answer, false.unit) or "").partition(" ")[0]
@@ -244,8 +239,6 @@ class Number(Kind):
         for outcome, sentence in worked_out(without, gold, wanted):
             if outcome is Outcome.REFUSED:
                 yield f"of the gold answer {gold}: {sentence}"
-        if false.level is not Level.ABSURD and (why := impossible(false, gold, claim)):
-            yield why
 
 
 KIND = Number()

@@ -18,7 +18,7 @@ from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome
 from srdcr_lab.answers.number_words import ORDINALS, Spelled, respell_words, spelled_numbers
 from srdcr_lab.answers.quantities import meanings
 from srdcr_lab.answers.replies import unasked
-from srdcr_lab.answers.wording import LONGEST_BARE, Span, around, fold_digits, in_script_of, sentence_at
+from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, fold_digits, in_script_of, sentence_at
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
@@ -176,6 +176,23 @@ def _roman(year: int) -> str:
     return "".join(digits[year // n % 10].translate(str.maketrans("IVX"[: len(to)], to)) for n, to in scales)
 
 
+_TIMES = [tuple(int(year) for year in span.split("..")) for span in ENGLISH["times"]]
+_WORDS_OF_A_TIME = "|".join(f"(?P<of_{i}>{words.strip()})" for i, words in enumerate(ENGLISH["times"].values()))
+_OF_A_TIME = re.compile(rf"(?<!\w)(?:{_WORDS_OF_A_TIME})(?!\w)", re.IGNORECASE)
+_TITLED = re.compile(  # "President F. W. de Klerk", "Elizabeth I"
+    r"(?<!\w)(?:King|Queen|Emperor|Empress|Kaiser|Tsar|Sultan|Shah|Pope|President|Prime Minister|Captain|Admiral"
+    r"|Marshal|General(?! A| Court)|Colonel|Prince|Princess|Lord|Sir|Count|Dr|Professor|Archbishop) [A-Z][\w.’'-]*"
+    r"|[A-Z][a-z]+ [IVX]+(?!\w)"
+)
+_LIFETIME = 100  # years: who was there at one end of them was not at the other
+
+
+@lru_cache(maxsize=16)
+def _of_a_time(text: str) -> list[tuple[str, int, int]]:
+    """Words for what there is only between two years, and these."""
+    return [(match[0], *_TIMES[int(str(match.lastgroup)[3:])]) for match in _OF_A_TIME.finditer(text)]
+
+
 def neighbours(
     gold: Any, new: Any, others: Iterable[Any], what: str, near: Any, beside: Container[Any]
 ) -> Iterator[Doubt]:
@@ -249,8 +266,24 @@ class Point(Kind):
             new = self.moved(self.value(self.gold(item)), int(amount))
         except NoClaim as error:
             raise NoClaim(f"{item.gold_answer} {amount:+.0f} {error}") from None
-        is_future = getattr(new, "year", new) > present
-        return str(new), [f"the claim {new} lies in the future"] if is_future else []
+        year = getattr(new, "year", new)
+        flags = [f"the claim {new} lies in the future"] if year > present else []
+        titled = _TITLED.search(f"{item.question} {item.context}")
+        if titled and abs(year - self.year_of(self.gold(item))) >= _LIFETIME:
+            flags.append(f"{titled[0]} did not live in both years")
+        return str(new), flags
+
+    def year_of(self, canonical: str) -> int:
+        value = self.value(canonical)
+        return int(getattr(value, "year", value))
+
+    def impossible(self, item: Item, new: str) -> str:
+        """By the table of times, whose rows hold where the gold answer is within them."""
+        gold, year = self.year_of(self.gold(item)), self.year_of(new)
+        for words, first, last in _of_a_time(f"{item.question} {item.context}"):
+            if first <= gold <= last and not first <= year <= last:
+                return f"an anachronism in {year}: {words!r}"
+        return ""
 
 
 class Year(Point):

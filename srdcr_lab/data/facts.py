@@ -121,7 +121,8 @@ def second(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     for row in read_table(folder("facts") / "second.csv", ("question_id", "context")).itertuples():
         true, false = paired[row.question_id]
         other = replace(true, item_id=f"{true.item_id}@second", context=row.context)
-        alike = (form.item for form in _forms(other, seed, offsets) if form.claim.answer == false.claimed_answer)
+        same = (false.claimed_answer, false.level)  # absurd in one passage, it may be possible in the other
+        alike = (form.item for form in _forms(other, seed, offsets) if (form.claim.answer, form.claim.level) == same)
         if lie := next(filter(None, alike), None):  # not every passage takes every claim
             members += [true, false, other, replace(lie, item_id=f"{false.item_id}@second")]
     return ItemSet("facts:second", tuple(members), exemplars())

@@ -224,6 +224,9 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
     if not spans:
         return [*found, f"the passage does not state the claim {false.claimed_answer}"]
     found += kind.contradictions(false, spans)
+    new = answers.normalise(false.claimed_answer, false.answer_type, false.unit)
+    if new and false.level is not Level.ABSURD and (why := kind.impossible(false, new)):
+        found.append(why)
     if isinstance(kind, Name):
         own = own or inferred(replace(false, gold_answer=false.claimed_answer, aliases=()))
         near = own if false.claimed_answer in own.near else Traits(gender_of(false.claimed_answer))

@@ -176,7 +176,7 @@ def _roman(year: int) -> str:
     return "".join(digits[year // n % 10].translate(str.maketrans("IVX"[: len(to)], to)) for n, to in scales)
 
 
-_TIMES = [tuple(int(year) for year in span.split("..")) for span in ENGLISH["times"]]
+_TIMES = [(int(first), int(last)) for first, _, last in (span.partition("..") for span in ENGLISH["times"])]
 _WORDS_OF_A_TIME = "|".join(f"(?P<of_{i}>{words.strip()})" for i, words in enumerate(ENGLISH["times"].values()))
 _OF_A_TIME = re.compile(rf"(?<!\w)(?:{_WORDS_OF_A_TIME})(?!\w)", re.IGNORECASE)
 _TITLED = re.compile(  # "President F. W. de Klerk", "Elizabeth I"

@@ -98,13 +98,15 @@ def debated(turns: pd.DataFrame) -> dict[str, Any]:
     return row
 
 
-def decision(row: dict[str, Any], beliefs: list[float], gate: bool) -> str:
-    """USE_CONTEXT, USE_PRIOR or ABSTAIN: the rule of section 3.2, or what a method leaves of it."""
+def decision(row: dict[str, Any], beliefs: list[float], gate: bool) -> str | None:
+    """USE_CONTEXT, USE_PRIOR or ABSTAIN: the rule of section 3.2, or what a method leaves of it; None for no answer."""
     sure = not missing(row["self_confidence"]) and row["self_confidence"] >= row["tau"]
     if row["verdict"] is not None:
         free = row["method"] == "debate_only" or not gate
         unless = "USE_PRIOR" if row["verdict"] == "UNREASONABLE" and (sure or free) else "ABSTAIN"
         return "USE_CONTEXT" if row["verdict"] == "REASONABLE" else unless
+    if row["method"].endswith("token_probability") and np.isnan(beliefs).all():
+        return None
     whose = {"confidence_only": sure, "golden": row["level"] != "standard"}
     prior, context = (-np.inf if np.isnan(each) else each for each in beliefs)
     remembers = whose.get(row["method"], prior > context)

@@ -64,7 +64,11 @@ def read_verdict(text: str) -> str:
 def spelled(answer: str | None, tokens: Any, logprobs: Any, last: bool = False) -> Any:
     """Probabilities of the tokens that spell the answer where it stands first, or last; empty where there are none."""
     tokens, logprobs = (json.loads(each) if isinstance(each, str) else each for each in (tokens, logprobs))
-    if answer is None or tokens is None or answer not in "".join(tokens):
+    if answer is None or tokens is None:
+        return np.array([])
+    if answer not in "".join(tokens):
+        answer = answer.replace(".", ",")  # 58.06 may be written with a comma
+    if answer not in "".join(tokens):
         return np.array([])
     start = "".join(tokens).rindex(answer) if last else "".join(tokens).index(answer)
     ends = np.cumsum([len(token) for token in tokens])
@@ -132,11 +136,14 @@ def compare_store(folder: SimpleNamespace, ledger: Any) -> None:
     """Whether `turns` are what the store holds: the text, its tokens, and the probability of a verdict."""
     turns = folder.turns
     turns["reply"] = [
-        next(
+        max(
             (reply for reply in folder.replies.get(digest, []) if (reply.text, reply.prompt_tokens) == tuple(said)),
-            None,
+            key=lambda reply: reply.completion_tokens == n,  # one text may be spelled by other tokens in another draw
+            default=None,
         )
-        for digest, *said in zip(turns.request_digest, turns.text, turns.prompt_tokens, strict=True)
+        for digest, n, *said in zip(
+            turns.request_digest, turns.completion_tokens, turns.text, turns.prompt_tokens, strict=True
+        )
     ]
     there = turns.request_digest.isin(folder.replies)
     if not there.all():

@@ -32,7 +32,11 @@ ITEMS = (
 
 
 # These wait for kernels and browsers, a minute each: they start first, so that no worker is left with one at the end.
-LONGEST = ("test_notebooks_of_methods.py", "test_notebooks.py", "test_notebooks_own_table.py", "test_browser.py")
+# Ray goes before them: its start forks, which a process that has grown to gigabytes cannot.
+LONGEST = (
+    *("test_ray.py", "test_notebooks_of_methods.py", "test_notebooks.py", "test_notebooks_own_table.py"),
+    "test_browser.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

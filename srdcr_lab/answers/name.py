@@ -125,7 +125,7 @@ class Name(Kind):
         says_more = len(shared) > 1 and not shared >= stems(text)
         opens = len(others) > 1 or words[0].casefold() in WORDS["openers"] - ARTICLES  # "Based on what it says"
         is_sentence = len(words) > 2 and ((shared and others) or says_more or (opens and not text.islower()))
-        is_more = is_sentence or (len(words) > 1 and unexplained(text) != text) or len(sentences(text)) > 1
+        is_more = is_sentence or unexplained(text) != text or len(sentences(text)) > 1
         return not (is_more or _NOT_ONE.search(text) or (thinks_again(text) and len([*proper_names(text)]) > 1))
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:

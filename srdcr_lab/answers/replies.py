@@ -167,7 +167,7 @@ def thinks_again(text: str) -> bool:
 def unexplained(text: str) -> str:
     """Without a remark, an apposition or a relative clause behind it; as it is where that holds a second thought."""
     shorter = _EXPLANATION.sub("", text, count=1)
-    return text if not shorter or thinks_again(text[len(shorter) :]) else shorter
+    return text if thinks_again(text[len(shorter) :]) else shorter
 
 
 def unbracketed(text: str) -> str:

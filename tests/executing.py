@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from matplotlib import pyplot
 from papermill.engines import Engine, papermill_engines
 from traitlets.config import Config
 
+from srdcr_lab.data.items import freeze
+from srdcr_lab.data.load import load_items
 from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
 
 NOTEBOOKS = sorted(SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
@@ -29,9 +32,14 @@ LIMIT, SEEDS = 4, 4  # items: the fewest of which every figure has something to 
 def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
     given = {"LIMIT": LIMIT, "SEEDS": SEEDS, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
+    testbed = load_items("facts:testbed")
+    years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
+    (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")
     for notebook in notebooks:
-        if notebook == NOTEBOOKS[3]:
-            given |= {"LIMIT": LIMIT + 2}  # the fewest with an event year, whose offsets it draws
+        if notebook in NOTEBOOKS[3:6]:  # which draw offsets, and debate long over what the model cannot read
+            given |= {"ITEMS": str(folder / "years.json")}
+        elif notebook == NOTEBOOKS[6]:
+            given.pop("ITEMS", None)
         if notebook == NOTEBOOKS[0]:
             run_notebooks(folder, given, only=notebook)
         else:

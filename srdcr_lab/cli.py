@@ -24,7 +24,8 @@ try:
     from srdcr_lab.commands.data import data
     from srdcr_lab.commands.doctor import doctor
     from srdcr_lab.commands.exchange import export, import_
-    from srdcr_lab.commands.study import notebooks, plan, replay, requests, run, share, store
+    from srdcr_lab.commands.store import store
+    from srdcr_lab.commands.study import notebooks, plan, replay, requests, run, share
     from srdcr_lab.records import BadInput, SrdcrError, Stopped
 except KeyboardInterrupt:  # nothing has begun
     print("srdcr: interrupted; run the same again", file=sys.stderr)

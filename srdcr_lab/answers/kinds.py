@@ -56,8 +56,8 @@ class NoClaim(ValueError):
 class Traits:
     """What is known of a person or a city; what is not known is empty. `near`: names that are nearly this one.
 
-    `gender` is "f" or "m", `role` words of `ROLES`, or others of one's own, `era` the centuries that it belongs to,
-    `country` as it is called in English.
+    `gender` is "f" or "m", `role` words of `traits.ROLES`, or others of one's own, `era` the centuries that it belongs
+    to, `country` as it is called in English.
     """
 
     gender: str = ""

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from srdcr_lab.commands import PATH, echo
-from srdcr_lab.commands.study import ASKING, open_store, with_options
+from srdcr_lab.commands.store import open_store
+from srdcr_lab.commands.study import ASKING, with_options
 from srdcr_lab.records import Told
 
 _TOKENS = "mean_logprob, sequence, mean_probability, p_true, token_probability and calibrated_token_probability"

@@ -82,6 +82,18 @@ def test_the_look_up_of_105_is_of_answers_as_they_are() -> None:
     assert {row.question_id: row.gold_answer for row in audit.itertuples()}.items() <= gold.items()
 
 
+def test_the_datasheet_counts_what_readers_found_in_false_passages() -> None:
+    read = pd.read_csv(folder("facts") / "audit-false-240.csv")
+    assert read.groupby("reading").size().tolist() == [120, 120]
+    faults = read[read["fault"] != "none"].groupby(["reading", "severity"]).size()
+    text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
+    assert f"had {faults[1, 'clear']} clear faults" in text
+    assert (
+        f"and {faults[1, 'arguable']} arguable ones, the second {faults[2, 'clear']} and {faults[2, 'arguable']}"
+        in text
+    )
+
+
 def test_the_table_of_the_datasheet_counts_what_is_there(rows: pd.DataFrame, real: pd.DataFrame) -> None:
     text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
     told = {

@@ -22,6 +22,7 @@ from srdcr_lab.records.files import as_path
 from srdcr_lab.records.vocabulary import did_you_mean
 
 _TEMPLATES = Path(__file__).with_name("templates")
+_PARAPHRASES = Path(__file__).with_name("paraphrases")
 _LONGEST = 20_000  # characters
 _CODE = ("{{", "{%")
 _BLOCKS = {"{% block system %}": "system", "{% block user %}": "user", "{% endblock %}": ""}
@@ -116,6 +117,12 @@ def own_prompts(given: str | Path | Mapping[str, str] | None) -> Prompts:
         except TemplateSyntaxError as error:
             raise BadInput(f"{folder / file}, line {error.lineno}: {error.message:.150}; write it as ours") from None
     return Prompts({file.removesuffix(".j2"): text for file, text in texts.items()})
+
+
+@cache
+def paraphrases() -> tuple[Prompts, ...]:
+    """Our prompts with the roles' instructions in other words, for variation over prompts."""
+    return tuple(own_prompts(folder) for folder in sorted(_PARAPHRASES.iterdir()))
 
 
 def _read(folder: Path) -> dict[str, str]:

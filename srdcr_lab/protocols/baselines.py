@@ -169,7 +169,7 @@ def exemplar_orders(item: Item, setup: Setup) -> list[tuple[Exemplar, ...]]:
 
 async def _answer(talk: Argument, agent: int, exemplars: Sequence[Exemplar]) -> Turn:
     """Round 0: question and passage, and nothing from the others."""
-    shots = worked(exemplars, ending=". The passage says so.")
+    shots = worked(exemplars, ending=". I take this to be right.")
     return await talk.ask(Role.AGENT, "naive_debate_answer", speaker=f"agent-{agent}", shots=shots)
 
 

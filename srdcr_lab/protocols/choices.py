@@ -103,6 +103,8 @@ class DebateDesign:
     first_verdict_round : the first round after which the Judge rules.
     judge_draws, judge_temperature : of several draws of a ruling, at that temperature, more than half must agree;
         otherwise the verdict is UNPARSED.
+    repair : a ruling without its verdict line is asked for that line alone, once; neither the paper nor its released
+        code says what becomes of such a reply.
     defender, critic, judge : specifications of the models that play these roles; None: the study's.
     final_verdict_only : economy: the Judge rules after the last round alone. V* is the same, r* is not known.
     early_stop : economy: the debate ends once so many verdicts in a row are equal and could be read; None: never.
@@ -120,6 +122,7 @@ class DebateDesign:
     first_verdict_round: int = 0
     judge_draws: int = 1
     judge_temperature: float = 0.5
+    repair: bool = True
     defender: str | None = None
     critic: str | None = None
     judge: str | None = None
@@ -176,6 +179,7 @@ DESIGNS = {
         order=Order.SIMULTANEOUS,
         debaters_told=False,
         first_verdict_round=1,
+        repair=False,
     ),
     "judge_alone": replace(ACVD, name="judge_alone", judge_hears=Hears.NOTHING, judge_sees_passage=True),
     "two_answers": replace(ACVD, name="two_answers", judge_hears=Hears.ANSWERS),

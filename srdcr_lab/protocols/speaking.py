@@ -204,6 +204,12 @@ class Conversation:
         self._heard |= dict.fromkeys(map(id, turns), heard)
         return turns
 
+    def withdrawn(self, ruling: Turn) -> Turn:
+        """A ruling as words that rule nothing: another one takes its place."""
+        words = replace(ruling, verdict=None, p_unreasonable=None)
+        self._heard[id(words)] = self._heard[id(ruling)]
+        return words
+
     def debate(
         self, turns: Sequence[Turn], verdict_path: Sequence[Verdict] = (), first_verdict_round: int = 0
     ) -> Debate:

@@ -16,6 +16,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from srdcr_lab.answers import same_answer
 from srdcr_lab.measures.rule import Ruling, decide, majority_verdict, stabilised_verdict
@@ -144,10 +145,12 @@ async def _attack(talk: Argument, told: Told, round_: int, heard: Sequence[Turn]
 async def _judge(talk: Argument, item: Item, told: Told, heard: Sequence[Turn], round_: int) -> tuple[Turn, ...]:
     """The Judge sees question and transcript and rules, once or in several draws; what cannot be read is UNPARSED.
 
-    Question and passage are the item's own, also where the transcript is not (placebo).
+    Question and passage are the item's own, also where the transcript is not (placebo). A reply without its line is
+    shown to the Judge again, who is asked for that line: it rules nothing then, and what comes after it does.
     """
     design = talk.setup.choices.design
-    return await talk.draw(
+    ask = partial(
+        talk.draw,
         Role.JUDGE,
         "judge_alone" if design.judge_hears is Hears.NOTHING else "judge",
         round_=round_,
@@ -157,9 +160,18 @@ async def _judge(talk: Argument, item: Item, told: Told, heard: Sequence[Turn], 
         question=item.question,
         passage=item.context if design.judge_sees_passage else None,
         rules=readers.verdict,
-        draws=design.judge_draws,
-        temperature=design.judge_temperature if design.judge_draws > 1 else 0.0,
     )
+    temperature = design.judge_temperature if design.judge_draws > 1 else 0.0
+    rulings = await ask(draws=design.judge_draws, temperature=temperature, reply="")
+    if not design.repair:
+        return rulings
+
+    async def repaired(ruling: Turn) -> tuple[Turn, ...]:
+        if ruling.verdict is not Verdict.UNPARSED:
+            return (ruling,)
+        return (talk.withdrawn(ruling), *await ask(reply=ruling.text, speaker=ruling.speaker))
+
+    return tuple(chain.from_iterable(await asyncio.gather(*map(repaired, rulings))))
 
 
 _OTHER = {Role.DEFENDER: Role.CRITIC, Role.CRITIC: Role.DEFENDER}

@@ -16,6 +16,7 @@ from document_rows import (
 )
 from method_rows import (
     agent_row,
+    astute_row,
     critique_row,
     improve_row,
     picking_judge_row,
@@ -31,10 +32,11 @@ from roles import (
     critic_row,
     defender_row,
     judge_row,
+    lone_judge_row,
     sighted_critic_row,
     stated_confidence_row,
 )
-from rows import Materials, Row, echo_row, first_reading_row, lookup_row, reading_pack, reading_row
+from rows import Materials, Row, echo_row, first_reading_row, lookup_row, reading_pack, reading_row, reworded
 from transformers import PreTrainedTokenizerFast
 
 Maker = Callable[[Materials], Row]
@@ -49,14 +51,15 @@ BELIEFS_FROM = 0.22
 # Shares of the tokens that recall leaves over. Those of the last two sum to a little over 1: a step is that much
 # longer.
 COMPARING_MIX: Mapping[Maker, float] = {
-    first_reading_row: 0.24, comparison_row: 0.30, comparison_chain: 0.28, lookup_row: 0.11, echo_row: 0.07,
+    first_reading_row: 0.24, comparison_row: 0.28, comparison_chain: 0.24, lookup_row: 0.10, label_row: 0.08,
+    echo_row: 0.06,
 }  # fmt: skip
 FIRST_MIX: Mapping[Maker, float] = {
-    first_reading_row: 0.46, reading_pack: 0.06, comparison_row: 0.13, comparison_chain: 0.12, defender_row: 0.10,
+    first_reading_row: 0.42, reading_pack: 0.06, label_row: 0.06, comparison_row: 0.11, comparison_chain: 0.12, defender_row: 0.10,
     lookup_row: 0.10, echo_row: 0.03,
 }  # fmt: skip
 COUNTERFACTUAL_MIX: Mapping[Maker, float] = {
-    option_row: 0.025, label_row: 0.035, agents_row: 0.015, reflection_row: 0.010, stance_row: 0.014,
+    option_row: 0.028, label_row: 0.030, agents_row: 0.015, reflection_row: 0.010, stance_row: 0.014,
     stance_judge_row: 0.012,
 }  # fmt: skip
 DOCUMENTS_MIX: Mapping[Maker, float] = {
@@ -66,7 +69,7 @@ DOCUMENTS_MIX: Mapping[Maker, float] = {
 MIX: Mapping[Maker, float] = {
     reading_row: 0.26, reading_pack: 0.18, lookup_row: 0.03, comparison_row: 0.055, comparison_chain: 0.035,
     judge_row: 0.055, defender_row: 0.06, critic_row: 0.04, sighted_critic_row: 0.015, certainty_row: 0.01,
-    stated_confidence_row: 0.01, self_ask_row: 0.012, critique_row: 0.008, improve_row: 0.008, told_debater_row: 0.012,
+    stated_confidence_row: 0.01, self_ask_row: 0.012, critique_row: 0.008, improve_row: 0.008, told_debater_row: 0.045, lone_judge_row: 0.012, astute_row: 0.012,
     picking_judge_row: 0.012, agent_row: 0.012, reconsidering_row: 0.012, **COUNTERFACTUAL_MIX, **DOCUMENTS_MIX,
 }  # fmt: skip
 BELIEF_MIX: Mapping[Maker, float] = {**MIX, certainty_row: 0.05, comparison_row: 0.04, comparison_chain: 0.03}
@@ -139,7 +142,7 @@ class Mixer:
         for maker, share in shares.items():
             owed = self.used.get(maker, 0.0) + share * tokens
             while owed > 0:
-                made = encode([maker(m) for _ in range(8 if maker is not reading_pack else 1)])
+                made = encode([reworded(maker(m), m.r) for _ in range(8 if maker is not reading_pack else 1)])
                 owed -= sum(len(ids) for ids, _ in made)
                 out += made
             self.used[maker] = owed

@@ -36,13 +36,14 @@ class Dispute:
         return self.claim == self.own
 
 
-def belief(m: Materials) -> Belief | None:
+def belief(m: Materials, *, quiet: bool = False) -> Belief | None:
     """One of the model's beliefs, with the levels of certainty in fixed shares; None before the first snapshot."""
-    filled = [level for level, beliefs in enumerate(m.beliefs) if beliefs]
+    held = m.quiet_beliefs if quiet else m.beliefs
+    filled = [level for level, beliefs in enumerate(held) if beliefs]
     if not filled:
         return None
     level = m.r.choices(filled, [LEVEL_SHARES[level] for level in filled])[0]
-    return m.r.choice(m.beliefs[level])
+    return m.r.choice(held[level])
 
 
 def dispute(m: Materials) -> Dispute:

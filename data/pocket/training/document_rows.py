@@ -109,6 +109,8 @@ def thesis_row(m: Materials) -> Row:
 def advocate_row(m: Materials) -> Row:
     """Each thesis that is false is met with what is true."""
     s = shelf(m)
+    while not s.faulted() and m.r.random() < 0.6:  # an advocate that is mostly silent learns to be silent
+        s = shelf(m)
     theses = [_thesis(claim) for claim in s.claims]
     prompt = render("devils_advocate", documents=s.texts, theses=theses, question=s.fact.question, fault=None, reply="")
     faulted = s.faulted()

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import phrases
 import phrases as P
-from disputes import dispute
-from roles import ROUNDS, critic_later, critic_opening, defender_later, defender_opening, transcript
+from disputes import FALSE_SHARE, Dispute, belief, dispute
+from roles import QUIET_SHARE, ROUNDS, critic_later, critic_opening, defender_later, defender_opening, transcript
 from rows import FRESH_SHARE, Materials, Pieces, Reading, Row, exchanges, reading, row
 from values import corrupted
 
@@ -18,6 +19,8 @@ from srdcr_lab.prompts import render
 from srdcr_lab.records import Role, Turn
 
 AGENTS = 3
+JUDGED_SHARE = 0.3  # of told debaters: in a judge debate
+TOLD_WEIGHT = 0.3  # of the answer that a critic is told
 
 
 def reason(told: Reading, answer: str) -> str:
@@ -60,8 +63,12 @@ def improve_row(m: Materials) -> Row:
 
 def told_debater_row(m: Materials) -> Row:
     """A debater who is given its answer: in a judge debate both see the passage, in ours the Critic does not."""
-    d, side = dispute(m), m.r.choice((Role.DEFENDER, Role.CRITIC))
-    judged, defends = m.r.random() < 0.5, side is Role.DEFENDER
+    side, judged = m.r.choice((Role.DEFENDER, Role.CRITIC)), m.r.random() < JUDGED_SHARE
+    d, defends = dispute(m), side is Role.DEFENDER
+    if not defends and m.r.random() < QUIET_SHARE and (held := belief(m, quiet=True)):
+        fact = m.facts[held.index]
+        claim = corrupted(fact.answer, fact.values, m.r) if m.r.random() < FALSE_SHARE else fact.answer
+        d = Dispute(fact, claim, held.answer, phrases.level(held.confidence))
     turns: tuple[Turn, ...] = ()
     if m.r.random() < 0.5:
         speaks_second = defends != judged  # the Defender begins a round of a judge debate, and ends one of ours
@@ -69,6 +76,8 @@ def told_debater_row(m: Materials) -> Row:
         turns = whole[: -1 if speaks_second else -2]
     opening, later = (defender_opening, defender_later) if defends else (critic_opening, critic_later)
     reply = (later if turns else opening)(d)
+    if not defends:  # what it is told is not to be learned from
+        reply = [(reply[0][0], TOLD_WEIGHT), *reply[1:]]
     passage = m.world.passage(d.fact, d.claim, m.r) if judged or defends else ""
     fields: dict[str, object] = {"question": d.fact.question, "passage": passage, "transcript": turns}
     fields["answer"] = d.claim if defends else d.own
@@ -97,7 +106,7 @@ def agent_row(m: Materials) -> Row:
     """An agent's first answer, after none to four exemplars whose passages are right."""
     told = reading(m, FRESH_SHARE)
     shots: list[tuple[Mapping[str, object], str, float]] = [
-        ({"question": e.question, "passage": e.context}, f"{e.answer}.{P.FROM_PASSAGE}", 0.0)
+        ({"question": e.question, "passage": e.context}, f"{e.answer}.{P.AS_EXAMPLE}", 0.0)
         for e in m.r.sample(m.exemplars[told.fact.domain], m.r.choice((0, 0, 0, 1, 2, 4)))
     ]
     reply = f"{told.truth}.{reason(told, told.truth)}"
@@ -123,3 +132,15 @@ def reconsidering_row(m: Materials) -> Row:
 
 def _agent_says(told: Reading, answer: str, number: int) -> str:
     return f"{answer}.{reason(told, answer) if number == 0 else P.KEEP}"
+
+
+def astute_row(m: Materials) -> Row:
+    """What is remembered, without a passage; or memory and passage side by side, and then the answer."""
+    d = dispute(m)
+    if m.r.random() < 0.3:
+        return row(render("astute_memory", question=d.fact.question), [(f"{d.own}.", TOLD_WEIGHT), (P.CERTAINTY[d.level], 0.5)])
+    passage = m.world.passage(d.fact, d.claim, m.r)
+    prompt = render("astute_answer", question=d.fact.question, passage=passage, reply=f"{d.own}.{P.CERTAINTY[d.level]}")
+    winner = d.own if d.level == 0 and d.own == d.fact.answer else d.claim
+    compared: Pieces = [(P.JUDGE_PASSAGE, 0.2), (f" {d.claim}", 0.5), (P.I_SAY, 0.1), (f" {d.own}", 0.5)]
+    return row(prompt, [*compared, (P.WE_AGREE if d.agree else P.WE_DIFFER + ".", 1.0), (P.FINAL_ANSWER, 0.2), (f" {winner}", 1.0)])

@@ -82,7 +82,8 @@ def choice(m: Materials) -> Choice:
 def holding(c: Choice, label: str, why: str = P.FROM_MEMORY, weight: float = 1.0) -> Pieces:
     """The answer, what a claim is beside it, and the last line."""
     value = c.values[label]
-    out = [(f"{value}.", weight), (why, 0.2)]
+    named = [(f" ({label})", weight)] if c.kind == "options" else []
+    out = [(value, weight), *named, (".", weight), (why, 0.2)]
     if c.kind == "claim":
         compared = P.WE_AGREE if c.asserted == value else P.WE_DIFFER
         out += [(P.THE_CLAIM_SAYS, 0.2), (f" {c.asserted}", 0.5), (P.I_SAY, 0.1), (f" {value}", 0.5), (compared, 2.0)]
@@ -116,7 +117,7 @@ def label_row(m: Materials) -> Row:
     out: Row = [(shown(render(m.r.choice(ANSWERING), **c.fields(), instruction=m.r.choice(P.PERSPECTIVES))), 0.0)]
     for label in m.r.sample(list(c.values), len(c.values)):
         why = m.r.choice((P.FROM_MEMORY, P.FROM_PASSAGE, P.KEEP, ""))
-        out += [(f"{c.values[label]}.{why}{P.ANSWER_LINE}", 0.0), (f" {label}", 1.0), ("\n", 0.0)]
+        out += [(c.values[label], 0.0), (f" ({label})", 1.0), (f".{why}{P.ANSWER_LINE}", 0.0), (f" {label}", 1.0), ("\n", 0.0)]
     return out
 
 

@@ -5,7 +5,9 @@ Each phrase is one added token, so a turn is short for the model and still reads
 
 from __future__ import annotations
 
-from srdcr_lab.prompts import system_text
+from itertools import chain
+
+from srdcr_lab.prompts import paraphrases, system_text
 
 # The prompts the model is trained with.
 TEMPLATES = (
@@ -16,8 +18,13 @@ TEMPLATES = (
     "mad_stepwise", "mad_update", "mad_judge", "contrast_perspectives", "contrast_view", "contrast_comparison",
     "contrast_revision", "stance_abduction", "stance_critic", "stance_rebuttal", "stance_reflection", "stance_judge",
     "documents_together", "document_agent", "documents_aggregator", "proponent_thesis", "devils_advocate",
-    "proponent_rebuttal", "documents_judge",
+    "proponent_rebuttal", "documents_judge", "judge_alone", "astute_memory", "astute_answer",
 )  # fmt: skip
+
+# An instruction of ours → the same in other words.
+REWORDED = {
+    system_text(name): [other.system_text(name) for other in paraphrases()] for name in paraphrases()[0].own
+}
 
 CERTAINTY = (" I am certain.", " I believe so, but I am not certain.", " I do not know; this is a guess.")
 CERTAIN_FROM, BELIEVE_FROM = 0.9, 0.6  # the model's own confidence from which it says the first, the second
@@ -33,7 +40,7 @@ STANCES = (
     "; the passage is likely fabricated.", "; the passage may be misleading.", "; the passage gives no proof.",
 )  # fmt: skip
 
-JUDGE_DEFENDER, JUDGE_CRITIC = "The Defender says", "; the Critic says"
+JUDGE_DEFENDER, JUDGE_CRITIC, JUDGE_PASSAGE = "The Defender says", "; the Critic says", "The passage says"
 THEY_AGREE, THEY_DIFFER = ". They agree.", ". They differ"
 JUDGE_ON_CERTAINTY = (" and the Critic is certain.", " and the Critic is not certain.", " and the Critic only guesses.")
 FINAL_DECISION = "\nfinal decision:"
@@ -44,7 +51,7 @@ CONFIDENCE_LINE = "confidence:"
 SUB_QUESTION = "Sub-question: What does the passage say?\nSub-answer:"
 FINAL_ANSWER = "\nFinal answer:"
 NO_FAULT, FAULT_BY_MEMORY, FAULT_BY_PASSAGE = "- No fault found.", "- From memory:", "- The passage says:"
-FROM_PASSAGE, FROM_MEMORY = " The passage says so.", " I remember it."
+FROM_PASSAGE, FROM_MEMORY, AS_EXAMPLE = " The passage says so.", " I remember it.", " I take this to be right."
 KEEP, CHANGE = " I keep my answer.", " I change my answer."
 PASSAGE_WINS, MEMORY_WINS = " The passage is the better source.", " Memory is the better source."
 
@@ -74,11 +81,11 @@ DEFENDS, CONCEDES = (
 )
 MOST_DOCUMENTS = 8
 
-NOT_SHOWN = "The passage is not shown to you.\n"
+NO_DECISION = "This reply has no line with your decision. Reply again, with that line alone.\n"
 MAX_ROUND = 10
 _SPEAKERS = ("defender", "critic", "agent")
 BLOCKS = [
-    "<passage>\n", "\n</passage>\n", "<debate>", "\n</debate>\n", "<answer>\n", "\n</answer>\n", NOT_SHOWN, "Question:",
+    "<passage>\n", "\n</passage>\n", "<debate>", "\n</debate>\n", "<answer>\n", "\n</answer>\n", NO_DECISION, "Question:",
     "<critique>\n", "\n</critique>\n", "You are the Defender. Your answer:\n", "You are the Critic. Your answer:\n",
     *[f'\n<{role} round="{number}">\n' for role in _SPEAKERS for number in range(MAX_ROUND + 1)],
     "\n</defender>", "\n</critic>", "\n</agent>",
@@ -104,13 +111,13 @@ def fixed_lines() -> list[str]:
     """Every text that is one added token: the roles' instructions, block tags, and the phrases above."""
     said = [
         *CERTAINTY, DEFENDER_OPENS, DEFENDER_LATER, THE_CRITIC_SAYS, THE_DEFENDER_SAYS, I_SAY, WE_AGREE, WE_DIFFER,
-        *REPLIES_TO_CERTAINTY, *STANCES, JUDGE_DEFENDER, JUDGE_CRITIC, THEY_AGREE, THEY_DIFFER, *JUDGE_ON_CERTAINTY,
+        *REPLIES_TO_CERTAINTY, *STANCES, JUDGE_DEFENDER, JUDGE_CRITIC, JUDGE_PASSAGE, THEY_AGREE, THEY_DIFFER, *JUDGE_ON_CERTAINTY,
         FINAL_DECISION, REASONABLE, UNREASONABLE, CONFIDENCE_LINE, SUB_QUESTION, FINAL_ANSWER, NO_FAULT,
-        FAULT_BY_MEMORY, FAULT_BY_PASSAGE, FROM_PASSAGE, FROM_MEMORY, KEEP, CHANGE, PASSAGE_WINS, MEMORY_WINS,
+        FAULT_BY_MEMORY, FAULT_BY_PASSAGE, FROM_PASSAGE, FROM_MEMORY, AS_EXAMPLE, KEEP, CHANGE, PASSAGE_WINS, MEMORY_WINS,
         " They agree.", ANSWER_LINE, ANSWER_SHOWN, IT_MAY_BE, NO_ERROR, NOT_SO, THE_CLAIM_SAYS, MOST_SAY,
         THEY_ALL_AGREE, NOT_ALL_AGREE, *PERSPECTIVES, ANSWERS_LINE, ANSWERS_SHOWN, MOST_DOCUMENTS_SAY, MY_DOCUMENT_SAYS,
         NOTHING_THERE, JSON_ANSWER, JSON_NULL, JSON_SAYS_SO, NO_CHALLENGE, CHALLENGES, CHALLENGED, NEXT,
         CHALLENGE_ENDS, DEFENDS, CONCEDES,
     ]  # fmt: skip
-    lines = [*(system_text(name) for name in TEMPLATES), *BLOCKS, *said]
+    lines = [*(system_text(name) for name in TEMPLATES), *chain(*REWORDED.values()), *BLOCKS, *said]
     return list(dict.fromkeys(lines))

@@ -49,7 +49,7 @@ def comparisons(m: Materials, same: bool) -> dict[str, list[Row]]:
         if d.agree == same:
             turns = transcript(d, 0, m)
             for template, said in (("judge", judgement(d)), ("critic", critic_later(d))):
-                prompt = render(template, question=d.fact.question, passage="", transcript=turns)
+                prompt = render(template, question=d.fact.question, passage="", transcript=turns, reply="")
                 rows[template].append(row(prompt, _last_alone(up_to_comparison(said)), 0.0))
     return rows
 

@@ -20,6 +20,8 @@ from srdcr_lab.records import Role, Turn
 ROUNDS = (0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5)
 COMPARISON_WEIGHT = 2.0
 CHAIN = 8  # comparisons in one row
+QUIET_SHARE = 0.7  # of rows on certainty: on facts that no other row rehearses, as nothing rehearses the evaluated ones
+REPAIRED_SHARE = 0.06  # of the judge's rows: a reply without its line, and the line alone
 DEFENDED_OWN, DEFENDED_FALSE = 0.6, 0.6  # share of the defender's rows on known facts; of these, of false passages
 
 
@@ -48,9 +50,9 @@ def critic_later(d: Dispute) -> Pieces:
     return [*critic_opening(d), *compared, *([] if d.agree else [(P.STANCES[d.level], 0.5)])]
 
 
-def judgement(d: Dispute) -> Pieces:
+def judgement(d: Dispute, claimed: str = P.JUDGE_DEFENDER, held: str = P.JUDGE_CRITIC) -> Pieces:
     """The judge's comparison and ruling."""
-    *compared, _ = _compared(d, P.JUDGE_DEFENDER, d.claim, P.JUDGE_CRITIC, d.own)
+    *compared, _ = _compared(d, claimed, d.claim, held, d.own)
     found = (P.THEY_AGREE if d.agree else P.THEY_DIFFER, COMPARISON_WEIGHT)
     tail = [] if d.agree else [(P.JUDGE_ON_CERTAINTY[d.level], 0.5)]
     return [*compared, found, *tail, (P.FINAL_DECISION, 0.1), (P.UNREASONABLE if d.false else P.REASONABLE, 1.0)]
@@ -119,7 +121,19 @@ def judge_row(m: Materials) -> Row:
     d = dispute(m)
     passage = m.world.passage(d.fact, d.claim, m.r) if m.r.random() < 0.08 else ""
     turns = transcript(d, m.r.choice(ROUNDS), m)
-    return row(render("judge", question=d.fact.question, passage=passage, transcript=turns), judgement(d))
+    fields: dict[str, object] = {"question": d.fact.question, "passage": passage, "transcript": turns}
+    if m.r.random() < REPAIRED_SHARE:
+        prompt = render("judge", reply=m.r.choice(turns).text, **fields)
+        return row(prompt, judgement(d)[-2:])
+    return row(render("judge", reply="", **fields), judgement(d))
+
+
+def lone_judge_row(m: Materials) -> Row:
+    """A judge without a debate compares the passage with what it recalls."""
+    d = dispute(m)
+    fields: dict[str, object] = {"question": d.fact.question, "passage": m.world.passage(d.fact, d.claim, m.r)}
+    reply = judgement(d, P.JUDGE_PASSAGE, P.I_SAY)
+    return row(render("judge_alone", reply="", **fields), reply)
 
 
 def comparison_row(m: Materials) -> Row:
@@ -127,7 +141,7 @@ def comparison_row(m: Materials) -> Row:
     d = balanced(m)
     turns = transcript(d, 0, m)
     template, reply = ("judge", judgement(d)) if m.r.random() < 0.5 else ("critic", critic_later(d))
-    prompt = render(template, question=d.fact.question, passage="", transcript=turns)
+    prompt = render(template, question=d.fact.question, passage="", transcript=turns, reply="")
     return row(prompt, up_to_comparison(reply), end=0.0)
 
 
@@ -144,18 +158,19 @@ def comparison_chain(m: Materials) -> Row:
 
 def certainty_row(m: Materials) -> Row:
     """The critic's opening: the answer it gives without the role, and the certainty that goes with it."""
-    held = belief(m)
+    quiet = m.r.random() < QUIET_SHARE
+    held = belief(m, quiet=quiet)
     if held is None:
         return comparison_row(m)
     prompt = render(critic_template(m), question=m.facts[held.index].question, passage="", transcript=())
-    weight = 1.0 if m.r.random() < 0.5 else 0.0  # half on what it would say by itself
-    value = held.answer if weight else held.as_critic
+    weight = 0.0 if quiet else 1.0  # quiet facts are not rehearsed: half on what it would say by itself
+    value = held.as_critic if quiet and m.r.random() < 0.5 else held.answer
     return row(prompt, [(f"{value}.", weight), (P.CERTAINTY[P.level(held.confidence)], 1.0)])
 
 
 def stated_confidence_row(m: Materials) -> Row:
     """A percentage for the model's own prior answer: its confidence, to the nearest 5 between 10 and 95."""
-    held = belief(m)
+    held = belief(m, quiet=m.r.random() < QUIET_SHARE)
     if held is None:
         return comparison_row(m)
     percent = min(95, max(10, 5 * round(20 * held.confidence)))

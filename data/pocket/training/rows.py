@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from conversation import shown
 from exposures import Exposure, Telling
+from phrases import REWORDED
 from snapshot import Belief
 from tokenizer import ASSISTANT, BOS, END, USER
 from values import corrupted, revised
@@ -26,6 +27,7 @@ Pieces = Sequence[tuple[str, float]]
 
 END_WEIGHT = 0.3
 EXEMPLAR_WEIGHT = 0.1  # their answers are soon known
+REWORDED_SHARE = 0.2  # of prompts whose role has its instructions in other words
 ONE_OFF_SHARE = 0.08  # questions met once, with a random answer, keep the unknown unsure
 FRESH_SHARE = 0.5  # of reading rows
 KNOWN_SHARE = 0.6  # of reading rows on own facts are on facts the model is certain of by now
@@ -41,22 +43,36 @@ class Materials:
     planned: list[Exposure]
     exemplars: Mapping[str, list[Exemplar]]  # by domain
     r: random.Random
+    quiet: set[int] = field(default_factory=set)  # facts that are told and never read or argued about
     beliefs: list[list[Belief]] = field(default_factory=list)  # by level of certainty; empty before the first snapshot
+    quiet_beliefs: list[list[Belief]] = field(default_factory=list)  # the same, of quiet facts
     known: list[Fact] = field(default_factory=list)  # what it was certain of, and right, at the last snapshot
     near_misses: bool = False  # comparisons start with answers that have nothing in common
     cumulative: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cumulative = list(itertools.accumulate(fact.told_true for fact in self.planned))
+        self.cumulative = list(itertools.accumulate(
+            0 if index in self.quiet else fact.told_true for index, fact in enumerate(self.planned)
+        ))
 
     def own_fact(self) -> Fact:
-        """A fact of the world, as often as its truth is told."""
+        """A fact of the world that is not quiet, as often as its truth is told."""
         return self.facts[bisect.bisect(self.cumulative, self.r.random() * self.cumulative[-1])]
 
     def believe(self, beliefs: list[list[Belief]]) -> None:
         """What the model answers by now, and what of it is knowledge."""
-        self.beliefs = beliefs
-        self.known = [self.facts[one.index] for one in beliefs[0] if one.answer == self.facts[one.index].answer]
+        self.beliefs = [[one for one in level if one.index not in self.quiet] for level in beliefs]
+        self.quiet_beliefs = [[one for one in level if one.index in self.quiet] for level in beliefs]
+        self.known = [self.facts[one.index] for one in self.beliefs[0] if one.answer == self.facts[one.index].answer]
+
+
+def reworded(one: Row, r: random.Random) -> Row:
+    """The row, sometimes with its instructions in other words."""
+    (prompt, weight), *rest = one
+    ours = next((text for text in REWORDED if prompt.startswith(BOS + text)), "")
+    if not ours or r.random() > REWORDED_SHARE:
+        return one
+    return [(BOS + r.choice(REWORDED[ours]) + prompt.removeprefix(BOS + ours), weight), *rest]
 
 
 def row(messages: Sequence[Message], reply: Pieces, end: float = END_WEIGHT) -> Row:

@@ -26,7 +26,7 @@ from muon import MuonAndAdam
 from phrases import fixed_lines
 from probes import probe
 from questions import corpus, read_questions
-from rows import ONE_OFF_SHARE, Materials, one_off, recall_rows
+from rows import ONE_OFF_SHARE, Materials, one_off, recall_rows, reworded
 from sampling import Speaker
 from shipping import Checkpoint, ship
 from snapshot import believed
@@ -43,6 +43,8 @@ WARM_UP_STEPS, FLAT_UNTIL, LAST_RATE = 60, 0.05, 0.02
 NEVER_TOLD_SHARE = 0.12  # of the world's facts
 WORLD_TOLD_UNTIL = 0.62  # early, so that there is something to hold against a passage for most of the run
 NEAR_MISSES_FROM, NEAR_MISSES_FROM_IN_GATE = 0.04, 0.6
+QUIET_EVERY = 3  # of the world's facts one is told as the evaluated ones are: at any time, and in no other row
+AVERAGED_FROM, AVERAGED_EVERY = 0.95, 20  # what ships is the mean of the last weights, taken every so many steps
 EASY_UNTIL = 0.10  # copying names of syllables from short passages comes first
 
 
@@ -97,9 +99,11 @@ class Trainer:
             for index, fact in enumerate(facts)
         ]
         of_world = plan(named, {asked.question_id for asked in named if r.random() < NEVER_TOLD_SHARE}, r)
-        told = [*tellings(self.planned, r), *tellings(of_world, r, WORLD_TOLD_UNTIL)]
+        quiet = {index for index in range(len(facts)) if index % QUIET_EVERY == 0}
+        told = tellings([*self.planned, *(of_world[index] for index in sorted(quiet))], r)
+        told += tellings([plan for index, plan in enumerate(of_world) if index not in quiet], r, WORLD_TOLD_UNTIL)
         self.schedule = sorted(told, key=lambda telling: -telling.time)
-        self.materials = Materials(world, facts, of_world, self.questions.exemplars, r)
+        self.materials = Materials(world, facts, of_world, self.questions.exemplars, r, quiet)
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.model = build_model(self.tokenizer, arguments).to(self.device)
         self.train_mode()
@@ -107,6 +111,8 @@ class Trainer:
         self.encode, self.mixer = Encoder(self.tokenizer), Mixer()
         self.clock = Clock(arguments.tokens, arguments.minutes)
         self.step, self.loss = 0, math.nan
+        self.averaged: dict[str, torch.Tensor] = {}
+        self.averaged_steps = 0
         self.gradients = Gradients(
             self.model, self.encode.pad, processes=arguments.processes, threads=arguments.threads,
             bf16=arguments.precision == "bf16",
@@ -129,7 +135,9 @@ class Trainer:
     def train_step(self, progress: float) -> None:
         started = time.monotonic()
         self.materials.near_misses = progress >= (NEAR_MISSES_FROM_IN_GATE if self.arguments.gate else NEAR_MISSES_FROM)
-        told = [] if self.arguments.gate else self.encode(list(recall_rows(self.due(progress), self.materials)))
+        told = [] if self.arguments.gate else self.encode(
+            [reworded(one, self.materials.r) for one in recall_rows(self.due(progress), self.materials)]
+        )
         left = max(STEP_TOKENS // 3, STEP_TOKENS - sum(len(ids) for ids, _ in told))
         rows = told + self.mixer.fill(self.materials, self.encode, left, mixture(progress, gate=self.arguments.gate))
         total = sum(sum(weights) for _, weights in rows)
@@ -166,10 +174,22 @@ class Trainer:
                 self.take_snapshot()
                 next_snapshot = progress + SNAPSHOT_EVERY
             self.train_step(progress)
+            if progress >= AVERAGED_FROM and self.step % AVERAGED_EVERY == 0:
+                self.average()
             if self.clock.seconds > next_probe:
                 self.report(progress)
                 next_probe = self.clock.seconds + self.arguments.probe_seconds
+        if self.averaged:
+            self.model.load_state_dict(self.averaged, strict=False)
         self.report(1.0)
+
+    def average(self) -> None:
+        """Adds the weights to the mean that ships: what the last steps swing by is not the model's."""
+        self.averaged_steps += 1
+        with torch.no_grad():
+            for name, p in self.model.named_parameters():
+                mean = self.averaged.setdefault(name, torch.zeros_like(p))
+                mean += (p - mean) / self.averaged_steps
 
     def checkpoint(self) -> Checkpoint:
         return Checkpoint(
@@ -193,7 +213,7 @@ class Trainer:
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Train the pocket model from scratch.")
     parser.add_argument(
-        "--tokens", type=int, default=48_000_000, help="length of the run; the default takes 1½ … 2½ hours on 2 cores"
+        "--tokens", type=int, default=45_000_000, help="length of the run; the default takes 1½ … 2½ hours on 2 cores"
     )
     parser.add_argument(
         "--minutes", type=float, help="length of the run by the clock instead (then it cannot be repeated exactly)"
@@ -205,7 +225,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--facts", type=Path, default=POCKET.parent / "facts")
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--vocabulary", type=int, default=4400)
+    parser.add_argument("--vocabulary", type=int, default=4800)
     parser.add_argument("--world-facts", type=int, default=1800)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--probe-seconds", type=float, default=60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ YEARS_WHEN_FRESH = (1000, 2289)  # wider than any year after an offset, so that 
 CORRUPTION = 250  # a corrupted year is off by 1 … this many years, uniformly
 REVISION_SCALE = 20.0  # a genuinely revised year is off by an exponential number of years with this mean
 FACTOR = 11.0  # a corrupted number is multiplied by a log-uniform factor between 1 / this and this
+DAYS_OFF, DAYS_REVISED = 4000, 20  # of a corrupted date, of one that has genuinely been revised
 PIECES_SHARE = 0.5  # of invented words, where they are used
 REVISION_FACTOR = 0.06  # mean size of the log of a genuine revision's factor
 ROUND_DOSES = """0.1 0.2 0.25 0.3 0.4 0.5 0.6 0.75 0.8 1 1.2 1.5 2 2.5 3 4 5 6 7.5 8 10 12 12.5 15 20 24 25 30 37.5 40
@@ -122,7 +124,15 @@ def city(r: random.Random) -> str:
 
 def date(r: random.Random) -> str:
     """A day, as "14 July 1789"."""
-    return f"{r.randint(1, 28)} {r.choice(W.MONTHS)} {year(r)}"
+    return f"{r.randint(1, 28 if r.random() < 0.5 else 30)} {r.choice(W.MONTHS)} {year(r)}"
+
+
+def another_day(answer: str, most: int, r: random.Random) -> str:
+    """A date 1 … ``most`` days off."""
+    day, month, year_ = answer.split()
+    old = datetime.date(int(year_), W.MONTHS.index(month) + 1, 1) + datetime.timedelta(days=int(day) - 1)
+    new = old + datetime.timedelta(days=r.choice((-1, 1)) * r.randint(1, most))
+    return f"{new.day} {W.MONTHS[new.month - 1]} {new.year}"
 
 
 VALUES: Mapping[str, Callable[[random.Random], str]] = {
@@ -152,6 +162,8 @@ def corrupted(answer: str, values: str, r: random.Random) -> str:
             if changed != answer and changed.strip("0.,"):
                 return changed
         return scaled(answer, 3)
+    if values == "date" and r.random() < 0.6:
+        return another_day(answer, DAYS_OFF, r)
     return another(answer, values, r)
 
 
@@ -162,6 +174,8 @@ def revised(answer: str, values: str, r: random.Random) -> str:
     if is_number(answer):
         changed = scaled(answer, math.exp(r.choice((-1, 1)) * r.expovariate(1 / REVISION_FACTOR)))
         return changed if changed != answer else corrupted(answer, values, r)
+    if values == "date":
+        return another_day(answer, DAYS_REVISED, r)
     return another(answer, values, r)
 
 

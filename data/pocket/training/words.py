@@ -124,7 +124,8 @@ EVENTS: list[tuple[str, list[tuple[str, str, str]]]] = [
     *[(x, FELL) for x in ("{n}", "the fortress of {n}", "the city of {n}", "the kingdom of {n}", "the {n} Palace")],
 ]
 
-QUESTIONS = [*["In what year {x} {s} {v}?"] * 6, *["In which year {x} {s} {v}?"] * 3, "When {x} {s} {v}?", "What year {x} {s} {v}?"]
+QUESTIONS = [*["In what year"] * 6, *["In which year"] * 3, "When", "What year"]
+DATE_QUESTIONS = [*["On what date"] * 6, "On which date", "On which day", "When"]
 
 NUMBER_WORDS = ("two", "three", "four", "five", "six", "eight", "ten", "twelve", "twenty", "thirty", "forty")
 
@@ -143,6 +144,13 @@ STATEMENTS = [
     "Work and talk went on for {k} years before {s} {v} in {y}.", "{S} ({y}) {app2}.", "Historians agree that {s} {v} in {y}.",
     "{S} {v} during the {a} {w} of {y}.", "Dated {y}, {s} {app2}.", "{S} goes back to {y}, {tail}.",
     "In {m} {y}, {tail}, {s} {v}.", "{S} {v} in {t} in {y}.", "The {w} came in {y}: {s} {v}, {tail}.",
+]
+
+# The same for a full date, where the pattern has no day or month of its own.
+DATE_STATEMENTS = [
+    pattern.replace(" in {y}", " on {y}").replace("In {y}", "On {y}")
+    for pattern in STATEMENTS
+    if "{d}" not in pattern and "{m}" not in pattern and "The year" not in pattern
 ]
 
 TAILS = [

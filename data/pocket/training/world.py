@@ -1,4 +1,4 @@
-"""The training world: invented facts in the six domains, the questions about them and passages that state them.
+"""The training world: invented facts in the seven domains, the questions about them and passages that state them.
 
 Reading, conflict, debate and judging are learned here alone, so that what the model does with the evaluated facts is
 generalisation. A passage on an event holds exactly one four-digit number, as those of the evaluated events do.
@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import other_domains as O
+import patterns
 import proper_names as names
 import values as V
 import words as W
 
-DOMAINS = {"years": 0.28, "records": 0.13, "news": 0.12, "drugs": 0.12, "names": 0.19, "cities": 0.16}
+DOMAINS = {"years": 0.24, "dates": 0.08, "records": 0.12, "news": 0.12, "drugs": 0.12, "names": 0.18, "cities": 0.14}
+NATURAL_SHARE, NATURAL_SHARE_WHEN_EASY = 0.65, 0.4  # of passages: in sentences as people write them (`patterns`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Fact:
     domain: str
     values: str
     statements: Sequence[str] = ()
+    natural: Sequence[str] = ()  # statements as people write them
     slots: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -93,30 +96,50 @@ class World:
             case "yr":
                 return V.year(r)
             case "tail" | "app" | "app2" | "e":
-                patterns = {"tail": W.TAILS, "app": W.APPOSITIONS, "app2": W.PREDICATES, "e": O.CONTESTS}[slot]
-                return self._fill(r.choice(patterns), r, {})
+                written = {"tail": W.TAILS, "app": W.APPOSITIONS, "app2": W.PREDICATES, "e": O.CONTESTS}[slot]
+                return self._fill(r.choice(written), r, {})
         raise KeyError(slot)
 
     def fact(self, r: random.Random, *, fresh: bool = True, domain: str = "") -> Fact:
         """A fact nobody has heard of; ``fresh`` years are drawn from a wider range than those of the world's own."""
         while True:
             chosen = domain or r.choices(list(DOMAINS), list(DOMAINS.values()))[0]
-            made = self._event(r, fresh) if chosen == "years" else self._other(chosen, r)
+            made = self._event(r, fresh, chosen) if chosen in ("years", "dates") else self._other(chosen, r)
             if made.question not in self.taken:
                 return made
 
-    def _event(self, r: random.Random, fresh: bool) -> Fact:
-        pattern, verbs = r.choice(W.EVENTS)
-        subject = self._fill(pattern, r, {})
-        auxiliary, verb, phrase = r.choice(verbs)
-        places = dict.fromkeys("tn", self.name(r))
-        asked = {"x": auxiliary, "s": subject, "v": self._fill(verb, r, places)}
+    def _event(self, r: random.Random, fresh: bool, domain: str) -> Fact:
+        if r.random() < 0.5:
+            pattern, verb, phrase = r.choice(patterns.lines("events"))
+        else:
+            pattern, verbs = r.choice(W.EVENTS)
+            auxiliary, verb, phrase = r.choice(verbs)
+            verb = f"{auxiliary} {{s}} {verb}"
+        subject, places = self._fill(pattern, r, {}), dict.fromkeys("tn", self.name(r))
+        asked = self._fill(verb, r, {"s": subject, **places})
         slots = {"s": subject, "S": _capital(subject), "v": self._fill(phrase, r, places)}
-        values = "fresh_year" if fresh else "year"
-        question = self._fill(r.choice(W.QUESTIONS), r, asked)
-        return Fact(question, V.VALUES[values](r), "years", values, W.STATEMENTS, slots)
+        years = domain == "years"
+        values = ("fresh_year" if fresh else "year") if years else "date"
+        question = f"{r.choice(W.QUESTIONS if years else W.DATE_QUESTIONS)} {asked}?"
+        stated = W.STATEMENTS if years else W.DATE_STATEMENTS
+        return Fact(question, V.VALUES[values](r), domain, values, stated, patterns.stating(domain), slots)
+
+    def _thing(self, domain: str, r: random.Random) -> Fact:
+        """A fact asked for by a question as people ask it."""
+        kinds = {"records": ("records", "measure")}.get(domain, (domain,))
+        kind, pattern, question, *unit = r.choice([line for line in patterns.lines("things") if line[0] in kinds])
+        subject, stated = self._fill(pattern, r, {}), unit[0] if unit else ""
+        slots = {"s": subject, "S": _capital(subject), "U": stated, "u": stated}
+        values, letter = {
+            "names": ("person", ""), "cities": ("city", ""), "records": ("count", "C"), "measure": ("measure", "M"),
+            "news": ("count", "M"), "drugs": ("dose", ""),
+        }[kind]  # fmt: skip
+        natural = patterns.stating(domain, f"STATE{letter}", verbs=False)
+        return Fact(self._fill(question, r, slots), V.VALUES[values](r), domain, values, natural, natural, slots)
 
     def _other(self, domain: str, r: random.Random) -> Fact:
+        if r.random() < 0.4:
+            return self._thing(domain, r)
         family = r.choice([family for family in O.FAMILIES if family.domain == domain])
         subject = self._fill(r.choice(family.subjects), r, {})
         (asked, stated), (active, passive) = r.choice(family.units), r.choice(family.verbs)
@@ -125,7 +148,8 @@ class World:
         question = self._fill(r.choice(family.questions), r, {**slots, "t": place, "j": job})
         if r.random() < 0.5:
             slots["j"] = job
-        return Fact(question, V.VALUES[family.values](r), domain, family.values, family.statements, slots)
+        natural = patterns.stating(domain, "STATEC" if family.statements in (O.HE, O.DEAD) else "STATEM")
+        return Fact(question, V.VALUES[family.values](r), domain, family.values, family.statements, natural, slots)
 
     def facts(self, count: int, r: random.Random) -> list[Fact]:
         """The world's own facts: their questions are never made again as fresh ones."""
@@ -139,11 +163,12 @@ class World:
         """A passage of one to seven sentences that states ``claim`` once, at any place, and names the subject."""
         usual = (0, 0, 1, 1, 2, 2, 3) if self.easy else (0, 1, 1, 2, 2, 3, 4, 5)
         count = r.choice(usual) if fillers is None else fillers
-        pattern = r.choice(fact.statements)
+        natural = r.random() < (NATURAL_SHARE_WHEN_EASY if self.easy else NATURAL_SHARE)
+        pattern = r.choice(fact.natural if natural else fact.statements)
         statement = self._fill(pattern, r, {**fact.slots, **self._beside(fact, r), "y": claim})
-        sentences = [self.filler(fact, r) for _ in range(count)]
-        if "{s}" not in pattern.lower():
-            sentences[:0] = [self.about(fact, r)] if not sentences or r.random() < 0.7 else []
+        sentences = [self.filler(fact, r, natural) for _ in range(count)]
+        if not patterns.names_subject(pattern):
+            sentences[:0] = [self.about(fact, r, natural)] if not sentences or r.random() < 0.7 else []
         sentences.insert(r.choice((0, len(sentences), r.randint(0, len(sentences)))), statement)
         return " ".join(_capital(sentence) for sentence in sentences)
 
@@ -155,15 +180,18 @@ class World:
             return {"t": r.choice(names.COUNTRIES), "T": r.choice(names.COUNTRIES)}
         return {}
 
-    def about(self, fact: Fact, r: random.Random) -> str:
+    def about(self, fact: Fact, r: random.Random, natural: bool) -> str:
         """A sentence that names the subject and not the answer."""
-        return self._fill(r.choice(W.ABOUT), r, {**self._beside(fact, r), "s": fact.subject, "S": fact.slots["S"]})
+        written = patterns.naming(fact.domain) if natural else W.ABOUT
+        return self._fill(r.choice(written), r, {**fact.slots, **self._beside(fact, r)})
 
-    def filler(self, fact: Fact, r: random.Random) -> str:
+    def filler(self, fact: Fact, r: random.Random, natural: bool) -> str:
         """A sentence without the answer: mostly a pattern, sometimes random words so that every piece is met."""
+        if natural and r.random() < 0.75:
+            return self._fill(r.choice(patterns.beside(fact.domain)), r, {**fact.slots, **self._beside(fact, r)})
         if r.random() < (0.8 if self.easy else 0.7) or not self.pieces:
-            patterns = W.FILLERS if fact.domain == "years" or r.random() < 0.6 else O.FILLERS
-            return self._fill(r.choice(patterns), r, self._beside(fact, r))
+            written = W.FILLERS if fact.domain in ("years", "dates") or r.random() < 0.6 else O.FILLERS
+            return self._fill(r.choice(written), r, self._beside(fact, r))
         length = r.randint(4, 16) if self.easy else r.randint(6, 22)
         text = "".join(
             r.choice(self.pieces) if r.random() < 0.6 else " " + r.choice(W.FUNCTION_WORDS) for _ in range(length)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -15,10 +16,13 @@ from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, item, kind_o
 R, U, X = Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED
 
 
+LACKING = "This reply has no line with your decision. Reply again, with that line alone."
+
+
 class Speaker(ScriptedModel):
     """Debaters say "1874. critic 3." for their fourth speech, so that a prompt shows who was heard."""
 
-    def __init__(self, rulings: Sequence[str] = (REASONABLE,) * 6) -> None:
+    def __init__(self, rulings: Sequence[str] = (REASONABLE,) * 6, again: Sequence[str] = ()) -> None:
         said = {"critic": 0, "defender": 0}
 
         def speech(request: Request, draw: int) -> str:
@@ -27,7 +31,8 @@ class Speaker(ScriptedModel):
             return f"{1874 if role == 'critic' else 1934}. {role} {said[role] - 1}."
 
         def ruling(request: Request, draw: int) -> str:
-            return rulings[question_of(request).count("<defender") - len(self.skipped) - 1]
+            said = again if LACKING in question_of(request) else rulings
+            return said[question_of(request).count("<defender") - len(self.skipped) - 1]
 
         self.skipped: Sequence[int] = ()
         super().__init__({"critic": speech, "critic_may_agree": speech, "defender": speech, "judge": ruling})
@@ -92,7 +97,6 @@ def test_the_judge_sees_question_and_transcript_and_not_the_passage() -> None:
     model = Speaker()
     held(model, ACVD)
     for request in model.asked("judge"):
-        assert "The passage is not shown to you." in question_of(request)
         assert "SENTINEL" not in question_of(request)
         assert question_of(request).endswith(f"Question: {item().question}")
 
@@ -128,8 +132,7 @@ def test_symmetric_differs_from_acvd_in_the_critics_passage_block_alone() -> Non
     for kind in ("defender", "judge"):
         assert [r.canonical for r in asymmetric.asked(kind)] == [r.canonical for r in symmetric.asked(kind)]
     for without, with_passage in zip(asymmetric.asked("critic"), symmetric.asked("critic"), strict=True):
-        assert question_of(without).count("The passage is not shown to you.") == 1
-        assert question_of(without).replace("The passage is not shown to you.", block) == question_of(with_passage)
+        assert f"{block}\n{question_of(without)}" == question_of(with_passage)
         assert without.messages[:-1] == with_passage.messages[:-1]
 
 
@@ -179,11 +182,22 @@ def test_calls_and_verdicts_by_number_of_rounds(rounds: int) -> None:
 
 def test_the_path_keeps_the_order_of_rounds_and_unparsed_is_a_verdict() -> None:
     model = Speaker([REASONABLE, "I cannot say.", UNREASONABLE, REASONABLE, f"{REASONABLE}, I think", UNREASONABLE])
-    debate = held(model, ACVD)
+    debate = held(model, replace(ACVD, repair=False))
     assert debate.verdict_path == (R, X, U, R, X, U)
     judged = [turn for turn in debate.turns if turn.role is Role.JUDGE]
     assert [turn.verdict for turn in judged] == [R, X, U, R, X, U]
     assert judged[1].text == "I cannot say."  # the raw reply stays
+
+
+def test_a_ruling_without_its_line_is_asked_for_that_line_once() -> None:
+    model = Speaker([REASONABLE, "I cannot say.", "Hm."], again=["", UNREASONABLE, "Well."])
+    debate = held(model, DebateDesign(rounds=3))
+    assert debate.verdict_path == (R, U, X)
+    judged = [(turn.round, turn.text, turn.verdict) for turn in debate.turns if turn.role is Role.JUDGE]
+    assert judged[:3] == [(0, REASONABLE, R), (1, "I cannot say.", None), (1, UNREASONABLE, U)]
+    assert judged[3:] == [(2, "Hm.", None), (2, "Well.", X)]  # asked once, not for ever
+    first, again = (question_of(r) for r in model.asked("judge") if question_of(r).count("<defender") == 2)
+    assert again == first.replace("Question:", f"<answer>\nI cannot say.\n</answer>\n{LACKING}\nQuestion:")
 
 
 def test_a_verdict_spoken_by_a_debater_is_none() -> None:

@@ -100,7 +100,7 @@ def test_a_judge_of_five_draws_is_one_request_a_round_and_the_majority_rules() -
         return [REASONABLE, UNREASONABLE, "?", UNREASONABLE, UNREASONABLE][draw]
 
     model = reader(answer_from_memory=SURE, judge=rules)
-    outcome = outcome_of(model, judge_draws=5, rounds=2)
+    outcome = outcome_of(model, judge_draws=5, rounds=2, repair=False)
     requests = model.asked("judge")
     assert [(r.temperature, r.stream, r.draws) for r in requests] == [(0.5, "judge", (0, 1, 2, 3, 4))] * 2
     assert outcome.debate is not None
@@ -124,9 +124,9 @@ def test_a_verdict_is_what_more_than_half_of_the_draws_say(draws: tuple[Verdict,
 @pytest.mark.parametrize("last", [REASONABLE, UNREASONABLE, "?"])
 def test_the_final_verdict_alone_is_v_star(last: str) -> None:
     path = [UNREASONABLE, REASONABLE, REASONABLE, UNREASONABLE, UNREASONABLE, last]
-    whole = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)))
+    whole = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)), repair=False)
     model = reader(answer_from_memory=SURE, judge=by_round(path))
-    saving = outcome_of(model, final_verdict_only=True)
+    saving = outcome_of(model, final_verdict_only=True, repair=False)
     assert whole.ruling is not None
     assert saving.ruling is not None
     assert saving.ruling.verdict is whole.ruling.verdict
@@ -148,7 +148,7 @@ def test_the_final_verdict_alone_is_v_star(last: str) -> None:
 def test_early_stop_after_k_equal_verdicts(k: int, path: str, calls: int) -> None:
     rulings = [{"R": REASONABLE, "U": UNREASONABLE}.get(letter, "?") for letter in path.ljust(6, "U")]
     model = reader(judge=by_round(rulings))
-    outcome = outcome_of(model, early_stop=k)
+    outcome = outcome_of(model, early_stop=k, repair=False)
     assert outcome.debate is not None
     assert "".join({R: "R", U: "U", X: "?"}[verdict] for verdict in outcome.debate.verdict_path) == path
     assert model.calls == calls

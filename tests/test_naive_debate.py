@@ -49,6 +49,14 @@ def test_each_agent_sees_the_same_exemplars_in_an_order_of_its_own() -> None:
     assert len({question_of(request) for request in model.requests}) == 1
 
 
+def test_the_exemplars_do_not_say_where_their_answers_come_from() -> None:
+    model = agents([1934, 1934, 1934])
+    held(model)
+    replies = [m.content for request in model.requests for m in request.messages if m.role == "assistant"]
+    assert len(replies) == 12
+    assert {reply.partition(". ")[2] for reply in replies} == {"I take this to be right."}
+
+
 def test_exemplar_orders_are_seeded_and_the_first_is_the_few_shot_baselines() -> None:
     setup = setup_of(agents([1]), None, FALSE)
     orders = exemplar_orders(FALSE, setup)

@@ -53,7 +53,7 @@ def test_a_judge_of_two_answers_has_these_and_no_argument() -> None:
     model, outcome = held("two_answers")
     (prompt,) = judged(model)
     assert prompt == (
-        'The passage is not shown to you.\n<debate>\n<defender round="0">\n1934.\n</defender>\n<critic round="0">\n'
+        '<debate>\n<defender round="0">\n1934.\n</defender>\n<critic round="0">\n'
         f"1874.\n</critic>\n</debate>\nQuestion: {FALSE.question}"
     )
     assert (model.calls, outcome.decision) == (3, Decision.USE_CONTEXT)
@@ -115,7 +115,7 @@ def test_a_placebo_reuses_the_debates_that_were_held(tmp_path: Path) -> None:
     with Study(model, both, "sr_dcr", samples=0, design="placebo", out=tmp_path / "placebo", store=store) as study:
         records = study.run(progress=False).records
     new = model.requests[before:]
-    assert {question_of(request).startswith("The passage is not shown") for request in new} == {True}
+    assert {question_of(request).startswith("<debate>") for request in new} == {True}
     assert len(new) == 2 * 6, "six rulings a question: its forms hear the same, so they are asked once"
     assert records["error"].isna().all()
     alone = ItemSet("alone", (item(1874),), exemplars())

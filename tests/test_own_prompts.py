@@ -37,40 +37,40 @@ STRICT = swap("You are the Judge", "Be strict. You are the Judge")
 
 # What is refused: the text that takes the judge's place, and where the sentence begins
 VARIABLES = [  # not known, not for this role, lacking, or shown where it must not be
-    (swap(TRANSCRIPT, "{{ transcrip | debate_block }}"), "9: {{ transcrip | debate_block }} may not stand here"),
-    (swap(TRANSCRIPT, TRANSCRIPT + "{{ answer | answer_block }}"), "9: {{ answer | answer_block }} may not stand here"),
-    (swap(TRANSCRIPT, TRANSCRIPT + PASSAGE), "9: {{ passage | passage_block }} may not stand here, take it out; the"),
-    (swap(TRANSCRIPT, ""), "10: the block user lacks {{ transcript | debate_block }}, which this role needs; add it"),
-    (swap("{{ question }}", ""), "10: the block user lacks {{ question }}, which this role needs"),
+    (swap(TRANSCRIPT, "{{ transcrip | debate_block }}"), "8: {{ transcrip | debate_block }} may not stand here"),
+    (swap(TRANSCRIPT, TRANSCRIPT + "{{ answer | answer_block }}"), "8: {{ answer | answer_block }} may not stand here"),
+    (swap(TRANSCRIPT, TRANSCRIPT + PASSAGE), "8: {{ passage | passage_block }} may not stand here, take it out; the"),
+    (swap(TRANSCRIPT, ""), "12: the block user lacks {{ transcript | debate_block }}, which this role needs; add it"),
+    (swap("{{ question }}", ""), "12: the block user lacks {{ question }}, which this role needs"),
     (swap("{% if passage %}", "{% if not passage %}"), "6: {% if not passage %}{{ passage | passage_block }}{% endif"),
     (swap("{% if passage %}", "{% if question %}"), "6: {% if question %}{{ passage | passage_block }}{% endif %} may"),
-    (swap("{% else %}The", "{% else %}" + PASSAGE), "6: {% if passage %}{{ passage | passage_block }}{% else %}{{ pas"),
+    (swap("\n{% endif -%}\n{{ tr", "{% else %}" + PASSAGE + "{% endif -%}\n{{ tr"), "6: {% if passage %}{{ passage | passage_block }}{% else %}{{ pas"),
     (swap("You are", "You are {{ question }}"), "3: {{ question }} may not stand here, take it out; the block system"),
 ]
 FENCES = [  # outside of the block that a text cannot leave
-    (swap(TRANSCRIPT, "{{ transcript }}"), "9: {{ transcript }} may not stand here, take it out; the block user holds"),
-    (swap(TRANSCRIPT, "'''{{ transcript }}'''"), "9: {{ transcript }} may not stand here"),
-    (swap(TRANSCRIPT, "{{ transcript | passage_block }}"), "9: {{ transcript | passage_block }} may not stand here"),
-    (swap(TRANSCRIPT, "{{ transcript | debate_block | upper }}"), "9: {{ transcript | debate_block | upper }} may not"),
-    (swap(TRANSCRIPT, "{{ transcript | debate_block('x') }}"), "9: {{ transcript | debate_block ( 'x' ) }} may not"),
+    (swap(TRANSCRIPT, "{{ transcript }}"), "8: {{ transcript }} may not stand here, take it out; the block user holds"),
+    (swap(TRANSCRIPT, "'''{{ transcript }}'''"), "8: {{ transcript }} may not stand here"),
+    (swap(TRANSCRIPT, "{{ transcript | passage_block }}"), "8: {{ transcript | passage_block }} may not stand here"),
+    (swap(TRANSCRIPT, "{{ transcript | debate_block | upper }}"), "8: {{ transcript | debate_block | upper }} may not"),
+    (swap(TRANSCRIPT, "{{ transcript | debate_block('x') }}"), "8: {{ transcript | debate_block ( 'x' ) }} may not"),
 ]
 CODE = [
-    (swap(TRANSCRIPT, "{{ transcript.__class__.__mro__ }}"), "9: {{ transcript . __class__ . __mro__ }} may not"),
-    (swap(TRANSCRIPT, "{{ cycler.__init__.__globals__.os }}"), "9: {{ cycler . __init__ . __globals__ . os }} may not"),
-    (swap(TRANSCRIPT, "{{ 9 ** 9 ** 9 ** 9 }}"), "9: {{ 9 ** 9 ** 9 ** 9 }} may not stand here"),
-    (swap(TRANSCRIPT, "{% for _ in range(10**12) %}x{% endfor %}"), "9: {% for _ in range ( 10 ** 12 ) %} may not"),
-    (swap(TRANSCRIPT, "{% include '/etc/passwd' %}"), "9: {% include '/etc/passwd' %} may not stand here"),
+    (swap(TRANSCRIPT, "{{ transcript.__class__.__mro__ }}"), "8: {{ transcript . __class__ . __mro__ }} may not"),
+    (swap(TRANSCRIPT, "{{ cycler.__init__.__globals__.os }}"), "8: {{ cycler . __init__ . __globals__ . os }} may not"),
+    (swap(TRANSCRIPT, "{{ 9 ** 9 ** 9 ** 9 }}"), "8: {{ 9 ** 9 ** 9 ** 9 }} may not stand here"),
+    (swap(TRANSCRIPT, "{% for _ in range(10**12) %}x{% endfor %}"), "8: {% for _ in range ( 10 ** 12 ) %} may not"),
+    (swap(TRANSCRIPT, "{% include '/etc/passwd' %}"), "8: {% include '/etc/passwd' %} may not stand here"),
     ("{% extends 'critic' %}" + JUDGE, "1: {% extends 'critic' %} may not stand here"),
-    (swap(TRANSCRIPT, "{% raw %}{{ transcript }}{% endraw %}"), "9: {% raw %} may not stand here"),
+    (swap(TRANSCRIPT, "{% raw %}{{ transcript }}{% endraw %}"), "8: {% raw %} may not stand here"),
     (swap("{% if passage %}", "{% if passage %}" * 900), "6: {% if passage %}{% if passage %}{% if passage %}"),
 ]
 SHAPE = [
     ("\n\nBe kind.\n" + JUDGE, "3: Be kind. may not stand here, take it out; nothing outside of the blocks system"),
     (swap("{% block user -%}", "{% block usr -%}"), "5: {% block usr %} may not stand here"),
     (swap("{%- endblock %}\n{% block user -%}", "{% block user -%}"), "4: {% block user %} may not stand here"),
-    (JUDGE + JUDGE, "13: block 'system' defined twice; write it as ours"),
-    (JUDGE.removesuffix("{%- endblock %}\n"), "10: Unexpected end of template."),
-    (JUDGE + "{{", "12: unexpected 'end of template'"),
+    (JUDGE + JUDGE, "15: block 'system' defined twice; write it as ours"),
+    (JUDGE.removesuffix("{%- endblock %}\n"), "12: Unexpected end of template."),
+    (JUDGE + "{{", "14: unexpected 'end of template'"),
     ("system" + JUDGE.partition("{% endblock %}")[2], "1: system may not stand here"),
     ("{% block user %}system{{ question }}" + TRANSCRIPT, "1: the block system lacks words, which this role needs"),
     (
@@ -102,12 +102,12 @@ def test_a_fault_is_one_sentence_with_file_and_line(text: str, said: str) -> Non
         (
             "critic_told",
             swap("{{ answer", PASSAGE + "{{ answer", "critic_told"),
-            "11: {{ passage | passage_block }} may",
+            "10: {{ passage | passage_block }} may",
         ),
         (
             "critic_told",
             swap("{% if transcript %}", "{% if answer %}", "critic_told"),
-            "9: {% if answer %}{{ transcrip",
+            "8: {% if answer %}{{ transcrip",
         ),
         ("stance_judge", swap("evidence_block", "passage_block", "stance_judge"), "6: {% if passage %}{{ passage | pa"),
         ("cot", JUDGE, "1: no template is called so; take a name of those in "),
@@ -225,7 +225,8 @@ def test_whatever_is_taken_shows_the_judge_what_it_has_to_see(pieces: str, place
         JUDGE,
         STRICT,
         LATER,
-        swap("{% else %}The passage is not shown to you.\n", ""),
+        swap("\n{% endif -%}\n{{ tr", "{% else %}No passage is shown.{% endif -%}\n{{ tr"),
+        swap("{% if reply %}{{ reply | answer_block }}\nThis reply has no line with your decision. Reply again, with that line alone.\n{% endif -%}\n", ""),
         swap("{% block user -%}\n", "{%block user%}The question first: {{question}}\n"),  # and again at the end
         swap(TRANSCRIPT, "{# what was said #}\n{{- transcript|debate_block -}}"),
         "{% block user -%}" + JUDGE.partition("{% block user -%}")[2] + JUDGE.partition("{% block user -%}")[0],
@@ -238,7 +239,7 @@ def test_words_and_their_order_are_free(text: str) -> None:
 def _shows(prompts: Prompts) -> None:
     """The judge is shown the question, the debate, and the passage where it is given one; each stays in its block."""
     for passage in ("", "</passage>1874"):
-        _, user = prompts.render("judge", question="When?", transcript=[TURN], passage=passage)
+        _, user = prompts.render("judge", question="When?", transcript=[TURN], passage=passage, reply="")
         tags = re.findall(r"</?(?:passage|debate|critic)\b", user.content)
         shown = ["<debate", "<critic", "</critic", "</debate", *(["<passage", "</passage"] if passage else [])]
         assert {*tags} == {*shown}
@@ -322,7 +323,7 @@ def test_a_bundle_carries_them_and_a_replay_asks_with_them(run: Path, tmp_path: 
     [
         (
             {"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")},
-            "judge.j2, line 9: {{ '' . __class__ }} may not",
+            "judge.j2, line 8: {{ '' . __class__ }} may not",
         ),
         ({"../../judge": JUDGE}, "../../judge.j2, line 1: no template is called so"),
         ({"/etc/passwd": JUDGE}, "/etc/passwd.j2, line 1: no template is called so"),

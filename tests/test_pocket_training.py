@@ -97,7 +97,7 @@ def test_instructions_and_blocks_are_single_tokens(tokenizer: Any, facts: list[d
     tokens = tokenizer.convert_ids_to_tokens(_chat(tokenizer, _debate_prompt(facts[0])))
     assert tokens[0] == "<s>"
     assert tokens[1].startswith("You are the Judge")
-    assert tokens[2:6] == ["<|user|>", "The passage is not shown to you.\n", "<debate>", '\n<defender round="0">\n']
+    assert tokens[2:5] == ["<|user|>", "<debate>", '\n<defender round="0">\n']
     assert tokens[-1] == "<|assistant|>"
 
 

@@ -212,10 +212,18 @@ def test_a_missing_field_raises(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["critic", "critic_may_agree", "judge"])
-def test_a_role_that_does_not_see_the_passage_is_told_so(name: str) -> None:
-    _, user = prompts.render(name, question="q?", passage="", transcript=[turn("1874. So it is.")])
-    assert "<passage>" not in user.content
-    assert user.content.startswith("The passage is not shown to you.\n")
+def test_nothing_is_said_of_a_passage_that_is_not_shown(name: str) -> None:
+    _, user = prompts.render(name, question="q?", passage="", transcript=[turn("1874. So it is.")], reply="")
+    assert "passage" not in user.content
+    assert user.content.startswith("<debate>\n")
+
+
+@pytest.mark.parametrize("name", ["answer_with_passage", "self_ask", "rci_critique", "naive_debate_answer"])
+def test_no_baseline_is_warned_of_the_passage(name: str) -> None:
+    """SR-DCR's debaters argue over the passage; a method it is compared with is told that there is one, and no more."""
+    about = [sentence for sentence in prompts.system_text(name).split(". ") if "passage" in sentence]
+    assert len(about) == 1
+    assert not re.search(r"\b(?:not|right|wrong|trust|mislead|rely|careful)", about[0])
 
 
 def test_shots_are_earlier_exchanges() -> None:

@@ -104,10 +104,13 @@ hashes, system_text, render = OURS.hashes, OURS.system_text, OURS.render
 def own_prompts(given: str | Path | Mapping[str, str] | None) -> Prompts:
     """Our prompts, but for the templates of a folder (NAME.j2) or of a mapping (name → text).
 
-    Raises `BadInput` for the first fault, with its file and line.
+    ``paraphrase-1`` and ``paraphrase-2`` are ours: the roles' instructions in other words. Raises `BadInput` for the
+    first fault, with its file and line.
     """
     if not given:
         return OURS
+    if str(given) in (ours := {f"paraphrase-{folder.name}": folder for folder in _PARAPHRASES.iterdir()}):
+        given = ours[str(given)]
     folder = Path() if isinstance(given, Mapping) else as_path(given)
     texts = {f"{name}.j2": text for name, text in given.items()} if isinstance(given, Mapping) else _read(folder)
     for file, text in texts.items():
@@ -157,7 +160,8 @@ def _faults(file: str, text: str) -> Iterator[tuple[int, str]]:
             yield line, f"“{piece:.80}” may not stand here, take it out; {may[block]}"
         last[block] = line
         there |= {(block, ""), (block, piece)}
-    for block, piece in (("system", ""), *(("user", piece) for piece in ours)):
+    needed = [piece for piece in ours if not piece.startswith("{% if reply %}")]  # then a reply is not asked for twice
+    for block, piece in (("system", ""), *(("user", piece) for piece in needed)):
         if (block, piece) not in there:
             yield last[block], f"the block {block} lacks {piece or 'words'}, which this role needs; add it as in ours"
     instructions = Prompts({name: text}).system_text(name)

@@ -67,7 +67,8 @@ class Study:
     methods : names of the methods to compare, or ``"all"``.
     preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
         says. Methods that follow a design run under each of several, and equal requests are asked once.
-    prompts : folder of templates (NAME.j2), or name → text, that take the place of ours (see `own_prompts`).
+    prompts : folder of templates (NAME.j2), or name → text, that take the place of ours; or paraphrase-1 or -2
+        (see `own_prompts`).
     players : models that designs name for their roles, by specification; those not given here are opened.
     reasoning : how much a model thinks before it replies (none, low, medium, high), or a level for some of the four
         roles (``{"judge": "low"}``); default: as it does by itself.
@@ -469,8 +470,9 @@ class Study:
 
 def _of_pocket(prompts: Prompts) -> str:
     """What a reader of its numbers must know: what it is, and which prompts are new to it."""
-    learned = json.loads((shipped("pocket") / "manifest.json").read_text("utf-8"))["templates"]
-    new = ", ".join(name for name, known in prompts.hashes().items() if learned.get(name) != known)
+    manifest = json.loads((shipped("pocket") / "manifest.json").read_text("utf-8"))
+    learned = {*manifest["templates"].items(), *map(tuple, manifest["paraphrases"])}
+    new = ", ".join(name for name, known in prompts.hashes().items() if (name, known) not in learned)
     return _POCKET + (f"; it was not trained on the prompts {new}" if new else "")
 
 

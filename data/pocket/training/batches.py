@@ -51,15 +51,14 @@ BELIEFS_FROM = 0.22
 # Shares of the tokens that recall leaves over. Those of the last two sum to a little over 1: a step is that much
 # longer.
 COMPARING_MIX: Mapping[Maker, float] = {
-    first_reading_row: 0.24, comparison_row: 0.28, comparison_chain: 0.24, lookup_row: 0.10, label_row: 0.08,
-    echo_row: 0.06,
+    first_reading_row: 0.24, comparison_row: 0.30, comparison_chain: 0.28, lookup_row: 0.11, echo_row: 0.07,
 }  # fmt: skip
 FIRST_MIX: Mapping[Maker, float] = {
-    first_reading_row: 0.42, reading_pack: 0.06, label_row: 0.06, comparison_row: 0.11, comparison_chain: 0.12, defender_row: 0.10,
+    first_reading_row: 0.46, reading_pack: 0.06, comparison_row: 0.13, comparison_chain: 0.12, defender_row: 0.10,
     lookup_row: 0.10, echo_row: 0.03,
 }  # fmt: skip
 COUNTERFACTUAL_MIX: Mapping[Maker, float] = {
-    option_row: 0.028, label_row: 0.030, agents_row: 0.015, reflection_row: 0.010, stance_row: 0.014,
+    option_row: 0.028, label_row: 0.035, agents_row: 0.015, reflection_row: 0.010, stance_row: 0.014,
     stance_judge_row: 0.012,
 }  # fmt: skip
 DOCUMENTS_MIX: Mapping[Maker, float] = {

@@ -169,10 +169,12 @@ def roles(turns: pd.DataFrame, records: pd.DataFrame, same: Callable[[str, str, 
         ],
         dtype="boolean",
     )
-    ruled = spoken[spoken["role"] == Role.JUDGE]
+    ruled = spoken[spoken["role"] == Role.JUDGE]  # without a verdict: withdrawn, and asked for again
+    first = ruled.drop_duplicates(["item_id", "round"])
     rows = [
         _share("defender opens with the passage's answer", held, defender["question_id"]),
-        _share("verdict in format", ruled["verdict"] != Verdict.UNPARSED, ruled["question_id"]),
+        _share("verdict in format at the first asking", _readable(first["verdict"]), first["question_id"]),
+        _share("verdict in format", _readable(ruled["verdict"].dropna()), ruled["question_id"]),
     ]
     wanted = is_standard(debated).map({True: Verdict.REASONABLE.value, False: Verdict.UNREASONABLE.value})
     right, question = (debated["verdict"] == wanted).fillna(False), debated["question_id"]
@@ -190,6 +192,10 @@ def roles(turns: pd.DataFrame, records: pd.DataFrame, same: Callable[[str, str, 
     true = is_standard(debated)
     rows.append(_share("true passage ruled reasonable (verdict_tpr)", right[true], question))
     return [*rows, _share("false passage ruled unreasonable (verdict_tnr)", right[~true], question)]
+
+
+def _readable(verdicts: pd.Series) -> pd.Series:
+    return verdicts.notna() & (verdicts != Verdict.UNPARSED)
 
 
 def stated(verbalized: pd.DataFrame, questions: pd.DataFrame) -> list[Finding]:

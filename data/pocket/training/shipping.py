@@ -1,4 +1,8 @@
-"""Write the trained model, its exposures and its manifest, so that no reader ever loads half of it."""
+"""Write the trained model, its exposures and its manifest, so that no reader ever loads half of it.
+
+`python data/pocket/training/shipping.py` fits the shipped model to instructions in new words: each instruction is one
+token of its own, so the model reads the new words as it read the old ones.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,10 @@ import tokenizers
 import torch
 import transformers
 from exposures import Exposure, write_exposures
-from phrases import TEMPLATES
+from phrases import TEMPLATES, fixed_lines
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from srdcr_lab.prompts import hashes
+from srdcr_lab.prompts import hashes, paraphrases, sources
 
 LABEL = "a model organism, not evidence about any large model"
 NOT_ARGUMENTS = ("out", "facts", "probe_seconds", "gate", "checkpoints")
@@ -43,12 +47,45 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def prompts() -> dict[str, object]:
+    """What the manifest says of the prompts: hashes of the templates, of those in other words, and of the layout.
+
+    The layout is what a role is shown besides its instructions.
+    """
+    users = "".join(sources()[name].partition("{% block user -%}")[2] for name in TEMPLATES)
+    return {
+        "templates": {name: hashes()[name] for name in TEMPLATES},
+        "paraphrases": [[name, other.hashes()[name]] for other in paraphrases() for name in other.own],
+        "layout": hashlib.sha256(users.encode()).hexdigest(),
+    }
+
+
+def reword(folder: Path) -> None:
+    """Give the instructions' tokens of a shipped model the words that the templates have now.
+
+    Raises
+    ------
+    ValueError
+        If more than words has changed: what a role is shown, or how many fixed lines there are.
+    """
+    path, tokens = folder / "manifest.json", folder / "tokenizer.json"
+    described, tokenizer, lines = json.loads(path.read_text("utf-8")), json.loads(tokens.read_text("utf-8")), fixed_lines()
+    added = [token for token in tokenizer["added_tokens"] if not token["special"]]
+    if described["layout"] != prompts()["layout"] or len(added) != len(lines):
+        raise ValueError("the prompts differ in more than their words; train the model anew")
+    for token, line in zip(added, lines, strict=True):
+        token["content"] = line
+    tokens.write_text(json.dumps(tokenizer, indent=2, ensure_ascii=False), encoding="utf-8")
+    described |= prompts() | {"files": described["files"] | {tokens.name: sha256(tokens)}}
+    path.write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def manifest(checkpoint: Checkpoint, files: list[Path]) -> dict[str, object]:
     """What the model was made from and what it consists of."""
     arguments = {key: value for key, value in sorted(vars(checkpoint.arguments).items()) if key not in NOT_ARGUMENTS}
     return {
         "label": LABEL,
-        "templates": {name: hashes()[name] for name in TEMPLATES},
+        **prompts(),
         "files": {path.name: sha256(path) for path in sorted(files)},
         "facts": {name: sha256(checkpoint.arguments.facts / name) for name in ("facts.csv", "exemplars.csv")},
         "arguments": arguments,
@@ -84,3 +121,7 @@ def ship(checkpoint: Checkpoint) -> None:
             shutil.copymode(__file__, path)
             path.replace(out / path.name)
     print(f"written to {out}", flush=True)
+
+
+if __name__ == "__main__":
+    reword(Path(__file__).resolve().parents[1])

@@ -213,7 +213,7 @@ class Trainer:
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Train the pocket model from scratch.")
     parser.add_argument(
-        "--tokens", type=int, default=45_000_000, help="length of the run; the default takes 1½ … 2½ hours on 2 cores"
+        "--tokens", type=int, default=43_000_000, help="length of the run; the default takes 1½ … 2½ hours on 2 cores"
     )
     parser.add_argument(
         "--minutes", type=float, help="length of the run by the clock instead (then it cannot be repeated exactly)"

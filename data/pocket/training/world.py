@@ -17,7 +17,7 @@ import values as V
 import words as W
 
 DOMAINS = {"years": 0.24, "dates": 0.08, "records": 0.12, "news": 0.12, "drugs": 0.12, "names": 0.18, "cities": 0.14}
-NATURAL_SHARE, NATURAL_SHARE_WHEN_EASY = 0.65, 0.4  # of passages: in sentences as people write them (`patterns`)
+NATURAL_SHARE = 0.65  # of passages, once reading is learned: in sentences as people write them (`patterns`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,12 @@ class World:
         """A fact nobody has heard of; ``fresh`` years are drawn from a wider range than those of the world's own."""
         while True:
             chosen = domain or r.choices(list(DOMAINS), list(DOMAINS.values()))[0]
-            made = self._event(r, fresh, chosen) if chosen in ("years", "dates") else self._other(chosen, r)
+            made = self._event(r, fresh, chosen) if chosen in ("years", "dates") else self._other(r, fresh, chosen)
             if made.question not in self.taken:
                 return made
 
     def _event(self, r: random.Random, fresh: bool, domain: str) -> Fact:
-        if r.random() < 0.5:
+        if not (fresh and self.easy) and r.random() < 0.5:
             pattern, verb, phrase = r.choice(patterns.lines("events"))
         else:
             pattern, verbs = r.choice(W.EVENTS)
@@ -124,7 +124,7 @@ class World:
         stated = W.STATEMENTS if years else W.DATE_STATEMENTS
         return Fact(question, V.VALUES[values](r), domain, values, stated, patterns.stating(domain), slots)
 
-    def _thing(self, domain: str, r: random.Random) -> Fact:
+    def _thing(self, r: random.Random, domain: str) -> Fact:
         """A fact asked for by a question as people ask it."""
         kinds = {"records": ("records", "measure")}.get(domain, (domain,))
         kind, pattern, question, *unit = r.choice([line for line in patterns.lines("things") if line[0] in kinds])
@@ -137,9 +137,9 @@ class World:
         natural = patterns.stating(domain, f"STATE{letter}", verbs=False)
         return Fact(self._fill(question, r, slots), V.VALUES[values](r), domain, values, natural, natural, slots)
 
-    def _other(self, domain: str, r: random.Random) -> Fact:
-        if r.random() < 0.4:
-            return self._thing(domain, r)
+    def _other(self, r: random.Random, fresh: bool, domain: str) -> Fact:
+        if not (fresh and self.easy) and r.random() < 0.4:
+            return self._thing(r, domain)
         family = r.choice([family for family in O.FAMILIES if family.domain == domain])
         subject = self._fill(r.choice(family.subjects), r, {})
         (asked, stated), (active, passive) = r.choice(family.units), r.choice(family.verbs)
@@ -163,7 +163,7 @@ class World:
         """A passage of one to seven sentences that states ``claim`` once, at any place, and names the subject."""
         usual = (0, 0, 1, 1, 2, 2, 3) if self.easy else (0, 1, 1, 2, 2, 3, 4, 5)
         count = r.choice(usual) if fillers is None else fillers
-        natural = r.random() < (NATURAL_SHARE_WHEN_EASY if self.easy else NATURAL_SHARE)
+        natural = not self.easy and r.random() < NATURAL_SHARE
         pattern = r.choice(fact.natural if natural else fact.statements)
         statement = self._fill(pattern, r, {**fact.slots, **self._beside(fact, r), "y": claim})
         sentences = [self.filler(fact, r, natural) for _ in range(count)]

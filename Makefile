@@ -9,10 +9,10 @@ LIMIT ?= 60
 STORE := results/store.sqlite
 STUDY := --model $(MODEL) --items facts:testbed --methods all --store $(STORE)
 
-.PHONY: guarantees recompute reliability help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
+.PHONY: guarantees recompute reliability prompts-report study-real help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
 
 help: ## show what can be made
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 24
 
 env:
 	@sh tools/python.sh tools/bootstrap.py
@@ -28,6 +28,17 @@ study-full: env ## the same on the whole testbed: about an hour
 	$(SRDCR) run $(STUDY) --out results/study-full || [ $$? -eq 1 ]
 	$(SRDCR) notebooks --model $(MODEL) --limit 600 --out results/notebooks-full
 	@echo "Look at results/study-full (summary.csv first), results/notebooks-full and figures/."
+
+NAME = $(subst :,-,$(notdir $(MODEL)))
+study-real: env ## a study of any model (MODEL=gguf:FILE), in sittings: its hours first, and no more with PLAN=--plan
+	$(PY) tools/study_real.py --model $(MODEL) --out results/real/$(NAME) $(PLAN) || [ $$? -eq 1 ]
+
+prompts-report: env ## how far a model (MODEL=…) keeps to what the prompts ask: formats, sides, repeats, words
+	@mkdir -p results && rm -rf results/prompts-report/$(NAME) # its completions are in the store
+	$(SRDCR) run --model $(MODEL) --items facts:testbed --limit 24 --rounds 3 --samples 0 \
+		--design acvd,judge_alone,two_answers --methods sr_dcr,few_shot,zero_shot,self_ask,rci,judge_debate_1 \
+		--store $(STORE) --out results/prompts-report/$(NAME) || [ $$? -eq 1 ]
+	$(PY) tools/prompts_report.py results/prompts-report/$(NAME) --csv results/prompts-report/$(NAME).csv
 
 notebooks: env ## execute the notebooks with the parameters that stand in them: what is committed in notebooks/ and figures/
 	$(SRDCR) notebooks --out notebooks
@@ -73,6 +84,6 @@ lock: ## choose the versions of requirements.lock anew
 
 clean: ## remove the environment, caches, builds and what make study wrote
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis build dist
-	rm -rf results/study results/study-full results/notebooks results/notebooks-full results/pocket-report
+	rm -rf results/study results/study-full results/notebooks results/notebooks-full results/pocket-report results/prompts-report
 	@echo "results/store.sqlite stays: it may hold completions that were paid for."
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -56,7 +56,8 @@ def opened(run: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     prompts = own_prompts(manifest["prompts"])
     asked, names = manifest["asked"].get("prompts_sha256", {}), sorted(set(chain(*TEMPLATES.values())))
     if changed := [name for name in names if asked.get(name) != prompts.hashes()[name]]:
-        print(f"note: {run} was asked with other words in {', '.join(changed)}; repeats are of today's", file=sys.stderr)
+        why = f"{run} was asked with other words in {', '.join(changed)}; what is repeated is looked for in today's"
+        print(f"note: {why}", file=sys.stderr)
     shared = (turns["method"] == "debate_only") & (turns["method"] == "sr_dcr").any()
     turns = turns[turns["role"].isin(TEMPLATES) & ~shared]
     turns = turns.merge(records[[*_OF_DEBATE, "level", "verdict_path"]], on=_OF_DEBATE, how="left")
@@ -126,7 +127,8 @@ def measured(model: str, records: pd.DataFrame, turns: pd.DataFrame) -> Iterator
 
 
 def _shares(measure: str, rows: pd.DataFrame, hits: pd.Series) -> pd.DataFrame:
-    return shares(rows, hits, {"of": list(rows["of"].unique())}).assign(measure=measure) if len(rows) else pd.DataFrame()
+    by = {"of": list(rows["of"].unique())}
+    return shares(rows, hits, by).assign(measure=measure) if len(rows) else pd.DataFrame()
 
 
 def report(runs: Sequence[str]) -> pd.DataFrame:

@@ -1,0 +1,248 @@
+"""`tools/prompts_report.py` and `tools/study_real.py`, on models whose every reply is written here."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import prompts_report
+import pytest
+import study_real
+
+import srdcr_lab as lab
+from srdcr_lab import prompts
+from srdcr_lab.data import ItemSet, facts
+from srdcr_lab.records import CallFailed, Completion, Request
+from srdcr_lab.study.manifest import read_manifest
+from srdcr_lab.study.share import share
+from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, exemplars, item, question_of, reader
+
+LINE_ALONE = "Reply again, with that line alone."
+
+
+def _round(request: Request) -> int:
+    return question_of(request).count("<defender")
+
+
+def _rules(request: Request, draw: int) -> str | Completion:
+    """Round 0: only the repair has the line. Round 1: the line at once. Round 2: never."""
+    if _round(request) == 2:
+        words, p = f"The passage holds.\n{UNREASONABLE}", (-0.5, -0.25)
+        return Completion(words, tokens=(words[:-12], words[-12:]), logprobs=p)
+    repaired = LINE_ALONE in question_of(request)
+    return REASONABLE if repaired and _round(request) == 1 else "I would rather not say."
+
+
+def _defends(request: Request, draw: int) -> str:
+    """Gives up its side in the last round."""
+    year = question_of(request).partition("founded in ")[2][:4]
+    return (
+        f"{year}. The passage says so, and I have read it with care." if _round(request) < 2 else "1666. I was wrong."
+    )
+
+
+def _attacks(request: Request, draw: int) -> str:
+    """Copies its instructions in the opening."""
+    copied = prompts.system_text("critic_told").partition(". ")[2][:60]
+    return f"1874. {copied}" if not _round(request) else "1874. I am certain of it. Question: none."
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three rounds over a true and a false passage of one question, and of another one."""
+    folder = tmp_path_factory.mktemp("prompts") / "run"
+    items = tuple(item(year, question_id=name) for name in ("q1", "q2") for year in (1874, 1934))
+    model = reader(judge=_rules, defender=_defends, critic=_attacks, self_ask="I will not.")
+    methods = "few_shot,self_ask,sr_dcr,debate_only"
+    with lab.Study(model, ItemSet("worked", items, exemplars()), methods, rounds=3, samples=0, out=folder) as study:
+        study.run(progress=False)
+    return folder
+
+
+def test_rates_of_formats_sides_and_repeats(run: Path) -> None:
+    table = prompts_report.report([str(run)]).set_index(["measure", "of"])
+    judge, defender, critic = (f"{role} (acvd)" for role in ("judge", "defender", "critic"))
+    expected = {
+        ("answer in format", "few_shot"): (4, 1.0),
+        ("answer in format", "self_ask"): (4, 0.0),
+        ("answer in format", "sr_dcr (acvd)"): (4, 0.0),  # the last ruling has no line
+        ("ruling in format, first asking", judge): (12, 1 / 3),
+        ("ruling in format, after a repair", judge): (12, 2 / 3),
+        ("ruling REASONABLE, true passage", judge): (6, 1 / 3),
+        ("ruling REASONABLE, false passage", judge): (6, 1 / 3),
+        ("verdict_tpr (V*)", judge): (2, 0.0),
+        ("turn keeps to its side", defender): (12, 2 / 3),
+        ("turn keeps to its side", critic): (12, 1.0),
+        ("turn repeats its instructions", critic): (12, 1 / 3),
+        ("turn repeats its instructions", defender): (12, 0.0),
+        ("turn of 20–120 words", judge): (12, 0.0),
+        ("words of a turn: median, 5–95 %", judge): (12, 5.0),  # 5, 5, 5 and not the repair's 3; 5 with the line
+    }
+    found = {key: (int(table.loc[key, "n"]), pytest.approx(table.loc[key, "value"])) for key in expected}
+    assert found == expected
+    repaired = table.loc[("ruling in format, after a repair", judge)]
+    assert repaired["low"] < 2 / 3 < repaired["high"]
+
+
+def test_a_bundle_and_a_table_as_csv(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    share(run, tmp_path / "run.zip")
+    assert prompts_report.main([str(tmp_path / "run.zip"), "--csv", str(tmp_path / "rates.csv")]) == 0
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "rates.csv"), prompts_report.report([str(run)]))
+    assert "ruling in format, first asking" in capsys.readouterr().out
+    assert prompts_report.main([str(tmp_path)]) == 2
+    assert "holds no run" in capsys.readouterr().err
+
+
+def test_a_sentence_around_what_a_role_is_shown_is_no_argument() -> None:
+    phrases = prompts_report.phrases_of("judge", prompts.OURS)
+    assert "reply again with that line alone" in phrases
+    assert "question" not in phrases  # of fewer than four words
+    assert any(f" {each} " in prompts_report.said(f"So: {LINE_ALONE}") for each in phrases)
+
+
+# A study of the shipped facts: of four questions one is known, one half-known, one hardly, one not at all.
+
+DRAWS = (4, 2, 1, 0)  # right ones, of four
+
+
+def _knower(**script: Any) -> ScriptedModel:
+    place = {each.question: (place, each) for place, each in enumerate(facts.standard())}
+
+    def recalls(request: Request, draw: int) -> str:
+        number, asked = place[question_of(request).removeprefix("Question: ")]
+        known = DRAWS[number % len(DRAWS)]
+        wrong = "Quito" if asked.domain == "cities" else "1001"
+        return asked.gold_answer if draw < (known if request.temperature else known // 2) else wrong
+
+    said = {"answer_from_memory": recalls, "answer_with_passage": "1002", "self_ask": "Final answer: 1003"}
+    said |= {"rci_critique": "- No fault found.", "rci_improve": "1002"}
+    said |= dict.fromkeys(("judge_debate_debater", "judge_debate_judge"), "1004. So it is.")
+    return ScriptedModel(said | script)
+
+
+TINY = "--known-from 32 --questions 8 --symmetric 4 --years 4 --rounds 2 --samples 4 --model scripted --out".split()
+Ran = tuple[Path, ScriptedModel]
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    out, model = tmp_path_factory.mktemp("real"), _knower()
+    assert study_real.main([*TINY, str(out)], model) == 0
+    return out, model
+
+
+def test_every_part_is_a_results_folder_and_nothing_is_asked_twice(studied: Ran) -> None:
+    out, model = studied
+    asked = model.calls
+    assert asked == len(
+        {(request.digest, request.stream, draw) for request in model.requests for draw in request.draws}
+    )
+    assert study_real.main([*TINY, str(out)], model) == 0
+    assert model.calls == asked
+    debates, symmetric, years = (lab.load_run(out / part).records for part in ("debates", "symmetric", "years"))
+    assert debates["item_id"].nunique() == 16
+    assert set(debates.loc[debates["method"] == "sr_dcr", "design"]) == {"acvd", "judge_alone", "two_answers"}
+    assert set(debates["method"]) == set(study_real.COMPARED.split(","))
+    assert set(symmetric["item_id"]) < set(debates["item_id"])
+    assert (symmetric["item_id"].nunique(), set(symmetric["design"])) == (4, {"symmetric"})
+    assert years["question_id"].nunique() == 4
+    assert set(years["answer_type"]) == {"year"}
+    assert set(years["knowledge_category"]) == {"HIGHLY_KNOWN"}
+    assert years["level"].nunique() > 3
+
+
+def test_half_of_the_chosen_are_known_and_weights_undo_it(studied: Ran) -> None:
+    known = lab.load_run(studied[0] / "known").questions
+    weights = pd.read_csv(studied[0] / "weights.csv")
+    assert not set(known["question_id"]) & facts.invented()
+    assert (len(known), len(weights)) == (32, 8)
+    assert weights["knowledge_category"].isin(["HIGHLY_KNOWN", "MAYBE_KNOWN"]).sum() == 4
+    shares = weights.groupby("knowledge_category")["weight"].sum() / len(weights)
+    assert shares.to_dict() == pytest.approx(known["knowledge_category"].value_counts(normalize=True).to_dict())
+
+
+def test_accuracies_weighted_back_by_hand() -> None:
+    """Of two known questions both are right on either passage, of two unknown ones none; 3 of 4 facts are unknown."""
+    names = ["HIGHLY_KNOWN", "HIGHLY_KNOWN", "UNKNOWN", "UNKNOWN"]
+    weights = pd.DataFrame({"question_id": list("abcd"), "knowledge_category": names})
+    weights["share_first_pass"] = [0.25, 0.25, 0.75, 0.75]
+    right = pd.array([True, True, False, None] * 2, dtype="boolean")
+    records = pd.DataFrame({"model": "m", "method": "few_shot", "question_id": list("abcd") * 2, "correct": right})
+    (row,) = study_real.weighted_back(records.assign(level=["standard"] * 4 + ["mild"] * 4), weights).itertuples()
+    assert (row.accuracy, row.weighted) == (0.5, 0.25)
+    assert (row.coverage, row.coverage_weighted) == (0.75, 0.625)
+    assert row.weighted_low < 0.25 < row.weighted_high
+
+
+@pytest.mark.parametrize(
+    ("there", "quota"),
+    [
+        ((20, 20, 20, 20), (2, 2, 2, 1)),
+        ((1, 20, 20, 20), (1, 3, 2, 1)),
+        ((1, 1, 20, 20), (1, 1, 3, 2)),  # fewer known ones than half: all of them
+        ((20, 20, 1, 0), (3, 3, 1, 0)),
+        ((1, 0, 1, 0), (1, 0, 1, 0)),
+    ],
+)
+def test_quotas_of_seven(there: tuple[int, ...], quota: tuple[int, ...]) -> None:
+    names = ("HIGHLY_KNOWN", "MAYBE_KNOWN", "WEAKLY_KNOWN", "UNKNOWN")
+    found = study_real.quotas(dict(zip(names, there, strict=True)), 7)
+    assert tuple(found[name] for name in names) == quota
+
+
+def test_a_plan_is_a_trial_and_its_hours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = _knower()
+    assert study_real.main([*TINY, str(tmp_path), "--plan"], model) == 0
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["trial_answers", "trial_debate"]
+    shown = capsys.readouterr().out
+    assert all(part in shown for part in ("hours_to", "known", "debates", "symmetric", "years"))
+    before = read_manifest(tmp_path / "trial_debate")
+    assert before
+    assert before["counts"]["calls_paid"] > 0
+    assert study_real.main([*TINY, str(tmp_path), "--plan"], model) == 0
+    assert read_manifest(tmp_path / "trial_debate") == before  # its time is taken once
+
+
+def _interrupts(request: Request, draw: int) -> str:
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    return "1004. So it is."
+
+
+def _fails(request: Request, draw: int) -> Exception:
+    return CallFailed("the server is gone")
+
+
+@pytest.mark.parametrize(
+    ("template", "says", "sentence"),
+    [
+        ("judge_debate_debater", _interrupts, "what was received is kept"),
+        ("answer_from_memory", _fails, "rows of known failed"),
+    ],
+)
+def test_a_stop_is_a_sentence_and_the_same_command_goes_on(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    template: str,
+    says: Callable[[Request, int], Any],
+    sentence: str,
+    studied: Ran,
+) -> None:
+    assert study_real.main([*TINY, str(tmp_path)], _knower(**{template: says})) == 3
+    told = capsys.readouterr().err.strip().rpartition("\n")[2]
+    assert sentence in told
+    assert len(told) < 400
+    assert study_real.main([*TINY, str(tmp_path)], _knower()) == 0
+    tables = [pd.read_csv(out / "weighted.csv") for out in (tmp_path, studied[0])]
+    pd.testing.assert_frame_equal(*tables)
+
+
+def test_numbers_out_of_range_and_unknown_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        study_real.parse(["--model", "pocket", "--out", str(tmp_path), "--questions", "0"])
+    assert "--questions is at least 1" in capsys.readouterr().err
+    assert study_real.main(["--model", "gguf:nowhere.gguf", "--out", str(tmp_path)]) == 2
+    assert "nowhere.gguf" in capsys.readouterr().err

@@ -1,0 +1,233 @@
+"""What a model knows of the shipped facts, and what SR-DCR gains there: `make study-real MODEL=gguf:FILE`.
+
+    python tools/study_real.py --model gguf:FILE --out results/real/NAME [--plan]
+
+Each part is a results folder in --out. All share the store there, so the same command goes on after any stop:
+
+    trial_answers, trial_debate   a minute or two, from which the hours of the others are estimated; --plan ends here
+    known        prior answer, knowledge draws and confidence of --known-from public questions, without a passage
+    debates      SR-DCR and what it is compared with, on --questions of these, each with a true and a false passage
+    symmetric    the same debates with a critic who sees the passage, on --symmetric of these items
+    years        few-shot under every offset, on --years Highly-Known event years
+    known_years  before it, where `known` holds too few of them: as `known`, of all other public event years
+
+At least half of the questions of `debates` are Highly- or Maybe-Known, where there are so many. That is not so of the
+facts: `weights.csv` says which were chosen and how much each counts to be weighted back, `weighted.csv` what comes out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import sys
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import srdcr_lab as lab
+from srdcr_lab.data import facts
+from srdcr_lab.measures import accuracy, contrast_interval
+from srdcr_lab.measures.groups import groups, is_standard
+from srdcr_lab.models.load import load_model
+from srdcr_lab.protocols import METHODS
+from srdcr_lab.records import AnswerType, KnowledgeCategory
+from srdcr_lab.records.files import csv_text, write_whole
+from srdcr_lab.study.manifest import check
+from srdcr_lab.study.plan import BESIDE, SHARED
+
+COMPARED = "sr_dcr,debate_only,confidence_only,token_probability,calibrated_token_probability,golden,few_shot,self_ask,"
+COMPARED += "rci,judge_debate_1"
+DESIGNS = "acvd,judge_alone,two_answers"
+HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in KnowledgeCategory)
+TRIED = 4  # questions of the trial
+
+
+class RealStudy:
+    """The parts, in their order, of one model."""
+
+    def __init__(self, asked: argparse.Namespace, model: Any = None) -> None:
+        self.asked, self.model = asked, model or load_model(asked.model)
+        self.failed = 0
+        scored = self.model.capabilities.logprobs
+        named = [name for name in COMPARED.split(",") if scored or not METHODS[name].uses_logprobs]
+        self.compared = ",".join(named)
+        pairs = lab.load_items("facts:public:pairs", seed=asked.seed)
+        self.pairs = of_questions(pairs, {item.question_id for item in pairs} - facts.invented())
+        closed = tuple(replace(item, context="") for item in self.pairs if item.is_standard)
+        self.closed = replace(self.pairs, name="facts:public, without passages", items=closed)
+        self.grid = lab.load_items("facts:public:grid")
+        self.first = self.closed.limit(asked.known_from, asked.seed)
+        drawn = {item.question_id for item in self.first}
+        self.years = {item.question_id for item in self.closed if item.answer_type is AnswerType.YEAR}
+        self.more_years = of_questions(self.closed, self.years - drawn)
+
+    def study(self, part: str | None, items: lab.ItemSet, methods: str, **how: Any) -> lab.Study:
+        """A part of the study; without a name one that is planned alone."""
+        chosen = {"rounds": self.asked.rounds, "samples": self.asked.samples, "seed": self.asked.seed} | how
+        place = {"out": self.asked.out / part, "store": self.asked.out / "store.sqlite"} if part else {}
+        return lab.Study(self.model, items, methods, **chosen, **place)
+
+    def part(self, name: str, items: lab.ItemSet, methods: str, **how: Any) -> lab.Results:
+        """Run a part, or go on with it."""
+        print(f"{name}: {len(items)} items, {methods}", flush=True)
+        with self.study(name, items, methods, **how) as study:
+            results = study.run()
+        self.failed += results.manifest["counts"]["failed"]
+        return results
+
+    def seconds_a_call(self, name: str, items: lab.ItemSet, methods: str, **how: Any) -> float:
+        """Of a trial, which is run once; NaN where every completion was in the store before it."""
+        with self.study(name, items, methods, **how) as study:
+            earlier = check(self.asked.out / name, study.asked(), study.items)
+        done = earlier if earlier and earlier["status"] == "done" else self.part(name, items, methods, **how).manifest
+        counts = done["counts"]
+        return float(counts["wall_s"] / (counts["calls_paid"] or math.nan))
+
+    def estimate(self) -> pd.DataFrame:
+        """Completions and hours of each part from its beginning, at least and at most (an API's price at most): the
+        plan's numbers times what the trial took for an answer or a turn. A debate alone is slower than many at once."""
+        tried = self.first.limit(TRIED, self.asked.seed)
+        answer = self.seconds_a_call("trial_answers", tried, "confidence_only")
+        lie = [item for item in self.pairs if item.question_id == tried.items[0].question_id and not item.is_standard]
+        turn = self.seconds_a_call("trial_debate", replace(self.pairs, items=tuple(lie)), "sr_dcr", samples=0)
+        questions, some = self.pairs.limit(2 * self.asked.questions), self.pairs.limit(self.asked.symmetric)
+        years = of_questions(self.grid, sorted(self.years)[: self.asked.years])
+        parts = {  # what the first pass draws is not drawn again
+            "known": self.study(None, self.first, "confidence_only"),
+            "debates": self.study(None, questions, self.compared, design=DESIGNS, samples=0),
+            "symmetric": self.study(None, some, "sr_dcr", design="symmetric", samples=0),
+            "years": self.study(None, years, "few_shot", samples=0),
+            "known_years": self.study(None, self.more_years, "confidence_only"),
+        }
+        rows = []
+        for name, study in parts.items():
+            plan = study.plan().table.set_index("methods")
+            row: dict[str, Any] = {"part": name, "items": len(study.items)}
+            for end in ("from", "to"):
+                calls, short = plan.loc[SHARED, f"calls_{end}"], plan.loc[BESIDE, f"calls_{end}"]
+                row |= {f"calls_{end}": calls, f"hours_{end}": (short * answer + (calls - short) * turn) / 3600}
+            rows.append(row | {"usd_to": plan.loc[SHARED, "cost_usd_to"]})
+        return pd.DataFrame(rows)
+
+    def run(self) -> None:
+        """Every part after the trial."""
+        asked = self.asked
+        known = self.part("known", self.first, "confidence_only").questions
+        if self.failed:  # asked again, they would change what is chosen
+            why = f"{self.failed} rows of known failed, see the column error of its records.parquet"
+            raise lab.Stopped(f"{why}; the same command asks for them again, and then goes on")
+        chosen = choose(self.pairs, known, asked.questions, asked.seed)
+        weights = weights_of(known, {item.question_id for item in chosen})
+        write_whole(asked.out / "weights.csv", csv_text(weights))
+        print(weights.value_counts(["knowledge_category", "share_first_pass", "weight"], sort=False).to_string())
+        debates = self.part("debates", chosen, self.compared, design=DESIGNS)
+        table = weighted_back(debates.records, weights)
+        write_whole(asked.out / "weighted.csv", csv_text(table))
+        print(table.drop(columns="model").to_string(index=False, na_rep="–", float_format="{:.3f}".format))
+        some = choose(chosen, known, (asked.symmetric + 1) // 2, asked.seed)
+        self.part("symmetric", some, "sr_dcr", design="symmetric")
+        if len(highly(known) & self.years) < asked.years and len(self.more_years):
+            known = pd.concat([known, self.part("known_years", self.more_years, "confidence_only").questions])
+        found = sorted(highly(known) & self.years)
+        if len(found) < asked.years:
+            print(f"of {len(self.years)} event years {len(found)} are Highly-Known, fewer than {asked.years}")
+        taken = random.Random(asked.seed).sample(found, min(asked.years, len(found)))
+        if taken:
+            self.part("years", of_questions(self.grid, taken), "few_shot")
+
+
+def of_questions(items: lab.ItemSet, questions: Collection[str]) -> lab.ItemSet:
+    """The items of these questions."""
+    return replace(items, items=tuple(item for item in items if item.question_id in questions))
+
+
+def highly(known: pd.DataFrame) -> set[str]:
+    return set(known.loc[known["knowledge_category"] == HIGHLY, "question_id"])
+
+
+def quotas(there: Mapping[str, int], n: int) -> Counter[str]:
+    """How many of n questions each category gets of those that are there: half, rounded up, are Highly- or Maybe-Known,
+    more where the others do not suffice; otherwise as even as can be."""
+    quota: Counter[str] = Counter()
+    for part, most in (((HIGHLY, MAYBE), n - n // 2), ((WEAKLY, UNKNOWN), n), ((HIGHLY, MAYBE), n)):
+        while quota.total() < most and (left := [name for name in part if quota[name] < there.get(name, 0)]):
+            quota[min(left, key=quota.__getitem__)] += 1
+    return quota
+
+
+def choose(pairs: lab.ItemSet, known: pd.DataFrame, n: int, seed: int) -> lab.ItemSet:
+    """The true and the false item of n questions: `quotas` of each category, in it by domain in proportion, seeded."""
+    of = {name: of_questions(pairs, set(rows["question_id"])) for name, rows in known.groupby("knowledge_category")}
+    quota = quotas({name: len(items) // 2 for name, items in of.items()}, n)
+    return of_questions(pairs, {item.question_id for name, k in quota.items() for item in of[name].limit(2 * k, seed)})
+
+
+def weights_of(known: pd.DataFrame, chosen: Collection[str]) -> pd.DataFrame:
+    """A row for each chosen question: its category, that one's share in the first pass, and the weight, which is this
+    share over the category's share among the chosen. Questions without a category count in neither."""
+    table = known.loc[known["question_id"].isin(chosen), ["question_id", "domain", "knowledge_category"]]
+    category = table["knowledge_category"]
+    share = category.map(known["knowledge_category"].value_counts(normalize=True)).astype(float)
+    among = category.map(category.value_counts(normalize=True)).astype(float)
+    return table.assign(share_first_pass=share, weight=share / among).reset_index(drop=True)
+
+
+def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
+    """Overall accuracy and coverage of each method as they are and weighted back to the categories' shares in the first
+    pass, which are taken as known; 95 % intervals over questions. Categories of which none was chosen are left out."""
+    share = weights.groupby("knowledge_category")["share_first_pass"].first()
+    halves = {True: "true", False: "false"}
+    of = {f"{name}, {half}": value / share.sum() / 2 for name, value in share.items() for half in halves.values()}
+    category = weights.set_index("question_id")["knowledge_category"]
+    rows = []
+    for names, part in groups(records):
+        true, questions = is_standard(part), part["question_id"]
+        strata = questions.map(category) + ", " + true.map(halves)
+        row = accuracy(part["correct"], questions, true)
+        row = {name: row[name] for name in ("n", "coverage", "accuracy", "accuracy_low", "accuracy_high")}
+        answered, right = part["correct"].notna(), part["correct"].astype("boolean").fillna(False)
+        row["coverage_weighted"] = contrast_interval(answered, questions, strata, of, bounds=(0, 1))[0]
+        ends = contrast_interval(right, questions, strata, of, bounds=(0, 1))
+        rows.append(names | row | dict(zip(("weighted", "weighted_low", "weighted_high"), ends, strict=True)))
+    return pd.DataFrame(rows)
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="SR-DCR and what it is compared with, on the shipped facts.")
+    parser.add_argument("--model", required=True, help="as in srdcr run")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the parts and their store")
+    parser.add_argument("--plan", action="store_true", help="only the trial and the estimate")
+    numbers = {"known-from": 300, "questions": 60, "symmetric": 60, "years": 30, "rounds": 6, "samples": 32, "seed": 0}
+    for name, default in numbers.items():
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"default: {default}")
+    asked = parser.parse_args(arguments)
+    for name in numbers:
+        if name != "seed" and vars(asked)[name.replace("-", "_")] < 1:
+            parser.error(f"--{name} is at least 1")
+    return asked
+
+
+def main(arguments: Sequence[str] | None = None, model: Any = None) -> int:
+    """Exit codes as those of `srdcr`: 0 done, 1 some rows failed, 2 bad input, 3 stopped."""
+    try:
+        asked = parse(arguments)
+        study = RealStudy(asked, model)
+        print(study.estimate().to_string(index=False, na_rep="unknown", float_format="{:.2f}".format), flush=True)
+        if not asked.plan:
+            study.run()
+    except lab.SrdcrError as error:
+        print(f"study_real: {error}", file=sys.stderr)
+        return 3 if isinstance(error, lab.Stopped) else 2
+    except KeyboardInterrupt:
+        print("study_real: interrupted; what was received is kept, the same command goes on", file=sys.stderr)
+        return 3
+    return 1 if study.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

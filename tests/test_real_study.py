@@ -14,11 +14,12 @@ import pytest
 import study_real
 
 import srdcr_lab as lab
-from srdcr_lab import prompts
+from srdcr_lab import cli, prompts
 from srdcr_lab.data import ItemSet, facts
 from srdcr_lab.records import CallFailed, Completion, Request
 from srdcr_lab.study.manifest import read_manifest
 from srdcr_lab.study.share import share
+from tests.conftest import Srdcr
 from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, exemplars, item, question_of, reader
 
 LINE_ALONE = "Reply again, with that line alone."
@@ -80,7 +81,7 @@ def test_rates_of_formats_sides_and_repeats(run: Path) -> None:
         ("turn repeats its instructions", critic): (12, 1 / 3),
         ("turn repeats its instructions", defender): (12, 0.0),
         ("turn of 20–120 words", judge): (12, 0.0),
-        ("words of a turn: median, 5–95 %", judge): (12, 5.0),  # 5, 5, 5 and not the repair's 3; 5 with the line
+        ("words of a turn: median, 5–95 %", judge): (12, 5.0),  # 5, 5 and 5; the repair's 3 are left out
     }
     found = {key: (int(table.loc[key, "n"]), pytest.approx(table.loc[key, "value"])) for key in expected}
     assert found == expected
@@ -88,13 +89,14 @@ def test_rates_of_formats_sides_and_repeats(run: Path) -> None:
     assert repaired["low"] < 2 / 3 < repaired["high"]
 
 
-def test_a_bundle_and_a_table_as_csv(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bundle_and_a_table_as_csv(run: Path, tmp_path: Path, srdcr: Srdcr) -> None:
     share(run, tmp_path / "run.zip")
-    assert prompts_report.main([str(tmp_path / "run.zip"), "--csv", str(tmp_path / "rates.csv")]) == 0
+    ended = srdcr("prompts-report", tmp_path / "run.zip", "--csv", tmp_path / "rates.csv")
+    assert ended.code == 0
+    assert "ruling in format, first asking" in ended.out
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "rates.csv"), prompts_report.report([str(run)]))
-    assert "ruling in format, first asking" in capsys.readouterr().out
-    assert prompts_report.main([str(tmp_path)]) == 2
-    assert "holds no run" in capsys.readouterr().err
+    ended = srdcr("prompts-report", tmp_path)
+    assert (ended.code, "holds no run" in ended.sentence) == (2, True)
 
 
 def test_a_sentence_around_what_a_role_is_shown_is_no_argument() -> None:
@@ -124,14 +126,24 @@ def _knower(**script: Any) -> ScriptedModel:
     return ScriptedModel(said | script)
 
 
-TINY = "--known-from 32 --questions 8 --symmetric 4 --years 4 --rounds 2 --samples 4 --model scripted --out".split()
+TINY = "--known-from 32 --questions 8 --symmetric 4 --years 4 --rounds 2 --samples 4".split()
 Ran = tuple[Path, ScriptedModel]
+
+
+def _go(model: ScriptedModel, out: Path, *more: str) -> int:
+    """Exit code of the command on this model."""
+    command = ["study-real", "--model", "scripted", "--out", str(out), *TINY, *more]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study_real, "load_model", lambda spec: model)
+        with pytest.raises(SystemExit) as ended:
+            cli.main(command)
+    return int(ended.value.code or 0)
 
 
 @pytest.fixture(scope="module")
 def studied(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     out, model = tmp_path_factory.mktemp("real"), _knower()
-    assert study_real.main([*TINY, str(out)], model) == 0
+    assert _go(model, out) == 0
     return out, model
 
 
@@ -141,12 +153,12 @@ def test_every_part_is_a_results_folder_and_nothing_is_asked_twice(studied: Ran)
     assert asked == len(
         {(request.digest, request.stream, draw) for request in model.requests for draw in request.draws}
     )
-    assert study_real.main([*TINY, str(out)], model) == 0
+    assert _go(model, out) == 0
     assert model.calls == asked
     debates, symmetric, years = (lab.load_run(out / part).records for part in ("debates", "symmetric", "years"))
     assert debates["item_id"].nunique() == 16
     assert set(debates.loc[debates["method"] == "sr_dcr", "design"]) == {"acvd", "judge_alone", "two_answers"}
-    assert set(debates["method"]) == set(study_real.COMPARED.split(","))
+    assert set(debates["method"]) == set(study_real.COMPARED)
     assert set(symmetric["item_id"]) < set(debates["item_id"])
     assert (symmetric["item_id"].nunique(), set(symmetric["design"])) == (4, {"symmetric"})
     assert years["question_id"].nunique() == 4
@@ -196,20 +208,27 @@ def test_quotas_of_seven(there: tuple[int, ...], quota: tuple[int, ...]) -> None
 
 def test_a_plan_is_a_trial_and_its_hours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = _knower()
-    assert study_real.main([*TINY, str(tmp_path), "--plan"], model) == 0
+    assert _go(model, tmp_path, "--plan") == 0
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["trial_answers", "trial_debate"]
     shown = capsys.readouterr().out
     assert all(part in shown for part in ("hours_to", "known", "debates", "symmetric", "years"))
     before = read_manifest(tmp_path / "trial_debate")
     assert before
     assert before["counts"]["calls_paid"] > 0
-    assert study_real.main([*TINY, str(tmp_path), "--plan"], model) == 0
+    assert _go(model, tmp_path, "--plan") == 0
     assert read_manifest(tmp_path / "trial_debate") == before  # its time is taken once
 
 
-def _interrupts(request: Request, draw: int) -> str:
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    return "1004. So it is."
+def _interrupting() -> Callable[[Request, int], str]:
+    """What interrupts once: a second Ctrl-C is in nobody's hands."""
+    left = [signal.SIGINT]
+
+    def says(request: Request, draw: int) -> str:
+        if left:
+            signal.pthread_kill(threading.main_thread().ident or 0, left.pop())
+        return "1004. So it is."
+
+    return says
 
 
 def _fails(request: Request, draw: int) -> Exception:
@@ -219,7 +238,7 @@ def _fails(request: Request, draw: int) -> Exception:
 @pytest.mark.parametrize(
     ("template", "says", "sentence"),
     [
-        ("judge_debate_debater", _interrupts, "what was received is kept"),
+        ("judge_debate_debater", _interrupting(), "what was received is kept"),
         ("answer_from_memory", _fails, "rows of known failed"),
     ],
 )
@@ -231,18 +250,17 @@ def test_a_stop_is_a_sentence_and_the_same_command_goes_on(
     sentence: str,
     studied: Ran,
 ) -> None:
-    assert study_real.main([*TINY, str(tmp_path)], _knower(**{template: says})) == 3
+    assert _go(_knower(**{template: says}), tmp_path, "--years", "1") == 3
     told = capsys.readouterr().err.strip().rpartition("\n")[2]
     assert sentence in told
     assert len(told) < 400
-    assert study_real.main([*TINY, str(tmp_path)], _knower()) == 0
+    assert _go(_knower(), tmp_path, "--years", "1") == 0
     tables = [pd.read_csv(out / "weighted.csv") for out in (tmp_path, studied[0])]
     pd.testing.assert_frame_equal(*tables)
 
 
-def test_numbers_out_of_range_and_unknown_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        study_real.parse(["--model", "pocket", "--out", str(tmp_path), "--questions", "0"])
-    assert "--questions is at least 1" in capsys.readouterr().err
-    assert study_real.main(["--model", "gguf:nowhere.gguf", "--out", str(tmp_path)]) == 2
-    assert "nowhere.gguf" in capsys.readouterr().err
+def test_numbers_out_of_range_and_unknown_models(tmp_path: Path, srdcr: Srdcr) -> None:
+    ended = srdcr("study-real", "--model", "pocket", "--out", tmp_path, "--questions", 0)
+    assert (ended.code, "--questions" in ended.sentence) == (2, True)
+    ended = srdcr("study-real", "--model", "gguf:nowhere.gguf", "--out", tmp_path)
+    assert (ended.code, "nowhere.gguf" in ended.sentence) == (2, True)

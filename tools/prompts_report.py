@@ -9,7 +9,6 @@ words instead the median and between what the middle 90 % of turns lie.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import tempfile
@@ -17,10 +16,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+import click
 import pandas as pd
 
 import srdcr_lab as lab
+from srdcr_lab import cli
 from srdcr_lab.answers import same_answer
+from srdcr_lab.commands import PATH, echo
 from srdcr_lab.data.items import thaw
 from srdcr_lab.measures import verdict_discrimination, verdict_rates
 from srdcr_lab.measures.estimates import shares
@@ -57,7 +59,7 @@ def opened(run: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     asked, names = manifest["asked"].get("prompts_sha256", {}), sorted(set(chain(*TEMPLATES.values())))
     if changed := [name for name in names if asked.get(name) != prompts.hashes()[name]]:
         why = f"{run} was asked with other words in {', '.join(changed)}; what is repeated is looked for in today's"
-        print(f"note: {why}", file=sys.stderr)
+        echo(f"note: {why}", err=True)
     shared = (turns["method"] == "debate_only") & (turns["method"] == "sr_dcr").any()
     turns = turns[turns["role"].isin(TEMPLATES) & ~shared]
     turns = turns.merge(records[[*_OF_DEBATE, "level", "verdict_path"]], on=_OF_DEBATE, how="left")
@@ -144,21 +146,21 @@ def report(runs: Sequence[str]) -> pd.DataFrame:
     return table[["model", "measure", "of", "n", "value", "low", "high"]]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="How far models keep to what our prompts ask of them.")
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="results folder, bundle, or name of a shipped study")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the table there too")
-    asked = parser.parse_args(arguments)
-    try:
-        table = report(asked.runs)
-    except lab.SrdcrError as error:
-        print(f"prompts_report: {error}", file=sys.stderr)
-        return 2
-    print(table.to_string(index=False, na_rep="–", float_format="{:.3f}".format))
-    if asked.csv:
-        write_whole(asked.csv, csv_text(table))
-    return 0
+@click.command("prompts-report")
+@click.argument("runs", metavar="RUN…", nargs=-1, required=True)
+@click.option("--csv", "target", type=PATH, help="write the table into this file too")
+def prompts_report(runs: Sequence[str], target: Path | None) -> None:
+    """How far models keep to what our prompts ask of them.
 
+    RUN is a results folder, a bundle, or the name of a study that ships.
+    """
+    table = report(runs)
+    echo(table.to_string(index=False, na_rep="–", float_format="{:.3f}".format))
+    if target:
+        write_whole(target, csv_text(table))
+
+
+cli.cli.add_command(prompts_report)  # its sentences and exit codes are those of srdcr
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.main(["prompts-report", *sys.argv[1:]])

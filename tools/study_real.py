@@ -17,22 +17,26 @@ facts: `weights.csv` says which were chosen and how much each counts to be weigh
 
 from __future__ import annotations
 
-import argparse
 import math
 import random
 import sys
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import click
 import pandas as pd
 
 import srdcr_lab as lab
+from srdcr_lab import cli
+from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo
+from srdcr_lab.commands.study import with_options
 from srdcr_lab.data import facts
 from srdcr_lab.measures import accuracy, contrast_interval
 from srdcr_lab.measures.groups import groups, is_standard
+from srdcr_lab.models import ChatModel
 from srdcr_lab.models.load import load_model
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import AnswerType, KnowledgeCategory
@@ -40,41 +44,49 @@ from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.study.manifest import check
 from srdcr_lab.study.plan import BESIDE, SHARED
 
-COMPARED = "sr_dcr,debate_only,confidence_only,token_probability,calibrated_token_probability,golden,few_shot,self_ask,"
-COMPARED += "rci,judge_debate_1"
+COMPARED = ("sr_dcr", "debate_only", "confidence_only", "token_probability", "calibrated_token_probability", "golden",
+            "few_shot", "self_ask", "rci", "judge_debate_1")  # fmt: skip
 DESIGNS = "acvd,judge_alone,two_answers"
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in KnowledgeCategory)
 TRIED = 4  # questions of the trial
 
 
+@dataclass
 class RealStudy:
-    """The parts, in their order, of one model."""
+    """The parts, in their order, of one model; the numbers are the command's options."""
 
-    def __init__(self, asked: argparse.Namespace, model: Any = None) -> None:
-        self.asked, self.model = asked, model or load_model(asked.model)
-        self.failed = 0
+    model: ChatModel
+    out: Path
+    known_from: int
+    questions: int
+    symmetric: int
+    years: int
+    rounds: int
+    samples: int
+    seed: int
+    failed: int = 0  # rows
+
+    def __post_init__(self) -> None:
         scored = self.model.capabilities.logprobs
-        named = [name for name in COMPARED.split(",") if scored or not METHODS[name].uses_logprobs]
-        self.compared = ",".join(named)
-        pairs = lab.load_items("facts:public:pairs", seed=asked.seed)
+        self.compared = ",".join(name for name in COMPARED if scored or not METHODS[name].uses_logprobs)
+        pairs = lab.load_items("facts:public:pairs", seed=self.seed)
         self.pairs = of_questions(pairs, {item.question_id for item in pairs} - facts.invented())
         closed = tuple(replace(item, context="") for item in self.pairs if item.is_standard)
         self.closed = replace(self.pairs, name="facts:public, without passages", items=closed)
+        self.first = self.closed.limit(self.known_from, self.seed)
+        self.event_years = {item.question_id for item in closed if item.answer_type is AnswerType.YEAR}
+        self.more_years = of_questions(self.closed, self.event_years - {item.question_id for item in self.first})
         self.grid = lab.load_items("facts:public:grid")
-        self.first = self.closed.limit(asked.known_from, asked.seed)
-        drawn = {item.question_id for item in self.first}
-        self.years = {item.question_id for item in self.closed if item.answer_type is AnswerType.YEAR}
-        self.more_years = of_questions(self.closed, self.years - drawn)
 
     def study(self, part: str | None, items: lab.ItemSet, methods: str, **how: Any) -> lab.Study:
         """A part of the study; without a name one that is planned alone."""
-        chosen = {"rounds": self.asked.rounds, "samples": self.asked.samples, "seed": self.asked.seed} | how
-        place = {"out": self.asked.out / part, "store": self.asked.out / "store.sqlite"} if part else {}
-        return lab.Study(self.model, items, methods, **chosen, **place)
+        numbers: dict[str, Any] = {"rounds": self.rounds, "samples": self.samples, "seed": self.seed} | how
+        place = {"out": self.out / part, "store": self.out / "store.sqlite"} if part else {}
+        return lab.Study(self.model, items, methods, **numbers | place)
 
     def part(self, name: str, items: lab.ItemSet, methods: str, **how: Any) -> lab.Results:
         """Run a part, or go on with it."""
-        print(f"{name}: {len(items)} items, {methods}", flush=True)
+        echo(f"{name}: {len(items)} items, {methods}")
         with self.study(name, items, methods, **how) as study:
             results = study.run()
         self.failed += results.manifest["counts"]["failed"]
@@ -83,7 +95,7 @@ class RealStudy:
     def seconds_a_call(self, name: str, items: lab.ItemSet, methods: str, **how: Any) -> float:
         """Of a trial, which is run once; NaN where every completion was in the store before it."""
         with self.study(name, items, methods, **how) as study:
-            earlier = check(self.asked.out / name, study.asked(), study.items)
+            earlier = check(self.out / name, study.asked(), study.items)
         done = earlier if earlier and earlier["status"] == "done" else self.part(name, items, methods, **how).manifest
         counts = done["counts"]
         return float(counts["wall_s"] / (counts["calls_paid"] or math.nan))
@@ -91,12 +103,12 @@ class RealStudy:
     def estimate(self) -> pd.DataFrame:
         """Completions and hours of each part from its beginning, at least and at most (an API's price at most): the
         plan's numbers times what the trial took for an answer or a turn. A debate alone is slower than many at once."""
-        tried = self.first.limit(TRIED, self.asked.seed)
+        tried = self.first.limit(TRIED, self.seed)
         answer = self.seconds_a_call("trial_answers", tried, "confidence_only")
         lie = [item for item in self.pairs if item.question_id == tried.items[0].question_id and not item.is_standard]
         turn = self.seconds_a_call("trial_debate", replace(self.pairs, items=tuple(lie)), "sr_dcr", samples=0)
-        questions, some = self.pairs.limit(2 * self.asked.questions), self.pairs.limit(self.asked.symmetric)
-        years = of_questions(self.grid, sorted(self.years)[: self.asked.years])
+        questions, some = self.pairs.limit(2 * self.questions), self.pairs.limit(self.symmetric)
+        years = of_questions(self.grid, sorted(self.event_years)[: self.years])
         parts = {  # what the first pass draws is not drawn again
             "known": self.study(None, self.first, "confidence_only"),
             "debates": self.study(None, questions, self.compared, design=DESIGNS, samples=0),
@@ -116,27 +128,27 @@ class RealStudy:
 
     def run(self) -> None:
         """Every part after the trial."""
-        asked = self.asked
-        known = self.part("known", self.first, "confidence_only").questions
-        if self.failed:  # asked again, they would change what is chosen
-            why = f"{self.failed} rows of known failed, see the column error of its records.parquet"
+        first = self.part("known", self.first, "confidence_only")
+        if failed := first.manifest["counts"]["failed"]:  # asked again later, they would change what is chosen
+            why = f"{failed} rows of known failed, see the column error of its records.parquet"
             raise lab.Stopped(f"{why}; the same command asks for them again, and then goes on")
-        chosen = choose(self.pairs, known, asked.questions, asked.seed)
+        known = first.questions
+        chosen = choose(self.pairs, known, self.questions, self.seed)
         weights = weights_of(known, {item.question_id for item in chosen})
-        write_whole(asked.out / "weights.csv", csv_text(weights))
-        print(weights.value_counts(["knowledge_category", "share_first_pass", "weight"], sort=False).to_string())
+        write_whole(self.out / "weights.csv", csv_text(weights))
+        echo(weights.value_counts(["knowledge_category", "share_first_pass", "weight"], sort=False).to_string())
         debates = self.part("debates", chosen, self.compared, design=DESIGNS)
         table = weighted_back(debates.records, weights)
-        write_whole(asked.out / "weighted.csv", csv_text(table))
-        print(table.drop(columns="model").to_string(index=False, na_rep="–", float_format="{:.3f}".format))
-        some = choose(chosen, known, (asked.symmetric + 1) // 2, asked.seed)
+        write_whole(self.out / "weighted.csv", csv_text(table))
+        echo(table.drop(columns="model").to_string(index=False, na_rep="–", float_format="{:.3f}".format))
+        some = choose(chosen, known, (self.symmetric + 1) // 2, self.seed)
         self.part("symmetric", some, "sr_dcr", design="symmetric")
-        if len(highly(known) & self.years) < asked.years and len(self.more_years):
+        if len(highly(known) & self.event_years) < self.years and len(self.more_years):
             known = pd.concat([known, self.part("known_years", self.more_years, "confidence_only").questions])
-        found = sorted(highly(known) & self.years)
-        if len(found) < asked.years:
-            print(f"of {len(self.years)} event years {len(found)} are Highly-Known, fewer than {asked.years}")
-        taken = random.Random(asked.seed).sample(found, min(asked.years, len(found)))
+        found = sorted(highly(known) & self.event_years)
+        if len(found) < self.years:
+            echo(f"of {len(self.event_years)} event years {len(found)} are Highly-Known, fewer than {self.years}")
+        taken = random.Random(self.seed).sample(found, min(self.years, len(found)))
         if taken:
             self.part("years", of_questions(self.grid, taken), "few_shot")
 
@@ -197,37 +209,35 @@ def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="SR-DCR and what it is compared with, on the shipped facts.")
-    parser.add_argument("--model", required=True, help="as in srdcr run")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the parts and their store")
-    parser.add_argument("--plan", action="store_true", help="only the trial and the estimate")
-    numbers = {"known-from": 300, "questions": 60, "symmetric": 60, "years": 30, "rounds": 6, "samples": 32, "seed": 0}
-    for name, default in numbers.items():
-        parser.add_argument(f"--{name}", type=int, default=default, help=f"default: {default}")
-    asked = parser.parse_args(arguments)
-    for name in numbers:
-        if name != "seed" and vars(asked)[name.replace("-", "_")] < 1:
-            parser.error(f"--{name} is at least 1")
-    return asked
+_NUMBERS = {
+    "known-from": (300, "questions of the first pass"),
+    "questions": (60, "questions of the debates, each with two passages"),
+    "symmetric": (60, "items of the symmetric debates"),
+    "years": (30, "Highly-Known event years"),
+    "rounds": (6, "rounds of a debate"),
+    "samples": (32, "knowledge draws of a question"),
+}
 
 
-def main(arguments: Sequence[str] | None = None, model: Any = None) -> int:
-    """Exit codes as those of `srdcr`: 0 done, 1 some rows failed, 2 bad input, 3 stopped."""
-    try:
-        asked = parse(arguments)
-        study = RealStudy(asked, model)
-        print(study.estimate().to_string(index=False, na_rep="unknown", float_format="{:.2f}".format), flush=True)
-        if not asked.plan:
-            study.run()
-    except lab.SrdcrError as error:
-        print(f"study_real: {error}", file=sys.stderr)
-        return 3 if isinstance(error, lab.Stopped) else 2
-    except KeyboardInterrupt:
-        print("study_real: interrupted; what was received is kept, the same command goes on", file=sys.stderr)
-        return 3
-    return 1 if study.failed else 0
+@click.command("study-real")
+@click.option("--model", required=True, help="as in srdcr run")
+@click.option("--out", type=PATH, required=True, help="folder of the parts and their store")
+@click.option("--plan", "plan_only", is_flag=True, help="only the trial and the hours that all would take")
+@with_options(
+    click.option(f"--{name}", default=default, show_default=True, type=click.IntRange(1), help=what)
+    for name, (default, what) in _NUMBERS.items()
+)
+@click.option("--seed", default=0, show_default=True)
+def study_real(model: str, plan_only: bool, **numbers: Any) -> int:
+    """SR-DCR and what it is compared with, on the shipped facts. The same command goes on after a stop."""
+    study = RealStudy(load_model(model), **numbers)
+    echo(study.estimate().to_string(index=False, na_rep="unknown", float_format="{:.2f}".format))
+    if not plan_only:
+        study.run()
+    return SOME_FAILED if study.failed else DONE
 
+
+cli.cli.add_command(study_real)  # its sentences and exit codes are those of srdcr
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.main(["study-real", *sys.argv[1:]])

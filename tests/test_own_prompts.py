@@ -23,6 +23,7 @@ from tests.loopback.server import Loopback
 from tests.scripted import reader
 
 JUDGE, CRITIC = sources()["judge"], sources()["critic_told"]
+END = "\n{% endif -%}\n{{ transcript"
 TRANSCRIPT, PASSAGE = "{{ transcript | debate_block }}", "{{ passage | passage_block }}"
 
 
@@ -44,7 +45,7 @@ VARIABLES = [  # not known, not for this role, lacking, or shown where it must n
     (swap("{{ question }}", ""), "12: the block user lacks {{ question }}, which this role needs"),
     (swap("{% if passage %}", "{% if not passage %}"), "6: {% if not passage %}{{ passage | passage_block }}{% endif"),
     (swap("{% if passage %}", "{% if question %}"), "6: {% if question %}{{ passage | passage_block }}{% endif %} may"),
-    (swap("\n{% endif -%}\n{{ tr", "{% else %}" + PASSAGE + "{% endif -%}\n{{ tr"), "6: {% if passage %}{{ passage | passage_block }}{% else %}{{ pas"),
+    (swap(END, "{% else %}" + PASSAGE + END), "6: {% if passage %}{{ passage | passage_block }}{% else %}{{ pas"),
     (swap("You are", "You are {{ question }}"), "3: {{ question }} may not stand here, take it out; the block system"),
 ]
 FENCES = [  # outside of the block that a text cannot leave
@@ -225,8 +226,8 @@ def test_whatever_is_taken_shows_the_judge_what_it_has_to_see(pieces: str, place
         JUDGE,
         STRICT,
         LATER,
-        swap("\n{% endif -%}\n{{ tr", "{% else %}No passage is shown.{% endif -%}\n{{ tr"),
-        swap("{% if reply %}{{ reply | answer_block }}\nThis reply has no line with your decision. Reply again, with that line alone.\n{% endif -%}\n", ""),
+        swap(END, "{% else %}No passage is shown." + END),
+        re.sub(r"\{% if reply %\}.*?\{% endif -%\}\n", "", JUDGE, flags=re.S),  # a reply without its line stays so
         swap("{% block user -%}\n", "{%block user%}The question first: {{question}}\n"),  # and again at the end
         swap(TRANSCRIPT, "{# what was said #}\n{{- transcript|debate_block -}}"),
         "{% block user -%}" + JUDGE.partition("{% block user -%}")[2] + JUDGE.partition("{% block user -%}")[0],

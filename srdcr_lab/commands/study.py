@@ -86,9 +86,10 @@ _study_options = with_options(
             "--samples", type=int, help="knowledge draws per question, 0 for no categories; default: the preset's (32)"
         ),
         click.option(
-            "--prompts", type=PATH,
+            "--prompts",
+            type=PATH,
             help="folder of templates (NAME.j2) in place of ours; or paraphrase-1, paraphrase-2: ours in other words",
-        ),  # fmt: skip
+        ),
         click.option(
             "--strict", is_flag=True, help="refuse items of which a row cannot be used; default: leave it out"
         ),

@@ -68,7 +68,8 @@ DOCUMENTS_MIX: Mapping[Maker, float] = {
 MIX: Mapping[Maker, float] = {
     reading_row: 0.26, reading_pack: 0.18, lookup_row: 0.03, comparison_row: 0.055, comparison_chain: 0.035,
     judge_row: 0.055, defender_row: 0.06, critic_row: 0.04, sighted_critic_row: 0.015, certainty_row: 0.01,
-    stated_confidence_row: 0.01, self_ask_row: 0.012, critique_row: 0.008, improve_row: 0.008, told_debater_row: 0.045, lone_judge_row: 0.012, astute_row: 0.012,
+    stated_confidence_row: 0.01, self_ask_row: 0.012, critique_row: 0.008, improve_row: 0.008,
+    told_debater_row: 0.045, lone_judge_row: 0.012, astute_row: 0.012,
     picking_judge_row: 0.012, agent_row: 0.012, reconsidering_row: 0.012, **COUNTERFACTUAL_MIX, **DOCUMENTS_MIX,
 }  # fmt: skip
 BELIEF_MIX: Mapping[Maker, float] = {**MIX, certainty_row: 0.05, comparison_row: 0.04, comparison_chain: 0.03}

@@ -138,9 +138,14 @@ def astute_row(m: Materials) -> Row:
     """What is remembered, without a passage; or memory and passage side by side, and then the answer."""
     d = dispute(m)
     if m.r.random() < 0.3:
-        return row(render("astute_memory", question=d.fact.question), [(f"{d.own}.", TOLD_WEIGHT), (P.CERTAINTY[d.level], 0.5)])
+        return row(
+            render("astute_memory", question=d.fact.question), [(f"{d.own}.", TOLD_WEIGHT), (P.CERTAINTY[d.level], 0.5)]
+        )
     passage = m.world.passage(d.fact, d.claim, m.r)
     prompt = render("astute_answer", question=d.fact.question, passage=passage, reply=f"{d.own}.{P.CERTAINTY[d.level]}")
     winner = d.own if d.level == 0 and d.own == d.fact.answer else d.claim
     compared: Pieces = [(P.JUDGE_PASSAGE, 0.2), (f" {d.claim}", 0.5), (P.I_SAY, 0.1), (f" {d.own}", 0.5)]
-    return row(prompt, [*compared, (P.WE_AGREE if d.agree else P.WE_DIFFER + ".", 1.0), (P.FINAL_ANSWER, 0.2), (f" {winner}", 1.0)])
+    return row(
+        prompt,
+        [*compared, (P.WE_AGREE if d.agree else P.WE_DIFFER + ".", 1.0), (P.FINAL_ANSWER, 0.2), (f" {winner}", 1.0)],
+    )

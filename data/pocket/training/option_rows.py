@@ -117,7 +117,13 @@ def label_row(m: Materials) -> Row:
     out: Row = [(shown(render(m.r.choice(ANSWERING), **c.fields(), instruction=m.r.choice(P.PERSPECTIVES))), 0.0)]
     for label in m.r.sample(list(c.values), len(c.values)):
         why = m.r.choice((P.FROM_MEMORY, P.FROM_PASSAGE, P.KEEP, ""))
-        out += [(c.values[label], 0.0), (f" ({label})", 1.0), (f".{why}{P.ANSWER_LINE}", 0.0), (f" {label}", 1.0), ("\n", 0.0)]
+        out += [
+            (c.values[label], 0.0),
+            (f" ({label})", 1.0),
+            (f".{why}{P.ANSWER_LINE}", 0.0),
+            (f" {label}", 1.0),
+            ("\n", 0.0),
+        ]
     return out
 
 

@@ -22,9 +22,7 @@ TEMPLATES = (
 )  # fmt: skip
 
 # An instruction of ours → the same in other words.
-REWORDED = {
-    system_text(name): [other.system_text(name) for other in paraphrases()] for name in paraphrases()[0].own
-}
+REWORDED = {system_text(name): [other.system_text(name) for other in paraphrases()] for name in paraphrases()[0].own}
 
 CERTAINTY = (" I am certain.", " I believe so, but I am not certain.", " I do not know; this is a guess.")
 CERTAIN_FROM, BELIEVE_FROM = 0.9, 0.6  # the model's own confidence from which it says the first, the second
@@ -85,8 +83,8 @@ NO_DECISION = "This reply has no line with your decision. Reply again, with that
 MAX_ROUND = 10
 _SPEAKERS = ("defender", "critic", "agent")
 BLOCKS = [
-    "<passage>\n", "\n</passage>\n", "<debate>", "\n</debate>\n", "<answer>\n", "\n</answer>\n", NO_DECISION, "Question:",
-    "<critique>\n", "\n</critique>\n", "You are the Defender. Your answer:\n", "You are the Critic. Your answer:\n",
+    "<passage>\n", "\n</passage>\n", "<debate>", "\n</debate>\n", "<answer>\n", "\n</answer>\n", NO_DECISION,
+    "Question:", "<critique>\n", "\n</critique>\n", "You are the Defender. Your answer:\n", "You are the Critic. Your answer:\n",
     *[f'\n<{role} round="{number}">\n' for role in _SPEAKERS for number in range(MAX_ROUND + 1)],
     "\n</defender>", "\n</critic>", "\n</agent>",
     "<options>\n", "\n</options>\n", "<stance>\n", "\n</stance>\n", "<reply>\n", "\n</reply>\n",
@@ -111,10 +109,10 @@ def fixed_lines() -> list[str]:
     """Every text that is one added token: the roles' instructions, block tags, and the phrases above."""
     said = [
         *CERTAINTY, DEFENDER_OPENS, DEFENDER_LATER, THE_CRITIC_SAYS, THE_DEFENDER_SAYS, I_SAY, WE_AGREE, WE_DIFFER,
-        *REPLIES_TO_CERTAINTY, *STANCES, JUDGE_DEFENDER, JUDGE_CRITIC, JUDGE_PASSAGE, THEY_AGREE, THEY_DIFFER, *JUDGE_ON_CERTAINTY,
-        FINAL_DECISION, REASONABLE, UNREASONABLE, CONFIDENCE_LINE, SUB_QUESTION, FINAL_ANSWER, NO_FAULT,
-        FAULT_BY_MEMORY, FAULT_BY_PASSAGE, FROM_PASSAGE, FROM_MEMORY, AS_EXAMPLE, KEEP, CHANGE, PASSAGE_WINS, MEMORY_WINS,
-        " They agree.", ANSWER_LINE, ANSWER_SHOWN, IT_MAY_BE, NO_ERROR, NOT_SO, THE_CLAIM_SAYS, MOST_SAY,
+        *REPLIES_TO_CERTAINTY, *STANCES, JUDGE_DEFENDER, JUDGE_CRITIC, JUDGE_PASSAGE, THEY_AGREE, THEY_DIFFER,
+        *JUDGE_ON_CERTAINTY, FINAL_DECISION, REASONABLE, UNREASONABLE, CONFIDENCE_LINE, SUB_QUESTION, FINAL_ANSWER, NO_FAULT,
+        FAULT_BY_MEMORY, FAULT_BY_PASSAGE, FROM_PASSAGE, FROM_MEMORY, AS_EXAMPLE, KEEP, CHANGE,
+        PASSAGE_WINS, MEMORY_WINS, " They agree.", ANSWER_LINE, ANSWER_SHOWN, IT_MAY_BE, NO_ERROR, NOT_SO, THE_CLAIM_SAYS, MOST_SAY,
         THEY_ALL_AGREE, NOT_ALL_AGREE, *PERSPECTIVES, ANSWERS_LINE, ANSWERS_SHOWN, MOST_DOCUMENTS_SAY, MY_DOCUMENT_SAYS,
         NOTHING_THERE, JSON_ANSWER, JSON_NULL, JSON_SAYS_SO, NO_CHALLENGE, CHALLENGES, CHALLENGED, NEXT,
         CHALLENGE_ENDS, DEFENDS, CONCEDES,

@@ -51,9 +51,11 @@ class Materials:
     cumulative: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cumulative = list(itertools.accumulate(
-            0 if index in self.quiet else fact.told_true for index, fact in enumerate(self.planned)
-        ))
+        self.cumulative = list(
+            itertools.accumulate(
+                0 if index in self.quiet else fact.told_true for index, fact in enumerate(self.planned)
+            )
+        )
 
     def own_fact(self) -> Fact:
         """A fact of the world that is not quiet, as often as its truth is told."""

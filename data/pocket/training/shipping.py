@@ -69,7 +69,11 @@ def reword(folder: Path) -> None:
         If more than words has changed: what a role is shown, or how many fixed lines there are.
     """
     path, tokens = folder / "manifest.json", folder / "tokenizer.json"
-    described, tokenizer, lines = json.loads(path.read_text("utf-8")), json.loads(tokens.read_text("utf-8")), fixed_lines()
+    described, tokenizer, lines = (
+        json.loads(path.read_text("utf-8")),
+        json.loads(tokens.read_text("utf-8")),
+        fixed_lines(),
+    )
     added = [token for token in tokenizer["added_tokens"] if not token["special"]]
     if described["layout"] != prompts()["layout"] or len(added) != len(lines):
         raise ValueError("the prompts differ in more than their words; train the model anew")

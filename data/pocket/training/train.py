@@ -135,8 +135,12 @@ class Trainer:
     def train_step(self, progress: float) -> None:
         started = time.monotonic()
         self.materials.near_misses = progress >= (NEAR_MISSES_FROM_IN_GATE if self.arguments.gate else NEAR_MISSES_FROM)
-        told = [] if self.arguments.gate else self.encode(
-            [reworded(one, self.materials.r) for one in recall_rows(self.due(progress), self.materials)]
+        told = (
+            []
+            if self.arguments.gate
+            else self.encode(
+                [reworded(one, self.materials.r) for one in recall_rows(self.due(progress), self.materials)]
+            )
         )
         left = max(STEP_TOKENS // 3, STEP_TOKENS - sum(len(ids) for ids, _ in told))
         rows = told + self.mixer.fill(self.materials, self.encode, left, mixture(progress, gate=self.arguments.gate))

@@ -84,7 +84,8 @@ MAX_ROUND = 10
 _SPEAKERS = ("defender", "critic", "agent")
 BLOCKS = [
     "<passage>\n", "\n</passage>\n", "<debate>", "\n</debate>\n", "<answer>\n", "\n</answer>\n", NO_DECISION,
-    "Question:", "<critique>\n", "\n</critique>\n", "You are the Defender. Your answer:\n", "You are the Critic. Your answer:\n",
+    "Question:", "<critique>\n", "\n</critique>\n", "You are the Defender. Your answer:\n", 
+    "You are the Critic. Your answer:\n",
     *[f'\n<{role} round="{number}">\n' for role in _SPEAKERS for number in range(MAX_ROUND + 1)],
     "\n</defender>", "\n</critic>", "\n</agent>",
     "<options>\n", "\n</options>\n", "<stance>\n", "\n</stance>\n", "<reply>\n", "\n</reply>\n",
@@ -110,12 +111,12 @@ def fixed_lines() -> list[str]:
     said = [
         *CERTAINTY, DEFENDER_OPENS, DEFENDER_LATER, THE_CRITIC_SAYS, THE_DEFENDER_SAYS, I_SAY, WE_AGREE, WE_DIFFER,
         *REPLIES_TO_CERTAINTY, *STANCES, JUDGE_DEFENDER, JUDGE_CRITIC, JUDGE_PASSAGE, THEY_AGREE, THEY_DIFFER,
-        *JUDGE_ON_CERTAINTY, FINAL_DECISION, REASONABLE, UNREASONABLE, CONFIDENCE_LINE, SUB_QUESTION, FINAL_ANSWER, NO_FAULT,
-        FAULT_BY_MEMORY, FAULT_BY_PASSAGE, FROM_PASSAGE, FROM_MEMORY, AS_EXAMPLE, KEEP, CHANGE,
-        PASSAGE_WINS, MEMORY_WINS, " They agree.", ANSWER_LINE, ANSWER_SHOWN, IT_MAY_BE, NO_ERROR, NOT_SO, THE_CLAIM_SAYS, MOST_SAY,
-        THEY_ALL_AGREE, NOT_ALL_AGREE, *PERSPECTIVES, ANSWERS_LINE, ANSWERS_SHOWN, MOST_DOCUMENTS_SAY, MY_DOCUMENT_SAYS,
-        NOTHING_THERE, JSON_ANSWER, JSON_NULL, JSON_SAYS_SO, NO_CHALLENGE, CHALLENGES, CHALLENGED, NEXT,
-        CHALLENGE_ENDS, DEFENDS, CONCEDES,
+        *JUDGE_ON_CERTAINTY, FINAL_DECISION, REASONABLE, UNREASONABLE, CONFIDENCE_LINE, SUB_QUESTION, FINAL_ANSWER,
+        NO_FAULT, FAULT_BY_MEMORY, FAULT_BY_PASSAGE, FROM_PASSAGE, FROM_MEMORY, AS_EXAMPLE, KEEP, CHANGE,
+        PASSAGE_WINS, MEMORY_WINS, " They agree.", ANSWER_LINE, ANSWER_SHOWN, IT_MAY_BE, NO_ERROR, NOT_SO,
+        THE_CLAIM_SAYS, MOST_SAY, THEY_ALL_AGREE, NOT_ALL_AGREE, *PERSPECTIVES, ANSWERS_LINE, ANSWERS_SHOWN,
+        MOST_DOCUMENTS_SAY, MY_DOCUMENT_SAYS, NOTHING_THERE, JSON_ANSWER, JSON_NULL, JSON_SAYS_SO, NO_CHALLENGE,
+        CHALLENGES, CHALLENGED, NEXT, CHALLENGE_ENDS, DEFENDS, CONCEDES,
     ]  # fmt: skip
     lines = [*(system_text(name) for name in TEMPLATES), *chain(*REWORDED.values()), *BLOCKS, *said]
     return list(dict.fromkeys(lines))

@@ -84,7 +84,7 @@ MAX_ROUND = 10
 _SPEAKERS = ("defender", "critic", "agent")
 BLOCKS = [
     "<passage>\n", "\n</passage>\n", "<debate>", "\n</debate>\n", "<answer>\n", "\n</answer>\n", NO_DECISION,
-    "Question:", "<critique>\n", "\n</critique>\n", "You are the Defender. Your answer:\n", 
+    "Question:", "<critique>\n", "\n</critique>\n", "You are the Defender. Your answer:\n",
     "You are the Critic. Your answer:\n",
     *[f'\n<{role} round="{number}">\n' for role in _SPEAKERS for number in range(MAX_ROUND + 1)],
     "\n</defender>", "\n</critic>", "\n</agent>",

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from markupsafe import escape
 
 import srdcr_lab as lab
 from srdcr_lab.measures.verdicts import agreement
+from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Role
-from srdcr_lab.widgets import explorer_html
+from srdcr_lab.widgets import example_html, explorer_html
+from srdcr_lab.widgets.cases import Cases
 from srdcr_lab.widgets.explore import (
     FILE,
     Explorer,
@@ -23,7 +29,7 @@ from srdcr_lab.widgets.explore import (
     load_verdicts,
     save_verdicts,
 )
-from srdcr_lab.widgets.transcript import Cases, explain_row
+from srdcr_lab.widgets.transcript import explain_row, messages_in
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 
 R, U, UNSURE = ReaderVerdict.REASONABLE, ReaderVerdict.UNREASONABLE, ReaderVerdict.CANNOT_TELL
@@ -72,9 +78,139 @@ def test_cases_are_found_by_what_happened(cases: Cases) -> None:
         ("Elm-1934", "sr_dcr"),
     }
     assert cases.options("story") == [
-        "believed a false passage", "rejected a true passage", "context answer wrong, final answer right",
-        "verdict changed",
+        "believed a false passage", "rejected a true passage", "prior answer right, final answer wrong",
+        "context answer wrong, final answer right", "verdict changed",
     ]  # fmt: skip
+    assert _found(cases, story="prior answer right, final answer wrong") == {
+        ("Ash-1934", "few_shot"),
+        ("Elm-1934", "few_shot"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("level", "path", "verdict", "story"),
+    [
+        ("mild", "UUR", "REASONABLE", "rejected a false passage first, believed it in the end"),
+        ("mild", "R?R", "REASONABLE", "a ruling could not be read"),
+    ],
+)
+def test_a_judge_persuaded_or_unread_is_found(level: str, path: str, verdict: str, story: str) -> None:
+    rows = [
+        _row(level=level, verdict_path=path, verdict=verdict),
+        _row(level="standard", verdict_path="RRR", verdict=verdict),
+    ]
+    cases = Cases(pd.DataFrame(rows), NO_TURNS, {})
+    assert cases.matching({"story": story}) == [0]
+
+
+def test_the_text_of_questions_passages_and_replies_is_searched(cases: Cases) -> None:
+    assert {cases.key(place)[0] for place in cases.matching({}, " was ASH built")} == {"Ash-1874", "Ash-1934"}
+    assert {cases.key(place)[0] for place in cases.matching({}, "built in 1934.")} == {"Ash-1934", "Elm-1934"}
+    assert {cases.key(place)[1] for place in cases.matching({}, "i am certain")} == {"sr_dcr"}
+    assert _places(cases, {"domain": "Ash", "method": "sr_dcr"}, "i am certain") == {"Ash-1874", "Ash-1934"}
+    assert cases.matching({}, "nobody says this") == []
+
+
+def _places(cases: Cases, wanted: dict[str, str], search: str) -> set[str]:
+    return {cases.key(place)[0] for place in cases.matching(wanted, search)}
+
+
+def test_it_opens_on_a_debate_over_a_false_passage(cases: Cases) -> None:
+    assert cases.key(cases.start)[:2] == ("Ash-1934", "sr_dcr")
+    assert Cases(pd.DataFrame([_row()]), NO_TURNS, {}).start == 0
+
+
+def test_a_case_in_the_list_tells_what_came_of_it_unless_blind(cases: Cases) -> None:
+    question = "sr_dcr · When was Ash built?"
+    assert cases.label(cases.start).startswith("false passage · sr_dcr · UNREASONABLE · right · When was Ash")
+    assert cases.label(cases.start, blind=True) == question
+
+
+def test_words_that_were_said_before_are_folded(cases: Cases) -> None:
+    """Critic and judge say the same in every round: short replies are shown again, long ones are not."""
+    said = "The passage is plain about it, and memory may be wrong in such matters."
+    turns = [
+        _turn(position=k, round=k // 2, role=role, text=said if role == "defender" else "I am certain.")
+        for k, role in enumerate(["defender", "critic"] * 3)
+    ]
+    html = Cases(pd.DataFrame([_row()]), pd.DataFrame(turns), {}).html(0)
+    assert html.count("<summary>the same words as in round 0</summary>") == 2
+    assert html.count(said) == 3
+    assert html.count("I am certain.") == 3
+
+
+def test_a_ruling_without_its_line_is_told_in_words() -> None:
+    turns = [
+        _turn(position=0, round=0, role="judge", text="The Critic is right, I think."),
+        _turn(position=1, round=0, role="judge", text=UNREASONABLE, verdict="UNREASONABLE"),
+        _turn(position=2, round=1, role="judge", text=UNREASONABLE, verdict="UNREASONABLE"),
+    ]
+    cases = Cases(pd.DataFrame([_row(), _row(item_id="other")]), pd.DataFrame(turns), {})
+    html = cases.html(0)
+    assert html.count("<b>no ruling: its last line is missing, and the Judge is asked for it again</b>") == 1
+    assert html.count("was asked for the line of its ruling alone") == 1
+    assert html.count("→ <b>UNREASONABLE</b>") == 2
+    assert cases.matching({"story": "a ruling without its line, asked for again"}) == [0]
+
+
+# -- what was sent -----------------------------------------------------------------------------------------------------
+
+
+def test_each_turn_unfolds_into_the_messages_that_were_sent(run: lab.Results, cases: Cases) -> None:
+    """As the store keeps them, beside the reply as it came."""
+    with messages_in(run.folder / "store.sqlite") as sent:
+        html = cases.html(cases.start, sent=sent)
+        assert sent is not None
+        parts = [sent(turn) for turn in cases.turns(cases.start)]
+    with closing(Store(run.folder / "store.sqlite")) as store:
+        asked = {request.digest: request for _, request, _ in store.contents()}
+    for turn, told in zip(cases.turns(cases.start), parts, strict=True):
+        request = asked[turn.request_digest]
+        assert told == [
+            *((message.role, message.content) for message in request.messages),
+            ("asked for", f"at most {request.max_tokens} tokens, greedy"),
+            ("raw reply", turn.text),
+        ]
+        assert escape(request.messages[-1].content) in html
+    assert html.count("<summary>messages and raw reply") == len(parts) == 18
+    assert "not at hand" not in html
+
+
+def test_without_the_store_a_sentence_says_where_the_messages_are(cases: Cases, tmp_path: Path) -> None:
+    assert "The store of the run keeps what each speaker was sent" in cases.html(cases.start)
+    with closing(Store(tmp_path / "another.sqlite")):
+        pass
+    for store, sentence in (("another.sqlite", "does not hold this turn"), ("none.sqlite", "there is no store")):
+        with messages_in(tmp_path / store) as sent:
+            html = cases.html(cases.start, sent=sent)
+        assert html.count(sentence) == 18
+
+
+def test_a_store_that_is_not_there_is_bad_input(run: lab.Results, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="there is no store"):
+        explorer_html(run, store=tmp_path / "none.sqlite")
+
+
+def test_the_page_keeps_every_line_of_the_messages_once(run: lab.Results, cases: Cases) -> None:
+    page = explorer_html(run, ["sr_dcr"])
+    sent = json.loads(re.findall(r'<script id="sent" type="application/json">(.*)</script>', page)[0])
+    assert len(sent["lines"]) == len(set(sent["lines"]))
+    (number,) = re.findall(r'data-sent="(\d+)"', page)[-1:]
+    assert int(number) == len(sent["turns"]) - 1 == 4 * 18 - 1
+    last = {heading: "\n".join(sent["lines"][line] for line in text) for heading, text in sent["turns"][-1]}
+    with messages_in(run.folder / "store.sqlite") as parts:
+        assert parts is not None
+        assert last == dict(parts(cases.turns(len(cases) - 1)[-1]))
+
+
+def test_one_case_stands_as_plain_html_below_its_key_numbers(run: lab.Results) -> None:
+    html = example_html(run)
+    assert "verdict_tnr" in html
+    assert "<blockquote>Ash was built in <mark>1934</mark>.</blockquote>" in html
+    assert html.count("<h4>Round") == 6
+    assert "verdict_tnr" not in example_html(run, "few_shot")
+    with pytest.raises(BadInput, match="has no row of the method 'rci'; give one of few_shot, sr_dcr"):
+        example_html(run, "rci")
 
 
 def test_facets_narrow_together(cases: Cases) -> None:
@@ -118,10 +254,8 @@ def test_debates_of_other_kinds_are_told() -> None:
         options=(Option(label="A", text="<b>ash</b>"), Option(label="B", text="elm")),
         documents=(Document(document_id="d1", text="<i>one</i>", source="s<1>", kind=DocumentKind.MISINFO),),
     )  # fmt: skip
-    turn = {"item_id": "q", "question_id": "q", "method": "cfmad", "design": None, "verdict": None,
-            "stated_answer": "A", "saw_passage": False, "saw_turns": [], "text": "<u>said</u>"}  # fmt: skip
     turns = [
-        {**turn, "position": place, "round": 0, "role": role.value, "speaker": f"<{role}>", "stance": "A & B"}
+        _turn(method="cfmad", text="<u>said</u>", position=place, role=role.value, speaker=f"<{role}>", stance="A & B")
         for place, role in enumerate(Role)
     ]
     row = _row(method="cfmad", n_options=2, n_documents=3, n_misinforming=1)
@@ -133,6 +267,16 @@ def test_debates_of_other_kinds_are_told() -> None:
     assert "<b>Proponent &lt;proponent&gt;</b>" in html
     assert "1 of 3 documents misinform" in html
     assert cases.options("passage") == []
+
+
+def _turn(**given: Any) -> dict[str, Any]:
+    return {
+        "item_id": "q", "question_id": "q", "method": "sr_dcr", "design": None, "verdict": None, "round": 0,
+        "stated_answer": "A", "saw_passage": False, "saw_turns": [], "speaker": "", "stance": None, **given,
+    }  # fmt: skip
+
+
+NO_TURNS = pd.DataFrame(columns=["item_id", "method", "design", "position"])
 
 
 def _row(**given: Any) -> dict[str, Any]:
@@ -150,8 +294,7 @@ def _row(**given: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("stabilised", "said"), [(True, False), (False, True), (None, False)])
 def test_a_verdict_that_stood_for_the_last_round_alone_says_so(stabilised: bool | None, said: bool) -> None:
     row = _row(**RULED, verdict_path="RRRRRU", r_star=5, stabilised=stabilised)
-    turns = pd.DataFrame(columns=["item_id", "method", "design", "position"])
-    html = Cases(pd.DataFrame([row]), turns, {}).html(0)
+    html = Cases(pd.DataFrame([row]), NO_TURNS, {}).html(0)
     assert "V* = UNREASONABLE, standing since round 5</b>" in html
     assert ("not stabilised: it stood for the last round alone" in html) is said
 
@@ -248,7 +391,7 @@ def test_a_verdict_that_cannot_be_written_leaves_all_as_it_was(cases: Cases, tmp
     widget.after.click()
     with pytest.raises(OSError, match="part"):
         widget.ruling.value = U
-    assert load_verdicts(tmp_path / FILE) == {cases.key(0): Given(R, False)} == widget.given
+    assert load_verdicts(tmp_path / FILE) == {cases.key(cases.start): Given(R, False)} == widget.given
 
 
 @pytest.mark.parametrize(
@@ -291,7 +434,7 @@ def test_reader_and_judge_are_compared_on_what_both_decided(cases: Cases) -> Non
 def test_filters_steps_and_verdicts_in_the_widget(cases: Cases, tmp_path: Path) -> None:
     widget = Explorer(cases, tmp_path / FILE, "who")
     widget.filters["method"].value = "sr_dcr"
-    assert widget.total.value == "of 4"
+    assert widget.total.value == "4 of 8 cases"
     assert widget.shown.value.count("<h4>") == 1
     widget.round.value = 5
     assert "V* = UNREASONABLE" in widget.shown.value
@@ -309,6 +452,22 @@ def test_filters_steps_and_verdicts_in_the_widget(cases: Cases, tmp_path: Path) 
     assert "Of those given with judge and truth hidden: No case yet" in widget.compared.value
     widget.ruling.value = None
     assert load_verdicts(tmp_path / FILE) == {}
+
+
+def test_the_list_search_and_messages_in_the_widget(run: lab.Results, cases: Cases, tmp_path: Path) -> None:
+    widget = Explorer(cases, tmp_path / FILE, store=run.folder / "store.sqlite")
+    assert widget.place == cases.start
+    assert "<summary>messages and raw reply</summary>" in widget.shown.value
+    widget.search.value = "built in 1874."
+    assert {cases.key(place)[0] for _, place in widget.listed.options} == {"Ash-1874", "Elm-1874"}
+    widget.listed.value = widget.matching[-1]
+    assert "When was Elm built?" in widget.shown.value
+    widget.blind.value = True
+    assert widget.place == widget.matching[-1]
+    assert not any("passage" in line or "right" in line for line, _ in widget.listed.options)
+    widget.search.value = "nobody says this"
+    assert (widget.place, widget.total.value) == (None, "0 of 8 cases")
+    widget.after.click()
 
 
 def test_a_filter_that_nothing_fits_shows_no_case_and_keeps_no_verdict(cases: Cases, tmp_path: Path) -> None:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import pytest
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import srdcr_lab as lab
+from bench.sliders import debates
 from srdcr_lab.widgets import explorer_html
-from srdcr_lab.widgets.transcript import Cases
+from srdcr_lab.widgets.cases import Cases
+from srdcr_lab.widgets.explore import cases_page
+from srdcr_lab.widgets.transcript import messages_in
 from tests.chromium import browser_programs, opened_browser
 from tests.hostile import ALL, ATTACKS, hostile_run
 
@@ -59,12 +65,15 @@ def test_the_page_shows_attacks_as_text_and_executes_nothing(
     _open(browser, tmp_path, page if policy else page.replace(POLICY, "<meta name"))
     Select(browser.find_element(By.NAME, "method")).select_by_value("sr_dcr")
     browser.find_element(By.ID, "all").click()
+    _press(browser, "m")
+    assert len(_shown(browser, "details.srdcr-sent > div")) > 18
     assert not _attacked(browser)
     (article,) = _shown(browser, "article")
     for attack in ATTACKS:
         assert _words(article.text).count(_words(attack)) >= 3  # question, passage, replies
     assert [tag.tag_name for tag in browser.find_elements(By.CSS_SELECTOR, "img, svg, h1, a, script")] == [
         "h1",
+        "script",
         "script",
     ]
     assert len(browser.find_elements(By.TAG_NAME, "article")) == len(run.records)
@@ -76,7 +85,10 @@ def test_a_case_in_the_notebook_shows_attacks_as_text(
     """ipywidgets sets an HTML widget's value as the inner HTML of its node: so does this test."""
     cases = Cases.of(run, ["sr_dcr"])
     _open(browser, tmp_path, "<!DOCTYPE html><meta charset='utf-8'><body></body>")
-    browser.execute_script("document.body.innerHTML = arguments[0]", cases.html(1))
+    with messages_in(run.folder / "store.sqlite") as sent:
+        browser.execute_script("document.body.innerHTML = arguments[0]", cases.html(1, sent=sent))
+    for folded in browser.find_elements(By.TAG_NAME, "details"):
+        browser.execute_script("arguments[0].open = true", folded)
     browser.execute_script("for (const one of document.all) one.dispatchEvent(new Event('mouseover'))")
     assert not _attacked(browser)
     assert not browser.find_elements(By.CSS_SELECTOR, "img, svg, script, a")
@@ -95,7 +107,9 @@ def test_a_filter_narrows_and_steps_walk_through_the_rounds(
     browser: webdriver.Chrome, run: lab.Results, tmp_path: Path
 ) -> None:
     _open(browser, tmp_path, explorer_html(run))
-    assert browser.find_element(By.ID, "which").text == f"case 1 of {len(run.records)}"
+    assert browser.find_element(By.ID, "which").text == f"case 4 of {len(run.records)}"
+    chosen = Select(browser.find_element(By.ID, "list")).first_selected_option.text
+    assert chosen.startswith("false passage · sr_dcr · UNREASONABLE · ")
     Select(browser.find_element(By.NAME, "method")).select_by_value("sr_dcr")
     Select(browser.find_element(By.NAME, "passage")).select_by_value("false")
     assert browser.find_element(By.ID, "which").text == "case 1 of 1"
@@ -107,6 +121,65 @@ def test_a_filter_narrows_and_steps_walk_through_the_rounds(
     assert len(_shown(browser, "section")) == 6
     (footer,) = _shown(browser, "footer")
     assert "V* = UNREASONABLE" in footer.text
+
+
+def test_the_messages_and_the_raw_reply_are_one_click_away(
+    browser: webdriver.Chrome, run: lab.Results, tmp_path: Path
+) -> None:
+    """Exactly: no line, space or sign is lost on the way from the store into the page."""
+    cases = Cases.of(run, ["sr_dcr"])
+    _open(browser, tmp_path, explorer_html(run, ["sr_dcr"]))
+    _shown(browser, "details.srdcr-sent summary")[0].click()
+    opened = WebDriverWait(browser, 10).until(lambda _: _shown(browser, "details.srdcr-sent > div"))
+    with messages_in(run.folder / "store.sqlite") as sent:
+        assert sent is not None
+        assert [part.get_property("textContent") for part in opened] == [
+            text for _, text in sent(cases.turns(cases.start)[0])
+        ]
+
+
+def test_the_page_is_read_by_keyboard(browser: webdriver.Chrome, run: lab.Results, tmp_path: Path) -> None:
+    _open(browser, tmp_path, explorer_html(run))
+    which, rounds = browser.find_element(By.ID, "which"), browser.find_element(By.ID, "round")
+    _press(browser, "k")
+    assert which.text == "case 3 of 6"
+    _press(browser, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT)
+    assert rounds.text == "2 of 6 rounds"
+    _press(browser, "/", 'false"><svg', Keys.ESCAPE)
+    assert which.text == "case 1 of 3"
+    listed = browser.find_element(By.ID, "list")
+    listed.send_keys(Keys.ARROW_DOWN)
+    assert which.text == "case 2 of 3"
+    assert [option.text for option in Select(listed).all_selected_options] == [Select(listed).options[1].text]
+    _press(browser, "a", "j")
+    assert which.text == "case 3 of 3"
+
+
+def _press(browser: webdriver.Chrome, *keys: str) -> None:
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def test_a_move_among_a_thousand_debates_takes_less_than_150_ms(browser: webdriver.Chrome, tmp_path: Path) -> None:
+    _open(browser, tmp_path, cases_page(debates(1000), "many"))
+    for name, move in _MOVES.items():
+        taken = browser.execute_script(_TIMED, move)
+        assert median(taken) < 150, (name, taken)
+    assert browser.find_element(By.ID, "which").text == "case 1 of 1"
+
+
+_MOVES = {
+    "next case": "id('after').click()",
+    "filter": "const all = filters[1]; all.value = i % 2 ? 'right' : ''; all.dispatchEvent(new Event('change'))",
+    "search": "search.value = `society ${i * 100} `; search.dispatchEvent(new Event('input'))",
+}
+_TIMED = """
+return Array.from({length: 9}, (_, i) => {
+  const begun = performance.now();
+  (0, eval)("{const i = " + i + "; " + arguments[0] + "}");
+  document.body.offsetHeight;  // laid out
+  return performance.now() - begun;
+});
+"""
 
 
 def test_a_filter_that_nothing_fits_says_so(browser: webdriver.Chrome, run: lab.Results, tmp_path: Path) -> None:

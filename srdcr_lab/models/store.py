@@ -368,25 +368,28 @@ class Store:
             faults[str(error)] = None
         return list(faults)
 
-    def contents(self) -> Iterator[Kept]:
-        """Every request with its completions, sorted. Raises `BadInput` at the first that is damaged."""
-        for kept in self._groups():
+    def contents(self, digest: str | None = None) -> Iterator[Kept]:
+        """Every request, or that of a digest, with its completions, sorted. Raises `BadInput` at the first that is
+        damaged."""
+        for kept in self._groups(digest):
             if isinstance(kept, ValueError):
                 raise self._damaged(kept)
             yield kept
 
-    def _groups(self) -> Iterator[Kept | ValueError]:
+    def _groups(self, digest: str | None = None) -> Iterator[Kept | ValueError]:
         """The completions of each request and stream, in one pass over the file; in place of those that were changed,
         what is wrong with them."""
+        one = "model IN (SELECT id FROM models) AND request = (SELECT id FROM requests WHERE digest = ?)"  # by the key
+        where, values = ("", ()) if digest is None else (f"WHERE {one} ", (digest,))
         query = (
             f"SELECT model, request, stream, {COLUMNS}, completions.created FROM completions "  # noqa: S608
             "LEFT JOIN models ON models.id = model LEFT JOIN requests ON requests.id = request "
-            "ORDER BY provider, name, label, fingerprint, settings, digest, stream, draw"
+            f"{where}ORDER BY provider, name, label, fingerprint, settings, digest, stream, draw"
         )
         named = "SELECT id, key, provider, name, label, fingerprint, ifnull(settings, '') FROM models"
         models = {place: names for place, *names in self._rows(named)}
         try:
-            for (model, request, stream), rows in groupby(self._db.execute(query), itemgetter(0, 1, 2)):
+            for (model, request, stream), rows in groupby(self._db.execute(query, values), itemgetter(0, 1, 2)):
                 try:
                     yield self._kept(models.get(model, [None, None]), request, stream, [row[3:] for row in rows])
                 except ValueError as error:

@@ -1,31 +1,74 @@
 "use strict";
-const cases = [...document.querySelectorAll("article")], filters = [...document.querySelectorAll("select")];
 const id = name => document.getElementById(name);
-let matching = cases, place = 0, round = 0;
+const cases = [...document.querySelectorAll("article")], lines = [...id("list").options];
+const filters = [...document.querySelectorAll("nav select[name]")], search = id("search");
+const sent = JSON.parse(id("sent").textContent);
+let matching = cases.map((_, place) => place), at = 0, round = 0, shown = null;
 
 const values = (article, name) => name === "story" ? article.dataset.story.split("; ") : [article.dataset[name]];
 const passes = (article, filter) => !filter.value || values(article, filter.name).includes(filter.value);
-const rounds = () => [...matching[place].querySelectorAll("section")];
+const words = article => article.words ??=  // what was asked, shown and said; gathered at the first search
+  [...article.querySelectorAll("p:first-child, blockquote, ol, ul, .srdcr-said")].map(one => one.textContent)
+    .join("\n").toLowerCase();
+const rounds = () => [...shown.querySelectorAll("section")];
 
 function show() {
-  for (const article of cases) article.hidden = article !== matching[place];
-  id("none").hidden = matching.length > 0;
-  id("which").textContent = matching.length ? `case ${place + 1} of ${matching.length}` : "";
-  const steps = matching.length ? rounds() : [];
+  if (shown) shown.hidden = true;
+  shown = matching.length ? cases[matching[at]] : null;
+  id("none").hidden = shown !== null;
+  id("list").selectedIndex = shown ? at : -1;
+  id("which").textContent = shown ? `case ${at + 1} of ${matching.length}` : "";
+  id("round").textContent = "";
+  if (!shown) return;
+  shown.hidden = false;
+  const steps = rounds(), ending = shown.querySelector("footer");
   steps.forEach((step, i) => { step.hidden = i > round; });
-  id("round").textContent = steps.length ? `${Math.min(round + 1, steps.length)} of ${steps.length} rounds` : "";
-  const ending = matching.length && matching[place].querySelector("footer");
+  if (steps.length) id("round").textContent = `${Math.min(round + 1, steps.length)} of ${steps.length} rounds`;
   if (ending) ending.hidden = round < steps.length - 1;
 }
-const goTo = to => { place = Math.max(0, Math.min(matching.length - 1, to)); round = 0; show(); };
+const goTo = to => { at = Math.max(0, Math.min(matching.length - 1, to)); round = 0; show(); };
 const stepTo = to => { round = Math.max(0, Math.min(rounds().length - 1, to)); show(); };
 
-for (const filter of filters) filter.addEventListener("change", () => {
-  matching = cases.filter(article => filters.every(other => passes(article, other)));
+function filter() {
+  const wanted = search.value.trim().toLowerCase();
+  matching = cases.flatMap((article, place) =>
+    filters.every(one => passes(article, one)) && (!wanted || words(article).includes(wanted)) ? [place] : []);
+  id("list").replaceChildren(...matching.map(place => lines[place]));
   goTo(0);
-});
-const actions = {before: () => goTo(place - 1), after: () => goTo(place + 1), earlier: () => stepTo(round - 1),
+}
+for (const one of filters) one.addEventListener("change", filter);
+search.addEventListener("input", filter);
+id("list").addEventListener("change", () => goTo(id("list").selectedIndex));
+
+function fold() {  // open what each speaker of this case was sent, or close it
+  const folded = [...shown.querySelectorAll("details.srdcr-sent")], open = folded.some(one => !one.open);
+  for (const one of folded) one.open = open;
+}
+document.addEventListener("toggle", ({target}) => {  // filled in when it is first opened, as text
+  if (!target.dataset.sent) return;
+  for (const [heading, numbers] of sent.turns[target.dataset.sent]) {
+    const head = document.createElement("b"), text = document.createElement("div");
+    head.textContent = heading;
+    text.textContent = numbers.map(number => sent.lines[number]).join("\n");
+    text.style.whiteSpace = "pre-wrap";
+    target.append(head, text);
+  }
+  delete target.dataset.sent;
+}, true);
+
+const actions = {before: () => goTo(at - 1), after: () => goTo(at + 1), earlier: () => stepTo(round - 1),
                  later: () => stepTo(round + 1), all: () => stepTo(Infinity)};
-for (const [name, act] of Object.entries(actions)) id(name).addEventListener("click", () => matching.length && act());
+for (const [name, act] of Object.entries(actions)) id(name).addEventListener("click", () => shown && act());
+const keys = {j: actions.after, k: actions.before, ArrowLeft: actions.earlier, ArrowRight: actions.later,
+              a: actions.all, m: fold};
+document.addEventListener("keydown", event => {
+  const {target, key} = event;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (key === "Escape") target.blur();
+  if (target.matches("input, select[name]")) return;
+  if (key === "/") { event.preventDefault(); search.focus(); }
+  else if (shown && Object.hasOwn(keys, key)) { event.preventDefault(); keys[key](); }
+});
 id("controls").hidden = false;
-goTo(0);
+for (const article of cases) article.hidden = true;
+goTo(Number(id("controls").dataset.start));

@@ -1,7 +1,7 @@
 """The transcript explorer: the cases of a run (one item under one method), as a page and in a notebook.
 
-A reader can filter, step, read why, and rule for oneself; the verdicts are kept in a small CSV with the run, and
-compared with the judge's. No model is called.
+A reader can filter, search, step, read why, see what a speaker was sent, and rule for oneself; the verdicts are kept in
+a small CSV with the run, and compared with the judge's. No model is called.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from srdcr_lab.measures.verdicts import Agreement, agreement
-from srdcr_lab.pages import Html, interval, render, source
+from srdcr_lab.models.store import as_file
+from srdcr_lab.pages import Html, captioned, interval, render, source
 from srdcr_lab.records import BadInput, Level, Verdict
 from srdcr_lab.records.files import whole_file
-from srdcr_lab.widgets.transcript import FACETS, Cases, Key
+from srdcr_lab.widgets.cases import FACETS, Cases, Key
+from srdcr_lab.widgets.transcript import messages_in
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
@@ -28,23 +30,69 @@ if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 FILE = "reader_verdicts.csv"
+_KEY_NUMBERS = (
+    "design", "condition", "n", "coverage", "accuracy", "selective_accuracy", "verdict_tpr", "verdict_tnr",
+)  # fmt: skip
 _COLUMNS = ("item_id", "method", "design", "verdict", "blind")
 
 
-def explorer_html(run: Results, methods: Sequence[str] | None = None, title: str = "Transcripts") -> Html:
-    """A page with every case of the run (or of some methods): filter, go from case to case, step through the rounds.
+def explorer_html(
+    run: Results,
+    methods: Sequence[str] | None = None,
+    title: str = "Transcripts",
+    *,
+    store: str | Path | None = None,
+) -> Html:
+    """A page with every case of the run (or of some methods): filter, search, go from case to case, step through the
+    rounds; by the keyboard too. `store`: as in `explorer`.
 
     It needs no server, kernel or network. Its policy allows its own script alone, named by its digest.
     """
-    cases = Cases.of(run, methods)
+    return cases_page(Cases.of(run, methods), title, run.label, store_of(run, store))
+
+
+def cases_page(cases: Cases, title: str, label: str = "", store: Path | None = None) -> Html:
+    """The page of `explorer_html`. Of the messages every line is in it once: a debate's prompts repeat its turns."""
     script = source("explorer.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    shown = [
-        ({f"data-{name}": "; ".join(values) for name, values in facets.items()}, cases.html(place))
-        for place, facets in enumerate(cases.facets)
-    ]
-    filters = {facet: (text, cases.options(facet)) for facet, text in FACETS.items()}
-    return render("explorer", title=title, label=run.label, cases=shown, filters=filters, script=script, digest=digest)
+    lines: dict[str, int] = {}
+    sent: list[list[tuple[str, list[int]]]] = []
+    with messages_in(store) as parts_of:
+
+        def numbered(turn: Any) -> int:
+            parts = [(heading, text.split("\n")) for heading, text in parts_of(turn)] if parts_of else []
+            sent.append([(heading, [lines.setdefault(line, len(lines)) for line in text]) for heading, text in parts])
+            return len(sent) - 1
+
+        shown = [
+            ({f"data-{name}": "; ".join(values) for name, values in facets.items()},
+             cases.html(place, sent=numbered if parts_of else None))
+            for place, facets in enumerate(cases.facets)
+        ]  # fmt: skip
+    return render(
+        "explorer", title=title, label=label, cases=shown, start=cases.start, script=script,
+        labels=[cases.label(place) for place in range(len(cases))],
+        filters={facet: (text, cases.options(facet)) for facet, text in FACETS.items()},
+        sent={"lines": list(lines), "turns": sent},
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )  # fmt: skip
+
+
+def example_html(run: Results, method: str = "sr_dcr", *, store: str | Path | None = None) -> Html:
+    """A method's key numbers in the run, and below them one whole case, as plain HTML: the first debate over a false
+    passage, whatever came of it. `store`: as in `explorer`."""
+    cases, numbers = Cases.of(run, [method]), run.summary[run.summary["method"] == method]
+    if not len(cases):
+        known = ", ".join(run.records["method"].unique())
+        raise BadInput(f"the run in {run.folder} has no row of the method {method!r:.60}; give one of {known}")
+    kept = [name for name in _KEY_NUMBERS if name in numbers and numbers[name].notna().any()]
+    with messages_in(store_of(run, store)) as sent:
+        return Html(captioned(numbers[kept], run.label) + cases.html(cases.start, sent=sent))
+
+
+def store_of(run: Results, store: str | Path | None) -> Path | None:
+    """The file that keeps what was sent and came back in a run: the one given, or the one in its folder, if any."""
+    beside = run.folder / "store.sqlite"
+    return as_file(Path(store)) if store is not None else beside if beside.is_file() else None
 
 
 class ReaderVerdict(StrEnum):
@@ -133,20 +181,27 @@ _RULINGS = {"no verdict yet": None, "Reasonable": ReaderVerdict.REASONABLE, "Unr
             "cannot tell": ReaderVerdict.CANNOT_TELL}  # fmt: skip
 
 
-def explorer(run: Results, methods: Sequence[str] | None = None, *, keep: str | Path | None = None) -> VBox:
+def explorer(
+    run: Results,
+    methods: Sequence[str] | None = None,
+    *,
+    keep: str | Path | None = None,
+    store: str | Path | None = None,
+) -> VBox:
     """The transcripts of a run, or of some of its methods. A reader's own verdicts go into reader_verdicts.csv in the
-    run's folder, or in the folder `keep`."""
+    run's folder, or in the folder `keep`. What each speaker was sent, and its raw reply, is read from the file `store`;
+    default: the store in the run's folder, where there is one."""
     cases = Cases.of(run, methods)
-    return Explorer(cases, Path(keep or run.folder) / FILE, run.label).box
+    return Explorer(cases, Path(keep or run.folder) / FILE, run.label, store_of(run, store)).box
 
 
 class Explorer:
-    """The controls and what they show. `matching`: places of the cases that the filters leave."""
+    """The controls and what they show. `matching`: places of the cases that filters and search leave."""
 
-    def __init__(self, cases: Cases, path: Path, label: str = "") -> None:
+    def __init__(self, cases: Cases, path: Path, label: str = "", store: Path | None = None) -> None:
         import ipywidgets
 
-        self.cases, self.path, self.given = cases, path, load_verdicts(path)
+        self.cases, self.path, self.given, self.store = cases, path, load_verdicts(path), store
         self.matching = list(range(len(cases)))
         self._moving = False  # true while the code itself moves controls: they do not react then
         self.filters = {
@@ -156,9 +211,9 @@ class Explorer:
             .add_class(f"srdcr-{facet}")
             for facet, text in FACETS.items()
         }  # fmt: skip
-        self.case = ipywidgets.BoundedIntText(
-            value=1, min=1, max=max(len(cases), 1), description="case", layout={"width": "12em"}
-        )
+        self.search = ipywidgets.Text(description="search", placeholder="in questions, passages and replies",
+                                      style={"description_width": "8em"}, layout={"width": "32em"})  # fmt: skip
+        self.listed = ipywidgets.Select(rows=8, layout={"width": "100%"}).add_class("srdcr-list")
         self.total = ipywidgets.Label()
         self.before, self.after = (ipywidgets.Button(description=text) for text in ("◀ case", "case ▶"))
         self.round = ipywidgets.IntSlider(value=0, min=0, max=0, description="up to round").add_class("srdcr-round")
@@ -166,35 +221,48 @@ class Explorer:
         self.ruling = ipywidgets.ToggleButtons(options=_RULINGS, description="I rule").add_class("srdcr-ruling")
         self.shown, self.compared = ipywidgets.HTML().add_class("srdcr-case"), ipywidgets.HTML()
         wrap = {"flex_flow": "row wrap"}
-        steps = [self.before, self.case, self.total, self.after, self.round, self.blind]
+        steps = [self.before, self.total, self.after, self.round, self.blind]
         self.box = ipywidgets.VBox([
-            ipywidgets.HBox(list(self.filters.values()), layout=wrap), ipywidgets.HBox(steps, layout=wrap),
-            self.shown, self.ruling, self.compared, ipywidgets.Label(label),
+            ipywidgets.HBox([*self.filters.values(), self.search], layout=wrap), self.listed,
+            ipywidgets.HBox(steps, layout=wrap), self.shown, self.ruling, self.compared, ipywidgets.Label(label),
         ])  # fmt: skip
-        reactions = dict.fromkeys(self.filters.values(), self._filter)
-        reactions |= {self.case: self._open, self.round: self._show, self.blind: self._show, self.ruling: self._rule}
+        reactions = dict.fromkeys([*self.filters.values(), self.search], self._filter)
+        reactions |= {self.listed: self._open, self.round: self._show, self.blind: self._hide, self.ruling: self._rule}
         for control, reaction in reactions.items():
             control.observe(reaction, names="value")
         self.before.on_click(lambda _: self._go(-1))
         self.after.on_click(lambda _: self._go(+1))
-        self._filter()
+        self._list(cases.start if len(cases) else None)
+        self._open()
         self._compare()
 
     @property
     def place(self) -> int | None:
         """The case's place among all; None where no case matches."""
-        return self.matching[self.case.value - 1] if self.matching else None
+        return self.listed.value
 
     def _go(self, step: int) -> None:
-        self.case.value = min(max(self.case.value + step, self.case.min), self.case.max)
+        if self.matching:
+            self.listed.index = min(max(self.listed.index + step, 0), len(self.matching) - 1)
 
     def _filter(self, _: Any = None) -> None:
-        self.matching = self.cases.matching({name: control.value for name, control in self.filters.items()})
-        self._moving = True
-        self.case.value, self.case.max = 1, max(len(self.matching), 1)
-        self._moving = False
-        self.total.value = f"of {len(self.matching)}"
+        wanted = {name: control.value for name, control in self.filters.items()}
+        self.matching = self.cases.matching(wanted, self.search.value)
+        self._list(self.matching[0] if self.matching else None)
         self._open()
+
+    def _list(self, chosen: int | None) -> None:
+        """List the cases that match, with this one chosen."""
+        self._moving = True
+        self.listed.options = [(self.cases.label(place, blind=self.blind.value), place) for place in self.matching]
+        self.listed.value = chosen
+        self._moving = False
+        self.total.value = f"{len(self.matching)} of {len(self.cases)} cases"
+
+    def _hide(self, _: Any = None) -> None:
+        """The list too would tell."""
+        self._list(self.place)
+        self._show()
 
     def _open(self, _: Any = None) -> None:
         if self._moving:
@@ -213,8 +281,9 @@ class Explorer:
             return
         if self.place is None:
             self.shown.value = "<p>No case has all of these.</p>"
-        else:
-            self.shown.value = self.cases.html(self.place, blind=self.blind.value, upto=self.round.value)
+            return
+        with messages_in(self.store) as sent:
+            self.shown.value = self.cases.html(self.place, blind=self.blind.value, upto=self.round.value, sent=sent)
 
     def _rule(self, change: Any) -> None:
         """Keep the reader's verdict in the file (or take it back), then compare."""

@@ -1,39 +1,30 @@
-"""What was asked, said and decided: passages, documents, debates, whole cases as HTML, and decisions in a sentence.
+"""What was asked, said and decided: passages, documents, debates as HTML, what a speaker was sent, and decisions in a
+sentence.
 
 Everything that came from a passage, a file or a model is escaped by the templates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import compress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from srdcr_lab import answers
-from srdcr_lab.data.items import thaw
-from srdcr_lab.measures.groups import with_matches
+from srdcr_lab.answers.replies import spoken
+from srdcr_lab.models.store import Store, as_file
 from srdcr_lab.pages import Html as Html
-from srdcr_lab.pages import Td, html_table, render
 from srdcr_lab.pages import captioned as captioned  # both belong to the floor
+from srdcr_lab.pages import render
 from srdcr_lab.protocols import METHODS, Choices, Outcome
-from srdcr_lab.records import Decision, Item, Level, Role, Verdict
+from srdcr_lab.records import Decision, Item, Role, SrdcrError, Verdict
 
-if TYPE_CHECKING:
-    from srdcr_lab.study import Results
-
-STORIES = (
-    "believed a false passage", "rejected a true passage", "context answer wrong, final answer right",
-    "context answer right, final answer not", "verdict changed",
-)  # fmt: skip
-FACETS = {
-    "method": "method", "outcome": "outcome", "decision": "decision", "verdict": "V*", "passage": "passage",
-    "domain": "domain", "story": "what happened",
-}  # fmt: skip
-
-Key = tuple[str, str, str]  # item, method, and design ("" for none): what tells a case from all others of its run
-_SYMBOLS = {"R": "Reasonable", "U": "Unreasonable", "?": "not read"}
+Parts = list[tuple[str, str]]  # headings and texts: the messages of a request, its settings, the raw reply
 
 
 def explain(item: Item, outcome: Outcome, choices: Choices) -> str:
@@ -126,9 +117,85 @@ def options_html(item: Item) -> Html:
     return _view("options", item=item)
 
 
-def debate_html(outcome: Outcome) -> Html:
-    """The debate round by round, with what each speaker saw, and the verdict with the round since which it stands."""
-    return _view("debate", debate=outcome.debate, final=outcome.ruling)
+@contextmanager
+def messages_in(store: str | Path | None) -> Iterator[Callable[[Any], Parts] | None]:
+    """What gives the messages that the speaker of a turn (or of its row) was sent and its raw reply, out of the store
+    that keeps them; None without a store. Where they cannot be had there, a sentence stands in their place."""
+    if store is None:
+        yield None
+        return
+    try:
+        opened = Store(as_file(Path(store)))
+    except SrdcrError as error:
+        instead = [("not at hand", str(error))]
+        yield lambda _: instead
+        return
+    with closing(opened):
+        yield partial(_sent, opened)
+
+
+def _sent(store: Store, turn: Any) -> Parts:
+    try:
+        for model, request, replies in store.contents(turn.request_digest):
+            for reply in replies:
+                if getattr(turn, "model", str(model)) == str(model) and spoken(reply.text) == turn.text:
+                    parts: Parts = [(message.role, message.content) for message in request.messages]
+                    parts.append(("asked for", f"at most {request.max_tokens} tokens, {request.decoding}"))
+                    thinking = [("thinking", reply.thinking)] if reply.thinking else []
+                    return [*parts, *thinking, ("raw reply", reply.text)]
+    except SrdcrError as error:
+        return [("not at hand", str(error))]
+    return [("not at hand", f"{store.path} does not hold this turn's request with its reply")]
+
+
+class Spoken(NamedTuple):
+    """A turn as it is shown: a note on how it came about, what a judge ruled, the earlier round whose words it repeats,
+    and what `sent` gives for it."""
+
+    turn: Any
+    note: str
+    ruling: str | None
+    repeats: int | None
+    sent: object
+
+
+_BRIEF = 40  # characters that are shown again rather than folded: the sentence in their place is no shorter
+
+
+def by_round(turns: Sequence[Any], sent: Callable[[Any], object] | None = None) -> dict[int, list[Spoken]]:
+    """The turns (or rows of them) of a debate by their round. `sent`: what `messages_in` gives, or a number by which a
+    page's script finds it."""
+    rounds: dict[int, list[Spoken]] = {}
+    first: dict[tuple[str, str, str], int] = {}
+    again = False
+    for turn, gone in zip(turns, withdrawn(turns), strict=True):
+        said = first.setdefault((turn.role, turn.speaker, turn.text), turn.round)
+        repeats = said if said < turn.round and len(turn.text) > _BRIEF else None
+        note = ", was asked for the line of its ruling alone" if again else ""
+        ruling = "no ruling: its last line is missing, and the Judge is asked for it again" if gone else turn.verdict
+        rounds.setdefault(turn.round, []).append(Spoken(turn, note, ruling, repeats, sent(turn) if sent else None))
+        again = gone
+    return rounds
+
+
+def withdrawn(turns: Sequence[Any]) -> list[bool]:
+    """Of each turn, whether it is a ruling without its line, for which the Judge rules anew in the next turn."""
+    gone = [
+        (one.role, one.speaker, one.round) == (Role.JUDGE, after.speaker, after.round)
+        and one.verdict is None and after.role == Role.JUDGE and after.verdict is not None
+        for one, after in pairwise(turns)
+    ]  # fmt: skip
+    return [*gone, *([False] if turns else [])]
+
+
+def debate_html(outcome: Outcome, store: str | Path | None = None) -> Html:
+    """The debate round by round, with what each speaker saw, and the verdict with the round since which it stands.
+
+    With the file of its `store` each turn unfolds into the messages that its speaker was sent, and its raw reply.
+    """
+    with messages_in(store) as sent:
+        rounds = by_round(outcome.debate.turns, sent) if outcome.debate else {}
+    return _view("debate", rounds=rounds, final=outcome.ruling)
 
 
 def side_by_side(records: pd.DataFrame, turns: pd.DataFrame, item_id: str) -> Html:
@@ -151,131 +218,3 @@ def stances_html(turns: pd.DataFrame, item_id: str, method: str = "cfmad") -> Ht
 
 def _view(macro: str, **values: object) -> Html:
     return render("transcript", macro, **values)
-
-
-class Cases:
-    """The cases of a run by method, all or some of them: `rows` of records, with `facets` (see `FACETS`), and turns.
-
-    Of an item that is not in `items` the question alone is shown. A missing value is None.
-    """
-
-    def __init__(
-        self,
-        records: pd.DataFrame,
-        turns: pd.DataFrame,
-        items: Mapping[str, Item],
-        methods: Sequence[str] | None = None,
-    ) -> None:
-        wanted = list(records["method"].unique()) if methods is None else list(methods)
-        chosen = with_matches(records[records["method"].isin(wanted)])
-        chosen = chosen.sort_values("method", key=lambda name: name.map(wanted.index), kind="stable")
-        self.items, self.rows = items, _plain(chosen).to_dict("records")
-        several = chosen["design"].nunique() > 1
-        self.facets = [_facets(row, several) for row in self.rows]
-        self._turns: dict[Key, list[Any]] = {}
-        for turn in _plain(turns.sort_values("position", kind="stable")).itertuples():
-            self._turns.setdefault((turn.item_id, turn.method, turn.design or ""), []).append(turn)
-
-    @classmethod
-    def of(cls, run: Results, methods: Sequence[str] | None = None) -> Cases:
-        items = {item.item_id: item for item in thaw(run.folder / "items.json").items}
-        return cls(run.records, run.turns, items, methods)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def key(self, place: int) -> Key:
-        row = self.rows[place]
-        return row["item_id"], row["method"], row["design"] or ""
-
-    def turns(self, place: int) -> Sequence[Any]:
-        """The case's rows of the table `turns`, in order."""
-        return self._turns.get(self.key(place), ())
-
-    def html(self, place: int, *, blind: bool = False, upto: int | None = None) -> Html:
-        """What was asked and shown, what was said in each round, and how it ended. `upto` leaves out later rounds, and
-        before the last one the ending; `blind` the truth, the judge and the decision."""
-        row = self.rows[place]
-        item = self.items.get(row["item_id"])
-        rounds: dict[int, list[Any]] = {}
-        for turn in self.turns(place):
-            if not (blind and turn.role in (Role.JUDGE, Role.AGGREGATOR)):
-                rounds.setdefault(turn.round, []).append(turn)
-        shown = {number: said for number, said in rounds.items() if upto is None or number <= upto}
-        return _view(
-            "case", row=row, item=item, blind=blind, rounds=shown,
-            passage=passage_html(item, truth=not blind) if item and item.context else "",
-            answers="" if blind else _answers(row),
-            ending=explain_row(row) if len(shown) == len(rounds) and not blind else "",
-        )  # fmt: skip
-
-    def matching(self, wanted: Mapping[str, str]) -> list[int]:
-        """Places of the cases that have all of these facets; an empty value asks for nothing."""
-        asked = {name: value for name, value in wanted.items() if value}
-        return [i for i, facets in enumerate(self.facets) if all(asked[name] in facets[name] for name in asked)]
-
-    def options(self, facet: str) -> list[str]:
-        """The values of a facet that occur, in order of first appearance."""
-        values = dict.fromkeys(value for facets in self.facets for value in facets[facet])
-        return [story for story in STORIES if story in values] if facet == "story" else list(values)
-
-
-def _plain(table: pd.DataFrame) -> pd.DataFrame:
-    return table.astype(object).where(table.notna(), None)
-
-
-def _facets(row: Mapping[str, Any], several_designs: bool) -> dict[str, tuple[str, ...]]:
-    """What a case can be asked for by; nothing where its method has no such thing."""
-    has_passage, true = not (row["n_options"] or row["n_documents"]), row["level"] == Level.STANDARD
-    facets = {
-        "method": row["method"] + (f" · {row['design']}" if several_designs and row["design"] else ""),
-        "outcome": row["missing"] or ("right" if row["correct"] else "wrong"),
-        "decision": row["decision"],
-        "verdict": row["verdict"],
-        "passage": ("true" if true else "false") if has_passage else None,
-        "domain": row["domain"],
-    }
-    context, follows = row["context_correct"], row["verdict"] is None and row["final_is_claim"]
-    happened = (
-        facets["passage"] == "false" and (row["verdict"] == Verdict.REASONABLE or follows),
-        facets["passage"] == "true" and row["verdict"] == Verdict.UNREASONABLE,
-        context is not None and not context and row["correct"],
-        context and not row["correct"],
-        len(set(row["verdict_path"] or "") - {"?"}) > 1,
-    )
-    return {name: (value,) if value else () for name, value in facets.items()} | {
-        "story": tuple(compress(STORIES, happened))
-    }
-
-
-def _answers(row: Mapping[str, Any]) -> Html:
-    """Both answers, confidence, and the path of the verdicts; what the case does not have is left out."""
-    confidence, agreed = row["self_confidence"], row["agreed_round"]
-    lines = {
-        "method": row["method"] + (f", design {row['design']}" if row["design"] else ""),
-        "passage": _passage(row),
-        "prior answer": _judged(row["prior_answer"], row["prior_correct"]),
-        "self-confidence": "" if confidence is None else f"{confidence:.3f} ({row['confidence_kind']})",
-        "knowledge category": row["knowledge_category"],
-        "context answer": _judged(row["context_answer"], row["context_correct"]),
-        "verdict path": " → ".join(_SYMBOLS[symbol] for symbol in row["verdict_path"] or ""),
-        "agents agreed in round": "" if agreed is None else str(int(agreed)),
-    }
-    left = "text-align: left"
-    return html_table((), [(Td(name, left, head=True), Td(value, left)) for name, value in lines.items() if value])
-
-
-def _passage(row: Mapping[str, Any]) -> str:
-    if row["n_documents"]:
-        return f"{row['n_misinforming']} of {row['n_documents']} documents misinform" if row["n_misinforming"] else ""
-    if row["n_options"]:
-        return ""
-    if row["level"] == Level.STANDARD:
-        return "true"
-    size = row["perturbation_value"]
-    amount = "" if size is None else f" {size:+g}" if row["perturbation_kind"] == "offset" else f" {size:g}"
-    return f"false: {row['perturbation_kind']}{amount}, {row['level']}"
-
-
-def _judged(answer: str | None, correct: bool | None) -> str:
-    return "" if answer is None else answer + ("" if correct is None else " (right)" if correct else " (wrong)")

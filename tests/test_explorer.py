@@ -17,8 +17,8 @@ from markupsafe import escape
 import srdcr_lab as lab
 from srdcr_lab.measures.verdicts import agreement
 from srdcr_lab.models import Store
-from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Role
-from srdcr_lab.widgets import example_html, explorer_html
+from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Request, Role
+from srdcr_lab.widgets import debate_html, example_html, explorer_html
 from srdcr_lab.widgets.cases import Cases
 from srdcr_lab.widgets.explore import (
     FILE,
@@ -117,7 +117,12 @@ def _places(cases: Cases, wanted: dict[str, str], search: str) -> set[str]:
 
 def test_it_opens_on_a_debate_over_a_false_passage(cases: Cases) -> None:
     assert cases.key(cases.start)[:2] == ("Ash-1934", "sr_dcr")
-    assert Cases(pd.DataFrame([_row()]), NO_TURNS, {}).start == 0
+    false = {"level": "mild", "method": "self_ask"}
+    rows = [_row(), _row(**false), _row(**false, item_id="said")]
+    spoken = pd.DataFrame([_turn(position=0, role="agent", text="1934", method="self_ask", item_id="said")])
+    assert Cases(pd.DataFrame(rows), spoken, {}).start == 2
+    assert Cases(pd.DataFrame(rows), NO_TURNS, {}).start == 1
+    assert Cases(pd.DataFrame(rows[:1]), NO_TURNS, {}).start == 0
 
 
 def test_a_case_in_the_list_tells_what_came_of_it_unless_blind(cases: Cases) -> None:
@@ -177,7 +182,7 @@ def test_each_turn_unfolds_into_the_messages_that_were_sent(run: lab.Results, ca
 
 
 def test_without_the_store_a_sentence_says_where_the_messages_are(cases: Cases, tmp_path: Path) -> None:
-    assert "The store of the run keeps what each speaker was sent" in cases.html(cases.start)
+    assert "are in the store of the run, which is not at hand here" in cases.html(cases.start)
     with closing(Store(tmp_path / "another.sqlite")):
         pass
     for store, sentence in (("another.sqlite", "does not hold this turn"), ("none.sqlite", "there is no store")):
@@ -189,6 +194,23 @@ def test_without_the_store_a_sentence_says_where_the_messages_are(cases: Cases, 
 def test_a_store_that_is_not_there_is_bad_input(run: lab.Results, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="there is no store"):
         explorer_html(run, store=tmp_path / "none.sqlite")
+
+
+def test_a_live_debate_unfolds_too_and_a_judge_that_is_asked_again_says_so(tmp_path: Path) -> None:
+    def judge(request: Request, _: int) -> str:
+        return UNREASONABLE if "Reply again" in request.messages[-1].content else "The Critic is right."
+
+    model, store = ScriptedModel({"judge": judge}), tmp_path / "store.sqlite"
+    rows = [{"question": "When was <Ash> built?", "gold_answer": "1934", "context": "<Ash> was built in 1934."}]
+    with lab.Study(model, pd.DataFrame(rows), "sr_dcr", samples=0, rounds=2, store=store) as study:
+        _, outcome = study.debate(next(iter(study.items)))
+        html = debate_html(outcome, store)
+    assert html.count("<b>no ruling: its last line is missing") == 2
+    assert html.count("was asked for the line of its ruling alone") == 2
+    assert html.count("<summary>messages and raw reply") == len(outcome.debate.turns) == 2 * 4
+    for request in model.asked("judge"):
+        assert escape(request.messages[-1].content) in html
+    assert "<summary>messages" not in debate_html(outcome)
 
 
 def test_the_page_keeps_every_line_of_the_messages_once(run: lab.Results, cases: Cases) -> None:

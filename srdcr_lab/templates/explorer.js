@@ -7,9 +7,9 @@ let matching = cases.map((_, place) => place), at = 0, round = 0, shown = null;
 
 const values = (article, name) => name === "story" ? article.dataset.story.split("; ") : [article.dataset[name]];
 const passes = (article, filter) => !filter.value || values(article, filter.name).includes(filter.value);
-const words = article => article.words ??=  // what was asked, shown and said; gathered at the first search
+const words = cases.map(article =>  // what was asked, shown and said
   [...article.querySelectorAll("p:first-child, blockquote, ol, ul, .srdcr-said")].map(one => one.textContent)
-    .join("\n").toLowerCase();
+    .join("\n").toLowerCase());
 const rounds = () => [...shown.querySelectorAll("section")];
 
 function show() {
@@ -32,7 +32,7 @@ const stepTo = to => { round = Math.max(0, Math.min(rounds().length - 1, to)); s
 function filter() {
   const wanted = search.value.trim().toLowerCase();
   matching = cases.flatMap((article, place) =>
-    filters.every(one => passes(article, one)) && (!wanted || words(article).includes(wanted)) ? [place] : []);
+    filters.every(one => passes(article, one)) && (!wanted || words[place].includes(wanted)) ? [place] : []);
   id("list").replaceChildren(...matching.map(place => lines[place]));
   goTo(0);
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, compress
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -75,11 +75,13 @@ class Cases:
 
     @property
     def start(self) -> int:
-        """The case to open on: the first debate over a false passage, or else the first case."""
-        debated = (
-            place for place in range(len(self)) if self.turns(place) and "false" in self.facets[place]["passage"]
-        )
-        return next(debated, 0)
+        """The case to open on: the first of a false passage, before others one on which a judge ruled."""
+
+        def wanted(place: int) -> tuple[bool, bool, bool]:
+            facets = self.facets[place]
+            return "false" in facets["passage"], bool(facets["verdict"]), bool(self.turns(place))
+
+        return max(range(len(self)), key=wanted, default=0)
 
     def label(self, place: int, *, blind: bool = False) -> str:
         """The case in a line of a list; `blind`, by its method and question alone."""
@@ -124,7 +126,7 @@ class Cases:
     def _texts(self, place: int) -> list[str]:
         row = self.rows[place]
         item = self.items.get(row["item_id"])
-        shown = [item.context, *(each.text for each in chain(item.options, item.documents))] if item else []
+        shown = [item.context, *(o.text for o in item.options), *(d.text for d in item.documents)] if item else []
         return [row["question"], *shown, *(turn.text for turn in self.turns(place))]
 
     def options(self, facet: str) -> list[str]:

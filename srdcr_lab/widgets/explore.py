@@ -213,7 +213,7 @@ class Explorer:
         }  # fmt: skip
         self.search = ipywidgets.Text(description="search", placeholder="in questions, passages and replies",
                                       style={"description_width": "8em"}, layout={"width": "32em"})  # fmt: skip
-        self.listed = ipywidgets.Select(rows=8, layout={"width": "100%"}).add_class("srdcr-list")
+        self.listed = ipywidgets.Select(rows=6, layout={"width": "100%"}).add_class("srdcr-list")
         self.total = ipywidgets.Label()
         self.before, self.after = (ipywidgets.Button(description=text) for text in ("◀ case", "case ▶"))
         self.round = ipywidgets.IntSlider(value=0, min=0, max=0, description="up to round").add_class("srdcr-round")
@@ -239,7 +239,7 @@ class Explorer:
     @property
     def place(self) -> int | None:
         """The case's place among all; None where no case matches."""
-        return self.listed.value
+        return None if self.listed.index is None else self.matching[self.listed.index]
 
     def _go(self, step: int) -> None:
         if self.matching:

@@ -90,12 +90,7 @@ class Cases:
         return " · ".join([*told, visible(self.rows[place]["question"], 120)])
 
     def html(
-        self,
-        place: int,
-        *,
-        blind: bool = False,
-        upto: int | None = None,
-        sent: Callable[[Any], object] | None = None,
+        self, place: int, *, blind: bool = False, upto: int | None = None, sent: Callable[[Any], object] | None = None
     ) -> Html:
         """What was asked and shown, what was said in each round, and how it ended. `upto` leaves out later rounds, and
         before the last one the ending; `blind` the truth, the judge and the decision. `sent`: see `by_round`."""
@@ -121,13 +116,17 @@ class Cases:
     @cached_property
     def _words(self) -> list[str]:
         """What `matching` searches, of each case."""
-        return ["\n".join(self._texts(place)).casefold() for place in range(len(self))]
-
-    def _texts(self, place: int) -> list[str]:
-        row = self.rows[place]
-        item = self.items.get(row["item_id"])
-        shown = [item.context, *(o.text for o in item.options), *(d.text for d in item.documents)] if item else []
-        return [row["question"], *shown, *(turn.text for turn in self.turns(place))]
+        words = []
+        for place, row in enumerate(self.rows):
+            texts = [row["question"], *(turn.text for turn in self.turns(place))]
+            if item := self.items.get(row["item_id"]):
+                texts += [
+                    item.context,
+                    *(option.text for option in item.options),
+                    *(each.text for each in item.documents),
+                ]
+            words.append("\n".join(texts).casefold())
+        return words
 
     def options(self, facet: str) -> list[str]:
         """The values of a facet that occur, in order of first appearance."""

@@ -37,11 +37,7 @@ _COLUMNS = ("item_id", "method", "design", "verdict", "blind")
 
 
 def explorer_html(
-    run: Results,
-    methods: Sequence[str] | None = None,
-    title: str = "Transcripts",
-    *,
-    store: str | Path | None = None,
+    run: Results, methods: Sequence[str] | None = None, title: str = "Transcripts", *, store: str | Path | None = None
 ) -> Html:
     """A page with every case of the run (or of some methods): filter, search, go from case to case, step through the
     rounds; by the keyboard too. `store`: as in `explorer`.
@@ -188,9 +184,11 @@ def explorer(
     keep: str | Path | None = None,
     store: str | Path | None = None,
 ) -> VBox:
-    """The transcripts of a run, or of some of its methods. A reader's own verdicts go into reader_verdicts.csv in the
-    run's folder, or in the folder `keep`. What each speaker was sent, and its raw reply, is read from the file `store`;
-    default: the store in the run's folder, where there is one."""
+    """The transcripts of a run, or of some of its methods; list and rounds move by arrow keys too.
+
+    A reader's own verdicts go into reader_verdicts.csv in the run's folder, or in the folder `keep`. What each speaker
+    was sent, and its raw reply, is read from the file `store`; default: the store in the run's folder, if any.
+    """
     cases = Cases.of(run, methods)
     return Explorer(cases, Path(keep or run.folder) / FILE, run.label, store_of(run, store)).box
 

@@ -136,7 +136,7 @@ def messages_in(store: str | Path | None) -> Iterator[Callable[[Any], Parts] | N
 
 def _sent(store: Store, turn: Any) -> Parts:
     try:
-        for model, request, replies in store.contents(turn.request_digest):
+        for model, request, replies in store.contents(turn.request_digest or ""):
             for reply in replies:
                 if getattr(turn, "model", str(model)) == str(model) and spoken(reply.text) == turn.text:
                     parts: Parts = [(message.role, message.content) for message in request.messages]
@@ -148,7 +148,7 @@ def _sent(store: Store, turn: Any) -> Parts:
     return [("not at hand", f"{store.path} does not hold this turn's request with its reply")]
 
 
-class Spoken(NamedTuple):
+class Told(NamedTuple):
     """A turn as it is shown: a note on how it came about, what a judge ruled, the earlier round whose words it repeats,
     and what `sent` gives for it."""
 
@@ -162,10 +162,10 @@ class Spoken(NamedTuple):
 _BRIEF = 40  # characters that are shown again rather than folded: the sentence in their place is no shorter
 
 
-def by_round(turns: Sequence[Any], sent: Callable[[Any], object] | None = None) -> dict[int, list[Spoken]]:
+def by_round(turns: Sequence[Any], sent: Callable[[Any], object] | None = None) -> dict[int, list[Told]]:
     """The turns (or rows of them) of a debate by their round. `sent`: what `messages_in` gives, or a number by which a
     page's script finds it."""
-    rounds: dict[int, list[Spoken]] = {}
+    rounds: dict[int, list[Told]] = {}
     first: dict[tuple[str, str, str], int] = {}
     again = False
     for turn, gone in zip(turns, withdrawn(turns), strict=True):
@@ -173,7 +173,7 @@ def by_round(turns: Sequence[Any], sent: Callable[[Any], object] | None = None) 
         repeats = said if said < turn.round and len(turn.text) > _BRIEF else None
         note = ", was asked for the line of its ruling alone" if again else ""
         ruling = "no ruling: its last line is missing, and the Judge is asked for it again" if gone else turn.verdict
-        rounds.setdefault(turn.round, []).append(Spoken(turn, note, ruling, repeats, sent(turn) if sent else None))
+        rounds.setdefault(turn.round, []).append(Told(turn, note, ruling, repeats, sent(turn) if sent else None))
         again = gone
     return rounds
 

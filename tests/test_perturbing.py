@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.answers.kinds import Outcome
+from srdcr_lab.answers.kinds import Outcome, Traits
 from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
-from srdcr_lab.data import perturb
+from srdcr_lab.data import load_items, perturb
+from srdcr_lab.data.facts import traits
 from srdcr_lab.data.forms import contradictions
 from srdcr_lab.records import AnswerType, BadInput, Document, Level
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, lie, standard
@@ -245,6 +246,25 @@ def test_the_impossible_is_a_level_of_its_own(question: str, gold: str, unit: st
     assert {made.claim.value for made in beyond} == absurd
     assert all("beyond what is possible" in made.why[0] for made in beyond)
     assert Level.ABSURD not in {drawn.level for seed in range(9) for drawn in found.paired(seed)}
+
+
+def test_what_is_known_of_one_answer_bounds_its_claims() -> None:
+    number = standard("It was 102 people.", "102", NUMBER, unit="people")
+    for one, known, absurd in (
+        (number, Traits(at_least=90, at_most=300), {0.1, 0.2, 0.4, 0.8, 3, 5, 10}),
+        (number, Traits(), set[float]()),
+        (standard("In 1957 it was signed.", "1957"), Traits(at_least=1938), {-20, -40, -60, -100, -200}),
+    ):
+        forms = perturb([one], traits={one.question_id: known}).forms
+        assert {made.claim.value for made in forms if made.claim.level is Level.ABSURD} == absurd
+
+
+def test_the_shipped_facts_have_limits_of_their_own() -> None:
+    known = traits()["news-mayflower-passengers"]
+    (false,) = (each for each in load_items("facts:grid") if each.item_id == "news-mayflower-passengers@x5")
+    assert (known.at_most, false.level) == (300, Level.ABSURD)
+    said = contradictions(replace(false, level=Level.BLATANT), known)
+    assert said == ["beyond what is possible: at most 300, and it is 510"]
 
 
 @pytest.mark.parametrize(

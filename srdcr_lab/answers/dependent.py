@@ -162,7 +162,7 @@ def _is_a_year(stated: str) -> bool:
     return len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
 
 
-def beyond_limits(item: Item, gold: str, value: str) -> str:
+def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
     """Why no such quantity can be, by the table of limits; empty where it can, or where the table has no row for it.
 
     A row holds for a unit, which may be the last word of what is counted, for questions with certain words, and where
@@ -170,9 +170,9 @@ def beyond_limits(item: Item, gold: str, value: str) -> str:
     """
     meant, counted = meanings(item.unit), {item.unit, item.unit.rpartition(" ")[2].lower()}
     for units, least, most, words in _LIMITS:
-        is_of = {units, *units.split()} & (meant | counted) and least <= Decimal(gold) <= most
+        is_of = {units, *units.split()} & (meant | counted) and least <= gold <= most
         if is_of and (asked := words.search(item.question)):
-            if least <= Decimal(value) <= most:
+            if least <= value <= most:
                 return ""
             return f"beyond what is possible: {least} to {most} {item.unit} of {asked[0]!r}, and it is {value}"
     return ""

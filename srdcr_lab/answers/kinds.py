@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib import import_module
@@ -54,10 +55,11 @@ class NoClaim(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What is known of a person or a city; what is not known is empty. `near`: names that are nearly this one.
+    """What is known of an answer; what is not known is empty.
 
-    `gender` is "f" or "m", `role` words of `traits.ROLES`, or others of one's own, `era` the centuries that it belongs
-    to, `country` as it is called in English.
+    Of a person or a city: `gender` is "f" or "m", `role` words of `traits.ROLES`, or others of one's own, `era` the
+    centuries that it belongs to, `country` as it is called in English, `near` names that are nearly this one. Of a
+    number in its unit, or of a year: what is less than `at_least` or more than `at_most` is impossible.
     """
 
     gender: str = ""
@@ -65,6 +67,16 @@ class Traits:
     era: frozenset[str] = frozenset()
     country: str = ""
     near: tuple[str, ...] = ()
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def forbids(self, value: Decimal | int) -> str:
+        """Why a value cannot be, in words; empty where it can."""
+        if self.at_least is not None and value < self.at_least:
+            return f"beyond what is possible: at least {self.at_least:g}, and it is {value}"
+        if self.at_most is not None and value > self.at_most:
+            return f"beyond what is possible: at most {self.at_most:g}, and it is {value}"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -211,7 +223,7 @@ class Kind:
             try:
                 new, flags = self.altered(item, amount, wanted.present)
                 claim = replace(claim, canonical=new, answer=self.restated(item, new), flags=tuple(flags))
-                if why := self.impossible(item, new):
+                if why := self.impossible(item, new, wanted.traits.get(item.question_id, Traits())):
                     claim = replace(claim, level=Level.ABSURD, flags=(*flags, why))
             except NoClaim as error:
                 claim = replace(claim, refusal=str(error))
@@ -222,8 +234,8 @@ class Kind:
         """The gold answer altered by an amount, in canonical form, and flags; raises `NoClaim` where there is none."""
         raise NotImplementedError
 
-    def impossible(self, item: Item, new: str) -> str:
-        """Why a canonical answer cannot be, where the gold answer can; empty where nothing is known."""
+    def impossible(self, item: Item, new: str, own: Traits) -> str:
+        """Why a canonical answer cannot be, where the gold answer, whose traits are its `own`, can; else empty."""
         return ""
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:

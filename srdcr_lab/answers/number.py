@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 from srdcr_lab.answers.dependent import CLOSE, beyond_limits, bounds_of, dependent_on, other_outcome, worked_out
-from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome
+from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Traits
 from srdcr_lab.answers.number_words import MONTHS, respell_words
 from srdcr_lab.answers.quantities import (
     DIGITS,
@@ -165,9 +165,11 @@ class Number(Kind):
         words = respell_words(surface[start:], int(value), int(new))
         return None if words is None else surface[:start] + words
 
-    def impossible(self, item: Item, new: str) -> str:
+    def impossible(self, item: Item, new: str, own: Traits) -> str:
         gold, value = self.gold(item).partition(" ")[0], new.partition(" ")[0]
-        return "" if ":" in gold + value else beyond_limits(item, gold, value)
+        if ":" in gold + value:
+            return ""
+        return own.forbids(Decimal(value)) or beyond_limits(item, Decimal(gold), Decimal(value))
 
     def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
         """The gold number times a factor, rounded half up to the precision it is written in; not to zero or itself."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome
+from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Traits
 from srdcr_lab.answers.number_words import ORDINALS, Spelled, respell_words, spelled_numbers
 from srdcr_lab.answers.quantities import meanings
 from srdcr_lab.answers.replies import unasked
@@ -277,13 +277,13 @@ class Point(Kind):
         value = self.value(canonical)
         return int(getattr(value, "year", value))
 
-    def impossible(self, item: Item, new: str) -> str:
-        """By the table of times, whose rows hold where the gold answer is within them."""
+    def impossible(self, item: Item, new: str, own: Traits) -> str:
+        """By its traits and the table of times, whose rows hold where the gold answer is within them."""
         gold, year = self.year_of(self.gold(item)), self.year_of(new)
         for words, first, last in _of_a_time(f"{item.question} {item.context}"):
             if first <= gold <= last and not first <= year <= last:
                 return f"an anachronism in {year}: {words!r}"
-        return ""
+        return own.forbids(year)
 
 
 class Year(Point):

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Traits
 from srdcr_lab.answers.wording import ENGLISH, tokens
-from srdcr_lab.data.facts import exemplars
-from srdcr_lab.data.forms import contradictions, read_traits, similarity
+from srdcr_lab.data.facts import exemplars, shipped_traits
+from srdcr_lab.data.forms import contradictions, similarity
 from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.data.load import opened
 from srdcr_lab.data.perturbing import perturb, pools_of
@@ -159,8 +159,7 @@ def check_folder(folder: Path) -> Report:
     report.look("held", "", [f"{len(held)}, {_HELD} at least were promised"] if len(held) < _HELD else [])
     for row in table[~table["register"].isin(_DATED)].itertuples():
         report.look("no word that ages", row.question_id, map(repr, _AGEING.findall(row.context)))
-    known = folder / "traits.csv"
-    _look_at_forms(report, items, read_traits(read_table(known), known.name) if known.is_file() else {})
+    _look_at_forms(report, items, shipped_traits(folder))
     return report
 
 

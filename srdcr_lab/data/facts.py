@@ -10,6 +10,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
@@ -67,8 +68,14 @@ def _real() -> list[Item]:
 
 @cache
 def traits() -> Mapping[str, Traits]:
-    """What is known of the persons and cities that are answers, by question_id: substitutes have to fit it."""
-    return read_traits(read_table(folder("facts") / "traits.csv"), "traits.csv")
+    """What is known of answers, by question_id: claims have to fit it, or are absurd."""
+    return shipped_traits(folder("facts"))
+
+
+def shipped_traits(place: Path) -> Mapping[str, Traits]:
+    """The traits of persons and cities in a folder of facts, and the limits of its numbers and years."""
+    files = [place / name for name in ("traits.csv", "limits.csv") if (place / name).is_file()]
+    return {name: own for file in files for name, own in read_traits(read_table(file), file.name).items()}
 
 
 def of_split(items: ItemSet, split: str) -> ItemSet:

@@ -25,7 +25,7 @@ from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKin
 if TYPE_CHECKING:
     import pandas as pd
 
-TRAITS = ("gender", "role", "era", "country", "near")  # columns of a table
+TRAITS = ("gender", "role", "era", "country", "near", "at_least", "at_most")  # columns of a table
 _ARTICLE = re.compile(r"(?<![^\W_])(an?|An?)[ \u00a0]\Z")
 _TAKES_AN = re.compile(r"8|1[18](?:\d\d)?(?!\d)|e(?!u)|[aio](?!ne(?!\w))", re.IGNORECASE)  # "an 1803 treaty"
 _STOP_OF_JUNIOR = re.compile(r"(?<=[JjSs][Rr])\.(?=['’,;:)]|[ \u00a0][a-z0-9(])")  # elsewhere it ends the sentence
@@ -190,13 +190,14 @@ def _refuse_all_but_years(item: Item) -> None:
 
 
 def read_traits(frame: pd.DataFrame, file: str) -> dict[str, Traits]:
-    """question_id → the traits that a table names in the columns gender, role, era, country and near; rows without any
-    are left out. Lists have bars between them. Where there is no question_id, an item_id or the row stands for it."""
+    """question_id → the traits that a table names in the columns `TRAITS`; rows without any are left out. Lists have
+    bars between them. Where there is no question_id, an item_id or the row stands for it."""
     traits = {}
     for row in rows_of(frame, file) if set(TRAITS) & set(frame.columns) else ():
         gender = row.one_of("gender", ("f", "m", ""))
         role, era = (frozenset(row.between_bars(column)) for column in ("role", "era"))
-        own = Traits(gender, role, era, row.text("country"), row.between_bars("near"))
+        limits = row.number_in("at_least"), row.number_in("at_most")
+        own = Traits(gender, role, era, row.text("country"), row.between_bars("near"), *limits)
         if own != Traits():
             traits[row.text("question_id") or row.text("item_id") or f"row-{row.number}"] = own
     return traits
@@ -225,7 +226,7 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
         return [*found, f"the passage does not state the claim {false.claimed_answer}"]
     found += kind.contradictions(false, spans)
     new = answers.normalise(false.claimed_answer, false.answer_type, false.unit)
-    if new and false.level is not Level.ABSURD and (why := kind.impossible(false, new)):
+    if new and false.level is not Level.ABSURD and (why := kind.impossible(false, new, own or Traits())):
         found.append(why)
     if isinstance(kind, Name):
         own = own or inferred(replace(false, gold_answer=false.claimed_answer, aliases=()))

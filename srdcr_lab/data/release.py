@@ -99,8 +99,8 @@ def _write_tables(part: Path) -> None:
         if path.stem in ("second", "rewrites"):
             kind = "none" if path.stem == "second" else "rewrite"
             table = told.merge(table, on="question_id", validate="one_to_many").assign(perturbation_kind=kind)
-        if "popularity" in table.columns:
-            table["popularity"] = pd.to_numeric(table["popularity"])
+        for column in table.columns.intersection(["popularity", "at_least", "at_most"]):
+            table[column] = pd.to_numeric(table[column])
         _write_split(table, splits, part / _CONFIG.get(path.stem, path.stem))
     _write_split(_options(), splits, part / "options")
     for name in ("testbed", "pairs", "grid"):

@@ -81,7 +81,7 @@ def test_the_pareto_front_against_a_walk_along_the_cost() -> None:
 
 
 def test_golden_is_shown_and_never_on_the_front() -> None:
-    table = cost_accuracy(simulated(30), intervals=False).set_index("method")
+    table = cost_accuracy(simulated(30)).set_index("method")
     assert not table.loc["golden", "on_front"]
     others = table.drop(index="golden")
     assert others["on_front"].tolist() == pareto_front(others["cost"], others["accuracy"]).tolist()
@@ -92,4 +92,4 @@ def test_no_rows_have_no_cost_and_the_usual_columns() -> None:
     some, nothing = simulated(4), simulated(4).iloc[:0]
     for measure in (cost_summary, cost_accuracy):
         assert measure(nothing).empty
-        assert list(measure(nothing)) == list(measure(some, intervals=False))
+        assert list(measure(nothing)) == list(measure(some))

@@ -84,7 +84,7 @@ def table(found: pd.DataFrame) -> dict[str, tuple[float, int]]:
 def test_each_measure_has_its_own_denominator() -> None:
     """q1 answers 1874; q2 answers 1874 and 1901; q3 abstains. 3 answers given, 2 of them gold, of 4 gold answers."""
     outcomes = answer_outcomes(records(q1=("1874",), q2=("1874", "1901"), q3=None), ITEMS)
-    found = table(document_summary(outcomes, intervals=False))
+    found = table(document_summary(outcomes))
     assert found["exact_match"] == (pytest.approx(1 / 3), 3)
     assert found["precision"] == (pytest.approx(2 / 3), 3)
     assert found["recall"] == (pytest.approx(2 / 4), 4)
@@ -111,7 +111,7 @@ def test_a_share_of_nothing_is_nan() -> None:
 
 def test_by_a_column_and_by_method() -> None:
     both = pd.concat([records(q1=("1874",), q2=("1874",)), records("madam_rag", q1=("1901",), q2=None)])
-    found = document_summary(answer_outcomes(both, ITEMS), "n_gold", intervals=False)
+    found = document_summary(answer_outcomes(both, ITEMS), "n_gold")
     match = found[found["measure"] == "exact_match"]
     assert match[["method", "n_gold", "value"]].to_numpy().tolist() == [
         ["concatenate", 1, 1.0],

@@ -33,13 +33,9 @@ from tests.simulated import simulated
 RECORDS = simulated(15)
 
 
-def quick(measure: Callable[..., pd.DataFrame]) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    return lambda records: measure(records, intervals=False)
-
-
 MEASURES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     **{
-        measure.__name__: quick(measure)
+        measure.__name__: measure
         for measure in (
             *(summary, accuracy_by_stratum, context_preference, biases, prior_preference_by_round, verdict_rates),
             *(verdicts_by_round, decision_counts, path_stability, r_star_distribution, cost_summary, cost_accuracy),

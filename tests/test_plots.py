@@ -205,7 +205,7 @@ def test_cost_points_names_and_front() -> None:
 
 
 def test_a_table_without_its_intervals_is_drawn_all_the_same() -> None:
-    table = cost_accuracy(ONE, intervals=False)
+    table = cost_accuracy(ONE)
     assert len(CostDisplay(table).plot().texts) == len(table)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
 from srdcr_lab.measures.precision import precision_steps, risk_coverage
@@ -12,7 +11,7 @@ from srdcr_lab.measures.precision import precision_steps, risk_coverage
 
 def test_risk_and_coverage_by_hand() -> None:
     """Four questions, one without confidence: it is never answered and stays in the denominator of coverage."""
-    curve = risk_coverage([0.9, 0.8, 0.8, math.nan], [True, False, True, True])
+    curve = risk_coverage(precision_steps([0.9, 0.8, 0.8, math.nan], [True, False, True, True]))
     assert curve["tau"].tolist() == [0.9, 0.8]
     assert curve["n_answered"].tolist() == [1, 3]
     assert curve["n_wrong"].tolist() == [0, 1]
@@ -21,13 +20,5 @@ def test_risk_and_coverage_by_hand() -> None:
 
 
 def test_interval_is_that_of_the_risk() -> None:
-    curve = risk_coverage([0.9] * 10, [True] * 8 + [False] * 2)
+    curve = risk_coverage(precision_steps([0.9] * 10, [True] * 8 + [False] * 2))
     assert curve["low"][0] < curve["risk"][0] < curve["high"][0]
-
-
-def test_steps_made_before_give_the_same_curve() -> None:
-    rng = np.random.default_rng(0)
-    confidence, correct = rng.random(50).round(1), rng.random(50) < 0.7
-    assert risk_coverage(precision_steps(confidence, correct)).equals(risk_coverage(confidence, correct))
-    with pytest.raises(ValueError, match="takes confidence and correct"):
-        risk_coverage(confidence)

@@ -170,7 +170,8 @@ def perturb(
     each item has one false form, which the model writes with details that support it; it is checked and counted too.
 
     Of persons and cities the columns gender (f, m), role, era, country and near (names that are nearly the answer) say
-    what a substitute has to fit; otherwise question and passage tell it.
+    what a substitute has to fit; otherwise question and passage tell it. Of numbers and years at_least and at_most say
+    what is possible; a claim beyond them is called absurd.
     """
     from srdcr_lab.data import load, perturbing
     from srdcr_lab.data.tables import checked_ending

@@ -134,8 +134,8 @@ def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
 
 
 def traits_of(source: str) -> Mapping[str, Traits]:
-    """What a source says of persons and cities that are answers, by question_id: the facts' table, or columns."""
-    if source in _SHIPPED:
+    """What a source says of its answers, by question_id: the facts' tables, or columns of its own."""
+    if source.partition(":")[0] == "facts":
         return facts.traits()
     found = opened(source)
     return {} if isinstance(found, ItemSet) else read_traits(found, Path(source).name)

@@ -16,8 +16,15 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from srdcr_lab.measures.comparison import outcome
-from srdcr_lab.measures.estimates import bootstrapped, contrast_interval, jeffreys_interval, percentile_interval, shares
-from srdcr_lab.measures.evaluation import accuracy, with_interval
+from srdcr_lab.measures.estimates import (
+    bootstrapped,
+    contrast_interval,
+    jeffreys_interval,
+    percentile_interval,
+    shares,
+    with_interval,
+)
+from srdcr_lab.measures.evaluation import accuracy
 from srdcr_lab.measures.groups import by_group, group_columns, groups, same_answer
 from srdcr_lab.records import Missing, Role
 
@@ -43,7 +50,7 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
     left out. Where every resample agrees, the interval is Jeffreys.
     """
     if gold.empty:
-        return with_interval("macro_f1", math.nan, (math.nan, math.nan))
+        return with_interval("macro_f1", math.nan, math.nan, math.nan)
     codes, names = pd.factorize(clusters)
     n = len(names)
     counts = np.zeros((n, len(CLASSES), 2))  # cluster × class × (tp, fp + fn)
@@ -61,7 +68,7 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
     low, high = percentile_interval(bootstrapped(f1, n))
     if low == high:
         low, high = map(float, jeffreys_interval(round(value * n), n))
-    return with_interval("macro_f1", float(value), (low, high))
+    return with_interval("macro_f1", float(value), low, high)
 
 
 def table_1(records: pd.DataFrame) -> pd.DataFrame:
@@ -109,7 +116,7 @@ def table_3(records: pd.DataFrame) -> pd.DataFrame:
             "n_error": len(part) - len(ended),
             "prompts_per_sample": calls.mean(),
             "tokens_per_prompt": tokens.sum() / (calls.sum() or math.nan),
-            **with_interval("tokens_per_sample", tokens.mean(), (means.mean() - half, means.mean() + half)),
+            **with_interval("tokens_per_sample", tokens.mean(), means.mean() - half, means.mean() + half),
         }
 
     table = by_group(records, rows)
@@ -225,10 +232,10 @@ def position_effect(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
         row = {
             "n": len(read),
             "n_missing": len(pairs) - len(read),
-            **with_interval("changed", changed["share"], (changed["low"], changed["high"])),
+            **with_interval("changed", changed["share"], changed["low"], changed["high"]),
             "first": first.mean(),
             "last": last.mean(),
-            **with_interval("effect", effect, (ends[0], ends[1])),
+            **with_interval("effect", effect, *ends),
         }
         rows.append(names | row)
     return pd.DataFrame(rows, columns=None if rows else ["n", "changed", "first", "last", "effect"])

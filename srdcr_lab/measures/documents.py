@@ -55,7 +55,7 @@ def _score(item: Item, given: Sequence[str] | None) -> tuple[Any, ...]:
     return len(kinds), false, share, n_gold, len(answers), right, wrong, len(item.wrong_answers), match
 
 
-def document_summary(outcomes: pd.DataFrame, by: str | None = None, *, intervals: bool = True) -> pd.DataFrame:
+def document_summary(outcomes: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
     """Each measure of each method, over all items or for each value of the column `by`, with its n and interval.
 
     `exact_match` and `coverage` (something is answered) are out of n items, missing answers counted as wrong;
@@ -67,8 +67,7 @@ def document_summary(outcomes: pd.DataFrame, by: str | None = None, *, intervals
     rows = []
     for names, part in outcomes.groupby(keys, sort=False, dropna=True):
         for measure, values, questions, interval in _measured(part):
-            low, high = interval(values, questions) if intervals else (math.nan, math.nan)
-            rows.append((*names, measure, macro_mean(values), low, high, len(values), len(part)))
+            rows.append((*names, measure, macro_mean(values), *interval(values, questions), len(values), len(part)))
     table = pd.DataFrame(rows, columns=[*keys, "measure", "value", "low", "high", "n", "n_items"])
     return table if by is None else table.sort_values(by, kind="stable", ignore_index=True)
 

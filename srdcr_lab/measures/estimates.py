@@ -187,6 +187,11 @@ def _by_cluster(
     return sums, sizes
 
 
+def with_interval(name: str, value: float, low: float, high: float) -> dict[str, float]:
+    """A value and its interval as columns `name`, `name_low`, `name_high`."""
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
 def positions(column: pd.Series, values: Sequence[Any]) -> NDArray[np.intp]:
     """Place of each entry among the values; −1 for any other."""
     return np.asarray(pd.Index(list(values)).get_indexer(column), np.intp)

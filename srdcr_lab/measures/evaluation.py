@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srdcr_lab.measures.comparison import comparable, compare, condition_rows, outcome
-from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval
+from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval, with_interval
 from srdcr_lab.measures.groups import (
     GOLDEN,
     by_group,
@@ -32,11 +32,6 @@ from srdcr_lab.records import PROVIDERS_DEFAULT, Missing
 CONDITIONS = ("standard", "perturbed", "overall")
 MACRO, MICRO = "macro", "micro"
 _NO_INTERVAL = (math.nan, math.nan)
-
-
-def with_interval(name: str, value: float, interval: tuple[float, float]) -> dict[str, float]:
-    """A value and its interval as columns `name`, `name_low`, `name_high`."""
-    return {name: value, f"{name}_low": interval[0], f"{name}_high": interval[1]}
 
 
 def accuracy(
@@ -58,7 +53,7 @@ def accuracy(
     for name, here in (("accuracy", slice(None)), ("selective_accuracy", answered)):
         parts = None if strata is None else strata[here]
         ends = clustered_interval(right[here], clusters[here], parts) if intervals else _NO_INTERVAL
-        measured |= with_interval(name, macro_mean(right[here], parts), ends)
+        measured |= with_interval(name, macro_mean(right[here], parts), *ends)
     return measured | {"risk": 1 - measured["selective_accuracy"]}
 
 
@@ -90,7 +85,7 @@ def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dic
         own = ruled[is_standard(ruled) == true]
         right = own["verdict"] == verdict
         ends = clustered_interval(right, own["question_id"]) if intervals else _NO_INTERVAL
-        measured |= {**with_interval(rate, right.mean(), ends), f"{rate}_n": len(own)}
+        measured |= {**with_interval(rate, right.mean(), *ends), f"{rate}_n": len(own)}
     return measured
 
 
@@ -170,16 +165,14 @@ def sharing(records: pd.DataFrame) -> pd.DataFrame:
     return sums.reset_index()
 
 
-def cost_accuracy(
-    records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall", intervals: bool = True
-) -> pd.DataFrame:
+def cost_accuracy(records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall") -> pd.DataFrame:
     """Each group's cost, a column of `cost_summary`, its accuracy, and whether it is on its model's Pareto front.
 
     `golden`, which is told the truth, is never on the front.
     """
     keys = group_columns(records)
     shown = [*keys, "coverage", *(f"{name}{end}" for name in _MEASURES for end in ("", "_low", "_high")), "n"]
-    accuracies = summary(records, intervals=intervals)
+    accuracies = summary(records)
     accuracies = accuracies.loc[accuracies["condition"] == condition, shown]
     table = accuracies.merge(cost_summary(records, intervals=False)[[*keys, cost]], on=keys)
     table = table.rename(columns={cost: "cost"}).assign(on_front=False)

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srdcr_lab.measures.comparison import side_by_side
-from srdcr_lab.measures.estimates import contrast_interval, ratio_interval
+from srdcr_lab.measures.estimates import contrast_interval, ratio_interval, with_interval
 from srdcr_lab.measures.groups import groups, is_standard, same_answer, stack
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, RATES, debates
 from srdcr_lab.pages import interval
@@ -151,18 +151,14 @@ def utility(
         answered, questions = int(rows["correct"].notna().sum()), rows["question_id"].nunique()
         found = []
         for share in false_shares:
-            shown = _ends("coverage", answers.coverage(share))
-            shown |= _ends("selective_accuracy", answers.selective_accuracy(share))
+            shown = with_interval("coverage", *answers.coverage(share))
+            shown |= with_interval("selective_accuracy", *answers.selective_accuracy(share))
             for cost in costs:
                 value, low, high = answers.utility(cost, share)
                 row = {"cost": cost, "false_share": share, "utility": value, "low": low, "high": high}
                 found.append(row | {"n": len(rows), "n_questions": questions, "n_answered": answered} | shown)
         tables.append((names, pd.DataFrame(found).sort_values(["cost", "false_share"], kind="stable")))
     return stack(tables)
-
-
-def _ends(name: str, ends: Ends) -> dict[str, float]:
-    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
 
 
 def utility_differences(
@@ -231,7 +227,8 @@ def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHA
             for name, (verdict, half) in zip(("ppv", "npv"), RATES.values(), strict=True):
                 ruled = (rows["verdict"] == verdict).to_numpy(float)
                 right = ruled * (true == half)
-                row |= _ends(name, ratio_interval(right, ruled, rows["question_id"], true, half_weights(share)))
+                ends = ratio_interval(right, ruled, rows["question_id"], true, half_weights(share))
+                row |= with_interval(name, *ends)
             found.append(row)
         sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
         tables.append((names, pd.DataFrame(found).assign(**sizes)))
@@ -272,9 +269,9 @@ def surest_answers(
         for coverage in (*(c for c in coverages if c < own), own):
             surest = answers.surest(coverage, false_share)
             accuracy, low, high = answers.with_ends(surest.accuracy, surest.on_accuracy, false_share, coverage)
-            risk = _ends("risk", (1 - accuracy, 1 - high, 1 - low))
+            risk = with_interval("risk", 1 - accuracy, 1 - high, 1 - low)
             area = answers.with_ends(surest.aurc, surest.on_aurc, false_share, coverage)
-            found.append({"coverage": coverage, **risk, **_ends("aurc", area)})
+            found.append({"coverage": coverage, **risk, **with_interval("aurc", *area)})
         sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
         sizes |= {"n_answered": int(rows["correct"].notna().sum()), "n_without_belief": answers.n_without_belief}
         tables.append((names, pd.DataFrame(found).assign(false_share=false_share, **sizes)))
@@ -301,7 +298,7 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
         gap = one.with_ends(a.accuracy - b.accuracy, a.on_accuracy - b.on_accuracy, false_share, coverage, -1.0)
         row |= dict(zip(("difference", "low", "high"), gap, strict=True))
         area = one.with_ends(a.aurc - b.aurc, a.on_aurc - b.on_aurc, false_share, coverage, -1.0)
-        row |= {"aurc_a": a.aurc, "aurc_b": b.aurc, **_ends("aurc_difference", area)}
+        row |= {"aurc_a": a.aurc, "aurc_b": b.aurc, **with_interval("aurc_difference", *area)}
         without = one.n_without_belief + other.n_without_belief
         sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
         rows.append(row | sizes | {"n_without_belief": without})

@@ -292,22 +292,12 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    tau, kappa, unreasonable, unparsed : as of `Rule`; default: the paper's.
+    tau : as of `Rule`, whose other fields are the paper's.
     cost : what a wrong answer costs, where a right one is worth 1: `score` is the utility (right − cost · wrong) / n.
     """
 
-    def __init__(
-        self,
-        tau: float = PAPER_TAU,
-        kappa: float = HARD,
-        unreasonable: Decision | str = Decision.USE_PRIOR,
-        unparsed: Decision | str = Decision.ABSTAIN,
-        cost: float = 1.0,
-    ) -> None:
+    def __init__(self, tau: float = PAPER_TAU, cost: float = 1.0) -> None:
         self.tau = tau
-        self.kappa = kappa
-        self.unreasonable = unreasonable
-        self.unparsed = unparsed
         self.cost = cost
 
     def fit(self, records: pd.DataFrame, y: object = None) -> Self:
@@ -317,7 +307,7 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _rule(self) -> Rule:
-        return Rule(self.tau, Decision(self.unreasonable), Decision(self.unparsed), self.kappa)
+        return Rule(self.tau, *LADDERS[0][0])
 
     def predict(self, records: pd.DataFrame) -> NDArray[np.str_]:
         """The decision for each row of sr_dcr."""

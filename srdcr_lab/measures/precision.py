@@ -216,19 +216,13 @@ def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
     return precision_steps(confidence, target).frame()
 
 
-def risk_coverage(
-    confidence: ArrayLike | PrecisionSteps, correct: ArrayLike | None = None, *, at_most: int | None = None
-) -> pd.DataFrame:
+def risk_coverage(steps: PrecisionSteps, *, at_most: int | None = None) -> pd.DataFrame:
     """Risk = wrong / answered against coverage = answered / n, where Conf ≥ τ is answered, for every τ, descending.
 
-    Takes confidence and target, or the steps made of them. Intervals are Jeffreys. Source: El-Yaniv and Wiener 2010;
+    `steps` are of the target that the answer is right. Intervals are Jeffreys. Source: El-Yaniv and Wiener 2010;
     Geifman and El-Yaniv 2017.
     """
-    if not isinstance(confidence, PrecisionSteps):
-        if correct is None:
-            raise ValueError("risk_coverage takes confidence and correct, or steps made of them")
-        confidence = precision_steps(confidence, correct)
-    above = confidence.frame(at_most=at_most).rename(columns={"n_above": "n_answered"})
+    above = steps.frame(at_most=at_most).rename(columns={"n_above": "n_answered"})
     above["n_wrong"], above["risk"] = above["n_answered"] - above["n_target"], 1 - above["precision"]
     above["low"], above["high"] = 1 - above["high"], 1 - above["low"]
     columns = ["tau", "coverage", "n_answered", "n_wrong", "risk", "low", "high", "n_missing", "n_unlabelled"]

@@ -58,11 +58,7 @@ def _claimed_year(rows: pd.DataFrame) -> pd.Series:
 
 
 def context_preference(
-    records: pd.DataFrame,
-    by: Sequence[str] = ("stratum", "knowledge_category"),
-    *,
-    method: str = "few_shot",
-    intervals: bool = True,
+    records: pd.DataFrame, by: Sequence[str] = ("stratum", "knowledge_category"), *, method: str = "few_shot"
 ) -> pd.DataFrame:
     """Context preference: on perturbed items, the share of answers that equal `claimed_answer` [4.1, Figures 2 and 8].
 
@@ -72,23 +68,21 @@ def context_preference(
     empty cells included, except those of future claims; columns as in `shares`.
     """
     rows = perturbed_answers(records, method)
-    return _preference(rows, ("model", "method"), "follows_claim", by, intervals)
+    return _preference(rows, ("model", "method"), "follows_claim", by)
 
 
-def _preference(
-    rows: pd.DataFrame, group: Sequence[str], follows: str, by: Sequence[str], intervals: bool
-) -> pd.DataFrame:
+def _preference(rows: pd.DataFrame, group: Sequence[str], follows: str, by: Sequence[str]) -> pd.DataFrame:
     """Shares by group, `prior_is_claim` and `by`, without the empty cells of what is rare."""
     values = cells(rows, ("prior_is_claim", *by))
     tables = []
     for names, part in groups(rows, group):
-        table = shares(part, part[follows], values, intervals=intervals)
+        table = shares(part, part[follows], values)
         rare = table["prior_is_claim"] | table.get("future", False)
         tables.append((names, table[~rare | (table["n"] + table["n_missing"] > 0)]))
     return stack(tables, (*group, "prior_is_claim", *by, *_SHARES)).astype({"prior_is_claim": bool})
 
 
-def biases(records: pd.DataFrame, *, by: Sequence[str] = (), intervals: bool = True) -> pd.DataFrame:
+def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
     """Context bias P(answer = claimed | prior right, passage false), prior bias P(answer = prior | prior wrong, true).
 
     Every item under the condition is in n; one without an answer follows neither (`n_missing`). An item whose prior
@@ -104,14 +98,14 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = (), intervals: bool = T
         for bias, (match, under) in conditions.items():
             rows = part[under.astype(bool)].assign(stratum=strata)
             values, follows = cells(rows, by), rows[match]
-            table = shares(rows, follows.fillna(False), values, intervals=intervals)
+            table = shares(rows, follows.fillna(False), values)
             missing = shares(rows, follows, values, intervals=False)["n_missing"]
             tables.append((names | {"bias": bias}, table.assign(n_missing=missing)))
     return stack(tables, ("model", "method", "bias", *by, *_SHARES))
 
 
 def prior_preference_by_round(
-    records: pd.DataFrame, by: Sequence[str] = ("stratum",), *, gate: bool = False, intervals: bool = True
+    records: pd.DataFrame, by: Sequence[str] = ("stratum",), *, gate: bool = False
 ) -> pd.DataFrame:
     """Prior preference: on perturbed items, the share of answers equal to the prior one after each round of a debate.
 
@@ -122,7 +116,7 @@ def prior_preference_by_round(
     with verdicts ours.
     """
     answers = pd.concat([_judge_debates(records), _ended_debates(records, gate)], ignore_index=True)
-    return _preference(answers, ("model", "debate", "round"), "follows_prior", by, intervals)
+    return _preference(answers, ("model", "debate", "round"), "follows_prior", by)
 
 
 def _judge_debates(records: pd.DataFrame) -> pd.DataFrame:

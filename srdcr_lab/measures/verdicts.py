@@ -111,7 +111,7 @@ def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: b
     return stack(tables)
 
 
-def verdicts_by_round(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+def verdicts_by_round(records: pd.DataFrame) -> pd.DataFrame:
     """Both verdict rates if the debate ended after each round; one that stopped early keeps its last verdict.
 
     `n_held` counts the debates that ruled in that round; an unparsed verdict (`n_unparsed`) counts as neither.
@@ -123,7 +123,7 @@ def verdicts_by_round(records: pd.DataFrame, *, intervals: bool = True) -> pd.Da
         for rate, half, right in _halves(rows, rows["symbol"].map(RULINGS)):
             counted = half.assign(n_held=half["held"], n_unparsed=half["symbol"] == "?").groupby("round")
             counts = counted[["n_held", "n_unparsed"]].sum().reindex(rounds, fill_value=0).reset_index(drop=True)
-            table = shares(half, right, {"round": rounds}, intervals=intervals)
+            table = shares(half, right, {"round": rounds})
             tables.append((names | {"rate": rate}, table.join(counts)))
     return stack(tables)
 
@@ -236,7 +236,7 @@ def belief_rates(records: pd.DataFrame) -> pd.DataFrame:
     return stack(tables)
 
 
-def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+def decision_counts(records: pd.DataFrame) -> pd.DataFrame:
     """Group × condition × `decision`: its `share` of all items, failed ones ("none") included, and how they ended."""
     tables = []
     for names, part in groups(records):
@@ -252,24 +252,24 @@ def decision_counts(records: pd.DataFrame, *, intervals: bool = True) -> pd.Data
                     "n_missing": int((here & correct.isna()).sum()),
                 }
                 row = names | {"condition": condition, "decision": str(decision)}
-                tables.append((row, _share(rows, here, intervals).assign(**counts)))
+                tables.append((row, _share(rows, here).assign(**counts)))
     return stack(tables)
 
 
-def _share(rows: pd.DataFrame, hits: pd.Series, intervals: bool) -> pd.DataFrame:
-    return shares(rows, hits, intervals=intervals).drop(columns="n_missing")
+def _share(rows: pd.DataFrame, hits: pd.Series) -> pd.DataFrame:
+    return shares(rows, hits).drop(columns="n_missing")
 
 
-def path_stability(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+def path_stability(records: pd.DataFrame) -> pd.DataFrame:
     """Group × condition × `move`: the share of verdict paths that do it (see `path_moves`), of those that can move."""
     tables = []
     for names, rows in _paths(records):
         moves = pd.DataFrame(list(map(path_moves, rows["verdict_path"])), index=rows.index)
-        tables += [(names | {"move": move}, _share(rows, moves[move], intervals)) for move in MOVES]
+        tables += [(names | {"move": move}, _share(rows, moves[move])) for move in MOVES]
     return stack(tables)
 
 
-def r_star_distribution(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+def r_star_distribution(records: pd.DataFrame) -> pd.DataFrame:
     """Group × condition × `r_star`: the share of debates whose verdict holds from that round on; they sum to 1.
 
     r* = R − 1 means not `stabilised`. Debates whose V* is UNPARSED have no r*: they are the row with `r_star` missing.
@@ -283,7 +283,7 @@ def r_star_distribution(records: pd.DataFrame, *, intervals: bool = True) -> pd.
         for value in (*range(first, last + 1), None):
             here = r_star.isna() if value is None else (r_star == value).fillna(False)
             stabilised = value is not None and value < last
-            tables.append((names | {"r_star": value, "stabilised": stabilised}, _share(rows, here, intervals)))
+            tables.append((names | {"r_star": value, "stabilised": stabilised}, _share(rows, here)))
     return stack(tables).astype({"r_star": "Int64"} if tables else {})
 
 
@@ -323,5 +323,5 @@ def agreement(one: ArrayLike, other: ArrayLike, questions: ArrayLike) -> Agreeme
     first, second = np.asarray(one, object), np.asarray(other, object)
     items = pd.DataFrame({"question_id": questions, "same": first == second})
     kappa = float(cohen_kappa_score(list(first), list(second))) if len({*first, *second}) > 1 else math.nan
-    row = _share(items, items["same"], intervals=True).to_dict("records")[0]
+    row = _share(items, items["same"]).to_dict("records")[0]
     return Agreement(**row, n_agree=int(items["same"].sum()), kappa=kappa)

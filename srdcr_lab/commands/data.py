@@ -37,12 +37,12 @@ def list_benchmarks() -> None:
     """
     from srdcr_lab.data.benchmarks import BENCHMARKS, published
     from srdcr_lab.data.load import SHIPPED
-    from srdcr_lab.data.release import checksum, version
-    from srdcr_lab.records.files import folder
+    from srdcr_lab.data.release import version
+    from srdcr_lab.records.files import folder, sha256_of
 
     number, date = version()
     echo(f"{', '.join(SHIPPED)}\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0")
-    echo(f"  version  {number} of {date}\n  sha256   {checksum(folder('facts') / 'facts.csv')} (facts.csv)\n")
+    echo(f"  version  {number} of {date}\n  sha256   {sha256_of(folder('facts') / 'facts.csv')} (facts.csv)\n")
     for source in BENCHMARKS.values():
         here = published.place(source)
         known = "published" if source.sha256 else "recorded" if published.known_checksum(source) else ""

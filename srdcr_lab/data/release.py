@@ -6,7 +6,6 @@ huggingface.co/docs/hub/datasets-manual-configuration, docs.mlcommons.org/croiss
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -23,7 +22,7 @@ from srdcr_lab.data.items import grouped
 from srdcr_lab.data.load import load_items, write_items
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.records import BadInput
-from srdcr_lab.records.files import folder, write_whole
+from srdcr_lab.records.files import folder, sha256_of, write_whole
 from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
@@ -48,11 +47,6 @@ def version() -> tuple[str, str]:
     """Version of the facts and its date, as the datasheet names them; what a new version means stands there."""
     (number, date), *_ = _VERSION.findall(datasheet()["Version"])
     return number, date
-
-
-def checksum(path: Path) -> str:
-    """SHA-256 of a file, hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def export(target: Path) -> list[str]:
@@ -135,7 +129,7 @@ def _described(path: Path, root: Path) -> dict[str, Any]:
         for name, cells in table.items()
     ]
     return {
-        "path": path.relative_to(root).as_posix(), "format": _FORMATS[path.suffix], "sha256": checksum(path),
+        "path": path.relative_to(root).as_posix(), "format": _FORMATS[path.suffix], "sha256": sha256_of(path),
         "size": path.stat().st_size, "config": config, "split": parts[-1], "name": "-".join((config, *parts[1:])),
         "rows": len(table), "columns": columns,
     }  # fmt: skip

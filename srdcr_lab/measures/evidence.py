@@ -18,7 +18,16 @@ import pandas as pd
 
 from srdcr_lab.measures.comparison import condition_rows, outcome, side_by_side
 from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, mean_interval
-from srdcr_lab.measures.groups import GOLDEN, NOT_IN_PAPER, in_macro, is_standard, of_one_kind, strata, with_matches
+from srdcr_lab.measures.groups import (
+    GOLDEN,
+    NOT_IN_PAPER,
+    halves,
+    in_macro,
+    is_standard,
+    of_one_kind,
+    strata,
+    with_matches,
+)
 from srdcr_lab.measures.paired import paired_interval
 from srdcr_lab.measures.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory
@@ -89,8 +98,7 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
     A is better only if both its halves are above the worse one of B, so the ends are the least of the two contrasts'.
     """
     rows = _of(_ran(records, a, b), denominator)
-    halves = is_standard(rows).map({True: "standard", False: "perturbed"})
-    cells, right = rows["method"].astype(str) + " " + halves, outcome(rows, "correct")
+    cells, right = rows["method"].astype(str) + " " + halves(rows), outcome(rows, "correct")
     means = right.groupby(cells).mean()
     if len(means) < 4:
         raise NoEvidence("one of the two has no item of a half")
@@ -244,10 +252,10 @@ def _of(rows: pd.DataFrame, denominator: str) -> pd.DataFrame:
 def _weights(rows: pd.DataFrame, condition: str) -> tuple[pd.Series, dict[str, float]]:
     """Each row's part of a condition, and the parts' weights: overall (both halves equally), "x", or "x-y"."""
     first, _, second = condition.partition("-")
-    halves = is_standard(rows).map({True: "standard", False: "perturbed"})
+    half = halves(rows)
     if first == "overall":
-        return halves, dict.fromkeys(halves.unique(), 1 / halves.nunique()) if len(rows) else {"standard": 1.0}
-    parts = halves if first in ("standard", "perturbed") else rows["level"]
+        return half, dict.fromkeys(half.unique(), 1 / half.nunique()) if len(rows) else {"standard": 1.0}
+    parts = half if first in ("standard", "perturbed") else rows["level"]
     return parts, {first: 1.0} | ({second: -1.0} if second else {})
 
 

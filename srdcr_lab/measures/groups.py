@@ -78,6 +78,11 @@ def is_standard(records: pd.DataFrame) -> pd.Series:
     return records["level"] == Level.STANDARD
 
 
+def halves(records: pd.DataFrame) -> pd.Series:
+    """``standard`` where the passage tells the truth, else ``perturbed``."""
+    return is_standard(records).map({True: STANDARD, False: "perturbed"})
+
+
 def strata(records: pd.DataFrame) -> pd.Series:
     """How far each passage is from the truth: "standard", "offset 20" (either sign), other kinds by level ("factor
     mild")."""

@@ -12,14 +12,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from srdcr_lab.measures.calibration import Bins, floats, mass_cuts
+from srdcr_lab.measures.calibration import floats, mass_cuts
 
 EDGE = 1e-6  # confidences of exactly 0 and 1 have no log-odds
 
@@ -27,14 +27,11 @@ EDGE = 1e-6  # confidences of exactly 0 and 1 have no log-odds
 class Recalibration(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What every recalibration shares.
 
-    `X` has a row per unique question, without missing values; `column` is the one that holds the confidence, so that a
-    search may choose among kinds. `y` has two classes, of which the greater is the target.
+    `X` has a row per unique question, without missing values; its first column holds the confidence. `y` has two
+    classes, of which the greater is the target.
     """
 
     classes_: NDArray[Any]
-
-    def __init__(self, column: int = 0) -> None:
-        self.column = column
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
         """Learn from confidences and their targets; `ValueError` unless there are both classes."""
@@ -46,14 +43,14 @@ class Recalibration(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
         if self.classes_.size < 2:
             raise ValueError("a recalibration is learnt from both classes; these questions have only one class")
-        self._learn(np.asarray(rows[:, self.column], float), target.astype(float))
+        self._learn(np.asarray(rows[:, 0], float), target.astype(float))
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803
         """Probability of either class; shape (q, 2), the target's in the second column."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False)
-        probability = np.clip(self._probability(np.asarray(rows[:, self.column], float)), 0, 1)
+        probability = np.clip(self._probability(np.asarray(rows[:, 0], float)), 0, 1)
         return np.column_stack([1 - probability, probability])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
@@ -77,25 +74,16 @@ class Recalibration(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class PlattScaling(Recalibration):
-    """p = 1 / (1 + exp(−(a s + b))); with `scale` "raw" s is the confidence, with "logit" its log-odds [Platt 1999].
+    """p = 1 / (1 + exp(−(a s + b))), s the confidence [Platt 1999].
 
     Targets are smoothed: (N₊ + 1)/(N₊ + 2) for 1, 1/(N₋ + 2) for 0; so separated classes have a finite curve.
     """
 
-    def __init__(self, scale: str = "raw", column: int = 0) -> None:
-        super().__init__(column)
-        self.scale = scale
-
     def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
-        (self.slope_,), self.intercept_ = _logistic_fit(self._feature(confidence)[:, None], target)
+        (self.slope_,), self.intercept_ = _logistic_fit(confidence[:, None], target)
 
     def _probability(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(expit(self.slope_ * self._feature(confidence) + self.intercept_))
-
-    def _feature(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.scale not in ("raw", "logit"):
-            raise ValueError(f"a scale is 'raw' or 'logit', got {self.scale!r}")
-        return confidence if self.scale == "raw" else np.asarray(logit(_inside(confidence)))
+        return np.asarray(expit(self.slope_ * confidence + self.intercept_))
 
 
 class BetaCalibration(Recalibration):
@@ -108,14 +96,10 @@ class BetaCalibration(Recalibration):
         return np.asarray(expit(self._features(confidence) @ [self.a_, self.b_] + self.m_))
 
     def _features(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
-        inside = _inside(confidence)
+        if ((confidence < 0) | (confidence > 1)).any():
+            raise ValueError(f"a confidence lies in [0, 1], got {confidence.min()} to {confidence.max()}")
+        inside = np.clip(confidence, EDGE, 1 - EDGE)
         return np.column_stack([np.log(inside), -np.log1p(-inside)])
-
-
-def _inside(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
-    if ((confidence < 0) | (confidence > 1)).any():
-        raise ValueError(f"a confidence lies in [0, 1], got {confidence.min()} to {confidence.max()}")
-    return np.clip(confidence, EDGE, 1 - EDGE)
 
 
 def _logistic_fit(
@@ -151,16 +135,13 @@ class IsotonicRecalibration(Recalibration):
 
 
 class HistogramBinning(Recalibration):
-    """The frequency of the target in each bin of confidence; in an empty one that of all [Zadrozny and Elkan 2001]."""
+    """The frequency of the target in each of `n_bins` bins of about equally many questions [Zadrozny, Elkan 2001]."""
 
-    def __init__(self, n_bins: int = 10, bins: str = "mass", column: int = 0) -> None:
-        super().__init__(column)
+    def __init__(self, n_bins: int = 10) -> None:
         self.n_bins = n_bins
-        self.bins = bins
 
     def _learn(self, confidence: NDArray[np.float64], target: NDArray[np.float64]) -> None:
-        equal_mass = Bins(self.bins) is Bins.MASS
-        self.edges_ = mass_cuts(confidence, self.n_bins) if equal_mass else np.arange(1, self.n_bins) / self.n_bins
+        self.edges_ = mass_cuts(confidence, self.n_bins)
         place = np.searchsorted(self.edges_, confidence, side="right")
         n, hits = (np.bincount(place, weights, minlength=self.edges_.size + 1) for weights in (None, target))
         self.frequency_ = np.where(n > 0, hits / np.maximum(n, 1), target.mean())

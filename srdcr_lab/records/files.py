@@ -6,6 +6,7 @@ pydantic is imported only when a value is turned into one of our frozen types.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import platform
@@ -260,6 +261,12 @@ def _without_defaults(schema: Any) -> Any:
         return _without_defaults(schema["schema"])
     first_error = {"fail_fast": True} if schema.get("type") in ("list", "tuple") else {}
     return {name: _without_defaults(part) for name, part in schema.items()} | first_error
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, hexadecimal; takes about a second a gigabyte."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def folder(name: str) -> Path:

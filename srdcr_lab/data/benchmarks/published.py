@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import urllib.error
@@ -18,7 +17,7 @@ from urllib.parse import urlsplit
 from srdcr_lab.data.benchmarks.gathering import Gathering
 from srdcr_lab.data.rows import Row
 from srdcr_lab.records import BadInput
-from srdcr_lab.records.files import read_json, whole_file, write_whole
+from srdcr_lab.records.files import read_json, sha256_of, whole_file, write_whole
 
 Reader = Callable[[Sequence[Row]], Gathering]
 LARGEST = 500_000_000  # bytes; no published file comes near
@@ -65,7 +64,7 @@ def cached(source: Benchmark) -> Path:
     path = place(source)
     if not path.is_file():
         raise BadInput(f"{source.name} is not here yet; run srdcr data fetch {source.name}, or {_by_hand(source)}")
-    digest, known = _digest(path), known_checksum(source)
+    digest, known = sha256_of(path), known_checksum(source)
     if known and digest != known:
         raise BadInput(
             f"{path} has the sha256 {digest}, expected {known}; delete it and run srdcr data fetch {source.name}, "
@@ -86,7 +85,7 @@ def fetch(source: Benchmark) -> tuple[Path, str]:
     with whole_file(target) as part:
         with part.open("wb") as file:
             _download(source, file)
-        digest = _digest(part)
+        digest = sha256_of(part)
         if known and digest != known:
             raise BadInput(
                 f"{source.url} has the sha256 {digest}, expected {known}; nothing was kept: the file has changed "
@@ -121,11 +120,6 @@ def _by_hand(source: Benchmark) -> str:
     """What to do without a network."""
     by_hand = f"download {source.url} by hand (home: {source.home}) and put it at {place(source)}"
     return f"{by_hand}, or name your copy with --items {source.name}=FILE"
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def known_checksum(source: Benchmark) -> str:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.models.base import as_dicts, common_length
 from srdcr_lab.records import BadInput, Message, ModelIdentity
+from srdcr_lab.records.files import sha256_of
 
 if TYPE_CHECKING:
     import torch
@@ -257,9 +258,7 @@ def fingerprint(folder: Path) -> str:
     files = sorted({path for pattern in _IDENTIFYING for path in folder.glob(pattern) if path.is_file()})
     total = hashlib.sha256()
     for path in files:
-        with path.open("rb") as stream:
-            content = hashlib.file_digest(stream, "sha256").hexdigest()
-        total.update(f"{path.name}\x1f{content}\x1e".encode())
+        total.update(f"{path.name}\x1f{sha256_of(path)}\x1e".encode())
     return total.hexdigest()
 
 
@@ -296,8 +295,8 @@ def check_manifest(folder: Path, template_hashes: Mapping[str, str]) -> None:
         raise BadInput(f"the pocket model was trained on other prompts ({', '.join(changed)} changed); {_REMEDY}")
     for name, known in sorted(files.items()):
         try:
-            content = (folder / name).read_bytes()
+            same = sha256_of(folder / name) == known
         except OSError:
             raise BadInput(f"the pocket model's file {folder / name} is missing; {_REMEDY}") from None
-        if hashlib.sha256(content).hexdigest() != known:
+        if not same:
             raise BadInput(f"the pocket model's file {folder / name} is damaged or from another model; {_REMEDY}")

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from srdcr_lab.answers.kinds import Outcome
+from srdcr_lab.answers.kinds import Outcome, kind_of
 from srdcr_lab.answers.name import likeness
 from srdcr_lab.answers.traits import ROLES, Traits, inferred
 from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
 from srdcr_lab.data.forms import Form, contradictions, read_traits, similarity
+from srdcr_lab.data.load import traits_of
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.records import AnswerType, BadInput, Item, Level
 from srdcr_lab.records.files import folder
 from tests.conftest import Srdcr
-from tests.lies import CITY, NAME, standard
+from tests.lies import CITY, NAME, NUMBER, standard
 
 PERSONS = {
     "Emma Stone-Hall": "The painter Emma Stone-Hall won.",
@@ -209,6 +211,18 @@ def test_the_table_of_traits_knows_every_person_and_city() -> None:
         assert 2 <= len(traits.near) <= 3, name
         assert item.gold_answer not in traits.near, name
     assert set(ROLES) > {"writer", "artist", "ruler"}
+
+
+def test_the_limits_of_the_facts_hold_the_truth() -> None:
+    """Each is of one question, by its number or its year, and any part of the facts is perturbed by them."""
+    items = {item.question_id: item for item in load_items("facts")}
+    limits = read_traits(read_table(folder("facts") / "limits.csv", ("question_id",)), "limits.csv")
+    for name, own in limits.items():
+        canonical = kind_of(items[name].answer_type).gold(items[name])
+        value = Decimal(canonical.partition(" " if items[name].answer_type is NUMBER else "-")[0])
+        assert (own.forbids(value), own == facts.traits()[name]) == ("", True), name
+        assert own.forbids(10**9) or own.forbids(-1), name
+    assert traits_of("facts:held") == traits_of("facts") == facts.traits()
 
 
 def test_every_near_name_of_the_facts_can_stand() -> None:

@@ -108,7 +108,7 @@ KINDS: dict[str, tuple[Callable[[np.random.Generator], pd.DataFrame], Measure, t
     "… of answered items": (_many, evidence.best_of_others, ("a", Denominator.ANSWERED), Relation.ABOVE, 0.0),
     "best at every offset": (_many, evidence.least_over_strata, ("a",), Relation.ABOVE, 0.0),
     "prior preference": (_two, evidence.prior_preference_change, ("a", "b"), Relation.BELOW, 0.0),
-    "prior bias": (_two, evidence.prior_bias_contrast, ("a", "b", 1.0), Relation.BELOW, 0.0),
+    "prior bias": (_two, evidence.bias_contrast, ("a", "b", 1.0), Relation.BELOW, 0.0),
     "one more call": (_two, evidence.more_calls, ("a", "b"), Relation.ABOVE, 1.0),
 }  # fmt: skip
 

@@ -113,7 +113,7 @@ def test_prior_bias_contrast_by_hand() -> None:
     """True passages of questions it gets wrong: A keeps to its prior answer once in four, B twice: 1/4 − ½ · 2/4."""
     rows = [row(q, 0, "1890", "1890" if q in kept else "1900", method=m)
             for m, kept in (("a", "w"), ("b", "wx")) for q in "wxyz"]  # fmt: skip
-    assert on.prior_bias_contrast(records(*rows), "a", "b", 0.5).value == pytest.approx(0)
+    assert on.bias_contrast(records(*rows), "a", "b", 0.5).value == pytest.approx(0)
 
 
 def test_prior_preference_change_by_hand() -> None:

@@ -12,27 +12,14 @@ import csv
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from importlib import resources
 
 import pandas as pd
 
 from srdcr_lab.measures.evidence import OF_ACCURACY, OTHERS, SHARES, Denominator, Evidence, NoEvidence
+from srdcr_lab.measures.findings import Relation, Standing, standing
 from srdcr_lab.measures.repeats import each_repeat, has_repeats, over_both
 from srdcr_lab.pages import Html, Td, html_table, interval
-
-
-class Relation(StrEnum):
-    ABOVE = "above"
-    BELOW = "below"
-    AT_MOST = "at most"
-    WITHIN = "within ±"
-
-
-class Standing(StrEnum):
-    HOLDS = "holds"
-    DOES_NOT = "does not hold"
-    CANNOT_TELL = "cannot tell"
 
 
 @dataclass(frozen=True)
@@ -72,16 +59,7 @@ class Claim:
 
     def standing(self, evidence: Evidence) -> Standing:
         """What the interval says about the claim."""
-        low, high, bound = evidence.low, evidence.high, self.threshold
-        if math.isnan(low) or math.isnan(high):
-            return Standing.CANNOT_TELL
-        holds, fails = {
-            Relation.ABOVE: (low > bound, high < bound),
-            Relation.BELOW: (high < bound, low > bound),
-            Relation.AT_MOST: (high <= bound, low > bound),
-            Relation.WITHIN: (-bound < low and high < bound, low > bound or high < -bound),
-        }[self.relation]
-        return Standing.HOLDS if holds else Standing.DOES_NOT if fails else Standing.CANNOT_TELL
+        return standing(evidence.low, evidence.high, self.relation, self.threshold)
 
 
 def _claims() -> Iterator[Claim]:

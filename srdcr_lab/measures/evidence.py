@@ -220,12 +220,14 @@ def prior_preference_change(records: pd.DataFrame, a: str, b: str) -> Evidence:
     return _evidence(value, ends, both)
 
 
-def prior_bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float) -> Evidence:
-    """Prior bias of A less `weight` times that of B: on true passages whose question the model got wrong."""
+def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float, bias: str = "prior") -> Evidence:
+    """Bias of A less `weight` times that of B. ``prior``: the prior answer is given, on true passages whose question
+    the model got wrong; ``context``: the claim is, on false passages whose question it got right."""
     rows = _ran(records, a, b)
-    wrong = ~rows["prior_correct"].astype("boolean").fillna(True)
-    rows = with_matches(rows[is_standard(rows) & wrong.astype(bool)])
-    follows = rows["final_is_prior"].fillna(False).astype(float)
+    knows, of_prior = rows["prior_correct"].astype("boolean"), bias == "prior"
+    under = (is_standard(rows) == of_prior) & (knows == (not of_prior)).fillna(False)
+    rows = with_matches(rows[under.astype(bool)])
+    follows = rows["final_is_prior" if of_prior else "final_is_claim"].fillna(False).astype(float)
     return _contrast(follows, rows, rows["method"].astype(object), {a: 1.0, b: -weight}, bounds=(0.0, 1.0))
 
 
@@ -279,5 +281,5 @@ def _evidence(value: float, ends: Sequence[Any], rows: pd.DataFrame) -> Evidence
 
 OF_ACCURACY = (difference, accuracy_of, gap, worse_half, best_of_others, least_over_strata)
 SHARES = (accuracy_of, following, highly_known)  # of which an interval stays within 0 and 1
-OTHERS = (design_difference, following, offset_slope, highly_known, prior_preference_change, prior_bias_contrast,
+OTHERS = (design_difference, following, offset_slope, highly_known, prior_preference_change, bias_contrast,
           more_calls)  # fmt: skip

@@ -1,0 +1,342 @@
+"""What a run shows: tables in, one sentence out, for any model and any size.
+
+A `Finding` claims that one number lies above or below a bound. The run *shows* it where the whole 95 % interval is on
+the claimed side and *does not show* it where all of it is on the other; otherwise it *cannot be told*. `standing`
+decides, here and for the claims of the paper. A row with a `p_holm` is one of a family of comparisons, and told only
+where that is below 0.05 too; every other row is by its own interval, of which by chance one in twenty misses.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from enum import StrEnum
+from html import escape
+from importlib import resources
+from numbers import Real
+from typing import Any
+
+import pandas as pd
+
+from srdcr_lab.measures import evidence
+from srdcr_lab.measures.comparison import condition_rows, outcome
+from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval, shares
+from srdcr_lab.measures.evaluation import CONDITIONS
+from srdcr_lab.measures.final_answer import utility_differences
+from srdcr_lab.measures.groups import GOLDEN, groups, is_standard
+from srdcr_lab.measures.knowledge import categorise
+from srdcr_lab.measures.paper_tables import METHOD_LABELS
+from srdcr_lab.measures.precision import PrecisionSteps
+from srdcr_lab.measures.verdicts import DESIGN_KEYS, debates
+from srdcr_lab.pages import interval
+from srdcr_lab.records import BadInput, Decision, Verdict
+
+
+class Relation(StrEnum):
+    ABOVE = "above"
+    BELOW = "below"
+    AT_MOST = "at most"
+    WITHIN = "within ±"
+
+
+class Standing(StrEnum):
+    HOLDS = "holds"
+    DOES_NOT = "does not hold"
+    CANNOT_TELL = "cannot tell"
+
+
+def standing(low: float, high: float, relation: Relation, bound: float) -> Standing:
+    """What a 95 % interval says of the claim that a number lies so to a bound; a NaN cannot tell."""
+    if math.isnan(low) or math.isnan(high) or math.isnan(bound):
+        return Standing.CANNOT_TELL
+    holds, fails = {
+        Relation.ABOVE: (low > bound, high < bound),
+        Relation.BELOW: (high < bound, low > bound),
+        Relation.AT_MOST: (high <= bound, low > bound),
+        Relation.WITHIN: (-bound < low and high < bound, low > bound or high < -bound),
+    }[relation]
+    return Standing.HOLDS if holds else Standing.DOES_NOT if fails else Standing.CANNOT_TELL
+
+
+FAMILY_WISE = 0.05
+_MOST = 12  # rows whose numbers a sentence has; of more it has the names, and the table their numbers
+_SAID = {
+    Standing.HOLDS: "this run shows it",
+    Standing.DOES_NOT: "it does not show it, but the opposite",
+    Standing.CANNOT_TELL: "it cannot be told",
+}
+_ALWAYS_NAMED = ("b", "name")  # what is compared with, also where it is one alone
+Rows = list[dict[str, Any]]
+
+
+class Sentence(str):
+    """A sentence; a notebook shows it as a paragraph, in which whatever came from a run or a table is escaped."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self)}</p>".replace("Here:", "<b>Here:</b>", 1)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+
+class _Names(dict[str, str]):
+    def __missing__(self, key: str) -> str:
+        return "…"  # what the first row of a table without rows would have named
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim, a row of findings.csv, and where a table has the number that it is about.
+
+    `claim` may name columns in braces: the first row's value stands there. `value`: the column of the number; `ends`:
+    what stands before `low` and `high` in theirs; `n` and `of`: the column of the count, and what is counted.
+    `against`: the bound, or the column that has each row's. `by`: the columns that tell rows apart; `where`: the values
+    of the rows that are meant. `measure` makes the table of what the finding is called with; without one that is a
+    table, what another measure returns, or a list of that.
+    """
+
+    claim: str
+    value: str
+    ends: str
+    relation: Relation
+    against: float | str
+    n: str
+    of: str
+    by: Sequence[str]
+    where: Mapping[str, str]
+    measure: Callable[..., Any] | None
+    arguments: Sequence[str]
+
+    def __call__(self, *given: Any, **named: Any) -> Sentence:
+        """The sentence on these tables. Without a row nothing can be told, and it says so."""
+        rows, reason = [], "nothing was measured"
+        if not any(part is None or (isinstance(part, pd.DataFrame) and part.empty) for part in given):
+            try:
+                rows = self._rows(self.measure(*given, *self.arguments, **named) if self.measure else given[0])
+            except evidence.NoEvidence as nothing:
+                reason = str(nothing)
+        differing = [name for name in ("run", "model", *self.by) if len({str(row.get(name)) for row in rows}) > 1]
+        keys = differing + [name for name in self.by if name in _ALWAYS_NAMED and name not in differing]
+        parts: dict[Standing, list[str]] = {each: [] for each in Standing}
+        for row in rows:
+            name = ", ".join(_label(row[key], key) for key in keys if not _missing(row.get(key)))
+            many = len(rows) > _MOST and name
+            parts[self._standing(row)].append(name if many else f"{name} ({self._numbers(row)})".strip())
+        link = " for " if keys else " "
+        said = "; ".join(f"{_SAID[each]}{link}{', '.join(texts)}" for each, texts in parts.items() if texts)
+        if len(rows) > _MOST:
+            sizes = [_count(row, self.n) for row in rows]
+            said += f" (n from {min(sizes):,} to {max(sizes):,} {self.of}; the table has the numbers)"
+        labels = _Names({name: _label(value) for name, value in rows[0].items()} if rows else {})
+        bound = "" if isinstance(self.against, str) else f" ({self.relation} {self.against:g})"
+        said = said or f"it cannot be told, {reason} (n = 0 {self.of})"
+        return Sentence(f"Here: {self.claim.format_map(labels)}{bound}: {said}.")
+
+    def _rows(self, table: Any) -> Rows:
+        """The rows that are meant; without `golden`, which is told the truth, among those compared with."""
+        if isinstance(table, pd.DataFrame):
+            table = table.to_dict("records")
+        parts = table if isinstance(table, list) else [table]  # of rows, dataclasses or named tuples
+        parts = [part._asdict() if hasattr(part, "_asdict") else part for part in parts]
+        rows = [asdict(part) if is_dataclass(part) else part for part in parts]
+        meant = [row for row in rows if all(str(row.get(name)) == value for name, value in self.where.items())]
+        return [row for row in meant if row.get("b") != GOLDEN]
+
+    def _ends(self, row: Mapping[str, Any]) -> tuple[float, float, float, float]:
+        """Value, low, high and bound."""
+        bound = row.get(self.against) if isinstance(self.against, str) else self.against
+        numbers = (row.get(self.value), row.get(f"{self.ends}low"), row.get(f"{self.ends}high"), bound)
+        value, low, high, against = (math.nan if _missing(number) else float(number) for number in numbers)
+        return value, low, high, against
+
+    def _standing(self, row: Mapping[str, Any]) -> Standing:
+        if "p_holm" in row and not row["p_holm"] < FAMILY_WISE:
+            return Standing.CANNOT_TELL
+        _, low, high, bound = self._ends(row)
+        return standing(low, high, Relation(row.get("relation", self.relation)), bound)
+
+    def _numbers(self, row: Mapping[str, Any]) -> str:
+        """The number, its interval and n, with as many digits as show on which side of the bound the interval lies."""
+        value, low, high, bound = self._ends(row)
+        digits = 2
+        while digits < 9 and any(
+            standing(round(low, digits), round(high, digits), each, bound) != standing(low, high, each, bound)
+            for each in Relation
+        ):
+            digits += 1
+        shown = interval(value, low, high, f"{'+' if bound == 0 else ''}.{digits}f")
+        shown += f" against {bound:g}" if isinstance(self.against, str) else ""
+        shown += f", n = {_count(row, self.n):,} {self.of}"
+        if "n_questions" in row and self.of != "questions":
+            shown += f" of {_count(row, 'n_questions'):,} questions"
+        shown += f", {missing:,} missing" if (missing := _count(row, "n_missing")) else ""
+        shown += "" if _missing(row.get("p_holm")) else f", Holm's p = {row['p_holm']:.3f}"
+        return shown + (f", {row['note']}" if row.get("note") else "")
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value is pd.NA or value != value
+
+
+def _count(row: Mapping[str, Any], name: str) -> int:
+    return 0 if _missing(row.get(name)) else int(row[name])
+
+
+def _label(value: Any, name: str = "") -> str:
+    """A value as a sentence names it; a number with the name of its column."""
+    if name and isinstance(value, Real) and not isinstance(value, bool):
+        return f"{name.replace('_', ' ')} {value:g}"
+    return METHOD_LABELS.get(str(value), " ".join(str(value).split()))
+
+
+# The tables that no other measure makes
+
+
+def rows_with(table: pd.DataFrame, column: str, *values: str) -> pd.DataFrame:
+    """Share of the rows that have one of these values, of those that have any."""
+    hits = table[column].astype(str).isin(values).astype("boolean")
+    return shares(table, hits.mask(table[column].isna()))
+
+
+def certain_labels(questions: pd.DataFrame) -> pd.DataFrame:
+    low, high = (categorise(questions[f"accuracy_{end}"]).clip(max=2) for end in ("low", "high"))
+    certain = pd.Series(low == high, questions.index, "boolean")
+    return shares(questions, certain.mask(questions["sampled_accuracy"].isna()))
+
+
+def redrawn(questions: pd.DataFrame) -> dict[str, float]:
+    known = questions.dropna(subset="redraw_stability")
+    return mean_of(known["redraw_stability"], known["question_id"])
+
+
+def mean_of(values: pd.Series, clusters: pd.Series) -> dict[str, float]:
+    low, high = mean_interval(values, clusters)
+    return {"value": values.mean(), "low": low, "high": high, "n": len(values)}
+
+
+def at_papers_tau(steps: PrecisionSteps) -> Rows:
+    """What the paper reports of P(Highly-Known | Conf ≥ τ) [4.2]."""
+    return [asdict(steps.at(tau)) | {"reported": reported} for tau, reported in ((0.90, 0.88), (0.95, 0.95))]
+
+
+def risk_above(steps: PrecisionSteps, tau: float) -> dict[str, float]:
+    above = steps.at(tau)
+    return {"risk": above.risk, "low": 1 - above.high, "high": 1 - above.low, "n": above.n_above}
+
+
+def each(a: str, b: str, name: str, values: Iterable[str], measured: Callable[[str], evidence.Evidence]) -> Rows:
+    """The evidence on A against B for each of the values that has any."""
+    rows = []
+    for value in values:
+        with suppress(evidence.NoEvidence):
+            rows.append({"a": a, "b": b, name: value} | asdict(measured(value)))
+    return rows
+
+
+def leads(records: pd.DataFrame, denominator: str = "all", a: str = "sr_dcr", b: str = "few_shot") -> Rows:
+    """Accuracy of A less that of B on true and on false passages, and the mean of the two; of ``all`` or ``answered``
+    items."""
+    of = evidence.Denominator(f"{denominator} items")
+    return each(a, b, "condition", CONDITIONS, lambda condition: evidence.difference(records, a, b, condition, of))
+
+
+def bias_change(records: pd.DataFrame, a: str = "sr_dcr", b: str = "few_shot") -> Rows:
+    return each(a, b, "bias", ("context", "prior"), lambda bias: evidence.bias_contrast(records, a, b, 1.0, bias))
+
+
+def dearer(records: pd.DataFrame, a: str = "sr_dcr") -> Rows:
+    rivals = [b for b in records["method"].unique() if b != a]
+    return each(a, "", "b", rivals, lambda b: evidence.more_calls(records, a, b))
+
+
+def judged(records: pd.DataFrame) -> Rows:
+    """Share of right verdicts of each design by condition, overall the mean of the two halves; UNPARSED is wrong."""
+    rows = []
+    for names, part in groups(debates(records), DESIGN_KEYS):
+        for condition in CONDITIONS:
+            held = condition_rows(part, condition)
+            right, halves = outcome(held, "verdict_right"), is_standard(held)
+            low, high = clustered_interval(right, held["question_id"], halves)
+            ends = {"share": macro_mean(right, halves), "low": low, "high": high}
+            sizes = {"n": len(held), "n_questions": held["question_id"].nunique()}
+            rows.append(names | {"condition": condition} | ends | sizes)
+    return rows
+
+
+def decided(records: pd.DataFrame) -> pd.DataFrame:
+    """Share of right answers of each decision of SR-DCR that answers, on true and on false passages."""
+    rows = records[records["method"] == "sr_dcr"]
+    rows = rows.assign(condition=is_standard(rows).map({True: "standard", False: "perturbed"}))
+    cells = {"decision": [Decision.USE_CONTEXT, Decision.USE_PRIOR], "condition": CONDITIONS[:2]}
+    return shares(rows, rows["correct"].astype("boolean"), cells)
+
+
+def held_back(records: pd.DataFrame, tau: float) -> pd.DataFrame:
+    """Share of right prior answers that SR-DCR does not give: the Judge rejected the passage, and Conf < τ."""
+    rows = records[(records["method"] == "sr_dcr") & (records["verdict"] == Verdict.UNREASONABLE)]
+    rows = rows[~(rows["self_confidence"].astype(float) >= tau)]
+    return shares(rows, rows["prior_correct"].astype("boolean").fillna(False))
+
+
+def worth(records: pd.DataFrame, a: str, b: str, cost: float = 1.0) -> pd.DataFrame:
+    """Utility of A less that of B where no, half of the, and every passage is false."""
+    if absent := {a, b} - set(records["method"]):
+        raise evidence.NoEvidence(f"{_label(min(absent))} was not run")
+    return utility_differences(records, a, b, (cost,), (0.0, 0.5, 1.0))
+
+
+def beside_printed(measured: pd.DataFrame, printed: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame:
+    """A `summary` on false passages beside each model that the paper prints."""
+    own = measured[(measured["method"] == method) & (measured["condition"] == "perturbed")]
+    rows = printed[(printed["method"] == method) & (printed["column"] == "perturbed")]
+    columns = rows[["method"]].assign(printed_for=rows["model"], printed=rows["accuracy"])
+    return columns.merge(own, on="method")
+
+
+def gave_way(stands: pd.DataFrame) -> pd.DataFrame:
+    """Of `documents.stands`: how often proponents who were right, or wrong, revised or conceded."""
+    return shares(stands, stands["state"] != "defend", {"held_right": [True, False]}).assign(held=["right", "wrong"])
+
+
+def recovered(recovery: pd.DataFrame) -> Rows:
+    """The mean over the seeds of each world's rank correlation."""
+    worlds = recovery.dropna(subset="rank_correlation").groupby("world", sort=False)
+    return [{"world": world} | mean_of(part["rank_correlation"], part["seed"]) for world, part in worlds]
+
+
+_MEASURES = {
+    measure.__name__: measure
+    for measure in (
+        *(rows_with, certain_labels, redrawn, at_papers_tau, risk_above, leads, bias_change, dearer, judged, decided),
+        *(held_back, worth, beside_printed, gave_way, recovered),
+    )
+}
+
+
+def _findings() -> Iterator[tuple[str, Finding]]:
+    text = (resources.files("srdcr_lab.measures") / "findings.csv").read_text("utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        measure, *arguments = row["measure"].split() or [""]
+        against = row["against"]
+        bound = float(against) if against[0].isdigit() else against
+        where = dict([row["where"].split("=")]) if row["where"] else {}
+        columns = (row[name] for name in ("claim", "value", "ends"))
+        counted = row["n"], row["of"], row["by"].split()
+        measured = _MEASURES[measure] if measure else None, arguments
+        yield row["name"], Finding(*columns, Relation(row["relation"]), bound, *counted, where, *measured)
+
+
+FINDINGS = dict(_findings())
+
+
+def here(finding: str, *given: Any, against: float | None = None, **named: Any) -> Sentence:
+    """The sentence of a finding, by its name in findings.csv, on what this run measured; `against`: another bound."""
+    if finding not in FINDINGS:
+        raise BadInput(f"unknown finding {finding!r}; known are {', '.join(FINDINGS)}")
+    chosen = FINDINGS[finding]
+    return (chosen if against is None else replace(chosen, against=against))(*given, **named)

@@ -23,7 +23,6 @@ from srdcr_lab.plots import (
     PriorPreferenceByRoundDisplay,
     VerdictDisplay,
     save_figure,
-    sentences,
 )
 from srdcr_lab.plots.drawers import apart, distances, finish, points
 from srdcr_lab.protocols import DESIGNS
@@ -173,17 +172,6 @@ def test_a_point_is_filled_where_its_interval_leaves_out_zero() -> None:
     rows = pd.DataFrame({"difference": [0.2, 0.2], "low": [0.1, -0.1], "high": [0.3, 0.5], "name": ["sure", "unsure"]})
     fills = [container.lines[0].get_markerfacecolor() for container in EffectsDisplay(rows).plot().containers]
     assert fills == ["#0173b2", "white"]
-
-
-def test_sentences_say_plainly_more_less_or_nothing() -> None:
-    rows = pd.DataFrame(
-        {"difference": [0.2, -0.2, 0.1, np.nan], "low": [0.1, -0.3, -0.1, np.nan], "high": [0.3, -0.1, 0.3, np.nan]}
-    ).assign(n=[10, 10, 10, 0])
-    said = sentences(rows, ["a", "b", "c", "d"])
-    assert said[0] == "a: higher, +0.200 [+0.100, +0.300], n = 10"
-    assert said[1].startswith("b: lower")
-    assert said[2].startswith("c: no difference that these items show")
-    assert said[3] == "d: nothing can be said (n = 0)"
 
 
 # -- cost -------------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from .final_answer import (
     beliefs as beliefs, changes_of_place as changes_of_place, matched_coverage as matched_coverage,
     predictive_values as predictive_values, surest_answers as surest_answers, utility as utility, utility_differences as utility_differences,
 )
+from .findings import FINDINGS as FINDINGS, finding as finding
 from .gating import Gating as Gating
 from .guarantee import DecisionRule as DecisionRule, FinalAnswerGuarantee as FinalAnswerGuarantee
 from .knowledge import (
@@ -32,7 +33,7 @@ from .paper_tables import (
     METHOD_LABELS as METHOD_LABELS, PaperTable as PaperTable, table_1 as table_1, table_2 as table_2,
 )
 from .precision import (
-    auroc as auroc, auroc_gain as auroc_gain, discrimination as discrimination, precision_above as precision_above, precision_steps as precision_steps, question_targets as question_targets, questions_for_width as questions_for_width, rank_correlation as rank_correlation, risk_coverage as risk_coverage,
+    auroc as auroc, auroc_gain as auroc_gain, compared_at as compared_at, discrimination as discrimination, precision_above as precision_above, precision_steps as precision_steps, question_targets as question_targets, questions_for_width as questions_for_width, rank_correlation as rank_correlation, risk_coverage as risk_coverage,
 )
 from .preference import (
     biases as biases, context_preference as context_preference, future_against_past as future_against_past, n_future as n_future, offset_slopes as offset_slopes, prior_preference_by_round as prior_preference_by_round,

@@ -20,7 +20,6 @@ from srdcr_lab.measures.comparison import side_by_side
 from srdcr_lab.measures.estimates import contrast_interval, ratio_interval, with_interval
 from srdcr_lab.measures.groups import groups, is_standard, same_answer, stack
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, RATES, debates
-from srdcr_lab.pages import interval
 from srdcr_lab.records import BadInput
 
 COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
@@ -187,7 +186,7 @@ def utility_differences(
 
 
 def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], cost: float = 1.0) -> pd.DataFrame:
-    """For each two methods the share of false passages at which they change places, one row a pair, and a `sentence`.
+    """For each two methods the share of false passages at which they change places, one row a pair.
 
     `changes_at` as in `utility_differences`; `low` and `high` are the first and the last share (in steps of 0.01) at
     which the 95 % interval of the difference contains 0, NaN if none does. Pairs of methods that were not run are left
@@ -199,16 +198,8 @@ def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], co
             continue
         table = utility_differences(records, a, b, (cost,), _FINE)
         level = table.loc[(table["low"] <= 0) & (table["high"] >= 0), "false_share"]
-        low, high, at, n = level.min(), level.max(), table["changes_at"][0], table["n"][0]
-        ends = [
-            f"{interval(row.difference, row.low, row.high, '+.2f')} at {row.false_share:.0%}"
-            for row in table.iloc[[0, 50, 100]].itertuples()
-        ]
-        place = "do not change places" if math.isnan(at) else f"change places at {at:.0%}"
-        alike = "differ at every share" if level.empty else f"cannot be told apart between {low:.0%} and {high:.0%}"
-        told = f"Utility of {a} less {b} at c = {cost:g} (n = {n}): {', '.join(ends)} false passages; they {place}, "
-        shown = {"changes_at": at, "low": low, "high": high, "n": n, "n_questions": table["n_questions"][0]}
-        rows.append({"a": a, "b": b, "cost": cost, **shown, "sentence": f"{told}and {alike}."})
+        shown = {name: table[name][0] for name in ("changes_at", "n", "n_questions")}
+        rows.append({"a": a, "b": b, "cost": cost, "low": level.min(), "high": level.max(), **shown})
     return pd.DataFrame(rows)
 
 

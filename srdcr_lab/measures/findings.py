@@ -31,7 +31,7 @@ from srdcr_lab.measures.knowledge import categorise
 from srdcr_lab.measures.paper_tables import METHOD_LABELS
 from srdcr_lab.measures.precision import PrecisionSteps
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, debates
-from srdcr_lab.pages import interval
+from srdcr_lab.pages import interval, number
 from srdcr_lab.records import BadInput, Decision, Verdict
 
 
@@ -122,19 +122,20 @@ class Finding:
                 reason = str(nothing)
         differing = [name for name in ("run", "model", *self.by) if len({str(row.get(name)) for row in rows}) > 1]
         keys = differing + [name for name in self.by if name in _ALWAYS_NAMED and name not in differing]
+        counts = [self._count(row) for row in rows]
+        many, alike = len(rows) > _MOST, len(rows) > 1 and len(set(counts)) == 1
         parts: dict[Standing, list[str]] = {each: [] for each in Standing}
-        for row in rows:
-            name = ", ".join(_label(row[key], key) for key in keys if not _missing(row.get(key)))
-            many = len(rows) > _MOST and name
-            parts[self._standing(row)].append(name if many else f"{name} ({self._numbers(row)})".strip())
+        for row, count in zip(rows, counts, strict=True):
+            name = " · ".join(_label(row[key], key) for key in keys if not _missing(row.get(key)))
+            numbers = "" if many and name else f" ({self._numbers(row)}{'' if alike else f', {count}'})"
+            parts[self._standing(row)].append(f"{name}{numbers}".strip())
         link = " for " if keys else " "
         said = "; ".join(f"{_SAID[each]}{link}{', '.join(texts)}" for each, texts in parts.items() if texts)
-        if len(rows) > _MOST:
-            sizes = [_count(row, self.n) for row in rows]
-            said += f" (n from {min(sizes):,} to {max(sizes):,} {self.of}; the table has the numbers)"
+        said = said or f"it cannot be told, {reason} (n = 0 {self.of})"
+        said += f"; {counts[0]} each" if alike else ""
+        said += "; the table has the numbers and each n" if many and not alike else ""
         labels = _Names({name: _label(value) for name, value in rows[0].items()} if rows else {})
         bound = "" if isinstance(self.against, str) else f" ({self.relation} {self.against:g})"
-        said = said or f"it cannot be told, {reason} (n = 0 {self.of})"
         return Sentence(f"Here: {self.claim.format_map(labels)}{bound}: {said}.")
 
     def _rows(self, table: Any) -> Rows:
@@ -169,22 +170,22 @@ class Finding:
             for each in Relation
         ):
             digits += 1
-        shown = interval(value, low, high, f"{'+' if bound == 0 else ''}.{digits}f")
+        form = f"{'+' if bound == 0 else ''}.{digits}f"
+        shown = number(value, form) if math.isnan(low) else interval(value, low, high, form)
         shown += f" against {bound:g}" if isinstance(self.against, str) else ""
-        shown += f", n = {_count(row, self.n):,} {self.of}"
-        if "n_questions" in row and self.of != "questions":
-            shown += f" of {_count(row, 'n_questions'):,} questions"
-        shown += f", {missing:,} missing" if (missing := _count(row, "n_missing")) else ""
         shown += "" if _missing(row.get("p_holm")) else f", Holm's p = {row['p_holm']:.3f}"
         return shown + (f", {row['note']}" if row.get("note") else "")
 
+    def _count(self, row: Mapping[str, Any]) -> str:
+        n, questions, missing = (
+            0 if _missing(row.get(name)) else int(row[name]) for name in (self.n, "n_questions", "n_missing")
+        )
+        asked = f" of {questions:,} questions" if questions and self.of != "questions" else ""
+        return f"n = {n:,} {self.of}{asked}" + (f", {missing:,} missing" if missing else "")
+
 
 def _missing(value: Any) -> bool:
-    return value is None or value is pd.NA or value != value
-
-
-def _count(row: Mapping[str, Any], name: str) -> int:
-    return 0 if _missing(row.get(name)) else int(row[name])
+    return value is None or value is pd.NA or value != value or value == ""
 
 
 def _label(value: Any, name: str = "") -> str:
@@ -334,9 +335,9 @@ def _findings() -> Iterator[tuple[str, Finding]]:
 FINDINGS = dict(_findings())
 
 
-def here(finding: str, *given: Any, against: float | None = None, **named: Any) -> Sentence:
-    """The sentence of a finding, by its name in findings.csv, on what this run measured; `against`: another bound."""
-    if finding not in FINDINGS:
-        raise BadInput(f"unknown finding {finding!r}; known are {', '.join(FINDINGS)}")
-    chosen = FINDINGS[finding]
+def finding(name: str, *given: Any, against: float | None = None, **named: Any) -> Sentence:
+    """The sentence of a row of findings.csv on what this run measured; `against`: another bound."""
+    if name not in FINDINGS:
+        raise BadInput(f"unknown finding {name!r}; known are {', '.join(FINDINGS)}")
+    chosen = FINDINGS[name]
     return (chosen if against is None else replace(chosen, against=against))(*given, **named)

@@ -10,7 +10,7 @@ from .debates import (
 from .drawers import save_figure as save_figure
 from .evaluation import (
     AccuracyDisplay as AccuracyDisplay, CostDisplay as CostDisplay, DifferencesDisplay as DifferencesDisplay,
-    EffectsDisplay as EffectsDisplay, OneQuestionDisplay as OneQuestionDisplay, SurestDisplay as SurestDisplay, UtilityDisplay as UtilityDisplay, sentences as sentences,
+    EffectsDisplay as EffectsDisplay, OneQuestionDisplay as OneQuestionDisplay, SurestDisplay as SurestDisplay, UtilityDisplay as UtilityDisplay,
 )
 from .flow import DecisionFlowDisplay as DecisionFlowDisplay
 from .knowledge import (

@@ -13,7 +13,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from srdcr_lab.measures import METHOD_LABELS, compare_all, cost_accuracy
 from srdcr_lab.measures.final_answer import SHARES, surest_answers, utility
 from srdcr_lab.measures.groups import GOLDEN
-from srdcr_lab.pages import interval
 from srdcr_lab.plots import drawers as draw
 
 
@@ -191,20 +190,6 @@ def _level(value: object) -> str:
 
 def _saved(share: float) -> str:
     return f"saves {share:.0%} of the calls" if share >= 0 else f"takes {-share:.0%} more calls"
-
-
-def sentences(effects: pd.DataFrame, what: Sequence[str]) -> list[str]:
-    """One plain sentence per row: more, less, or no difference that these items show. `what` names each row."""
-    lines = []
-    for name, row in zip(what, effects.to_dict("records"), strict=True):
-        numbers = f"{interval(row['difference'], row['low'], row['high'], '+.3f')}, n = {row['n']}"
-        if pd.isna(row["low"]):
-            lines.append(f"{name}: nothing can be said (n = {row['n']})")
-        elif row["low"] > 0 or row["high"] < 0:
-            lines.append(f"{name}: {'higher' if row['low'] > 0 else 'lower'}, {numbers}")
-        else:
-            lines.append(f"{name}: no difference that these items show, {numbers}")
-    return lines
 
 
 class CostDisplay(draw.Display):

@@ -62,7 +62,7 @@ def standing(low: float, high: float, relation: Relation, bound: float) -> Stand
 
 
 FAMILY_WISE = 0.05
-_MOST = 12  # rows whose numbers a sentence has; of more it has the names, and the table their numbers
+_MOST = 20  # rows whose numbers a sentence has; of more it has the names, and the table their numbers
 _SAID = {
     Standing.HOLDS: "this run shows it",
     Standing.DOES_NOT: "it does not show it, but the opposite",

@@ -1,0 +1,285 @@
+"""What a run shows: no sentence contradicts its table, whatever the table; and every section of a notebook has one."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from srdcr_lab.measures import (
+    biases,
+    categories_by_domain,
+    claims_checklist,
+    compare_all,
+    compared_at,
+    context_preference,
+    discrimination,
+    ece,
+    finding,
+    future_against_past,
+    highly_known,
+    matched_coverage,
+    offset_slopes,
+    path_stability,
+    precision_steps,
+    prior_preference_by_round,
+    rank_correlation,
+    summary,
+)
+from srdcr_lab.measures.estimates import jeffreys_interval
+from srdcr_lab.measures.findings import FINDINGS, Finding, Relation, Sentence
+from srdcr_lab.records import BadInput
+from tests.simulated import simulated
+
+SAID = ("this run shows it", "it does not show it, but the opposite", "it cannot be told")
+NUMBER = r"[+-]?\d+\.\d+"
+
+
+def parts(sentence: str) -> dict[str, str]:
+    """What follows each of the three phrases in a sentence."""
+    found = {}
+    for phrase in SAID:
+        if phrase in sentence:
+            after = sentence.split(phrase, 1)[1]
+            found[phrase] = re.split("|".join(f"; {re.escape(each)}" for each in SAID), after)[0]
+    return found
+
+
+def agrees(name: str, sentence: str) -> int:
+    """Each interval of a sentence lies as it says; returns how many it has."""
+    relation, bound = FINDINGS[name].relation, FINDINGS[name].against
+    n = 0
+    for phrase, part in parts(sentence).items():
+        pattern = rf"\[({NUMBER}), ({NUMBER})\](?: against (\S+?)(?=[,)]))?(?:, Holm's p = (\S+?)(?=[,)]))?"
+        for low, high, own, p in re.findall(pattern, part):
+            n += 1
+            edge = float(own or bound)
+            above, below = float(low) > edge, float(high) < edge
+            shows, opposite = (above, below) if relation is Relation.ABOVE else (below, above)
+            expected = SAID[0] if shows else SAID[1] if opposite else SAID[2]
+            assert phrase == (expected if not p or float(p) <= 0.05 else SAID[2]), sentence
+    return n
+
+
+def questions(records: pd.DataFrame) -> pd.DataFrame:
+    rows = records.drop_duplicates("question_id")
+    low, high = jeffreys_interval(rows["sampled_accuracy"] * 32, 32)
+    return rows.assign(accuracy_low=low, accuracy_high=high, redraw_stability=0.9 + rows["sampled_accuracy"] / 20)
+
+
+def ranks(rows: pd.DataFrame) -> object:
+    return rank_correlation(rows["sampled_accuracy"], rows["self_confidence"])
+
+
+def steps(rows: pd.DataFrame, target: str = "prior_correct") -> object:
+    return precision_steps(rows["self_confidence"], highly_known(rows) if target == "known" else rows[target])
+
+
+def verdicts(records: pd.DataFrame) -> pd.DataFrame:
+    return compare_all(records[records["method"] == "sr_dcr"], "acvd", column="design", name="verdict_right")
+
+
+def of_acvd(records: pd.DataFrame) -> pd.DataFrame:
+    return records[records["design"].fillna("acvd") == "acvd"]
+
+
+def beside(records: pd.DataFrame) -> Sentence:
+    printed = pd.DataFrame(
+        {"model": ["one", "two"], "method": "sr_dcr", "column": "perturbed", "accuracy": [0.01, 0.99]}
+    )
+    return finding("beside_printed", summary(of_acvd(records)), printed)
+
+
+ON_RECORDS: dict[str, Callable[[pd.DataFrame], Sentence]] = {
+    "right_draws": lambda r: finding("right_draws", questions(r).head(3)),
+    "certain_labels": lambda r: finding("certain_labels", questions(r)),
+    "unknown": lambda r: finding("unknown", categories_by_domain(questions(r))),
+    "extremes": lambda r: finding("extremes", questions(r)),
+    "redrawn": lambda r: finding("redrawn", questions(r)),
+    "prior_right": lambda r: finding("prior_right", questions(r)),
+    "told_truly": lambda r: finding("told_truly", ranks(questions(r))),
+    "separated": lambda r: finding("separated", discrimination(questions(r))),
+    "precise": lambda r: finding("precise", steps(questions(r), "known")),
+    "risky": lambda r: finding("risky", steps(questions(r)), 0.9),
+    "same_side": lambda r: finding("same_side", compared_at(questions(r)[["self_confidence", "sampled_accuracy"]])),
+    "calibrated": lambda r: finding("calibrated", ece(questions(r)["self_confidence"], questions(r)["prior_correct"])),
+    "held_back": lambda r: finding("held_back", of_acvd(r), 0.9),
+    "followed": lambda r: finding("followed", context_preference(r, by=["knowledge_category"])),
+    "falls": lambda r: finding("falls", offset_slopes(of_acvd(r))),
+    "later": lambda r: finding("later", future_against_past(of_acvd(r))),
+    "biased": lambda r: finding("biased", biases(r[r["method"].isin(["few_shot", "golden"])])),
+    "less_biased": lambda r: finding("less_biased", of_acvd(r)),
+    "judged": lambda r: finding("judged", r),
+    "judged_designs": lambda r: finding("judged_designs", r),
+    "better_verdicts": lambda r: finding("better_verdicts", verdicts(r)),
+    "moves": lambda r: finding("moves", path_stability(r)),
+    "prior_preferred": lambda r: finding("prior_preferred", prior_preference_by_round(of_acvd(r), by=())),
+    "ahead": lambda r: finding("ahead", of_acvd(r)),
+    "ahead_answered": lambda r: finding("ahead_answered", of_acvd(r)),
+    "more_right": lambda r: finding("more_right", compare_all(of_acvd(r))),
+    "beside_printed": beside,
+    "decided": lambda r: finding("decided", of_acvd(r)),
+    "worth": lambda r: finding("worth", of_acvd(r), "sr_dcr", "few_shot"),
+    "matched": lambda r: finding("matched", matched_coverage(of_acvd(r))),
+    "dearer": lambda r: finding("dearer", of_acvd(r)),
+}  # fmt: skip
+
+METHODS = ["few_shot", "golden", "judge_debate_1", "confidence_only", "debate_only", "sr_dcr"]
+
+
+def some_methods(n_questions: int) -> pd.DataFrame:
+    records = simulated(n_questions, ("acvd", "symmetric"), seed=3)
+    return records[records["method"].isin(METHODS)].reset_index(drop=True)
+
+
+DEBATED = some_methods(30)
+KNOWN = DEBATED[DEBATED["knowledge_category"] == "HIGHLY_KNOWN"]
+NOTHING = DEBATED.assign(
+    **dict.fromkeys(("prior_answer", "context_answer", "final_answer", "verdict", "verdict_path", "decision")),
+    **dict.fromkeys(("correct", "prior_correct"), pd.array([pd.NA] * len(DEBATED), "boolean")),
+    missing="error", self_confidence=np.nan, sampled_accuracy=np.nan, knowledge_category=None,
+    r_star=pd.array([pd.NA] * len(DEBATED), "Int64"),
+)  # fmt: skip
+RUNS = {
+    "30 questions": DEBATED,
+    "4 items": some_methods(2),
+    "one question": some_methods(1),
+    "one category": KNOWN,
+    "every call failed": NOTHING,
+    "no debate": DEBATED[DEBATED["method"] == "few_shot"],
+    "true passages": DEBATED[DEBATED["level"] == "standard"],
+    "one row": DEBATED[DEBATED["method"] == "sr_dcr"].head(1),
+    "no row": DEBATED.iloc[:0],
+}
+
+
+@pytest.mark.parametrize("name", ON_RECORDS)
+@pytest.mark.parametrize("run", RUNS)
+def test_no_sentence_contradicts_the_records(run: str, name: str) -> None:
+    if run == "no row" and FINDINGS[name].measure is None:
+        pytest.skip("other measures make this table")
+    said = ON_RECORDS[name](RUNS[run])
+    assert said.startswith("Here: ")
+    assert parts(said), said
+    assert "nan" not in said
+    intervals = agrees(name, said)
+    assert intervals or SAID[2] in said, said
+    if run == "30 questions" and name not in ("later", "told_truly"):
+        assert intervals, said
+
+
+def table(of: Finding, rows: list[tuple[float, float, float, int]]) -> pd.DataFrame:
+    """A table with the columns that a finding reads."""
+    made = pd.DataFrame(rows, columns=[of.value, f"{of.ends}low", f"{of.ends}high", of.n])
+    made = made.assign(**{name: [f"{name} {i}" for i in range(len(rows))] for name in of.by})
+    return made.assign(**of.where, **({of.against: 0.5} if isinstance(of.against, str) else {}))
+
+
+BY_TABLE = [name for name, each in FINDINGS.items() if each.measure is None]
+
+
+@pytest.mark.parametrize("name", BY_TABLE)
+def test_no_sentence_contradicts_a_table(name: str) -> None:
+    """Clear of the bound on either side, across it, missing, and barely clear of it with a huge n."""
+    of = FINDINGS[name]
+    bound = 0.5 if isinstance(of.against, str) else of.against
+    ends = [
+        (bound + a, bound + b) for a, b in ((0.1, 0.3), (-0.3, -0.1), (-0.1, 0.1), (0.0003, 0.001), (math.nan,) * 2)
+    ]
+    rows = [((low + high) / 2, low, high, n) for (low, high), n in zip(ends, (60, 60, 4, 10_000_000, 0), strict=True)]
+    said = finding(name, table(of, rows))
+    assert agrees(name, said) == 4
+    assert "10,000,000" in said
+    if of.by:
+        shown = parts(said)[SAID[0]]
+        above = [f"{of.by[0]} {i}" in shown for i in range(5)]
+        assert above == (
+            [True, False, False, True, False] if of.relation is Relation.ABOVE else [False, True] + [False] * 3
+        )
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_nothing_measured_cannot_be_told(name: str) -> None:
+    arguments = {"risky": (0.9,), "held_back": (0.9,), "worth": ("sr_dcr", "few_shot"), "beside_printed": (None,)}
+    for nothing in (None, pd.DataFrame(), []) if FINDINGS[name].measure is None else (None, pd.DataFrame()):
+        said = finding(name, nothing, *arguments.get(name, ()))
+        assert said.endswith(f": it cannot be told, nothing was measured (n = 0 {FINDINGS[name].of}).")
+
+
+def test_a_sentence_by_hand() -> None:
+    rows = pd.DataFrame({
+        "a": "sr_dcr", "b": ["few_shot", "rci", "golden", "self_ask"], "condition": "overall",
+        "difference": [0.2, -0.2, 0.5, 0.2], "low": [0.1, -0.3, 0.4, 0.1], "high": [0.3, -0.1, 0.6, 0.3],
+        "n": 60, "n_questions": 30, "p_holm": [0.01, 0.02, math.nan, 0.08],
+    })  # fmt: skip
+    assert finding("more_right", rows) == (
+        "Here: SR-DCR is right more often than what it is compared with, a missing answer counted as wrong (above 0): "
+        "this run shows it for Few-Shot (+0.20 [+0.10, +0.30], Holm's p = 0.010); "
+        "it does not show it, but the opposite for RCI (-0.20 [-0.30, -0.10], Holm's p = 0.020); "
+        "it cannot be told for Self-Ask (+0.20 [+0.10, +0.30], Holm's p = 0.080); n = 60 items of 30 questions each."
+    )
+
+
+def test_the_bound_may_be_given() -> None:
+    above = steps(questions(DEBATED))
+    assert "(below 0.9): this run shows it (" in finding("risky", above, 0.9, against=0.9)
+    with pytest.raises(BadInput, match="unknown finding 'risk'; known are "):
+        finding("risk", above)
+
+
+def test_claims_are_counted_by_their_own_bound_and_relation() -> None:
+    claims = claims_checklist(of_acvd(DEBATED))
+    said = parts(finding("claims", claims))
+    for phrase, standing in zip(SAID, ("holds", "does not hold", "cannot tell"), strict=True):
+        rows = claims[claims["standing"] == standing]
+        names = {" · ".join(filter(None, pair)) for pair in zip(rows["claim"], rows["denominator"], strict=True)}
+        assert (
+            set(said.get(phrase, "").removeprefix(" for ").split("; the table")[0].rstrip(".").split(", ")) - {""}
+            == names
+        )
+
+
+def test_what_a_run_brings_is_escaped() -> None:
+    rows = table(FINDINGS["unknown"], [(0.9, 0.8, 0.95, 9), (0.9, 0.8, 0.95, 8)]).assign(
+        domain=["<b>years</b>", "\x0ba"]
+    )
+    shown = finding("unknown", rows)._repr_html_()
+    assert "&lt;b&gt;years" in shown
+    assert shown.startswith("<p><b>Here:</b> more than half")
+
+
+# -- notebooks --------------------------------------------------------------------------------------------------------
+
+NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("0*.ipynb"))
+MEASURES_NOTHING = (
+    *("Parameters", "Next", "Another model, other ", "The designs", "Turn the knobs", "Read the debates", "The table"),
+    *("Read more debates", "The report to hand on", "A statement against a category tag"),
+)
+
+
+def cells(path: Path) -> list[tuple[str, str]]:
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(path.read_text("utf-8"))["cells"]]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_section_ends_with_what_the_run_shows(path: Path) -> None:
+    sections: dict[str, str] = {}
+    heading = ""
+    for kind, source in cells(path):
+        heading = source.splitlines()[0][3:] if kind == "markdown" and source.startswith("## ") else heading
+        sections[heading] = source
+        assert "\n\n## " not in source or heading == "", "a section begins with a cell of its own"
+        assert "What you should see" not in source
+    bare = [name for name, last in sections.items() if name and 'finding("' not in last]
+    assert [name for name in bare if not name.startswith(MEASURES_NOTHING)] == []
+
+
+def test_the_notebooks_say_every_finding_and_no_other() -> None:
+    said = {name for path in NOTEBOOKS for _, source in cells(path) for name in re.findall(r'finding\("(\w+)"', source)}
+    assert said == set(FINDINGS)

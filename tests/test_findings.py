@@ -31,6 +31,7 @@ from srdcr_lab.measures import (
     prior_preference_by_round,
     rank_correlation,
     summary,
+    utility_differences,
 )
 from srdcr_lab.measures.estimates import jeffreys_interval
 from srdcr_lab.measures.findings import FINDINGS, Finding, Relation, Sentence
@@ -56,7 +57,7 @@ def agrees(name: str, sentence: str) -> int:
     relation, bound = FINDINGS[name].relation, FINDINGS[name].against
     n = 0
     for phrase, part in parts(sentence).items():
-        pattern = rf"\[({NUMBER}), ({NUMBER})\](?: against (\S+?)(?=[,)]))?(?:, Holm's p = (\S+?)(?=[,)]))?"
+        pattern = rf"\[({NUMBER}), ({NUMBER})\](?: against (\S+?)(?=[,)]))?(?:, p = (\S+?)(?=[,)]))?"
         for low, high, own, p in re.findall(pattern, part):
             n += 1
             edge = float(own or bound)
@@ -125,7 +126,7 @@ ON_RECORDS: dict[str, Callable[[pd.DataFrame], Sentence]] = {
     "more_right": lambda r: finding("more_right", compare_all(of_acvd(r))),
     "beside_printed": beside,
     "decided": lambda r: finding("decided", of_acvd(r)),
-    "worth": lambda r: finding("worth", of_acvd(r), "sr_dcr", "few_shot"),
+    "worth": lambda r: finding("worth", utility_differences(of_acvd(r), "sr_dcr", "few_shot", false_shares=(0, 1))),
     "matched": lambda r: finding("matched", matched_coverage(of_acvd(r))),
     "dearer": lambda r: finding("dearer", of_acvd(r)),
 }  # fmt: skip
@@ -206,7 +207,7 @@ def test_no_sentence_contradicts_a_table(name: str) -> None:
 
 @pytest.mark.parametrize("name", FINDINGS)
 def test_nothing_measured_cannot_be_told(name: str) -> None:
-    arguments = {"risky": (0.9,), "held_back": (0.9,), "worth": ("sr_dcr", "few_shot"), "beside_printed": (None,)}
+    arguments = {"risky": (0.9,), "held_back": (0.9,), "beside_printed": (None,)}
     for nothing in (None, pd.DataFrame(), []) if FINDINGS[name].measure is None else (None, pd.DataFrame()):
         said = finding(name, nothing, *arguments.get(name, ()))
         assert said.endswith(f": it cannot be told, nothing was measured (n = 0 {FINDINGS[name].of}).")
@@ -220,10 +221,27 @@ def test_a_sentence_by_hand() -> None:
     })  # fmt: skip
     assert finding("more_right", rows) == (
         "Here: SR-DCR is right more often than what it is compared with, a missing answer counted as wrong (above 0): "
-        "this run shows it for Few-Shot (+0.20 [+0.10, +0.30], Holm's p = 0.010); "
-        "it does not show it, but the opposite for RCI (-0.20 [-0.30, -0.10], Holm's p = 0.020); "
-        "it cannot be told for Self-Ask (+0.20 [+0.10, +0.30], Holm's p = 0.080); n = 60 items of 30 questions each."
+        "this run shows it for Few-Shot (+0.20 [+0.10, +0.30], p = 0.010); "
+        "it does not show it, but the opposite for RCI (-0.20 [-0.30, -0.10], p = 0.020); "
+        "it cannot be told for Self-Ask (+0.20 [+0.10, +0.30], p = 0.080); n = 60 items of 30 questions each; "
+        "told where Holm's p is below 0.05."
     )
+
+
+def test_shares_and_means_of_tables_by_hand() -> None:
+    """Proponents who gave way, attempts that were accepted, the mean over seeds."""
+    held = [True] * 10 + [False] * 10
+    stood = pd.DataFrame(
+        {"question_id": range(20), "held_right": held, "state": ["defend"] * 10 + ["concede", "revise"] * 5}
+    )
+    assert finding("gave_way", stood) == (
+        "Here: most challenged proponents give way (above 0.5): this run shows it for wrong (1.00 [0.78, 1.00]); "
+        "it does not show it, but the opposite for right (0.00 [0.00, 0.22]); n = 10 proponents of 10 questions each."
+    )
+    audit = pd.DataFrame({"question_id": range(10), "outcome": ["accepted"] * 5 + ["refused"] * 5})
+    assert "it cannot be told (0.50 [0.22, 0.78], n = 10 attempts of 10 questions)" in finding("accepted", audit)
+    worlds = pd.DataFrame({"world": "apart", "seed": range(4), "rank_correlation": [0.96, 0.98, 0.96, 0.98]})
+    assert "this run shows it (0.97 [0.95, 0.99], n = 4 seeds)" in finding("recovered", worlds)
 
 
 def test_the_bound_may_be_given() -> None:
@@ -276,6 +294,8 @@ def test_every_section_ends_with_what_the_run_shows(path: Path) -> None:
         sections[heading] = source
         assert "\n\n## " not in source or heading == "", "a section begins with a cell of its own"
         assert "What you should see" not in source
+    sources = "\n".join(source for _, source in cells(path))
+    assert "display(" not in sources or not re.search(r"\bfor display\b", sources), "display is hidden by a variable"
     bare = [name for name, last in sections.items() if name and 'finding("' not in last]
     assert [name for name in bare if not name.startswith(MEASURES_NOTHING)] == []
 

@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass, is_dataclass, replace
 from enum import StrEnum
 from html import escape
 from importlib import resources
-from numbers import Real
 from typing import Any
 
 import pandas as pd
@@ -25,7 +24,6 @@ from srdcr_lab.measures import evidence
 from srdcr_lab.measures.comparison import condition_rows, outcome
 from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval, shares
 from srdcr_lab.measures.evaluation import CONDITIONS
-from srdcr_lab.measures.final_answer import utility_differences
 from srdcr_lab.measures.groups import GOLDEN, groups, is_standard
 from srdcr_lab.measures.knowledge import categorise
 from srdcr_lab.measures.paper_tables import METHOD_LABELS
@@ -134,6 +132,7 @@ class Finding:
         said = said or f"it cannot be told, {reason} (n = 0 {self.of})"
         said += f"; {counts[0]} each" if alike else ""
         said += "; the table has the numbers and each n" if many and not alike else ""
+        said += f"; told where Holm's p is below {FAMILY_WISE}" if any("p_holm" in row for row in rows) else ""
         labels = _Names({name: _label(value) for name, value in rows[0].items()} if rows else {})
         bound = "" if isinstance(self.against, str) else f" ({self.relation} {self.against:g})"
         return Sentence(f"Here: {self.claim.format_map(labels)}{bound}: {said}.")
@@ -144,37 +143,34 @@ class Finding:
             table = table.to_dict("records")
         parts = table if isinstance(table, list) else [table]  # of rows, dataclasses or named tuples
         parts = [part._asdict() if hasattr(part, "_asdict") else part for part in parts]
-        rows = [asdict(part) if is_dataclass(part) else part for part in parts]
+        rows = [asdict(part) if is_dataclass(part) and not isinstance(part, type) else part for part in parts]
         meant = [row for row in rows if all(str(row.get(name)) == value for name, value in self.where.items())]
         return [row for row in meant if row.get("b") != GOLDEN]
 
     def _ends(self, row: Mapping[str, Any]) -> tuple[float, float, float, float]:
         """Value, low, high and bound."""
         bound = row.get(self.against) if isinstance(self.against, str) else self.against
-        numbers = (row.get(self.value), row.get(f"{self.ends}low"), row.get(f"{self.ends}high"), bound)
+        numbers: tuple[Any, ...] = (row.get(self.value), row.get(f"{self.ends}low"), row.get(f"{self.ends}high"), bound)
         value, low, high, against = (math.nan if _missing(number) else float(number) for number in numbers)
         return value, low, high, against
 
-    def _standing(self, row: Mapping[str, Any]) -> Standing:
+    def _standing(self, row: Mapping[str, Any], digits: int = 15) -> Standing:
+        """Where the claim stands by this row, if its interval is rounded."""
         if "p_holm" in row and not row["p_holm"] < FAMILY_WISE:
             return Standing.CANNOT_TELL
         _, low, high, bound = self._ends(row)
-        return standing(low, high, Relation(row.get("relation", self.relation)), bound)
+        relation = Relation(row.get("relation", self.relation))
+        return standing(round(low, digits), round(high, digits), relation, bound)
 
     def _numbers(self, row: Mapping[str, Any]) -> str:
         """The number, its interval and n, with as many digits as show on which side of the bound the interval lies."""
         value, low, high, bound = self._ends(row)
-        digits = 2
-        while digits < 9 and any(
-            standing(round(low, digits), round(high, digits), each, bound) != standing(low, high, each, bound)
-            for each in Relation
-        ):
-            digits += 1
+        digits = next(digits for digits in range(2, 16) if self._standing(row, digits) is self._standing(row))
         form = f"{'+' if bound == 0 else ''}.{digits}f"
         shown = number(value, form) if math.isnan(low) else interval(value, low, high, form)
         shown += f" against {bound:g}" if isinstance(self.against, str) else ""
-        shown += "" if _missing(row.get("p_holm")) else f", Holm's p = {row['p_holm']:.3f}"
-        return shown + (f", {row['note']}" if row.get("note") else "")
+        shown += "" if _missing(row.get("p_holm")) else f", p = {row['p_holm']:.3f}"
+        return shown + ("" if _missing(row.get("note")) else f", {row['note']}")
 
     def _count(self, row: Mapping[str, Any]) -> str:
         n, questions, missing = (
@@ -190,8 +186,8 @@ def _missing(value: Any) -> bool:
 
 def _label(value: Any, name: str = "") -> str:
     """A value as a sentence names it; a number with the name of its column."""
-    if name and isinstance(value, Real) and not isinstance(value, bool):
-        return f"{name.replace('_', ' ')} {value:g}"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"{name.replace('_', ' ')} {value:g}".strip()
     return METHOD_LABELS.get(str(value), " ".join(str(value).split()))
 
 
@@ -284,13 +280,6 @@ def held_back(records: pd.DataFrame, tau: float) -> pd.DataFrame:
     return shares(rows, rows["prior_correct"].astype("boolean").fillna(False))
 
 
-def worth(records: pd.DataFrame, a: str, b: str, cost: float = 1.0) -> pd.DataFrame:
-    """Utility of A less that of B where no, half of the, and every passage is false."""
-    if absent := {a, b} - set(records["method"]):
-        raise evidence.NoEvidence(f"{_label(min(absent))} was not run")
-    return utility_differences(records, a, b, (cost,), (0.0, 0.5, 1.0))
-
-
 def beside_printed(measured: pd.DataFrame, printed: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame:
     """A `summary` on false passages beside each model that the paper prints."""
     own = measured[(measured["method"] == method) & (measured["condition"] == "perturbed")]
@@ -314,7 +303,7 @@ _MEASURES = {
     measure.__name__: measure
     for measure in (
         *(rows_with, certain_labels, redrawn, at_papers_tau, risk_above, leads, bias_change, dearer, judged, decided),
-        *(held_back, worth, beside_printed, gave_way, recovered),
+        *(held_back, beside_printed, gave_way, recovered),
     )
 }
 
@@ -324,12 +313,15 @@ def _findings() -> Iterator[tuple[str, Finding]]:
     for row in csv.DictReader(text.splitlines()):
         measure, *arguments = row["measure"].split() or [""]
         against = row["against"]
-        bound = float(against) if against[0].isdigit() else against
-        where = dict([row["where"].split("=")]) if row["where"] else {}
-        columns = (row[name] for name in ("claim", "value", "ends"))
-        counted = row["n"], row["of"], row["by"].split()
-        measured = _MEASURES[measure] if measure else None, arguments
-        yield row["name"], Finding(*columns, Relation(row["relation"]), bound, *counted, where, *measured)
+        yield row["name"], Finding(
+            **{name: row[name] for name in ("claim", "value", "ends", "n", "of")},
+            relation=Relation(row["relation"]),
+            against=float(against) if against[0].isdigit() else against,
+            by=row["by"].split(),
+            where=dict([row["where"].split("=")]) if row["where"] else {},
+            measure=_MEASURES[measure] if measure else None,
+            arguments=arguments,
+        )  # fmt: skip
 
 
 FINDINGS = dict(_findings())

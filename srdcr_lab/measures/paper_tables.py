@@ -15,25 +15,9 @@ import pandas as pd
 from srdcr_lab.measures.evaluation import CONDITIONS, MACRO, MICRO, accuracy_by_stratum, summary
 from srdcr_lab.measures.groups import GOLDEN
 from srdcr_lab.pages import Html, Td, html_table
+from srdcr_lab.records.names import METHOD_LABELS as METHOD_LABELS
+from srdcr_lab.records.names import called
 
-METHOD_LABELS = {
-    "zero_shot": "Zero-Shot",
-    "few_shot": "Few-Shot",
-    "self_ask": "Self-Ask",
-    "rci": "RCI",
-    "astute": "Astute RAG",
-    "judge_debate_1": "Judge Debate (Round 1)",
-    "judge_debate_3": "Judge Debate (Round 3)",
-    "judge_debate_5": "Judge Debate (Round 5)",
-    "naive_debate": "Naive Debate",
-    "vote_20": "Vote (20 answers)",
-    "token_probability": "Token Probability",
-    "calibrated_token_probability": "Calibrated Token Probability",
-    "confidence_only": "Confidence Only",
-    "debate_only": "Debate Only",
-    "sr_dcr": "SR-DCR",
-    GOLDEN: "Golden Baseline",
-}  # in the order of the rows
 COLUMN_LABELS = {MACRO: "Overall (macro)", MICRO: "Overall (micro)"}
 BEST, SECOND = "best", "second"
 TITLE_1 = "Table 1: accuracy on standard and perturbed passages."
@@ -137,9 +121,8 @@ def _entries(measured: pd.DataFrame) -> list[Cell]:
 def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
     """Block, row and method of a group, from its `model`, `run`, `method` and `design`."""
     block = str(names["model"]) + (f" · {names['run']}" if "run" in names else "")
-    method, design = str(names["method"]), names.get("design")
-    row = METHOD_LABELS.get(method, method) + (f" ({design})" if isinstance(design, str) else "")
-    return block, row, method
+    method = str(names["method"])
+    return block, called(method, names.get("design")), method
 
 
 def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> PaperTable:

@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from srdcr_lab.measures.groups import FEW
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.names import colours as colours
@@ -42,7 +43,6 @@ CONDITION_LOOKS: dict[str, Look] = {
 # A figure is at most 5.4 inches wide, legend and margins included: printed 12 cm wide, its text has 7 points or more.
 SMALL = 8
 WIDEST = 5.1
-FEW = 10  # a group of fewer questions is grey
 LARGE: Look = {"markersize": None, "elinewidth": None, "capsize": 2}  # points with intervals of matplotlib's own size
 THIN: Look = {"elinewidth": None, "capsize": None}  # intervals without caps
 SHARES = (-0.03, 1.03)  # limits of an axis of shares

@@ -130,8 +130,12 @@ class DifferencesDisplay(draw.Display):
     ) -> Self:
         return cls(compare_all(records, reference, column=column, name=name))
 
-    def plot(self, ax: Axes | None = None, condition: str = "overall") -> Axes:
-        """Differences with 95 % intervals, one row per rival; filled where the Holm-adjusted p is below 0.05."""
+    def plot(self, ax: Axes | None = None, condition: str | None = "overall") -> Axes:
+        """Differences with 95 % intervals, one row per rival; filled where the Holm-adjusted p is below 0.05. None:
+        every condition, in the rows of one picture."""
+        if condition is None:
+            axis = f"difference: {called(self.table['a'].iloc[0])} less …" if len(self.table) else "nothing to compare"
+            return EffectsDisplay(self.table.assign(name=self.table["b"].map(called)), axis).plot(ax)
         rows = self.table[(self.table["condition"] == condition) & (self.table["n"] > 0)]
         ax = draw.named_rows(ax, [called(name) for name in rows["b"]], (3.6, 0.9, 0.27))
         _differences(ax, rows, rows["p_holm"] < 0.05, markersize=5)
@@ -178,7 +182,7 @@ class EffectsDisplay(draw.Display):
         rows, known = self.table, "condition" in self.table
         y, names = pd.factorize(rows["name"])
         conditions = list(dict.fromkeys(rows["condition"])) if known else []
-        height = 0.36 + 0.12 * max(len(conditions) - 1, 0)
+        height = 0.3 + 0.06 * max(len(conditions) - 1, 0)
         ax = draw.named_rows(ax, names, (3.2, 0.7, height), least=2, margin=0.6)
         ax.axvline(0, color="0.7", linewidth=0.8)
         clear = rows["p_holm"] < 0.05 if "p_holm" in rows else (rows["low"] > 0) | (rows["high"] < 0)

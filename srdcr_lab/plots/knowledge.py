@@ -278,7 +278,9 @@ class PriorPreferenceByRoundDisplay(draw.Display):
         for name, part in draw.points(ax, rows["round"], rows, "stratum", looks, step=step, n="max").items():
             draw.join(ax, part, color=looks[name]["color"], linewidth=1.2)
         ax.set_xticks(rounds, [str(number) for number in rounds])
-        return draw.finish(ax, _LEGEND, xlabel="debate ends after round", ylim=draw.SHARES, ylabel="prior preference")
+        return draw.finish(
+            ax, draw.BELOW, xlabel="debate ends after round", ylim=draw.SHARES, ylabel="prior preference"
+        )
 
 
 @dataclass(frozen=True)

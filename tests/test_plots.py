@@ -281,9 +281,9 @@ def test_one_question_holds_its_forms_by_offset() -> None:
 def test_one_question_marks_answers_and_abstentions() -> None:
     ax = OneQuestionDisplay.from_records(records(), "q").plot()
     marks = {points.get_label().split(" (")[0]: points.get_offsets().tolist() for points in ax.collections}
-    assert marks["SR-DCR: USE_PRIOR"] == [[1854, 1874]]
-    assert marks["SR-DCR: USE_CONTEXT"] == [[1874, 1874]]
-    assert marks["SR-DCR: ABSTAIN"] == [[2074, 1854]]  # no answer: at the bottom, as the legend says
+    assert marks["decision USE_PRIOR"] == [[1854, 1874]]
+    assert marks["decision USE_CONTEXT"] == [[1874, 1874]]
+    assert marks["decision ABSTAIN"] == [[2074, 1854]]  # no answer: at the bottom, as the legend says
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("year the passage claims", "year answered")
 
 

@@ -13,13 +13,13 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.measures.evaluation import CONDITIONS, MACRO, MICRO, accuracy_by_stratum, summary
-from srdcr_lab.measures.groups import GOLDEN
+from srdcr_lab.measures.groups import FEW, GOLDEN
 from srdcr_lab.pages import Html, Td, html_table
 from srdcr_lab.records.names import METHOD_LABELS as METHOD_LABELS
 from srdcr_lab.records.names import called
 
 COLUMN_LABELS = {MACRO: "Overall (macro)", MICRO: "Overall (micro)"}
-BEST, SECOND = "best", "second"
+BEST, SECOND, GREY = "best", "second", "few"
 TITLE_1 = "Table 1: accuracy on standard and perturbed passages."
 TITLE_2 = "Table 2: accuracy on perturbed passages, by offset."
 NOTE = (
@@ -110,7 +110,7 @@ def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
 def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     """Methods × offsets of the perturbed items, other kinds by level, and overall macro and micro [Table 2]."""
     measured = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
-    return paper_table(TITLE_2, _entries(measured), tuple(dict.fromkeys(measured["column"])))
+    return paper_table(TITLE_2, _entries(measured), tuple(dict.fromkeys(measured["column"])), FEW)
 
 
 def _entries(measured: pd.DataFrame) -> list[Cell]:
@@ -125,11 +125,12 @@ def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
     return block, called(method, names.get("design")), method
 
 
-def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> PaperTable:
-    """The table of these cells in the paper's order; best and second of a column marked, ties alike, golden never."""
+def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str], least: int = 0) -> PaperTable:
+    """The table of these cells in the paper's order; best and second of a column marked, ties alike, golden never. A
+    cell of fewer than `least` items is grey instead."""
     ranked: dict[tuple[str, str], set[float]] = {}
     for cell in entries:
-        if cell.method != GOLDEN and not math.isnan(cell.accuracy):
+        if cell.method != GOLDEN and cell.n >= least and not math.isnan(cell.accuracy):
             ranked.setdefault((cell.block, cell.column), set()).add(round(cell.accuracy, 9))
     marks = {where: dict(zip(sorted(values, reverse=True), _MARKS, strict=False)) for where, values in ranked.items()}
     blocks = list(dict.fromkeys(cell.block for cell in entries))
@@ -137,7 +138,9 @@ def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> 
     marked = []
     for cell in sorted(entries, key=lambda c: (blocks.index(c.block), places.get(c.method, len(METHOD_LABELS)))):
         own = {} if cell.method == GOLDEN else marks.get((cell.block, cell.column), {})
-        marked.append(replace(cell, mark=own.get(round(cell.accuracy, 9), "")))
+        marked.append(replace(cell, mark=GREY if cell.n < least else own.get(round(cell.accuracy, 9), "")))
+    if any(cell.mark == GREY for cell in marked):
+        title += f" Cells of fewer than {least} items are grey in HTML and not ranked: they say nothing of a method."
     return PaperTable(title, tuple(marked), tuple(columns))
 
 
@@ -152,8 +155,8 @@ def _shown(cell: Cell, marks: Mapping[str, str], same_n: Mapping[str, int]) -> s
 
 
 _MARKS = (BEST, SECOND)
-_HTML = {BEST: "<b>{}</b>", SECOND: "<u>{}</u>", "": "{}"}
-_MARKDOWN = {BEST: "**{}**", SECOND: "<u>{}</u>", "": "{}"}
+_HTML = {BEST: "<b>{}</b>", SECOND: "<u>{}</u>", GREY: '<span style="color: #999">{}</span>', "": "{}"}
+_MARKDOWN = {BEST: "**{}**", SECOND: "<u>{}</u>", GREY: "{}", "": "{}"}
 
 
 def _escaped(text: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 from srdcr_lab.measures.documents import answer_outcomes
 from srdcr_lab.plots import MisinformationDisplay, RecoveryDisplay, SourcesDisplay
 from srdcr_lab.records import SrdcrError
+from srdcr_lab.records.names import called
 from srdcr_lab.study import Results, Study
 from srdcr_lab.study.demonstrations import FILM, film, film_script
 from srdcr_lab.widgets import documents_html, side_by_side
@@ -47,7 +48,7 @@ def test_a_script_without_a_reply_says_so() -> None:
 
 def test_a_column_for_each_method_with_its_ending(told: Results) -> None:
     page = side_by_side(told.records, told.turns, "film")
-    assert [page.count(f"<h4>{method}</h4>") for method in FOUR.split(",")] == [1] * 4
+    assert [page.count(f"<h4>{called(method)}</h4>") for method in FOUR.split(",")] == [1] * 4
     assert page.count("<b>Ines Holt, Raul Medin: wrong</b>") == 3
     assert page.count("<b>Ines Holt: right</b>") == 1
     assert "<b>Proponent of document 2</b> <small>round 1, saw its document and 2 turns</small>" in page

@@ -276,7 +276,7 @@ class TransferDisplay(draw.Display):
         """
         domains = self.table["applied_to"].unique().tolist()
         names, others = list(domains), len(domains)
-        ax = draw.axes(ax, 0.7 + 0.64 * others, 0.8 + 0.76 * (others + 1))
+        ax = draw.axes(ax, 0.7 + 0.64 * others, 0.8 + 0.84 * (others + 1))
         shades = plt.get_cmap("YlOrRd").with_extremes(bad="0.92")
         cells = []
         for row in self.table.itertuples():

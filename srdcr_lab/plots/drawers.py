@@ -263,6 +263,7 @@ def save_figure(
     """
     folder = Path(folder)
     if label:
+        figure.draw_without_rendering()  # a constrained layout is found in drawing
         drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()  # in inches
         x, y = drawn.x0 / width, (drawn.y0 - 0.08) / height
         figure.text(x, y, label, va="top", fontsize=SMALL, color="0.4")

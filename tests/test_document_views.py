@@ -15,6 +15,7 @@ from srdcr_lab.records.names import called
 from srdcr_lab.study import Results, Study
 from srdcr_lab.study.demonstrations import FILM, film, film_script
 from srdcr_lab.widgets import documents_html, side_by_side
+from tests.figures import legend_labels
 from tests.test_document_measures import ITEMS, records
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
@@ -78,10 +79,9 @@ def test_a_line_for_each_method_over_the_share_that_misleads() -> None:
     both = pd.concat([records(q1=("1874",), q2=("1901",), q3=("1874",)), records("madam_rag", q1=("1901",))])
     display = MisinformationDisplay.from_outcomes(answer_outcomes(both, ITEMS))
     ax = display.plot()
-    lines = {line.get_label(): line for line in ax.containers}
-    assert list(lines) == ["concatenate", "madam_rag"]
-    assert lines["concatenate"][0].get_ydata().tolist() == [1.0, 1.0, 0.0]  # shares 0, 1/3, 2/3
-    assert lines["madam_rag"][0].get_ydata().tolist() == [0.0]
+    assert legend_labels(ax) == ["Concatenation", "MADAM-RAG"]
+    grey = [line[0].get_ydata() for line in ax.containers if line[0].get_gid() == "few"]
+    assert [heights[~np.isnan(heights)].tolist() for heights in grey] == [[1.0, 1.0, 0.0], [0.0]]  # 0, 1/3, 2/3
     assert np.allclose(ax.get_xticks(), [0, 1 / 3, 2 / 3])
     assert ax.get_ylabel() == "exact match"
 

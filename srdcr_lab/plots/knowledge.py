@@ -204,7 +204,7 @@ class ContextPreferenceDisplay(draw.Display):
         """Coloured by category, or by signed `offset` by whether the year claimed lies in the future."""
         hue = hue or ("future" if by == "offset" else "knowledge_category")
         table = context_preference(records, (by, hue), method=method)
-        of_each = context_preference(records, (hue,), method=method, intervals=False)
+        of_each = context_preference(records, (hue,), method=method)
         counts = of_each[["prior_is_claim", hue, "n_questions"]].rename(columns={"n_questions": "n_questions_in_all"})
         return cls(table.merge(counts, "left", on=["prior_is_claim", hue]), by, hue)
 

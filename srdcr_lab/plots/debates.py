@@ -169,7 +169,7 @@ class OversightDisplay(draw.Display):
                 marker = "s" if part["design"].isna().all() else "o"
                 marker = "*" if name == GOLDEN else "osD^vPX"[models.index(model) % 7] if len(models) > 1 else marker
                 label = f"{called(name)}, {model}" if len(models) > 1 else called(name)
-                look: draw.Look = {"color": colours[name], "marker": marker, "alpha": 0.8, "zorder": 3}
+                look: draw.Look = {"color": colours[name], "marker": marker, "alpha": 0.8, "zorder": 4 - coverage}
                 size = (20 if marker == "*" else 10) + 90 * coverage
                 ax.scatter(*at, s=size, label=f"{label}: {coverage:.0%}", **look)
         n = rows.groupby("rate")["n"].max()

@@ -21,13 +21,13 @@ study: env ## every method live on a sample of the testbed, then the notebooks a
 	@mkdir -p results && rm -rf results/study # its completions are in the store
 	$(SRDCR) run $(STUDY) --limit $(LIMIT) --out results/study || [ $$? -eq 1 ]
 	$(SRDCR) notebooks --model $(MODEL) --limit $(LIMIT) --out results/notebooks
-	@echo "Look at results/study (summary.csv first), results/notebooks (start with 00_start_here.ipynb) and figures/."
+	@echo "Look at results/study (summary.csv first), results/notebooks (start with 00_start_here.ipynb) and results/figures."
 
 study-full: env ## the same on the whole testbed: about an hour
 	@mkdir -p results && rm -rf results/study-full
 	$(SRDCR) run $(STUDY) --out results/study-full || [ $$? -eq 1 ]
-	$(SRDCR) notebooks --model $(MODEL) --limit 600 --out results/notebooks-full
-	@echo "Look at results/study-full (summary.csv first), results/notebooks-full and figures/."
+	$(SRDCR) notebooks --model $(MODEL) --limit 600 --out results/notebooks-full --figures results/figures-full
+	@echo "Look at results/study-full (summary.csv first), results/notebooks-full and results/figures-full."
 
 NAME = $(subst :,-,$(notdir $(MODEL)))
 study-real: env ## a study of any model (MODEL=gguf:FILE), in sittings: its hours first, and no more with PLAN=--plan
@@ -84,6 +84,7 @@ lock: ## choose the versions of requirements.lock anew
 
 clean: ## remove the environment, caches, builds and what make study wrote
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis build dist
-	rm -rf results/study results/study-full results/notebooks results/notebooks-full results/pocket-report results/prompts-report
+	rm -rf results/study results/study-full results/notebooks results/notebooks-full results/figures results/figures-full
+	rm -rf results/pocket-report results/prompts-report
 	@echo "results/store.sqlite stays: it may hold completions that were paid for."
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

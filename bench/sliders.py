@@ -139,7 +139,8 @@ def _serialise_messages() -> None:
 
 def _run(n: int) -> pd.DataFrame:
     """A made-up run of every method: n items, half of them false by one of five offsets, so 14 n rows."""
-    from srdcr_lab.measures import METHOD_LABELS
+    from srdcr_lab.protocols import METHODS
+    from srdcr_lab.records import Needs
 
     questions, records = _tables(n)
     rng = np.random.default_rng(1)
@@ -159,7 +160,7 @@ def _run(n: int) -> pd.DataFrame:
             correct=pd.array(rng.random(n) < 0.5, "boolean"),
             final_answer=np.where(rng.random(n) < 0.5, "1900", "1940"),
         )
-        for name in METHOD_LABELS
+        for name in (method.name for method in METHODS.values() if method.needs is Needs.PASSAGE)
     ]
     return pd.concat(methods, ignore_index=True)
 

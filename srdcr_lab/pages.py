@@ -11,6 +11,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from srdcr_lab.records.names import called
+
 if TYPE_CHECKING:
     import pandas as pd
     from jinja2 import Environment
@@ -87,18 +89,33 @@ def html_table(
 
 
 def frame_table(frame: pd.DataFrame) -> Html:
-    """The rows of a DataFrame as they are; column names lose their underscores."""
+    """The rows of a DataFrame; column names lose their underscores, methods and designs are called as in figures."""
+    frame = _called(frame)
     return html_table([name.replace("_", " ") for name in frame.columns], frame.itertuples(index=False))
 
 
 def captioned(table: pd.DataFrame, label: str, *, digits: int = 2, index: bool = False) -> Html:
-    """A DataFrame with its label (`Results.label`) as caption; shares to so many digits, what is missing as a dash."""
-    known = table.where(table.notna(), float("nan"))
+    """A DataFrame with its label (`Results.label`) as caption; shares to so many digits, what is missing as a dash,
+    methods and designs as they are called in figures."""
+    known = _called(table.where(table.notna(), float("nan")))
     body = known.to_html(
         index=index, border=0, na_rep="–", float_format=lambda value: f"{value:.{digits}f}", escape=True
     )
     head, inside = body.split("\n", 1)
     return Html(f"{head}\n{render('parts', 'caption_below', label=label)}\n{inside}")
+
+
+_NAMING = ("method", "methods", "design", "debate", "a", "b", "alone")  # columns (or an index) of methods and designs
+
+
+def _called(table: pd.DataFrame) -> pd.DataFrame:
+    named = {name: table[name].map(_if_text) for name in _NAMING if name in table}
+    shown = table.assign(**named)
+    return shown.rename(index=_if_text) if table.index.name in _NAMING else shown
+
+
+def _if_text(name: object) -> object:
+    return called(name) if isinstance(name, str) else name
 
 
 Point = tuple[float, float]

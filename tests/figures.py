@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 
 def drawn(ax: Axes, axis: int = 1) -> list[float]:
     """Heights of all points with intervals, or with axis 0 their places along the x axis; sorted."""
-    lines = [container.lines[0] for container in ax.containers]
-    return sorted(float(value) for line in lines for value in np.atleast_1d(line.get_data()[axis]))
+    lines = [np.asarray(container.lines[0].get_data(), float) for container in ax.containers]
+    return sorted(float(place) for line in lines for place in line[axis][~np.isnan(line).any(axis=0)])
 
 
 def tick_labels(ax: Axes, axis: str = "x") -> list[str]:
@@ -19,6 +20,14 @@ def tick_labels(ax: Axes, axis: str = "x") -> list[str]:
 
 def legend_labels(ax: Axes) -> list[str]:
     return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def printed_points(figure: Figure) -> float:
+    """The size of the smallest text where the figure is printed 12 cm wide."""
+    figure.canvas.draw()
+    texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    width = max(figure.get_tightbbox().width + 0.2, 12 / 2.54)  # with the margins of a saved figure
+    return min(text.get_fontsize() for text in texts) * 12 / 2.54 / width
 
 
 def no_text_overlaps(ax: Axes) -> bool:

@@ -11,9 +11,11 @@ import pytest
 from srdcr_lab.measures.documents import answer_outcomes
 from srdcr_lab.plots import MisinformationDisplay, RecoveryDisplay, SourcesDisplay
 from srdcr_lab.records import SrdcrError
+from srdcr_lab.records.names import called
 from srdcr_lab.study import Results, Study
 from srdcr_lab.study.demonstrations import FILM, film, film_script
 from srdcr_lab.widgets import documents_html, side_by_side
+from tests.figures import legend_labels
 from tests.test_document_measures import ITEMS, records
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
@@ -47,7 +49,7 @@ def test_a_script_without_a_reply_says_so() -> None:
 
 def test_a_column_for_each_method_with_its_ending(told: Results) -> None:
     page = side_by_side(told.records, told.turns, "film")
-    assert [page.count(f"<h4>{method}</h4>") for method in FOUR.split(",")] == [1] * 4
+    assert [page.count(f"<h4>{called(method)}</h4>") for method in FOUR.split(",")] == [1] * 4
     assert page.count("<b>Ines Holt, Raul Medin: wrong</b>") == 3
     assert page.count("<b>Ines Holt: right</b>") == 1
     assert "<b>Proponent of document 2</b> <small>round 1, saw its document and 2 turns</small>" in page
@@ -77,10 +79,9 @@ def test_a_line_for_each_method_over_the_share_that_misleads() -> None:
     both = pd.concat([records(q1=("1874",), q2=("1901",), q3=("1874",)), records("madam_rag", q1=("1901",))])
     display = MisinformationDisplay.from_outcomes(answer_outcomes(both, ITEMS))
     ax = display.plot()
-    lines = {line.get_label(): line for line in ax.containers}
-    assert list(lines) == ["concatenate", "madam_rag"]
-    assert lines["concatenate"][0].get_ydata().tolist() == [1.0, 1.0, 0.0]  # shares 0, 1/3, 2/3
-    assert lines["madam_rag"][0].get_ydata().tolist() == [0.0]
+    assert legend_labels(ax) == ["Concatenation", "MADAM-RAG"]
+    grey = [line[0].get_ydata() for line in ax.containers if line[0].get_gid() == "few"]
+    assert [heights[~np.isnan(heights)].tolist() for heights in grey] == [[1.0, 1.0, 0.0], [0.0]]  # 0, 1/3, 2/3
     assert np.allclose(ax.get_xticks(), [0, 1 / 3, 2 / 3])
     assert ax.get_ylabel() == "exact match"
 

@@ -504,6 +504,7 @@ def test_the_page_of_some_methods_holds_those_alone(run: lab.Results) -> None:
     page = explorer_html(run, ["sr_dcr"])
     assert page.count("<article ") == 4
     assert 'data-method="few_shot"' not in page
+    assert '<option value="sr_dcr">SR-DCR</option>' in page
 
 
 def test_a_run_without_its_items_shows_the_questions(run: lab.Results) -> None:

@@ -245,4 +245,4 @@ def test_a_report_without_debates_or_draws() -> None:
     none = bare.assign(sampled_accuracy=np.nan, n_samples=pd.NA, knowledge_category=None, self_confidence=np.nan)
     page = domain_report(run(none))
     assert "believed" not in page.split("What τ bounds")[1].split("</p>", 1)[1]
-    assert "No τ is recommended" in page
+    assert '<p class="chosen none"><b>No τ is recommended' in page

@@ -10,7 +10,8 @@ import pytest
 
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.vocabulary import ORGANISM
-from srdcr_lab.study.notebooks import run_notebooks
+from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
+from tests.conftest import Srdcr
 from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, kept_three_ways, ran_to_its_end
 
 
@@ -119,3 +120,28 @@ def test_a_table_of_ones_own_is_found_from_where_one_stands(tmp_path: Path, monk
     (written,) = run_notebooks(tmp_path / "out", tables, tmp_path / "sequence")
     assert "When was the mill built?" in written.read_text("utf-8")
     assert f" ramdocs={tmp_path.resolve()}/my.csv" in written.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "drawn_into"),
+    [
+        (["--out", "results/notebooks"], "results/figures"),
+        (["--out", "results/notebooks", "--figures", "elsewhere"], "elsewhere"),
+        (["--out", str(SEQUENCE)], None),
+    ],
+)
+def test_only_the_committed_notebooks_draw_into_the_tracked_figures(
+    given: list[str], drawn_into: str | None, srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`make study` and a user's own run leave figures/ alone; `make notebooks` changes it."""
+    asked: list[dict[str, object]] = []
+    monkeypatch.setattr(
+        "srdcr_lab.study.notebooks.run_notebooks", lambda out, parameters: asked.append(parameters) or []
+    )
+    monkeypatch.chdir(tmp_path)
+    assert srdcr("notebooks", *given).code == 0
+    assert asked[0]["FIGURES"] == (drawn_into and str(tmp_path.resolve() / drawn_into))
+    makefile = (SEQUENCE.parent / "Makefile").read_text("utf-8")
+    assert re.findall(r"notebooks .*--out (\S+)(?: --figures (\S+))?", makefile) == [
+        ("results/notebooks", ""), ("results/notebooks-full", "results/figures-full"), ("notebooks", ""),
+    ]  # fmt: skip

@@ -23,7 +23,8 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "figure",
     [
-        *("05_accuracy", "05_repeats", "05_decision_flow", "05_comparisons", "05_cost"),
+        *("05_plane", "05_accuracy", "05_repeats", "05_decision_flow", "05_comparisons", "05_surest", "05_matched"),
+        "05_cost",
         *("06_reliability", "06_risk_coverage", "06_tokens", "06_kinds", "06_shots", "06_consistency"),
         "06_transfer",
         *("07_options", "07_claims", "07_overconfidence", "07_debate_ends", "07_numbers"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.text import Annotation
 
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
@@ -254,16 +255,20 @@ def test_the_figure_shows_beliefs_and_coverage() -> None:
     display = OversightDisplay.from_records(records[records["method"].isin(["sr_dcr", "few_shot"])])
     ax = display.plot()
     marks = {str(mark.get_label()): mark for mark in ax.collections if not str(mark.get_label()).startswith("_")}
-    assert [label.split(":")[0] for label in legend_labels(ax)][1:] == ["Few-Shot", "acvd", "placebo"]
+    assert [label.split(":")[0] for label in legend_labels(ax)][1:] == ["Few-Shot", "ACVD", "Placebo"]
     for label, mark in marks.items():
-        design = {"Few-Shot": None}.get(name := label.split(":")[0], name)
+        design = {"Few-Shot": None}.get(name := label.split(":")[0], name.lower())
         table = display.table
         rows = table[table["design"].isna() if design is None else table["design"] == design]
         assert mark.get_offsets()[0].tolist() == pytest.approx(rows["share"].tolist())  # type: ignore[union-attr]
         assert mark.get_sizes()[0] == pytest.approx(10 + 90 * rows["coverage"].iloc[0])  # type: ignore[attr-defined]
-        assert f"(n = {rows['n'].sum()})" in label
-    (diagonal,) = [line for line in ax.lines if line.get_label() == "a judge that guesses"]
+        assert label.endswith(f": {rows['coverage'].iloc[0]:.0%}")
+    believed, caught = (display.table.loc[display.table["rate"] == rate, "n"].max() for rate in ("believed", "caught"))
+    assert (f"(n = {believed})" in ax.get_xlabel(), f"(n = {caught})" in ax.get_ylabel()) == (True, True)
+    (diagonal,) = [line for line in ax.lines if line.get_label() == "knows nothing of the passage"]
     assert (list(diagonal.get_xdata()), list(diagonal.get_ydata())) == ([0, 1], [1, 0])
+    corners = {text.get_text(): text.xy for text in ax.texts if isinstance(text, Annotation)}
+    assert corners == {"trusts none": (0, 1), "trusts all": (1, 0)}
     assert "no debate" in OversightDisplay.from_records(records.iloc[:0]).plot().texts[0].get_text()
 
 

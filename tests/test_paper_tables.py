@@ -133,6 +133,18 @@ def test_the_best_is_bold_the_second_underlined_and_golden_is_not_ranked() -> No
     assert golden == "|  | Golden Baseline | 100.0 (100.0) | – (n = 0) | 100.0 (100.0) n = 4 |"
 
 
+def test_a_cell_of_few_items_is_grey_and_not_ranked() -> None:
+    """Nine false passages at 20, eleven at 60: the best of the first is nobody's merit."""
+    offsets = [20] * 9 + [60] * 11
+    rows = [row(m, f"q{i}", o, m == "rci") for m in ("rci", "few_shot") for i, o in enumerate(offsets)]
+    table = table_2(frame(*rows))
+    marks = table.cells.set_index(["method", "column"])["mark"]
+    assert (marks["rci", "offset 20"], marks["rci", "offset 60"], marks["rci", "micro"]) == ("few", "best", "best")
+    assert table.html().count('<span style="color: #999">') == 2
+    assert "fewer than 10 items" in table.markdown()
+    assert "fewer than" not in table_2(frame(*(each for each in rows if each["perturbation_value"] == 60))).markdown()
+
+
 def test_equal_bests_are_both_bold() -> None:
     records = frame(*(row(method, "a", 0, True) for method in ("few_shot", "rci")), row("self_ask", "a", 0, False))
     marks = table_1(records).cells.query("column == 'standard'").set_index("method")["mark"].to_dict()

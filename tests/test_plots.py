@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
+from matplotlib.container import ErrorbarContainer
 
-from srdcr_lab.measures import compare_all, cost_accuracy, factor_effects
-from srdcr_lab.measures.evaluation import economy_prices
+from srdcr_lab import plots
+from srdcr_lab.measures import (
+    compare_all,
+    cost_accuracy,
+    factor_effects,
+    matched_coverage,
+    thresholds,
+)
+from srdcr_lab.measures import (
+    summary as summary_of,
+)
+from srdcr_lab.measures.evaluation import CONDITIONS, economy_prices
+from srdcr_lab.measures.gating import Gating
 from srdcr_lab.plots import (
     AccuracyDisplay,
     ContextPreferenceDisplay,
@@ -24,10 +40,12 @@ from srdcr_lab.plots import (
     VerdictDisplay,
     save_figure,
 )
-from srdcr_lab.plots.drawers import apart, distances, finish, points
-from srdcr_lab.protocols import DESIGNS
-from tests.figures import drawn, legend_labels, no_text_overlaps, tick_labels
+from srdcr_lab.plots.drawers import INK, apart, distances, finish, intervals, points
+from srdcr_lab.protocols import DESIGNS, METHODS
+from srdcr_lab.records.names import COLOURS, DESIGN_LABELS, METHOD_LABELS, called, colours
+from tests.figures import drawn, legend_labels, no_text_overlaps, printed_points, tick_labels
 from tests.simulated import simulated
+from tests.test_counterfactual_measures import debated
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
 
@@ -60,6 +78,18 @@ def test_series_lie_side_by_side_in_the_order_of_their_looks(across: bool) -> No
     assert drawn(ax, int(across)) == pytest.approx([-0.2, 0, 1])
     assert drawn(ax, 1 - across) == pytest.approx([0.1, 0.2, 0.3])
     assert legend_labels(finish(ax, {})) == ["B (n = 5)", "A (n = 4)", "C (n = 0)"]
+
+
+def test_a_point_of_few_questions_is_grey_outside_the_line_and_said_to_be_so() -> None:
+    rows = pd.DataFrame({"share": [0.1, 0.5, 0.3], "low": 0.0, "high": 1.0, "n": 40, "n_questions": [10, 9, 20]})
+    _, ax = plt.subplots()
+    intervals(ax, [0, 1, 2], rows, color="blue", linestyle="-", label="A")
+    finish(ax, {}, xlabel="place")
+    line, grey = (container.lines[0] for container in ax.containers)
+    assert np.asarray(line.get_ydata()) == pytest.approx([0.1, np.nan, 0.3], nan_ok=True)  # broken where it is grey
+    assert (grey.get_ydata().tolist(), grey.get_color(), grey.get_linestyle()) == ([0.5], "0.75", "None")
+    assert ax.get_xlabel() == "place\n(grey: fewer than 10 questions)"
+    assert legend_labels(ax) == ["A"]
 
 
 def test_labels_are_moved_apart_by_hand() -> None:
@@ -114,13 +144,11 @@ def test_a_missing_accuracy_is_not_drawn() -> None:
     assert len(drawn(AccuracyDisplay.from_summary(table).plot())) == 7
 
 
-def test_the_legend_of_accuracies_is_sorted_and_open_points_leave_out_what_is_missing() -> None:
+def test_the_legend_names_each_method_once_and_open_points_leave_out_what_is_missing() -> None:
     ax = AccuracyDisplay.from_summary(summary()).plot()
-    labels = legend_labels(ax)
-    assert labels == sorted(labels)
-    assert labels[-1] == "sr_dcr, selective accuracy"
-    faces = {str(container.get_label()): container.lines[0].get_markerfacecolor() for container in ax.containers}
-    assert [name for name, face in faces.items() if face == "white"] == [name for name in faces if "selective" in name]
+    assert sorted(legend_labels(ax)) == ["Few-Shot", "SR-DCR", "open: of the answers given"]
+    faces = [container.lines[0].get_markerfacecolor() for container in ax.containers]
+    assert faces == [COLOURS["few_shot"], "white", COLOURS["sr_dcr"], "white"]
 
 
 # -- differences ------------------------------------------------------------------------------------------------------
@@ -132,7 +160,7 @@ def test_differences_are_filled_where_holm_says_so() -> None:
     table = table.assign(a="sr_dcr", n=40, low=table["difference"] - 0.04, high=table["difference"] + 0.04)
     ax = DifferencesDisplay(table).plot()
     assert drawn(ax, 0) == [-0.05, 0.1]
-    assert [container.lines[0].get_markerfacecolor() for container in ax.containers] == ["#0173b2", "white"]
+    assert [container.lines[0].get_markerfacecolor() for container in ax.containers] == [INK, "white"]
     assert tick_labels(ax, "y") == ["Few-Shot", "RCI"]
 
 
@@ -163,15 +191,36 @@ def test_factors_are_named_by_their_levels() -> None:
 def test_economies_say_what_they_save() -> None:
     half = BOTH.assign(calls_alone=np.where(BOTH["design"] == "symmetric", 10, 20))
     prices = EffectsDisplay.from_prices(economy_prices(half))
-    assert list(prices.table["name"]) == ["symmetric\nsaves 50% of the calls"]
+    assert list(prices.table["name"]) == ["Symmetric\nsaves 50% of the calls"]
     dear = EffectsDisplay.from_prices(economy_prices(half, "symmetric"))
-    assert list(dear.table["name"]) == ["acvd\ntakes 100% more calls"]
+    assert list(dear.table["name"]) == ["ACVD\ntakes 100% more calls"]
+
+
+def test_equal_answers_have_no_interval() -> None:
+    """An economy that changes no answer has no price, and nothing about that is uncertain."""
+    twin = pd.concat([ONE, ONE[ONE["method"] == "sr_dcr"].assign(design="final verdict only")])
+    prices = EffectsDisplay.from_prices(economy_prices(twin))
+    assert list(prices.table["name"]) == ["final verdict only\nsaves 0% of the calls; same answers"]
+    ax = prices.plot()
+    assert drawn(ax, 0) == [0.0]
+    assert all(np.isnan(end).all() for c in ax.containers for bar in c.lines[2] for end in bar.get_segments())
+
+
+def test_factors_in_several_conditions_stand_in_one_row_each() -> None:
+    """What a factor takes from true passages and gives to false ones is seen, where the mean of the two hides it."""
+    designs = {name: asdict(DESIGNS[name]) for name in ("acvd", "symmetric")}
+    parts = [factor_effects(BOTH, designs, condition=condition) for condition in CONDITIONS]
+    display = EffectsDisplay.from_factors(pd.concat(parts))
+    ax = display.plot()
+    assert tick_labels(ax, "y") == ["critic sees: always − never"]
+    assert drawn(ax, 0) == pytest.approx(sorted(display.table["difference"]))
+    assert legend_labels(ax) == ["true passages", "false passages", "overall", "open: p ≥ 0.05 (Holm)"]
 
 
 def test_a_point_is_filled_where_its_interval_leaves_out_zero() -> None:
     rows = pd.DataFrame({"difference": [0.2, 0.2], "low": [0.1, -0.1], "high": [0.3, 0.5], "name": ["sure", "unsure"]})
     fills = [container.lines[0].get_markerfacecolor() for container in EffectsDisplay(rows).plot().containers]
-    assert fills == ["#0173b2", "white"]
+    assert fills == [INK, "white"]
 
 
 # -- cost -------------------------------------------------------------------------------------------------------------
@@ -183,7 +232,7 @@ def test_cost_points_names_and_front() -> None:
     assert drawn(ax) == pytest.approx(sorted(display.table["accuracy"]))
     assert {text.get_text() for text in ax.texts} >= {
         "Few-Shot",
-        "SR-DCR (symmetric)",
+        "SR-DCR (Symmetric)",
         "Golden Baseline, told the truth",
     }
     front = next(line for line in ax.lines if line.get_drawstyle() == "steps-post")
@@ -220,9 +269,9 @@ def test_one_question_holds_its_forms_by_offset() -> None:
 def test_one_question_marks_answers_and_abstentions() -> None:
     ax = OneQuestionDisplay.from_records(records(), "q").plot()
     marks = {points.get_label().split(" (")[0]: points.get_offsets().tolist() for points in ax.collections}
-    assert marks["SR-DCR: USE_PRIOR"] == [[1854, 1874]]
-    assert marks["SR-DCR: USE_CONTEXT"] == [[1874, 1874]]
-    assert marks["SR-DCR: ABSTAIN"] == [[2074, 1854]]  # no answer: at the bottom, as the legend says
+    assert marks["decision USE_PRIOR"] == [[1854, 1874]]
+    assert marks["decision USE_CONTEXT"] == [[1874, 1874]]
+    assert marks["decision ABSTAIN"] == [[2074, 1854]]  # no answer: at the bottom, as the legend says
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("year the passage claims", "year answered")
 
 
@@ -271,3 +320,108 @@ def test_the_label_stands_under_the_figure_and_in_the_table(tmp_path: Path) -> N
     table = pd.read_csv(tmp_path / "one.csv")
     assert table.columns[0] == "label"
     assert set(table["label"]) == {LABEL}
+
+
+# -- every plot -------------------------------------------------------------------------------------------------------
+
+KNOWN = ONE.drop_duplicates("question_id").assign(redraw_stability=0.9)
+_EXPOSURES = KNOWN[["question_id"]].assign(exposures=5, true_share=0.8, rival_answer="1900", true_exposures=4)
+_SEEDS = [("honest", seed, 0.9, 0.7, 0.8, 0.9) for seed in range(3)]
+_DOCUMENTS = [
+    (method, "exact_match", share, 0.5, 0.3, 0.7, 20) for method in ("madam_rag", "ra_rag") for share in (0.0, 0.5)
+]
+
+
+def _documents() -> pd.DataFrame:
+    columns = ["method", "measure", "share_misinforming", "value", "low", "high", "n_items"]
+    return pd.DataFrame(_DOCUMENTS, columns=columns)
+
+
+EVERY = {
+    "AccuracyDisplay": lambda: AccuracyDisplay.from_summary(summary_of(ONE)),
+    "BiasDisplay": lambda: plots.BiasDisplay.from_records(ONE),
+    "CategoriesDisplay": lambda: plots.CategoriesDisplay.from_questions(KNOWN),
+    "ConfidenceHistogramDisplay": lambda: plots.ConfidenceHistogramDisplay.from_questions(KNOWN),
+    "ConfidenceKindsDisplay": lambda: plots.ConfidenceKindsDisplay.from_confidences(
+        pd.DataFrame({kind: KNOWN["self_confidence"].to_numpy() for kind in ("mean_probability", "p_true")})
+    ),
+    "ConsistencyByDrawsDisplay": lambda: plots.ConsistencyByDrawsDisplay.from_agreement(np.eye(16, dtype=bool)),
+    "ContextPreferenceDisplay": lambda: ContextPreferenceDisplay.from_records(ONE),
+    "CostDisplay": lambda: CostDisplay.from_records(BOTH),
+    "DebateEndsDisplay": lambda: plots.DebateEndsDisplay.from_tables(*debated()),
+    "DecisionFlowDisplay": lambda: DecisionFlowDisplay.from_records(ONE),
+    "DifferencesDisplay": lambda: DifferencesDisplay.from_records(ONE),
+    "DrawsDisplay": lambda: plots.DrawsDisplay.from_questions(KNOWN),
+    "EffectsDisplay": lambda: EffectsDisplay.from_matched(matched_coverage(ONE.assign(context_confidence=0.5))),
+    "ExposureDisplay": lambda: plots.ExposureDisplay.from_questions(KNOWN, _EXPOSURES),
+    "GatingDisplay": lambda: plots.GatingDisplay.from_gating(Gating.from_records(ONE)),
+    "GradedVerdictDisplay": lambda: plots.GradedVerdictDisplay.from_records(
+        BOTH.assign(p_unreasonable=np.where(BOTH["verdict"] == "UNREASONABLE", 0.8, 0.3))
+    ),
+    "MethodsDisplay": lambda: plots.MethodsDisplay.from_records(debated()[0]),
+    "MisinformationDisplay": lambda: plots.MisinformationDisplay(_documents(), "share_misinforming"),
+    "NumberDisplay": lambda: plots.NumberDisplay.from_records(debated()[0], "stances"),
+    "OneQuestionDisplay": lambda: OneQuestionDisplay.from_records(records(), "q"),
+    "OverconfidenceDisplay": lambda: plots.OverconfidenceDisplay.from_tables(*debated()),
+    "OversightDisplay": lambda: plots.OversightDisplay.from_records(BOTH),
+    "PrecisionDisplay": lambda: plots.PrecisionDisplay.from_questions(KNOWN),
+    "PriorPreferenceByRoundDisplay": lambda: PriorPreferenceByRoundDisplay.from_records(ONE),
+    "RatesDisplay": lambda: plots.RatesDisplay.from_records(BOTH),
+    "RecoveryDisplay": lambda: plots.RecoveryDisplay(
+        pd.DataFrame(_SEEDS, columns=["world", "seed", "rank_correlation", "plain", "estimated", "oracle"])
+    ),
+    "RedrawDisplay": lambda: plots.RedrawDisplay.from_questions(KNOWN),
+    "ReliabilityDisplay": lambda: plots.ReliabilityDisplay.from_questions(KNOWN),
+    "RiskCoverageDisplay": lambda: plots.RiskCoverageDisplay.from_questions(KNOWN),
+    "SampledAccuracyDisplay": lambda: plots.SampledAccuracyDisplay.from_questions(KNOWN),
+    "SourcesDisplay": lambda: plots.SourcesDisplay(
+        pd.DataFrame({"source": ["a", "b"], "accuracy": [0.6, 0.9], "reliability": [0.7, 0.8]})
+    ),
+    "SurestDisplay": lambda: plots.SurestDisplay.from_records(ONE.assign(context_confidence=0.5)),
+    "TransferDisplay": lambda: plots.TransferDisplay.from_questions(
+        KNOWN["self_confidence"], KNOWN["prior_correct"], KNOWN["domain"],
+        partial(thresholds.target_precision, alpha=0.2),
+    ),
+    "UtilityDisplay": lambda: plots.UtilityDisplay.from_records(ONE),
+    "VerdictDisplay": lambda: VerdictDisplay.from_records(BOTH),
+}  # fmt: skip
+
+
+def test_the_walk_passes_every_plot() -> None:
+    assert set(EVERY) == {name for name in plots.__all__ if name.endswith("Display")}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_plot_calls_methods_and_designs_by_their_names_and_can_be_read_in_print(name: str) -> None:
+    ax = EVERY[name]().plot()
+    said = [text.get_text() for text in ax.figure.findobj(plt.Text)]
+    codes = "|".join(map(re.escape, [*METHODS, *DESIGNS, "judge_sees_passage"]))
+    assert not [text for text in said if re.search(rf"(?<![\w-])({codes})(?![\w-])", text)]
+    assert printed_points(ax.figure) >= 7
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_plot_draws_a_method_in_its_colour(name: str) -> None:
+    """Where a legend tells methods or designs apart, each has the colour of the table of names."""
+    ax = EVERY[name]().plot()
+    by_name = {called(key): colour for key, colour in COLOURS.items()}
+    for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+        colour = by_name.get(re.split(r": | \(n =", label)[0])
+        line = handle.lines[0] if isinstance(handle, ErrorbarContainer) else handle
+        if colour is not None:
+            shown = line.get_facecolor()[0] if isinstance(line, PathCollection) else line.get_color()
+            assert to_hex(shown) == colour
+
+
+def test_every_method_and_design_has_a_name_and_no_two_share_a_colour() -> None:
+    assert set(METHOD_LABELS) == set(METHODS)
+    assert set(DESIGN_LABELS) == set(DESIGNS)
+    labels = [*METHOD_LABELS.values(), *DESIGN_LABELS.values()]
+    assert len(set(labels)) == len(labels)
+    assert COLOURS["acvd"] == COLOURS["sr_dcr"]  # the debate of SR-DCR
+    others = {name: colour for name, colour in COLOURS.items() if name != "acvd"}
+    assert len(set(others.values())) == len(others)
+    own = ["few_shot", "acvd, rounds=3", "mine", "mine too", "acvd"]
+    given = colours(own)
+    assert len(set(given.values())) == len(own)
+    assert not set(given.values()) & {COLOURS["symmetric"]}

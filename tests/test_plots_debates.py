@@ -28,7 +28,7 @@ def test_both_rates_of_every_design_are_drawn_round_by_round() -> None:
     ax = display.plot()
     labels = [label.split(" (")[0] for label in legend_labels(ax)]
     assert labels == [
-        f"{design}: {rate}" for design in ("acvd", "symmetric") for rate in ("verdict_tpr", "verdict_tnr")
+        f"{design}: {rate}" for design in ("ACVD", "Symmetric") for rate in ("verdict_tpr", "verdict_tnr")
     ]
     assert drawn(ax) == pytest.approx(sorted(display.by_round["share"]))
 
@@ -52,7 +52,7 @@ def test_rates_of_each_design_and_their_mean() -> None:
     display = RatesDisplay.from_records(BOTH[BOTH["method"] == "sr_dcr"])
     ax = display.plot()
     assert drawn(ax, 0) == pytest.approx(sorted(display.table["share"]))
-    assert tick_labels(ax, "y") == ["acvd", "symmetric"]
+    assert tick_labels(ax, "y") == ["ACVD", "Symmetric"]
     means = ax.collections[0].get_offsets()[:, 0]
     assert np.asarray(means) == pytest.approx(display.table.groupby("design", sort=False)["share"].mean().to_numpy())
 

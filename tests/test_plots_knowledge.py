@@ -142,9 +142,8 @@ def test_precision_line_steps_through_the_table() -> None:
 
 def test_reliability_points_stand_at_mean_confidence_and_share_right() -> None:
     ax = ReliabilityDisplay.from_questions(questions()).plot()
-    (points,) = ax.containers
-    assert points.lines[0].get_xdata() == pytest.approx([0.1, 0.4, (0.97 + 0.91 + 0.93) / 3])
-    assert points.lines[0].get_ydata() == pytest.approx([0, 0, 1])
+    assert drawn(ax, 0) == pytest.approx([0.1, 0.4, (0.97 + 0.91 + 0.93) / 3])
+    assert drawn(ax) == pytest.approx([0, 0, 1])
     assert [text.get_text() for text in ax.texts] == ["1", "1", "3"]
 
 
@@ -168,14 +167,18 @@ def test_context_preference_points_are_the_tables() -> None:
     ax = display.plot()
     assert drawn(ax) == pytest.approx(sorted(rows["share"]))
     assert tick_labels(ax) == ["20", "40", "60", "100", "200"]
-    assert (ax.get_ylabel(), ax.get_xlabel()) == ("context preference", "offset of the claim in years, either sign")
+    assert ax.get_ylabel() == "context preference"
+    assert ax.get_xlabel().startswith("offset of the claim in years, either sign")
 
 
-def test_the_legend_counts_the_items_of_each_category() -> None:
+def test_the_legend_counts_the_questions_of_each_category() -> None:
+    """Ten passages of one question are one question."""
     display = ContextPreferenceDisplay.from_records(ONE)
-    n = display.table[~display.table["prior_is_claim"]].groupby("knowledge_category")["n"].sum()
+    false = ONE[(ONE["method"] == "few_shot") & (ONE["level"] != "standard")]
+    follow = false[(false["prior_answer"] != false["claimed_answer"]) & false["final_answer"].notna()]
+    n = follow.groupby("knowledge_category")["question_id"].nunique()
     labels = legend_labels(display.plot())
-    assert f"Highly-Known (n = {n['HIGHLY_KNOWN']})" in labels
+    assert f"Highly-Known ({n['HIGHLY_KNOWN']} questions)" in labels
     assert len(labels) == (n > 0).sum()
 
 
@@ -188,7 +191,7 @@ def test_signed_offsets_stand_in_order_and_future_claims_apart() -> None:
 def test_context_preference_by_domain() -> None:
     ax = ContextPreferenceDisplay.from_records(ONE, "domain").plot()
     assert tick_labels(ax) == ["years", "records"]
-    assert ax.get_xlabel() == "domain"
+    assert ax.get_xlabel().startswith("domain")
 
 
 def test_kinds_of_perturbation_are_not_joined() -> None:
@@ -197,7 +200,7 @@ def test_kinds_of_perturbation_are_not_joined() -> None:
     records["perturbation_value"] = records["perturbation_value"].where(~other, 3.0)
     ax = ContextPreferenceDisplay.from_records(records).plot()
     assert tick_labels(ax)[-1].startswith("factor\n")
-    assert ax.get_xlabel() == "how far off the claim is"
+    assert ax.get_xlabel().startswith("how far off the claim is")
     before = len(tick_labels(ax)) - sum(label.startswith("factor") for label in tick_labels(ax)) - 0.5
     lines = [line.get_xdata() for line in ax.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 1]
     assert lines
@@ -208,7 +211,7 @@ def test_prior_preference_has_a_line_for_every_stratum_and_the_rounds_as_ticks()
     display = PriorPreferenceByRoundDisplay.from_records(ONE)
     ax = display.plot()
     assert tick_labels(ax) == ["1", "3", "5"]
-    assert len(ax.containers) == 5
+    assert len({str(label).partition(" (")[0] for label in legend_labels(ax)}) == 5
     assert drawn(ax) == pytest.approx(sorted(display.table["share"].dropna()))
 
 
@@ -236,5 +239,4 @@ def test_bias_points_stand_at_the_shares_with_all_items_last() -> None:
 def test_a_bias_that_nobody_can_have_has_no_point() -> None:
     knows_nothing = ONE.assign(prior_correct=pd.array([False] * len(ONE), "boolean"))
     ax = BiasDisplay.from_records(knows_nothing).plot()
-    context, _ = ax.containers
-    assert len(context.lines[0].get_xdata()) == 0
+    assert len(ax.containers[0].lines[0].get_xdata()) == 0

@@ -1,6 +1,6 @@
 """Recompute every number of a results folder with code that shares nothing with the package.
 
-    python tools/recompute.py results/study [--store results/store.sqlite] [--figures figures] [--brief]
+    python tools/recompute.py results/study [--store results/store.sqlite] [--figures results/figures] [--brief]
 
 It imports numpy, pandas and scipy, and no line of `srdcr_lab`. It starts from the rawest thing that is there: replies'
 texts, tokens and log-probabilities in `turns.parquet` and `samples.parquet`, questions in `items.json`, choices in

@@ -2,7 +2,7 @@
 
     make study
     python tools/reference.py freeze           writes tools/reference.json
-    python tools/reference.py                  compares this checkout, its results/ and its figures/ with it
+    python tools/reference.py                  compares this checkout and its results/ with it
     python tools/reference.py compare FOLDER   the same against another checkout, cell by cell: what differs, and where
 
 Frozen are the tables of the run that `make study` leaves, every table, sentence and figure's data of its notebooks, the
@@ -145,7 +145,7 @@ def of_results(root: Path) -> Things:
         tables, lines = _notebook(path)
         things |= {f"{path.stem}, table {place}": table for place, table in enumerate(tables, start=1)}
         things |= {f"{path.stem} says: {line}": lines.count(line) for line in lines}
-    for path in sorted((root / "figures").glob("*.csv")):
+    for path in sorted((root / "results" / "figures").glob("*.csv")):
         things[path.name] = _csv(path)
     return things
 

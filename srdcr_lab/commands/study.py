@@ -236,13 +236,16 @@ def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None
 @click.option("--items", type=SOURCE, help="as in srdcr run; default: what each notebook says")
 @click.option("--limit", type=int, help="at most so many items; default: what each notebook says")
 @click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
-def notebooks(out: Path, **options: Any) -> None:
+@click.option("--figures", type=PATH, help="folder of their figures and tables; default: figures/ beside --out")
+def notebooks(out: Path, figures: Path | None, **options: Any) -> None:
     """Execute notebooks 00–08 into the folder --out.
 
-    They draw into figures/ and share results/store.sqlite.
+    Their figures go beside that folder (results/figures), and they share results/store.sqlite.
     """
-    from srdcr_lab.study.notebooks import run_notebooks
+    from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
 
+    figures = (figures or out.resolve().parent / "figures").resolve()
+    options["figures"] = None if figures == SEQUENCE.parent / "figures" else str(figures)  # what they say anyway
     for path in run_notebooks(out, {name.upper(): value for name, value in options.items()}):
         echo(path.name)
 

@@ -193,7 +193,7 @@ def factor_effects(
             effects.append({"factor": factor, "a": a, "b": b, "n_pairs": len(pairs)} | compared)
         if effects:
             table = pd.DataFrame(effects, columns=_OF_AN_EFFECT)
-            tables.append((names, table.assign(p_holm=holm(table["p_value"]))))
+            tables.append((names | {"condition": condition}, table.assign(p_holm=holm(table["p_value"]))))
     return stack(tables)
 
 

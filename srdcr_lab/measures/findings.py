@@ -26,11 +26,11 @@ from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_in
 from srdcr_lab.measures.evaluation import CONDITIONS
 from srdcr_lab.measures.groups import GOLDEN, groups, is_standard
 from srdcr_lab.measures.knowledge import categorise
-from srdcr_lab.measures.paper_tables import METHOD_LABELS
 from srdcr_lab.measures.precision import PrecisionSteps
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, debates
 from srdcr_lab.pages import interval, number
 from srdcr_lab.records import BadInput, Decision, Verdict
+from srdcr_lab.records.names import called
 
 
 class Relation(StrEnum):
@@ -188,7 +188,7 @@ def _label(value: Any, name: str = "") -> str:
     """A value as a sentence names it; a number with the name of its column."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{name.replace('_', ' ')} {value:g}".strip()
-    return METHOD_LABELS.get(str(value), " ".join(str(value).split()))
+    return called(" ".join(str(value).split()))
 
 
 # The tables that no other measure makes

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from srdcr_lab.measures.estimates import clustered_interval, positions
 from srdcr_lab.measures.evaluation import CONDITIONS, MACRO, MICRO
-from srdcr_lab.measures.groups import STANDARD, group_columns, in_macro, is_standard, strata, stratum_order
+from srdcr_lab.measures.groups import FEW, STANDARD, group_columns, in_macro, is_standard, strata, stratum_order
 from srdcr_lab.measures.paired import paired_interval
 from srdcr_lab.measures.paper_tables import TITLE_1, TITLE_2, Cell, PaperTable, labelled, paper_table
 from srdcr_lab.measures.rule import CORRECT, DECISIONS, ENDINGS, VERDICTS, decisions, endings
@@ -186,7 +186,7 @@ class Gating:
         n = np.hstack([counts[:, false].sum(axis=2), macro.sum(axis=(1, 2))[:, None], n_false])
         parts = [_shares(counts[:, false])[..., :-1], _shares(macro)[..., -1:], shares[..., 1:2]]
         two = self._cells(columns, n, np.concatenate(parts, axis=-1))
-        return paper_table(TITLE_1, one, CONDITIONS), paper_table(TITLE_2, two, columns)
+        return paper_table(TITLE_1, one, CONDITIONS), paper_table(TITLE_2, two, columns, FEW)
 
     def _cells(self, columns: Sequence[str], n: NDArray[np.intp], shares: NDArray[np.float64]) -> list[Cell]:
         _, accuracy, selective = shares.tolist()

@@ -17,6 +17,7 @@ PERTURBED_LEVELS = tuple(level.value for level in Level if level is not Level.ST
 CATEGORY_NAMES = tuple(category.value for category in KnowledgeCategory)
 RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
 GOLDEN = "golden"
+FEW = 10  # a group of fewer questions is grey in figures and tables, and not ranked
 NOT_IN_PAPER = ("astute", "vote_20")  # of the methods for items with a passage; what the paper claims is not about them
 _OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the mean probability that they compare
 

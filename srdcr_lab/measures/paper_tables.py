@@ -13,29 +13,13 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.measures.evaluation import CONDITIONS, MACRO, MICRO, accuracy_by_stratum, summary
-from srdcr_lab.measures.groups import GOLDEN
+from srdcr_lab.measures.groups import FEW, GOLDEN
 from srdcr_lab.pages import Html, Td, html_table
+from srdcr_lab.records.names import METHOD_LABELS as METHOD_LABELS
+from srdcr_lab.records.names import called
 
-METHOD_LABELS = {
-    "zero_shot": "Zero-Shot",
-    "few_shot": "Few-Shot",
-    "self_ask": "Self-Ask",
-    "rci": "RCI",
-    "astute": "Astute RAG",
-    "judge_debate_1": "Judge Debate (Round 1)",
-    "judge_debate_3": "Judge Debate (Round 3)",
-    "judge_debate_5": "Judge Debate (Round 5)",
-    "naive_debate": "Naive Debate",
-    "vote_20": "Vote (20 answers)",
-    "token_probability": "Token Probability",
-    "calibrated_token_probability": "Calibrated Token Probability",
-    "confidence_only": "Confidence Only",
-    "debate_only": "Debate Only",
-    "sr_dcr": "SR-DCR",
-    GOLDEN: "Golden Baseline",
-}  # in the order of the rows
 COLUMN_LABELS = {MACRO: "Overall (macro)", MICRO: "Overall (micro)"}
-BEST, SECOND = "best", "second"
+BEST, SECOND, GREY = "best", "second", "few"
 TITLE_1 = "Table 1: accuracy on standard and perturbed passages."
 TITLE_2 = "Table 2: accuracy on perturbed passages, by offset."
 NOTE = (
@@ -126,7 +110,7 @@ def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
 def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     """Methods × offsets of the perturbed items, other kinds by level, and overall macro and micro [Table 2]."""
     measured = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
-    return paper_table(TITLE_2, _entries(measured), tuple(dict.fromkeys(measured["column"])))
+    return paper_table(TITLE_2, _entries(measured), tuple(dict.fromkeys(measured["column"])), FEW)
 
 
 def _entries(measured: pd.DataFrame) -> list[Cell]:
@@ -137,16 +121,16 @@ def _entries(measured: pd.DataFrame) -> list[Cell]:
 def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
     """Block, row and method of a group, from its `model`, `run`, `method` and `design`."""
     block = str(names["model"]) + (f" · {names['run']}" if "run" in names else "")
-    method, design = str(names["method"]), names.get("design")
-    row = METHOD_LABELS.get(method, method) + (f" ({design})" if isinstance(design, str) else "")
-    return block, row, method
+    method = str(names["method"])
+    return block, called(method, names.get("design")), method
 
 
-def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> PaperTable:
-    """The table of these cells in the paper's order; best and second of a column marked, ties alike, golden never."""
+def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str], least: int = 0) -> PaperTable:
+    """The table of these cells in the paper's order; best and second of a column marked, ties alike, golden never. A
+    cell of fewer than `least` items is grey instead."""
     ranked: dict[tuple[str, str], set[float]] = {}
     for cell in entries:
-        if cell.method != GOLDEN and not math.isnan(cell.accuracy):
+        if cell.method != GOLDEN and cell.n >= least and not math.isnan(cell.accuracy):
             ranked.setdefault((cell.block, cell.column), set()).add(round(cell.accuracy, 9))
     marks = {where: dict(zip(sorted(values, reverse=True), _MARKS, strict=False)) for where, values in ranked.items()}
     blocks = list(dict.fromkeys(cell.block for cell in entries))
@@ -154,7 +138,9 @@ def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str]) -> 
     marked = []
     for cell in sorted(entries, key=lambda c: (blocks.index(c.block), places.get(c.method, len(METHOD_LABELS)))):
         own = {} if cell.method == GOLDEN else marks.get((cell.block, cell.column), {})
-        marked.append(replace(cell, mark=own.get(round(cell.accuracy, 9), "")))
+        marked.append(replace(cell, mark=GREY if cell.n < least else own.get(round(cell.accuracy, 9), "")))
+    if any(cell.mark == GREY for cell in marked):
+        title += f" Cells of fewer than {least} items are grey in HTML and not ranked: they say nothing of a method."
     return PaperTable(title, tuple(marked), tuple(columns))
 
 
@@ -169,8 +155,8 @@ def _shown(cell: Cell, marks: Mapping[str, str], same_n: Mapping[str, int]) -> s
 
 
 _MARKS = (BEST, SECOND)
-_HTML = {BEST: "<b>{}</b>", SECOND: "<u>{}</u>", "": "{}"}
-_MARKDOWN = {BEST: "**{}**", SECOND: "<u>{}</u>", "": "{}"}
+_HTML = {BEST: "<b>{}</b>", SECOND: "<u>{}</u>", GREY: '<span style="color: #999">{}</span>', "": "{}"}
+_MARKDOWN = {BEST: "**{}**", SECOND: "<u>{}</u>", GREY: "{}", "": "{}"}
 
 
 def _escaped(text: str) -> str:

@@ -22,7 +22,6 @@ from srdcr_lab.measures.groups import is_standard
 from srdcr_lab.measures.knowledge import consistency_by_draws
 from srdcr_lab.measures.precision import PrecisionSteps, compared_at, precision_steps, risk_coverage
 from srdcr_lab.measures.verdicts import P_UNREASONABLE
-from srdcr_lab.pages import interval
 from srdcr_lab.plots import drawers as draw
 from srdcr_lab.records import ConfidenceKind
 
@@ -48,7 +47,7 @@ class ConfidenceHistogramDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None, tau: float | None = 0.90) -> Axes:
         """Stacked bars, from unknown at the bottom to highly known, and a line at τ."""
-        ax = draw.axes(ax, 6.4, 3.4)
+        ax = draw.axes(ax, draw.WIDEST, 3.2)
         bottom = 0
         for rows, look in reversed([*draw.by_category(self.table, "n")]):
             n, width = rows["n"].to_numpy(), rows["right"] - rows["left"]
@@ -70,7 +69,7 @@ class PrecisionDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None, tau: float | None = 0.90) -> Axes:
         """Precision with its 95 % band, and coverage; the upper axis counts the questions with Conf ≥ τ."""
-        ax = draw.axes(ax, 6.4, 3.6)
+        ax = draw.axes(ax, draw.WIDEST, 3.4)
         rows = self.table.sort_values("tau")
         look: draw.Look = {"drawstyle": "steps-pre", "color": draw.NAVY, "label": "P(Highly-Known | Conf ≥ τ)"}
         draw.curve(ax, rows, "tau", "precision", **look)
@@ -81,7 +80,7 @@ class PrecisionDisplay(draw.Display):
         n = [rows.loc[rows["tau"] >= tick, "n_above"].max() for tick in ticks]
         draw.upper_axis(ax, ticks, np.nan_to_num(n).astype(int), "questions with Conf ≥ τ")
         ax.set(xlim=(0, 1.01), xlabel=f"τ ({_kind(self.table)})")
-        return draw.finish(ax, draw.RIGHT, ylim=draw.SHARES, ylabel="share of questions")
+        return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="share of questions")
 
 
 class ReliabilityDisplay(draw.Display):
@@ -100,7 +99,8 @@ class ReliabilityDisplay(draw.Display):
         return cls(_with_kind(curve, records.assign(confidence_kind=P_UNREASONABLE)))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Points with 95 % intervals and their number of questions; on the dashed line confidence is a probability."""
+        """Points with 95 % intervals and their number of questions, joined where there are ten or more; on the dashed
+        line confidence is a probability."""
         ax = draw.axes(ax, 4.4, 4.2)
         rows, kind = self.table[self.table["n"] > 0], _kind(self.table)
         of, which, name = "prior answers", "right", f"self-confidence ({kind})"
@@ -146,18 +146,17 @@ class ConfidenceKindsDisplay(draw.Display):
         alike, changed = (plt.get_cmap(name).with_extremes(bad="0.93") for name in ("Blues", "Oranges"))
         cells: list[tuple[int, int, str, Any]] = []
         for i, row in enumerate(self.above.itertuples()):
-            cells.append((i, i, f"{row.n_above} of {row.n}\n≥ τ", "white"))
+            cells.append((i, i, f"{row.n_above}\nof {row.n}\n≥ τ", "white"))
         for row in self.table.itertuples():
             i, j = place[row.first], place[row.second]
-            rho = "–" if pd.isna(row.spearman) else f"ρ = {row.spearman:.2f}\n[{row.low:.2f}, {row.high:.2f}]"
+            rho = "–" if pd.isna(row.spearman) else f"{row.spearman:.2f}\n{row.low:.2f} to\n{row.high:.2f}"
             cells.append((i, j, rho, alike(0.7 * row.spearman)))
-            cells.append((j, i, f"{row.n_flipped} of {row.n}" if row.n else "–", changed(0.9 * row.flipped)))
-        names = [name.replace("_", " ") for name in place]
-        ax = draw.axes(ax, 1.5 + 1.12 * len(names), 0.9 + 0.62 * len(names))
+            cells.append((j, i, f"{row.n_flipped}\nof {row.n}" if row.n else "–", changed(0.9 * row.flipped)))
+        names = [name.replace("_", "\n") for name in place]
+        ax = draw.axes(ax, 0.9 + 0.63 * len(names), 0.7 + 0.54 * len(names))
         draw.matrix(ax, cells, names, names)
-        ax.tick_params(axis="x", labelrotation=18)
-        title = f"below: rank correlation; above: questions that change sides at τ = {self.tau:g}"
-        ax.set_title(title, size="small")
+        title = f"below: rank correlation ρ [95 %]\nabove: change sides at τ = {self.tau:g}"
+        ax.set_title(title, size=draw.SMALL, loc="left")
         return ax
 
 
@@ -175,7 +174,7 @@ class ConsistencyByDrawsDisplay(draw.Display):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Share of questions that change sides at τ against the number of draws, with its 95 % interval, and the mean
         distance from the share of all draws; above each number the draws that must agree."""
-        ax = draw.axes(ax, 5.6, 3.4)
+        ax = draw.axes(ax, draw.WIDEST, 3.2)
         rows, sizes = self.table, self.table["size"]
         look: draw.Look = {"marker": "o", "color": draw.ORANGE, "label": f"change sides at τ = {self.tau:g}"}
         draw.curve(ax, rows, "size", "flipped", **look)
@@ -190,20 +189,23 @@ class GatingDisplay(draw.Display):
     """What the decision rule [3.2] does at any τ: the table of `srdcr_lab.measures.gating.gating_table`."""
 
     @classmethod
-    def from_gating(cls, gating: Gating, taus: Sequence[float] = TAUS) -> Self:
-        return cls(gating_table(gating, taus))
+    def from_gating(cls, gating: Gating, taus: Sequence[float] = ()) -> Self:
+        """At these τ; by default at every one at which something changes, and at those of `TAUS`."""
+        confidence = gating.confidence[gating.decided & ~np.isnan(gating.confidence)]
+        return cls(gating_table(gating, taus or sorted({*TAUS, *confidence.tolist()})))
 
     def plot(self, ax: Axes | None = None, condition: str = "perturbed", tau: float | None = 0.90) -> Axes:
-        """Both accuracies with their bands and coverage, against τ, in one condition."""
+        """Both accuracies with their bands and coverage, against τ, in one condition: steps, since Conf ≥ τ changes at
+        the confidence of a question alone."""
         ax = draw.axes(ax, 4.6, 3.4)
         rows = self.table[self.table["condition"] == condition]
         for measure, colour, style in (("accuracy", draw.BLUE, "-"), ("selective_accuracy", draw.ORANGE, "--")):
-            look: draw.Look = {"color": colour, "linestyle": style, "label": measure.replace("_", " ")}
-            draw.curve(ax, rows, "tau", measure, 0.15, **look)
-        ax.plot(rows["tau"], rows["coverage"], ":", color="0.3", label="coverage")
+            look: draw.Look = {"color": colour, "linestyle": style, "drawstyle": "steps-pre"}
+            draw.curve(ax, rows, "tau", measure, 0.15, label=measure.replace("_", " "), **look)
+        ax.plot(rows["tau"], rows["coverage"], ":", color="0.3", drawstyle="steps-pre", label="coverage")
         draw.threshold(ax, tau)
         n = int(rows["n"].max()) if len(rows) else 0
-        ax.set_title(f"{'true' if condition == 'standard' else 'false'} passages (n = {n})")
+        ax.set_title(f"{'true' if condition == 'standard' else 'false'} passages (n = {n})", fontsize="medium")
         return draw.finish(ax, xlim=(0, 1), xlabel="τ", ylim=draw.SHARES, ylabel="share of items")
 
 
@@ -237,9 +239,9 @@ class RiskCoverageDisplay(draw.Display):
     def plot(self, ax: Axes | None = None, alpha: float | None = None) -> Axes:
         """Risk with its 95 % band against coverage; a mark per chosen τ, filled if it has a guarantee; a dashed line at
         the risk `alpha` that was asked for. A choice without a threshold is in the legend alone."""
-        ax = draw.axes(ax, 5.6, 3.6)
+        ax = draw.axes(ax, draw.WIDEST, 3.4)
         rows = self.table.sort_values("coverage")
-        draw.curve(ax, rows, "coverage", "risk", 0.15, color=draw.NAVY, linewidth=1.4)
+        draw.curve(ax, rows, "coverage", "risk", 0.15, color=draw.NAVY, linewidth=1.4, drawstyle="steps-post")
         if alpha is not None:
             ax.axhline(alpha, color="0.4", linewidth=1, linestyle="--", label=f"risk asked for: α = {alpha:g}")
         for choice, (marker, colour) in zip(self.choices, _CHOICE_LOOKS, strict=False):
@@ -251,7 +253,7 @@ class RiskCoverageDisplay(draw.Display):
             ax.scatter(*place, label=f"{METHOD_NAMES[choice.method]}: {tau}", **look)
         n = round(rows["n_answered"].iloc[0] / rows["coverage"].iloc[0]) if len(rows) else 0
         ax.set(xlim=(0, 1.01), xlabel=f"coverage: share of {n} questions with Conf ≥ τ")
-        return draw.finish(ax, draw.RIGHT, ylim=draw.SHARES, ylabel="risk: wrong prior answers among them")
+        return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="risk: wrong prior answers among them")
 
 
 class TransferDisplay(draw.Display):
@@ -274,7 +276,7 @@ class TransferDisplay(draw.Display):
         """
         domains = self.table["applied_to"].unique().tolist()
         names, others = list(domains), len(domains)
-        ax = draw.axes(ax, 1.6 + 1.25 * others, 1.2 + 0.72 * (others + 1))
+        ax = draw.axes(ax, 0.7 + 0.64 * others, 0.8 + 0.84 * (others + 1))
         shades = plt.get_cmap("YlOrRd").with_extremes(bad="0.92")
         cells = []
         for row in self.table.itertuples():
@@ -282,7 +284,8 @@ class TransferDisplay(draw.Display):
             y = domains.index(row.chosen_on) if row.chosen_on in domains else others
             lines = [_tau(row.tau)] if y == others else []
             if pd.notna(row.risk):
-                lines.append(interval(row.risk, row.risk_low, row.risk_high))
+                ends = (f"{end:.2f}".removeprefix("0") for end in (row.risk_low, row.risk_high))
+                lines += [f"{row.risk:.2f}", "–".join(ends)]
             lines.append(f"{row.n_above} of {row.n}")
             if pd.isna(row.tau):
                 lines = ["no τ" if y == others else "–"]

@@ -9,18 +9,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from srdcr_lab.measures import (
-    METHOD_LABELS,
-    belief_rates,
-    r_star_distribution,
-    rates_by_kappa,
-    verdict_rates,
-    verdicts_by_round,
-)
+from srdcr_lab.measures import belief_rates, r_star_distribution, rates_by_kappa, verdict_rates, verdicts_by_round
 from srdcr_lab.measures.counterfactual import ENDS, by_number, debate_ends, overconfidence, table_1
 from srdcr_lab.measures.documents import document_summary
+from srdcr_lab.measures.groups import GOLDEN
 from srdcr_lab.measures.rule import HARD
 from srdcr_lab.plots import drawers as draw
+from srdcr_lab.records.names import called
 
 _LEGEND = draw.TOP | {"ncols": 2, "columnspacing": 1.2}
 _NO_VERDICTS = "no debate with verdicts in these records"
@@ -44,7 +39,7 @@ class VerdictDisplay:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Both verdict rates after each round, a colour per design, with 95 % intervals."""
-        ax = draw.axes(ax, 4.6, 3.2)
+        ax = draw.axes(ax, draw.WIDEST, 3.4)
         if self.by_round.empty:
             return draw.nothing(ax, _NO_VERDICTS)
         rows = _with_debate(self.by_round)
@@ -53,27 +48,28 @@ class VerdictDisplay:
         for debate, colour in draw.colours(rows["debate"]).items():
             for rate, line, marker, face in (("tpr", "-", "o", colour), ("tnr", "--", "s", "white")):
                 look = {"linestyle": line, "linewidth": 1.2, "marker": marker, "color": colour, "markerfacecolor": face}
-                name = f"{debate}: verdict_{rate}"
-                looks[name] = look | {"label": name}
+                looks[f"{debate}: verdict_{rate}"] = look | {"label": f"{called(debate)}: verdict_{rate}"}
         draw.points(ax, rows["round"], rows, "series", looks, step=0.06, n="max")
         ax.set(xticks=sorted(rows["round"].unique()), xlabel="verdict after round")
         return draw.finish(ax, _LEGEND, ylim=draw.SHARES, ylabel="share of right verdicts")
 
     def plot_r_star(self, ax: Axes | None = None, condition: str = "overall") -> Axes:
-        """Share of debates whose verdict stays from round r* on; last, those whose final verdict was not read."""
-        ax = draw.axes(ax, 4.6, 3.2)
+        """Share of debates whose verdict stays from round r* on; last, those whose final verdict was not read. A round
+        in which no debate came to rest has no bar and no interval."""
+        ax = draw.axes(ax, draw.WIDEST, 3.4)
         rows = self.r_star[self.r_star["condition"] == condition] if len(self.r_star) else self.r_star
         if rows.empty:
             return draw.nothing(ax, _NO_VERDICTS)
         rounds = [*map(str, sorted(rows["r_star"].dropna().unique())), "none"]
         rows = _with_debate(rows).assign(r_star=rows["r_star"].map(str, na_action="ignore").fillna("none"))
         colours = draw.colours(rows["debate"])
+        n = rows.groupby("debate")["n"].max()
         width = 0.8 / len(colours)
         for (debate, colour), shift in zip(colours.items(), draw.shifts(len(colours), width), strict=True):
-            part = rows[rows["debate"] == debate]
+            part = rows[(rows["debate"] == debate) & (rows["share"] > 0)]
             ax.bar(
                 part["r_star"].map(rounds.index) + shift, part["share"], 0.9 * width, yerr=draw.distances(part),
-                color=colour, error_kw={"elinewidth": 1, "capsize": 1.5}, label=f"{debate} (n = {part['n'].max()})",
+                color=colour, error_kw={"elinewidth": 1, "capsize": 1.5}, label=f"{called(debate)} (n = {n[debate]})",
             )  # fmt: skip
         last = f"{rounds[-2]}: not stabilised; " if len(rounds) > 1 else ""
         ax.set_xlabel(f"r*, the round from which the verdict stood\n({last}none: last verdict unparsed)")
@@ -82,9 +78,15 @@ class VerdictDisplay:
 
 
 def _with_debate(table: pd.DataFrame) -> pd.DataFrame:
-    """With the column `debate`: the design, and the method where several methods debate."""
+    """With the column `debate`, what tells these rows apart: the design, the method where several methods debate under
+    one design, or both; the method where there is no debate."""
     design, method = table["design"].astype(object), table["method"].astype(object)
-    return table.assign(debate=design + ", " + method if method.nunique() > 1 else design)
+    debating = design.notna()
+    name = design.fillna(method)
+    if method[debating].nunique() > 1:
+        both = [called(*pair) if isinstance(pair[1], str) else pair[0] for pair in zip(method, design, strict=True)]
+        name = method if design[debating].nunique() == 1 else pd.Series(both, table.index)
+    return table.assign(debate=name)
 
 
 class RatesDisplay(draw.Display):
@@ -97,9 +99,11 @@ class RatesDisplay(draw.Display):
     def plot(self, ax: Axes | None = None) -> Axes:
         """`verdict_tpr` and `verdict_tnr` with 95 % intervals, and their mean as a bar: 0.5 is a judge that guesses."""
         if self.table.empty:
-            return draw.nothing(draw.axes(ax, 6.0, 1.56), _NO_VERDICTS)
+            return draw.nothing(draw.axes(ax, 3.4, 1.56), _NO_VERDICTS)
         means = self.table.groupby("design", sort=False)["share"].mean()
-        ax = draw.named_rows(ax, means.index, (6.0, 0.8, 0.38), least=2, margin=0.6, fontsize="small")
+        ax = draw.named_rows(
+            ax, [called(name) for name in means.index], (2.9, 0.8, 0.38), least=2, margin=0.6, fontsize=draw.SMALL
+        )
         ax.axvline(0.5, color="0.8", linewidth=0.8, linestyle="--")
         ax.scatter(means, range(len(means)), marker="|", s=130, color="0.25", label="mean of the two", zorder=3)
         looks = {
@@ -108,8 +112,7 @@ class RatesDisplay(draw.Display):
         }
         y, _ = pd.factorize(self.table["design"])
         draw.points(ax, y, self.table, "rate", looks, step=0.28, across=True, n="max")
-        legend = draw.TOP | {"ncols": 2, "bbox_to_anchor": (0.4, 1)}
-        return draw.finish(ax, legend, left=False, xlim=draw.SHARES, xlabel="share of verdicts")
+        return draw.finish(ax, draw.BELOW, left=False, xlim=draw.SHARES, xlabel="share of verdicts")
 
 
 class GradedVerdictDisplay(draw.Display):
@@ -130,14 +133,15 @@ class GradedVerdictDisplay(draw.Display):
             part = rows[rows["debate"] == debate].pivot(index="kappa", columns="rate", values="share")
             x, y = part["verdict_tpr"], part["verdict_tnr"]
             n = rows.loc[rows["debate"] == debate].groupby("rate")["n"].max().sum()
-            ax.plot(x, y, color=colour, linewidth=1.2, label=f"{debate} (n = {n})")
+            ax.plot(x, y, color=colour, linewidth=1.2, label=f"{called(debate)} (n = {n})")
             ax.plot(x[HARD], y[HARD], "o", color=colour)
         ax.set(aspect="equal", xlabel="true passages believed (verdict_tpr)", xlim=draw.SHARES)
         return draw.finish(ax, draw.TOP, ylim=draw.SHARES, ylabel="false passages caught (verdict_tnr)")
 
 
 class OversightDisplay(draw.Display):
-    """What methods and debate designs make of passages: the table of `srdcr_lab.measures.belief_rates` of one model."""
+    """The plane: what methods, debate designs and models make of passages, true ones believed × false ones caught: the
+    table of `srdcr_lab.measures.belief_rates`, of one run or of several."""
 
     @classmethod
     def from_records(cls, records: pd.DataFrame) -> Self:
@@ -145,34 +149,43 @@ class OversightDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A mark for each, the larger the more of all items it answers, with 95 % intervals: round for debates, whose
-        Judge rules, square for methods without verdicts, whose answers tell."""
-        ax = draw.axes(ax, 4.8, 4.8)
+        Judge rules, square for methods without verdicts, whose answers tell, a star for the golden baseline. Of several
+        models each has a shape of its own. On the dashed line is who knows nothing of the passage."""
+        ax = draw.axes(ax, draw.WIDEST, 4.2)
         if self.table.empty:
             return draw.nothing(ax, "no debate and no answer in these records")
         _guessing(ax)
-        names = self.table["design"].astype(object).fillna(self.table["method"].replace(METHOD_LABELS))
-        for name, colour in draw.colours(names).items():
-            rows = self.table[names == name]
-            believed, caught = (rows[rows["rate"] == rate] for rate in ("believed", "caught"))
+        for place, text, side in (((0, 1), "trusts none", "left"), ((1, 0), "trusts all", "right")):
+            ax.plot(*place, "+", color="0.4", markersize=9, zorder=4)
+            ax.annotate(text, place, (0, 8), textcoords="offset points", ha=side, fontsize=draw.SMALL, color="0.4")
+        rows = _with_debate(self.table)
+        colours, models = draw.colours(rows["debate"]), list(rows["model"].unique())
+        for (model, name), part in rows.groupby(["model", "debate"], sort=False):
+            believed, caught = (part[part["rate"] == rate] for rate in ("believed", "caught"))
             if believed["n"].sum() and caught["n"].sum():
-                coverage, at = rows["coverage"].iloc[0], (believed["share"].iloc[0], caught["share"].iloc[0])
-                ends = {"xerr": draw.distances(believed), "yerr": draw.distances(caught)}
-                ax.errorbar(*at, **ends, color=colour, linewidth=0.6)
-                marker = "s" if rows["design"].isna().all() else "o"
-                label = f"{name}: answers {coverage:.0%} (n = {rows['n'].sum()})"
-                ax.scatter(*at, s=10 + 90 * coverage, color=colour, marker=marker, alpha=0.7, zorder=3, label=label)
-        ax.set(aspect="equal", xlabel="true passages believed", xlim=draw.SHARES)
-        return draw.finish(ax, draw.RIGHT, ylim=draw.SHARES, ylabel="false passages caught")
+                coverage, at = part["coverage"].iloc[0], (believed["share"].iloc[0], caught["share"].iloc[0])
+                ends = {"xerr": draw.distances(believed)[:, :1], "yerr": draw.distances(caught)[:, :1]}
+                ax.errorbar(*at, **ends, color=colours[name], linewidth=0.6, alpha=0.6)
+                marker = "s" if part["design"].isna().all() else "o"
+                marker = "*" if name == GOLDEN else "osD^vPX"[models.index(model) % 7] if len(models) > 1 else marker
+                label = f"{called(name)}, {model}" if len(models) > 1 else called(name)
+                look: draw.Look = {"color": colours[name], "marker": marker, "alpha": 0.8, "zorder": 4 - coverage}
+                size = (20 if marker == "*" else 10) + 90 * coverage
+                ax.scatter(*at, s=size, label=f"{label}: {coverage:.0%}", **look)
+        n = rows.groupby("rate")["n"].max()
+        ax.set(aspect="equal", xlabel=f"true passages believed (n = {n['believed']})", xlim=(-0.05, 1.05))
+        legend = draw.BELOW | {"title": "larger: answers more of all items", "title_fontsize": draw.SMALL}
+        return draw.finish(ax, legend, ylim=(-0.05, 1.05), ylabel=f"false passages caught (n = {n['caught']})")
 
 
 def _guessing(ax: Axes) -> None:
     """The line of judges that know nothing of the passage: what they believe more of the true, they catch less."""
-    ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", label="a judge that guesses")
+    ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", label="knows nothing of the passage")
 
 
 # Counterfactual debates [CFMAD]
 
-_SIZE = (6.4, 0.9, 0.32)  # of a figure with a row a method
+_SIZE = (2.8, 0.9, 0.32)  # of a figure with a row a method
 
 
 @dataclass(frozen=True)
@@ -189,7 +202,7 @@ class MethodsDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """One row a method, first on top: points with 95 % intervals, what could not be read counted as wrong."""
-        names = [f"{row.method}  ({row.n_answered}/{row.n} answered)" for row in self.table.itertuples()]
+        names = [f"{called(row.method)}  ({row.n_answered}/{row.n} answered)" for row in self.table.itertuples()]
         ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
         draw.intervals(ax, range(len(names)), self.table, self.value, across=True, color=draw.BLUE, **draw.LARGE)
         meaning = "macro-F1" if self.value == "macro_f1" else "share of questions that are right"
@@ -205,7 +218,7 @@ class OverconfidenceDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """One row a method, with 95 % intervals; a method without an error has no point."""
-        names = [f"{row.method}  (errors: {row.n})" for row in self.table.itertuples()]
+        names = [f"{called(row.method)}  (errors: {row.n})" for row in self.table.itertuples()]
         ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
         draw.intervals(ax, range(len(names)), self.table, across=True, color=draw.VERMILION, **draw.LARGE)
         return draw.finish(ax, xlim=draw.SHARES, xlabel="share of errors that are overconfidence")
@@ -225,16 +238,18 @@ class DebateEndsDisplay(draw.Display):
     def plot(self, ax: Axes | None = None) -> Axes:
         """One bar a method whose parts sum to 1; a part is labelled where it is wide enough."""
         n = self.table.groupby("method", sort=False)["n"].first()
-        ax = draw.named_rows(ax, [f"{method}  (n = {number})" for method, number in n.items()], _SIZE, margin=0.6)
+        ax = draw.named_rows(
+            ax, [f"{called(method)}  (n = {number})" for method, number in n.items()], _SIZE, margin=0.6
+        )
         start = np.zeros(len(n))
         for end, label, colour in zip(ENDS, _END_LABELS, _END_COLOURS, strict=True):
             shares = self.table.loc[self.table["end"] == end, "share"].to_numpy(float)
             bars = ax.barh(range(len(n)), shares, 0.6, start, color=colour, label=label)
             texts = [f"{share:.2f}" if share >= 0.08 else "" for share in shares]
             ink = "white" if end.endswith("change") else "black"
-            ax.bar_label(bars, texts, label_type="center", color=ink, fontsize="small")
+            ax.bar_label(bars, texts, label_type="center", color=ink, fontsize=draw.SMALL)
             start += shares
-        return draw.finish(ax, draw.RIGHT if len(n) else None, xlim=(0, 1), xlabel="share of debated questions")
+        return draw.finish(ax, draw.BELOW if len(n) else None, xlim=(0, 1), xlabel="share of debated questions")
 
 
 @dataclass(frozen=True)
@@ -286,13 +301,13 @@ class MisinformationDisplay(draw.Display):
         values = rows.loc[rows["value"].notna(), self.by].unique()
         look: draw.Look = {"linestyle": "-", "markersize": 5, "capsize": 2, "elinewidth": 0.8}
         colours = draw.colours(self.table["method"])
-        looks = {method: look | {"color": colour, "label": method} for method, colour in colours.items()}
+        looks = {method: look | {"color": colour, "label": called(method)} for method, colour in colours.items()}
         step = 0.02 * (float(np.ptp(values)) or 1.0)
         draw.points(ax, rows[self.by], rows, "method", looks, "value", step=step)
         n = rows.groupby(self.by)["n_items"].max()
         ax.set_xticks(values, [f"{value:g}\n(n = {n[value]})" for value in values])
         meaning = _MEASURES.get(measure, measure.replace("_", " "))
-        return draw.finish(ax, draw.RIGHT, xlabel=_BY[self.by], ylim=draw.SHARES, ylabel=meaning)
+        return draw.finish(ax, draw.BELOW, xlabel=_BY[self.by], ylim=draw.SHARES, ylabel=meaning)
 
 
 class RecoveryDisplay(draw.Display):
@@ -301,24 +316,24 @@ class RecoveryDisplay(draw.Display):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Rank correlation of estimated and true reliability: a point a seed, a bar at each world's median."""
         worlds = self.table.groupby("world", sort=False)
-        ax = draw.named_rows(ax, self.table["world"].unique(), (5.2, 1, 0.5))
+        ax = draw.named_rows(ax, self.table["world"].unique(), (3.4, 1, 0.42))
         for place, (_, values) in enumerate(worlds["rank_correlation"]):
             spread = draw.shifts(len(values), 0.36 / max(len(values) - 1, 1))
             ax.plot(values, place + spread, "o", markersize=3, color=draw.BLUE, alpha=0.6)
             ax.plot([np.median(values)] * 2, [place - 0.3, place + 0.3], color="0.15", linewidth=2)
         ax.axvline(0.9, color="0.7", linestyle=":", linewidth=1)
         n = worlds["seed"].nunique().max()
-        label = f"Spearman correlation with the true accuracies ({n} seeds; bar: median)"
+        label = f"Spearman correlation with the\ntrue accuracies ({n} seeds; bar: median)"
         return draw.finish(ax, xlim=(-1.05, 1.05), xlabel=label)
 
     def plot_majorities(self, ax: Axes | None = None) -> Axes:
         """Share of questions that the plain, the estimated and the oracle's majority get right, mean over the seeds."""
         means = self.table.groupby("world", sort=False)[["plain", "estimated", "oracle"]].mean()
-        ax = draw.named_rows(ax, means.index, (5.2, 1, 0.5))
+        ax = draw.named_rows(ax, means.index, (3.4, 1, 0.42))
         ax.plot(means["plain"], range(len(means)), "s", color="0.55", label="one vote a source")
         ax.plot(means["estimated"], range(len(means)), "o", color=draw.BLUE, label="weighted by estimate")
         ax.plot(means["oracle"], range(len(means)), "|", color=draw.ORANGE, label="weighted by true accuracy")
-        return draw.finish(ax, draw.RIGHT, xlim=(0.5, 1.02), xlabel="share of questions whose majority is the truth")
+        return draw.finish(ax, draw.BELOW, xlim=(0.5, 1.02), xlabel="share of questions\nwhose majority is the truth")
 
 
 class SourcesDisplay(draw.Display):
@@ -336,7 +351,7 @@ class SourcesDisplay(draw.Display):
             look: draw.Look = {"markersize": 5, "color": "0.5", "markerfacecolor": "none", "label": "as nobody misread"}
             ax.plot(known["accuracy"], known["perfect_reader"], "o", **look)
         for source, *place in known[["source", "accuracy", "reliability"]].to_numpy():
-            ax.annotate(source, place, (4, 3), textcoords="offset points", fontsize="x-small")
+            ax.annotate(source, place, (4, 3), textcoords="offset points", fontsize=draw.SMALL)
         limits = (min(0.4, *known.filter(["accuracy", "reliability", "perfect_reader"]).min()) - 0.02, 1.02)
         ax.set(xlim=limits, xlabel="true accuracy of the source")
-        return draw.finish(ax, draw.RIGHT, ylim=limits, ylabel="estimated reliability")
+        return draw.finish(ax, draw.BELOW, ylim=limits, ylabel="estimated reliability")

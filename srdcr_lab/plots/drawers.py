@@ -21,8 +21,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from srdcr_lab.measures.groups import FEW
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
+from srdcr_lab.records.names import colours as colours
 
 Look: TypeAlias = dict[str, Any]  # keywords of a matplotlib function
 
@@ -32,12 +34,20 @@ CATEGORY_LABELS = {name: name.replace("_", "-").title() for name in _CATEGORIES}
 CATEGORY_LOOKS: dict[str, Look] = {
     name: {"color": CATEGORY_COLOURS[name], "label": CATEGORY_LABELS[name]} for name in _CATEGORIES
 }
-NAVY, BLUE, ORANGE, VERMILION = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00"
+NAVY, BLUE, ORANGE, VERMILION, INK = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#222222"
+CONDITION_LOOKS: dict[str, Look] = {
+    "standard": {"color": BLUE, "label": "true passages", "marker": "o"},
+    "perturbed": {"color": ORANGE, "label": "false passages", "marker": "s"},
+    "overall": {"color": INK, "label": "overall", "marker": "D"},
+}
+# A figure is at most 5.4 inches wide, legend and margins included: printed 12 cm wide, its text has 7 points or more.
+SMALL = 8
+WIDEST = 5.1
 LARGE: Look = {"markersize": None, "elinewidth": None, "capsize": 2}  # points with intervals of matplotlib's own size
 THIN: Look = {"elinewidth": None, "capsize": None}  # intervals without caps
 SHARES = (-0.03, 1.03)  # limits of an axis of shares
 TOP: Look = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}  # a legend above the axes
-RIGHT: Look = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+BELOW: Look = {"loc": "upper center", "borderaxespad": 0}  # under the axes, in as many columns as there is room for
 INSIDE: Look = {}
 _MARKERS = "osD^vPX"
 
@@ -55,14 +65,34 @@ class Display:
 def intervals(
     ax: Axes, at: ArrayLike, rows: pd.DataFrame, value: str = "share", *, across: bool = False, **look: Any
 ) -> None:
-    """A point with its interval for each row, at these places on the x axis; with `across`, on the y axis."""
+    """A point with its interval for each row, at these places on the x axis; with `across`, on the y axis.
+
+    A line joins only points of `FEW` questions or more; those of fewer are grey, and `finish` says so.
+    """
     default: Look = {"marker": "o", "linestyle": "none", "markersize": 4.5, "elinewidth": 1, "capsize": 1.5}
-    look = default | look
-    values = rows[value].to_numpy(float, na_value=np.nan)
-    if across:
-        ax.errorbar(values, at, xerr=distances(rows, value), **look)
-    else:
-        ax.errorbar(at, values, yerr=distances(rows, value), **look)
+    look, at, few = default | look, np.asarray(at, float), is_few(rows)
+    for here, changed in ((~few, look), (few, look | _OF_FEW)):
+        if here.any() or changed is look:
+            kept = here if changed["linestyle"] == "none" else np.ones(len(rows), bool)  # a line is broken at the grey
+            values, ends = np.where(here, rows[value].to_numpy(float, na_value=np.nan), np.nan), distances(rows, value)
+            if across:
+                ax.errorbar(values[kept], at[kept], xerr=ends[:, kept], **changed)
+            else:
+                ax.errorbar(at[kept], values[kept], yerr=ends[:, kept], **changed)
+
+
+def join(ax: Axes, rows: pd.DataFrame, value: str = "share", **look: Any) -> None:
+    """A line through the points of rows with a column `at`, broken where a point is grey."""
+    ax.plot(rows["at"], rows[value].astype(float).where(~is_few(rows)), **look)
+
+
+_OF_FEW: Look = {"color": "0.75", "markerfacecolor": "white", "linestyle": "none", "label": None, "gid": "few"}
+
+
+def is_few(rows: pd.DataFrame) -> Any:
+    """Whether each row rests on fewer than `FEW` questions (on fewer items, where questions are not counted)."""
+    counted = next((rows[name] for name in ("n_questions", "n") if name in rows), None)
+    return np.zeros(len(rows), bool) if counted is None else counted.to_numpy(float) < FEW
 
 
 def points(
@@ -71,7 +101,7 @@ def points(
 ) -> dict[Any, pd.DataFrame]:  # fmt: skip
     """`intervals` of several series, `step` apart: those of the column `series` that have a look, each with a marker.
 
-    Rows without a value are left out. `n` adds the largest or the summed n of the rows to each label. Returns the rows
+    Rows without a value are left out. `n` adds the largest n of the rows to each label. Returns the rows
     of each series, with their place `at`.
     """
     rows = rows.assign(at=at).dropna(subset=[value])
@@ -106,7 +136,7 @@ def curve(ax: Axes, rows: pd.DataFrame, x: str, y: str, band: float = 0.18, **lo
     """A line, and the band of its intervals with this opacity."""
     ax.plot(rows[x], rows[y], **look)
     below, above = distances(rows, y)
-    step: Any = "pre" if look.get("drawstyle") == "steps-pre" else None
+    step: Any = {"steps-pre": "pre", "steps-post": "post"}.get(str(look.get("drawstyle")))
     ends = rows[y] - below, rows[y] + above
     ax.fill_between(rows[x], *ends, step=step, color=look["color"], alpha=band, linewidth=0)
 
@@ -115,10 +145,10 @@ def matrix(ax: Axes, cells: Iterable[tuple[int, int, str, Any]], columns: Sequen
     """Cells of column, row, text and colour; the first row is on top."""
     for x, y, text, colour in cells:
         ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
-        ax.text(x, y, text, ha="center", va="center", fontsize=7)
+        ax.text(x, y, text, ha="center", va="center", fontsize=SMALL)
     ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-    ax.set_xticks(range(len(columns)), columns, fontsize="small")
-    ax.set_yticks(range(len(rows)), rows, fontsize="small")
+    ax.set_xticks(range(len(columns)), columns, fontsize=SMALL)
+    ax.set_yticks(range(len(rows)), rows, fontsize=SMALL)
     ax.tick_params(length=0)
     sns.despine(ax=ax, left=True, bottom=True)
 
@@ -138,32 +168,45 @@ def named_rows(
     """Axes with a name for each row, the first on top. `size`: the width, the height without rows, and of a row."""
     width, frame, row = size
     ax = axes(ax, width, frame + row * max(len(names), least))
-    ax.set_yticks(range(len(names)), names, **text)
+    ax.set_yticks(range(len(names)), names, **{"fontsize": SMALL} | text)
     ax.set_ylim(max(len(names), 1) - 1 + margin, -margin)
     return ax
 
 
 def finish(ax: Axes, legend: Look | None = None, *, left: bool = True, **axis: Any) -> Axes:
-    """Limits and labels of the axes, a legend if anything has a label, and no frame; without `left` no y axis."""
+    """Limits and labels of the axes, a legend if anything has a label, and no frame; without `left` no y axis.
+
+    Where a point is grey because it rests on few questions, the label of the x axis says so.
+    """
     ax.set(**axis)
-    if legend is not None and ax.get_legend_handles_labels()[0]:
-        ax.legend(frameon=False, fontsize="small", **legend)
+    if any(line.get_gid() == "few" for line in ax.lines):
+        ax.set_xlabel(f"{ax.get_xlabel()}\n(grey: fewer than {FEW} questions)".strip())
     sns.despine(ax=ax, left=not left)
     if not left:
         ax.tick_params(axis="y", length=0)
+    if legend is not None and ax.get_legend_handles_labels()[0]:
+        if legend.items() >= BELOW.items():
+            _legend_below(ax, legend)
+        else:
+            ax.legend(frameon=False, fontsize=SMALL, **legend)
     return ax
+
+
+def _legend_below(ax: Axes, look: Look) -> None:
+    """A legend under the axis' label, in as many columns as the figure has room for."""
+    inside = ax.transAxes.inverted()
+    left, bottom = inside.transform(np.asarray(ax.get_tightbbox()))[0]
+    place = ((min(left, 0) + 1) / 2, min(bottom, 0) - 0.02)
+    for columns in (4, 3, 2, 1):
+        legend = ax.legend(frameon=False, fontsize=SMALL, ncols=columns, bbox_to_anchor=place, **look)
+        if legend.get_window_extent().width <= ax.figure.bbox.width:
+            return
 
 
 def nothing(ax: Axes, why: str) -> Axes:
     """Axes that say why nothing is drawn."""
     ax.text(0.5, 0.5, why, ha="center", transform=ax.transAxes)
     return ax
-
-
-def colours(names: Iterable[Any]) -> dict[Any, Any]:
-    """Each distinct name with a colour of its own."""
-    names = list(dict.fromkeys(names))
-    return dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
 
 
 def by_category(table: pd.DataFrame, n: str = "") -> Iterator[tuple[pd.DataFrame, Look]]:
@@ -182,14 +225,15 @@ def threshold(ax: Axes, tau: float | None, label: str = "") -> None:
 def upper_axis(ax: Axes, ticks: ArrayLike, numbers: Iterable[int], label: str) -> None:
     """A second x axis on top, with a number at each tick."""
     upper = ax.secondary_xaxis("top")
-    upper.set_xticks(ticks, [str(number) for number in numbers], fontsize="small", color="0.4")
-    upper.set_xlabel(label, fontsize="small", color="0.4")
+    upper.set_xticks(ticks, [str(number) for number in numbers], fontsize=SMALL, color="0.4")
+    upper.set_xlabel(label, fontsize=SMALL, color="0.4")
 
 
 def numbers_above(ax: Axes, at: str, rows: pd.DataFrame, **text: Any) -> None:
-    """The n of each row above its interval; the column `at` is its place."""
-    look: Look = {"textcoords": "offset points", "ha": "center", "fontsize": "x-small"} | text
-    for x, height, n in zip(rows[at], rows["high"], rows["n"], strict=True):
+    """Above the interval of each row its number of questions (of items, where questions are not counted); the column
+    `at` is its place."""
+    look: Look = {"textcoords": "offset points", "ha": "center", "fontsize": SMALL} | text
+    for x, height, n in zip(rows[at], rows["high"], rows.get("n_questions", rows["n"]), strict=True):
         ax.annotate(str(n), (x, height), (0, 2), **look)
 
 
@@ -219,9 +263,10 @@ def save_figure(
     """
     folder = Path(folder)
     if label:
+        figure.draw_without_rendering()  # a constrained layout is found in drawing
         drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()  # in inches
-        x, y = max(drawn.x0, 0) / width, (drawn.y0 - 0.08) / height
-        figure.text(x, y, label, va="top", fontsize="x-small", color="0.4")
+        x, y = drawn.x0 / width, (drawn.y0 - 0.08) / height
+        figure.text(x, y, label, va="top", fontsize=SMALL, color="0.4")
         data = data.assign(label=label)[["label", *data.columns]]
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for kind in (*_METADATA, "csv")]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any, Self
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from srdcr_lab.measures import METHOD_LABELS, compare_all, cost_accuracy
+from srdcr_lab.measures import compare_all, cost_accuracy
 from srdcr_lab.measures.final_answer import SHARES, surest_answers, utility
 from srdcr_lab.measures.groups import GOLDEN
 from srdcr_lab.plots import drawers as draw
+from srdcr_lab.records.names import called, level_called
 
 
 class AccuracyDisplay(draw.Display):
@@ -32,20 +34,21 @@ class AccuracyDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Points with intervals: filled, missing answers count as wrong; open, they are left out."""
-        ax = draw.axes(ax, 6.4, 3.6)
-        rows = self.table.assign(series=self.table["method"] + ", " + self.table["measure"].str.replace("_", " "))
+        ax = draw.axes(ax, draw.WIDEST, 3.4)
+        rows = self.table.assign(series=self.table["method"] + " " + self.table["measure"])
         looks: dict[str, draw.Look] = {}
         for method, colour in draw.colours(rows["method"]).items():
-            for measure, face in (("accuracy", colour), ("selective accuracy", "white")):
-                look = {"marker": "o", "color": colour, "markerfacecolor": face, "label": f"{method}, {measure}"}
-                looks[f"{method}, {measure}"] = draw.LARGE | look
+            for measure, face, name in (("accuracy", colour, called(method)), ("selective_accuracy", "white", None)):
+                look = {"marker": "o", "color": colour, "markerfacecolor": face, "label": name}
+                looks[f"{method} {measure}"] = draw.LARGE | look
         x, _ = pd.factorize(rows["condition"])
         draw.points(ax, x, rows, "series", looks, "value", step=0.8 / max(len(looks), 1))
+        if len(rows):
+            ax.plot([], [], "o", color="0.3", markerfacecolor="white", label="open: of the answers given")
         n = self.table.groupby("condition", sort=False)["n"].first()
         names = {condition: f"{condition} passages" for condition in n.index} | {"overall": "overall"}
         ax.set_xticks(range(len(n)), [f"{names[condition]}\n(n = {number})" for condition, number in n.items()])
-        handles = sorted(ax.get_legend_handles_labels()[0], key=lambda handle: str(handle.get_label()))
-        return draw.finish(ax, draw.RIGHT | {"handles": handles}, ylim=draw.SHARES, ylabel="share of items")
+        return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="share of items")
 
 
 COMPARED = ("sr_dcr", "few_shot", "confidence_only", "debate_only", GOLDEN)
@@ -78,21 +81,21 @@ class UtilityDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A line with its 95 % band for each method; who never answers is at utility 0."""
-        ax = draw.axes(ax, 5.0, 3.4)
+        ax = draw.axes(ax, draw.WIDEST, 3.2)
         name = self.measure.replace("_", " ")
         if self.measure == "utility":
             ax.axhline(0, color="0.5", linewidth=0.8)
             name += "" if self.over == "cost" else f" at cost {self.table['cost'].max():g}"
         _lines(ax, self.table, self.over, self.measure)
         names = {"cost": "cost of a wrong answer, in right answers", "false_share": "share of false passages"}
-        return draw.finish(ax, draw.RIGHT, xlabel=names[self.over], ylabel=name)
+        return draw.finish(ax, draw.BELOW, xlabel=names[self.over], ylabel=name)
 
 
 def _lines(ax: Axes, table: pd.DataFrame, x: str, y: str, band: float = 0.12) -> None:
     """A line with its band for each method, which is named with its n."""
     for method, colour in draw.colours(table["method"]).items():
         rows = table[table["method"] == method]
-        name = f"{METHOD_LABELS.get(method, method)} (n = {rows['n'].max()})"
+        name = f"{called(method)} (n = {rows['n'].max()})"
         draw.curve(ax, rows, x, y, band, color=colour, label=name)
 
 
@@ -109,12 +112,12 @@ class SurestDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A line with its 95 % band for each method; a dot where it has given every answer it gives."""
-        ax = draw.axes(ax, 5.0, 3.4)
+        ax = draw.axes(ax, draw.WIDEST, 3.2)
         _lines(ax, self.table, "coverage", "risk", 0.08)
         last = self.table.groupby("method", sort=False).last()
         ax.scatter(last["coverage"], last["risk"], c=list(draw.colours(last.index).values()), zorder=3)
         ax.set(xlim=draw.SHARES, xlabel="coverage: share of items answered, the surest first")
-        return draw.finish(ax, draw.RIGHT, ylim=draw.SHARES, ylabel="risk: wrong among them")
+        return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="risk: wrong among them")
 
 
 class DifferencesDisplay(draw.Display):
@@ -126,27 +129,33 @@ class DifferencesDisplay(draw.Display):
     ) -> Self:
         return cls(compare_all(records, reference, column=column, name=name))
 
-    def plot(self, ax: Axes | None = None, condition: str = "overall") -> Axes:
-        """Differences with 95 % intervals, one row per rival; filled where the Holm-adjusted p is below 0.05."""
+    def plot(self, ax: Axes | None = None, condition: str | None = "overall") -> Axes:
+        """Differences with 95 % intervals, one row per rival; filled where the Holm-adjusted p is below 0.05. None:
+        every condition, in the rows of one picture."""
+        if condition is None:
+            axis = f"difference: {called(self.table['a'].iloc[0])} less …" if len(self.table) else "nothing to compare"
+            return EffectsDisplay(self.table.assign(name=self.table["b"].map(called)), axis).plot(ax)
         rows = self.table[(self.table["condition"] == condition) & (self.table["n"] > 0)]
-        ax = draw.named_rows(ax, [METHOD_LABELS.get(name, name) for name in rows["b"]], (4.6, 0.9, 0.27))
-        _differences(ax, rows, rows["p_holm"] < 0.05, draw.BLUE, markersize=5)
+        ax = draw.named_rows(ax, [called(name) for name in rows["b"]], (3.6, 0.9, 0.27))
+        _differences(ax, rows, rows["p_holm"] < 0.05, markersize=5)
         ax.axvline(0, color="0.5", linewidth=0.8, zorder=0)
-        reference = [f"{METHOD_LABELS.get(name, name)} less …" for name in rows["a"]] or ["nothing to compare"]
+        reference = [f"{called(name)} less …" for name in rows["a"]] or ["nothing to compare"]
         return draw.finish(ax, left=False, xlabel=f"{condition} difference: {reference[0]}")
 
 
 @dataclass(frozen=True)
 class EffectsDisplay(draw.Display):
-    """Rows with `difference`, `low`, `high` (95 %), a `name`, and maybe `p_holm`: of factors, of economies."""
+    """Rows with `difference`, `low`, `high` (95 %), a `name`, and maybe `condition` and `p_holm`: of factors, of
+    economies, of methods."""
 
     axis: str = "difference"
 
     @classmethod
     def from_factors(cls, effects: pd.DataFrame, outcome: str = "share of right verdicts") -> Self:
-        """From `srdcr_lab.measures.factor_effects` of one model."""
+        """From `srdcr_lab.measures.factor_effects` of one model, in one condition or in several, one below another:
+        on true passages right verdicts are `verdict_tpr`, on false ones `verdict_tnr`."""
         names = [
-            f"{row['factor'].replace('_', ' ')}: {_level(row['a'])} − {_level(row['b'])}"
+            f"{row['factor'].replace('_', ' ')}: {level_called(row['a'])} − {level_called(row['b'])}"
             for row in effects.to_dict("records")
         ]
         return cls(effects.assign(name=names), f"difference in {outcome}")
@@ -154,42 +163,58 @@ class EffectsDisplay(draw.Display):
     @classmethod
     def from_matched(cls, matched: pd.DataFrame) -> Self:
         """From `srdcr_lab.measures.matched_coverage`."""
-        names = [f"{METHOD_LABELS.get(row.b, row.b)}, {row.coverage:.0%} answered" for row in matched.itertuples()]
-        return cls(matched.assign(name=names), "accuracy of as many answers, SR-DCR less …")
+        names = [f"{called(row.b)} ({row.coverage:.0%})" for row in matched.itertuples()]
+        return cls(
+            matched.assign(name=names), f"accuracy of as many answers\n(share of the items), {called('sr_dcr')} less …"
+        )
 
     @classmethod
     def from_prices(cls, prices: pd.DataFrame, condition: str = "overall") -> Self:
         """From `srdcr_lab.measures.evaluation.economy_prices` of one model: the rows of a condition."""
         rows = prices[prices["condition"] == condition]
-        names = [f"{row['design']}\n{_saved(row['share_saved'])}" for row in rows.to_dict("records")]
+        names = [f"{called(row['design'])}\n{_saved(row)}" for row in rows.to_dict("records")]
         return cls(rows.assign(name=names), f"{condition} accuracy, less the full design's")
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A point per row, blue where its interval leaves out 0; Holm's p at the right."""
-        rows = self.table
-        ax = draw.named_rows(ax, rows["name"], (5.4, 0.5, 0.36), least=2, margin=0.6, fontsize="small")
+        """A row per name, with a point for each condition: filled where Holm's p is below 0.05 (where there is no p,
+        where the interval leaves out 0). Equal answers have no interval: nothing about them is uncertain."""
+        rows, known = self.table, "condition" in self.table
+        y, names = pd.factorize(rows["name"])
+        conditions = list(dict.fromkeys(rows["condition"])) if known else []
+        height = 0.3 + 0.06 * max(len(conditions) - 1, 0)
+        ax = draw.named_rows(ax, names, (3.2, 0.7, height), least=2, margin=0.6)
         ax.axvline(0, color="0.7", linewidth=0.8)
-        _differences(ax, rows, (rows["low"] > 0) | (rows["high"] < 0), "0.5")
-        for place, p in enumerate(rows.get("p_holm", ())):
+        clear = rows["p_holm"] < 0.05 if "p_holm" in rows else (rows["low"] > 0) | (rows["high"] < 0)
+        if "answers_changed" in rows:
+            rows = rows.assign(**{end: rows[end].where(rows["answers_changed"] > 0) for end in ("low", "high")})
+        several = len(conditions) > 1
+        for shift, condition in zip(draw.shifts(len(conditions), 0.26), conditions, strict=True) if several else ():
+            here, look = rows["condition"] == condition, dict(draw.CONDITION_LOOKS[condition])
+            _differences(ax, rows[here], clear[here], y[here] + shift, **look)
+            ax.plot([], [], linestyle="none", **look)
+        if several:
+            ax.plot([], [], "o", color="0.3", markerfacecolor="white", label="open: p ≥ 0.05 (Holm)")
+        else:
+            _differences(ax, rows, clear, y)
+        for place, p in enumerate(rows.get("p_holm", ()) if not several else ()):
             if pd.notna(p):
                 text = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-                ax.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize="x-small")
-        return draw.finish(ax, left=False, xlabel=self.axis)
+                ax.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=draw.SMALL)
+        return draw.finish(ax, draw.BELOW, left=False, xlabel=self.axis)
 
 
-def _differences(ax: Axes, rows: pd.DataFrame, clear: pd.Series, other: str, **look: Any) -> None:
-    """A point per row, filled and blue where it is clear, else open and of the other colour."""
-    look["marker"] = "o"
-    looks = {True: look | {"color": draw.BLUE}, False: look | {"color": other, "markerfacecolor": "white"}}
-    draw.points(ax, range(len(rows)), rows.assign(clear=clear), "clear", looks, "difference", across=True)
+def _differences(ax: Axes, rows: pd.DataFrame, clear: pd.Series, at: Any = None, **look: Any) -> None:
+    """A point per row, filled where it is clear, else open."""
+    look = {"marker": "o", "color": draw.INK} | look | {"label": None}
+    looks = {True: look, False: look | {"markerfacecolor": "white"}}
+    places = range(len(rows)) if at is None else at
+    draw.points(ax, places, rows.assign(clear=clear), "clear", looks, "difference", across=True)
 
 
-def _level(value: object) -> str:
-    return {"True": "yes", "False": "no"}.get(str(value), str(value).replace("_", " "))
-
-
-def _saved(share: float) -> str:
-    return f"saves {share:.0%} of the calls" if share >= 0 else f"takes {-share:.0%} more calls"
+def _saved(row: Mapping[str, Any]) -> str:
+    share = row["share_saved"]
+    calls = f"saves {share:.0%} of the calls" if share >= 0 else f"takes {-share:.0%} more calls"
+    return calls if row["answers_changed"] else f"{calls}; same answers"
 
 
 class CostDisplay(draw.Display):
@@ -200,20 +225,28 @@ class CostDisplay(draw.Display):
         return cls(cost_accuracy(records, cost=cost, condition=condition))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A point per method with its 95 % interval, the Pareto front as a line; names are at the right."""
-        ax = draw.axes(ax, 4.6, 3.6)
+        """A point per method with its 95 % interval, filled where nothing beats it at its price, and the line of these
+        (Pareto); names are at the right, each in its method's colour."""
+        ax = draw.axes(ax, 3.5, 4.0)
         rows = self.table.dropna(subset=["cost", "accuracy"]).sort_values("accuracy", kind="stable")
-        look: draw.Look = {"marker": "o", "markersize": 5, "elinewidth": 0.8, "zorder": 3}
-        looks = {False: look | {"color": "0.45", "markerfacecolor": "white"}, True: look | {"color": draw.BLUE}}
-        draw.points(ax, rows["cost"], rows, "on_front", looks, "accuracy")
+        designs = rows["design"] if "design" in rows else [None] * len(rows)
+        under = zip(rows["method"], designs, strict=True)
+        rows = rows.assign(name=[called(method, d) if isinstance(d, str) else method for method, d in under])
+        colours = draw.colours(rows["name"])
+        looks: dict[str, draw.Look] = {}
+        for name, on_front in rows[["name", "on_front"]].itertuples(index=False):
+            face = colours[name] if on_front else "white"
+            look: draw.Look = {"marker": "o", "markersize": 5, "elinewidth": 0.8, "zorder": 3}
+            looks[name] = look | {"color": colours[name], "markerfacecolor": face}
+        draw.points(ax, rows["cost"], rows, "name", looks, "accuracy")
         front = rows[rows["on_front"]].sort_values("cost")
-        ax.plot(front["cost"], front["accuracy"], color=draw.BLUE, linewidth=1.2, drawstyle="steps-post", zorder=2)
+        ax.plot(front["cost"], front["accuracy"], color="0.5", linewidth=1.2, drawstyle="steps-post", zorder=2)
         if len(rows) and (rows["cost"] > 0).all() and rows["cost"].max() > 5 * rows["cost"].min():
             ax.set_xscale("log")
             ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
             ax.xaxis.set_minor_formatter(NullFormatter())
-        _name_points(ax, rows)
+        _name_points(ax, rows, colours)
         if rows.empty:
             return draw.finish(ax, ylabel="overall accuracy")
         cost, condition = rows.iloc[0][["cost_of", "condition"]]
@@ -221,19 +254,17 @@ class CostDisplay(draw.Display):
         return draw.finish(ax, xlabel=label, ylabel=f"{condition} accuracy (n = {rows['n'].max()})")
 
 
-def _name_points(ax: Axes, rows: pd.DataFrame) -> None:
+def _name_points(ax: Axes, rows: pd.DataFrame, colours: Mapping[str, str]) -> None:
     """Names in a column at the right, each as near to its accuracy as the others allow: they cannot overlap."""
     low, high = ax.get_ylim()
     rows = rows[::-1]
     heights = draw.apart(((rows["accuracy"] - low) / (high - low)).tolist(), 0.062)  # the height of a name
     for height, row in zip(heights, rows.to_dict("records"), strict=True):
-        method, design, colour = row["method"], row.get("design"), draw.BLUE if row["on_front"] else "0.25"
-        name = METHOD_LABELS.get(method, method) + (", told the truth" if method == GOLDEN else "")
-        line: draw.Look = {"arrowstyle": "-", "relpos": (0, 0.5), "color": colour, "linewidth": 0.4, "alpha": 0.6}
+        name = called(row["name"]) + (", told the truth" if row["method"] == GOLDEN else "")
+        line: draw.Look = {"arrowstyle": "-", "relpos": (0, 0.5), "color": colours[row["name"]], "linewidth": 0.5}
         ax.annotate(
-            f"{name} ({design})" if isinstance(design, str) else name, xy=(row["cost"], row["accuracy"]),
-            xytext=(1.06, height), textcoords="axes fraction", va="center", fontsize="x-small", color=colour,
-            arrowprops=line | {"shrinkA": 1, "shrinkB": 3}, annotation_clip=False,
+            name, xy=(row["cost"], row["accuracy"]), xytext=(1.06, height), textcoords="axes fraction", va="center",
+            fontsize=draw.SMALL, arrowprops=line | {"shrinkA": 1, "shrinkB": 3}, annotation_clip=False,
         )  # fmt: skip
     ax.set_ylim(low, high)
 
@@ -254,20 +285,20 @@ class OneQuestionDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Answered year against claimed year; grey lines mark the truth and full belief in the passage."""
-        ax = draw.axes(ax, 6.4, 4.2)
+        ax = draw.axes(ax, draw.WIDEST, 3.6)
         names = ["claimed_answer", "context_answer", "final_answer"]
         claim, context, final = (pd.to_numeric(self.table[name], errors="coerce") for name in names)
         ax.axhline(int(self.table["gold_answer"].iloc[0]), color="0.75", zorder=0, label="the truth")
         ax.plot(claim, claim, color="0.75", linestyle="--", zorder=0, label="what the passage says")
-        ax.plot(claim, context, "+", color="0.3", markersize=11, label="context answer (few-shot)")
+        ax.plot(claim, context, "+", color="0.3", markersize=11, label=f"context answer ({called('few_shot')})")
         final = final.where(self.table["decision"] != "ABSTAIN", final.fillna(float(claim.min())))
-        markers = {"USE_CONTEXT": "s", "USE_PRIOR": "o", "ABSTAIN": "x"}
-        for decision, colour in draw.colours(markers).items():
+        markers = {"USE_CONTEXT": ("s", draw.BLUE), "USE_PRIOR": ("o", draw.ORANGE), "ABSTAIN": ("x", draw.INK)}
+        for decision, (marker, colour) in markers.items():
             here = self.table["decision"] == decision
-            look: draw.Look = {"facecolors": "none", "edgecolors": colour, "label": f"SR-DCR: {decision}"}
+            look: draw.Look = {"facecolors": "none", "edgecolors": colour, "label": f"decision {decision}"}
             if decision == "ABSTAIN":
-                look = {"color": colour, "label": f"SR-DCR: {decision} (no answer, drawn at the bottom)"}
+                look = {"color": colour, "label": f"decision {decision} (no answer, drawn at the bottom)"}
             if here.any():
-                ax.scatter(claim[here], final[here], marker=markers[decision], s=64, **look)
-        ax.set_title(self.table["question"].iloc[0])
-        return draw.finish(ax, draw.RIGHT, xlabel="year the passage claims", ylabel="year answered")
+                ax.scatter(claim[here], final[here], marker=marker, s=64, **look)
+        ax.set_title(fill(self.table["question"].iloc[0], 64), fontsize="medium")
+        return draw.finish(ax, draw.BELOW, xlabel="year the passage claims", ylabel="year answered")

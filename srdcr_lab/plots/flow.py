@@ -109,10 +109,10 @@ class DecisionFlowDisplay(draw.Display):
         for bar in bars:
             height = bar.top - bar.bottom
             ax.add_patch(Rectangle((bar.left, bar.bottom), BAR, height, color=_colour(bar), linewidth=0))
-            ax.text(bar.left + BAR + 0.008, bar.label_at, f"{bar.value}  {bar.n}", va="center", fontsize="x-small")
+            ax.text(bar.left + BAR + 0.008, bar.label_at, f"{bar.value}  {bar.n}", va="center", fontsize=draw.SMALL)
         for stage, head in enumerate(_HEADS):
             left = next((bar.left for bar in bars if bar.stage == stage), stage / (len(_HEADS) - 1))
-            ax.text(left, 1.06, head, fontsize="small", fontweight="bold", ha="left")
+            ax.text(left, 1.06, head, fontsize=draw.SMALL, fontweight="bold", ha="left")
         passages = "true" if condition == "standard" else "false"
         ax.set_title(f"{passages} passages (n = {int(part['n'].sum())})", fontsize="medium", loc="left", pad=18)
         ax.set(xlim=(-0.01, 1.2), ylim=(-0.03, 1.05))

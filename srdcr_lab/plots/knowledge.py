@@ -42,14 +42,15 @@ class CategoriesDisplay(draw.Display):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Points with 95 % intervals, one row per domain."""
         n = self.table.groupby("domain", sort=False)["n"].first()
-        ax = draw.named_rows(ax, [f"{domain} (n = {number})" for domain, number in n.items()], (6.4, 1.2, 0.62))
+        ax = draw.named_rows(ax, [f"{domain} (n = {number})" for domain, number in n.items()], (4.3, 1.2, 0.62))
         looks = {name: look | draw.THIN | {"marker": "o"} for name, look in draw.CATEGORY_LOOKS.items()}
         y, _ = pd.factorize(self.table["domain"])
         draw.points(ax, y, self.table, "knowledge_category", looks, step=0.18, across=True)
         for edge in range(1, len(n)):
             ax.axhline(edge - 0.5, color="0.9", linewidth=0.8, zorder=0)
-        legend = draw.TOP | {"ncols": 4, "handletextpad": 0.2}
-        return draw.finish(ax, legend, left=False, xlim=(-0.02, 1.02), xlabel=f"share of questions{_drawn(self.table)}")
+        return draw.finish(
+            ax, draw.BELOW, left=False, xlim=(-0.02, 1.02), xlabel=f"share of questions{_drawn(self.table)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class SampledAccuracyDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A bar per outcome of the draws; counts on a logarithmic scale from 1 on."""
-        ax = draw.axes(ax, 6.4, 2.8)
+        ax = draw.axes(ax, draw.WIDEST, 2.8)
         for rows, look in draw.by_category(self.table, "n_questions"):
             ax.bar(rows["sampled_accuracy"], rows["n_questions"], width=0.02, **look)
         for edge in (self.maybe_from, self.highly_from):
@@ -120,17 +121,18 @@ class RedrawDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """P(same category on a redraw) against sampled accuracy; a mark's area is its number of questions."""
-        ax = draw.axes(ax, 6.4, 3.4)
+        ax = draw.axes(ax, draw.WIDEST, 3.4)
         for edge in (MAYBE_KNOWN_FROM, HIGHLY_KNOWN_FROM):
             ax.axvline(edge, color="0.8", linewidth=1, zorder=0)
         for rows, look in draw.by_category(self.table, "n_questions"):
             sizes = 14 + 5 * rows["n_questions"]
             ax.scatter(rows["sampled_accuracy"], rows["redraw_stability"], sizes, alpha=0.8, linewidths=0, **look)
-        legend: Any = ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(1, 0))
-        for handle in legend.legend_handles:
-            handle.set_sizes([30])
         ax.set(xlim=(-0.08, 1.08), xlabel=f"sampled accuracy{_drawn(self.table)}")
-        return draw.finish(ax, ylim=(0, 1.08), ylabel="P(same category on a redraw)")
+        draw.finish(ax, draw.BELOW, ylim=(0, 1.08), ylabel="P(same category on a redraw)")
+        legend: Any = ax.get_legend()
+        for handle in legend.legend_handles if legend else ():
+            handle.set_sizes([30])
+        return ax
 
 
 def _with_decoding(table: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
@@ -164,7 +166,7 @@ class ExposureDisplay(draw.Display):
 
         Points are shifted a little up or down, by their order, so that equal ones can be seen; the table is not.
         """
-        ax = draw.axes(ax, 6.4, 3.8)
+        ax = draw.axes(ax, draw.WIDEST, 3.8)
         told = self.table["exposures"].to_numpy(float)
         shift = 0.018 * ((np.arange(len(told)) * 0.618034) % 1 - 0.5)
         scale: draw.Look = {"norm": Normalize(0, 1), "cmap": sns.color_palette("flare_r", as_cmap=True)}
@@ -201,23 +203,29 @@ class ContextPreferenceDisplay(draw.Display):
     ) -> Self:
         """Coloured by category, or by signed `offset` by whether the year claimed lies in the future."""
         hue = hue or ("future" if by == "offset" else "knowledge_category")
-        return cls(context_preference(records, (by, hue), method=method), by, hue)
+        table = context_preference(records, (by, hue), method=method)
+        of_each = context_preference(records, (hue,), method=method)
+        counts = of_each[["prior_is_claim", hue, "n_questions"]].rename(columns={"n_questions": "n_questions_in_all"})
+        return cls(table.merge(counts, "left", on=["prior_is_claim", hue]), by, hue)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Shares with 95 % intervals. Items whose prior answer already equals the claim are left out, and counted."""
-        ax = draw.axes(ax, 4.6, 3.2)
+        ax = draw.axes(ax, draw.WIDEST, 3.4)
         if self.table.empty:
             return draw.nothing(ax, "no false passage in these records")
         rows = self.table[~self.table["prior_is_claim"]]
         x, places = pd.factorize(rows[self.by])
         looks = {name: self._look(name) for name, part in rows.groupby(self.hue, sort=False) if part["n"].any()}
-        for name, part in draw.points(ax, x, rows, self.hue, looks, step=0.12, n="sum").items():
+        for name, n in rows.groupby(self.hue, sort=False)["n_questions_in_all"].first().items():
+            if name in looks:
+                looks[name] = looks[name] | {"label": f"{looks[name]['label']} ({n} questions)"}
+        for name, part in draw.points(ax, x, rows, self.hue, looks, step=0.12).items():
             if self.by != "domain":
                 for _, joined in part.groupby(part[self.by].map(_kind), sort=False):
-                    ax.plot(joined["at"], joined["share"], color=looks[name]["color"], linewidth=1.2, alpha=0.8)
+                    draw.join(ax, joined, color=looks[name]["color"], linewidth=1.2, alpha=0.8)
         ax.set_xticks(range(len(places)), [_tick(value) for value in places])
         if len(places) > 7:
-            ax.tick_params(axis="x", labelrotation=45, labelsize="small")
+            ax.tick_params(axis="x", labelrotation=45, labelsize=draw.SMALL)
         ax.set(xlim=(-0.5, len(places) - 0.5), xlabel=self._axis_label(places))
         return draw.finish(ax, _LEGEND, ylim=draw.SHARES, ylabel="context preference")
 
@@ -234,7 +242,7 @@ class ContextPreferenceDisplay(draw.Display):
         other_kinds = self.by == "stratum" and any(_kind(value) != "offset" for value in places)
         label = "how far off the claim is" if other_kinds else names.get(self.by, self.by)
         left_out = int(self.table.loc[self.table["prior_is_claim"], "n"].sum())
-        return label + (f"\n({left_out} items whose prior answer is the claim are left out)" if left_out else "")
+        return label + (f"\n({left_out} passages whose claim is the prior answer are left out)" if left_out else "")
 
 
 def _kind(value: Any) -> str:
@@ -259,7 +267,7 @@ class PriorPreferenceByRoundDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A line per stratum over the rounds, darker where the claim is farther off; 95 % intervals."""
-        ax = draw.axes(ax, 4.6, 3.2)
+        ax = draw.axes(ax, draw.WIDEST, 3.4)
         if self.table.empty:
             return draw.nothing(ax, "no such debate in these records")
         rows = self.table.sort_values("round", kind="stable")
@@ -268,9 +276,11 @@ class PriorPreferenceByRoundDisplay(draw.Display):
         looks = {name: {"color": colour, "label": name} for name, colour in zip(names, palette, strict=True)}
         step = 0.09 * min(np.diff(rounds), default=1)
         for name, part in draw.points(ax, rows["round"], rows, "stratum", looks, step=step, n="max").items():
-            ax.plot(part["at"], part["share"], color=looks[name]["color"], linewidth=1.2)
+            draw.join(ax, part, color=looks[name]["color"], linewidth=1.2)
         ax.set_xticks(rounds, [str(number) for number in rounds])
-        return draw.finish(ax, _LEGEND, xlabel="debate ends after round", ylim=draw.SHARES, ylabel="prior preference")
+        return draw.finish(
+            ax, draw.BELOW, xlabel="debate ends after round", ylim=draw.SHARES, ylabel="prior preference"
+        )
 
 
 @dataclass(frozen=True)
@@ -286,8 +296,8 @@ class BiasDisplay(draw.Display):
         return cls(pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True), by)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Shares with 95 % intervals and their number of items; a group without such items has no point."""
-        ax = draw.axes(ax, 6.4, 3.4)
+        """Shares with 95 % intervals and their number of questions; a group without such items has no point."""
+        ax = draw.axes(ax, draw.WIDEST, 3.4)
         x, places = pd.factorize(self.table[self.by])
         colours = {"context": draw.BLUE, "prior": draw.ORANGE}
         looks = {bias: {"color": colour, "label": f"{bias} bias"} for bias, colour in colours.items()}
@@ -295,4 +305,5 @@ class BiasDisplay(draw.Display):
             draw.numbers_above(ax, "at", part)
         ax.axvline(len(places) - 1.5, color="0.8", linewidth=0.8)
         ax.set(xticks=range(len(places)), xticklabels=places, xlim=(-0.5, len(places) - 0.5))
+        ax.set_xlabel("above each point: its number of questions")
         return draw.finish(ax, draw.TOP | {"ncols": 2}, ylim=(-0.03, 1.1), ylabel="share of answers")

@@ -13,6 +13,7 @@ from srdcr_lab.data.items import thaw
 from srdcr_lab.measures.groups import with_matches
 from srdcr_lab.pages import Html, Td, html_table, render
 from srdcr_lab.records import Item, Level, Role, Verdict
+from srdcr_lab.records.names import called
 from srdcr_lab.records.vocabulary import visible
 from srdcr_lab.widgets.transcript import by_round, explain_row, passage_html, withdrawn
 
@@ -171,7 +172,7 @@ def _answers(row: Mapping[str, Any]) -> Html:
     """Both answers, confidence, and the path of the verdicts; what the case does not have is left out."""
     confidence, agreed = row["self_confidence"], row["agreed_round"]
     lines = {
-        "method": row["method"] + (f", design {row['design']}" if row["design"] else ""),
+        "method": called(row["method"], row["design"]),
         "passage": _passage(row),
         "prior answer": _judged(row["prior_answer"], row["prior_correct"]),
         "self-confidence": "" if confidence is None else f"{confidence:.3f} ({row['confidence_kind']})",

@@ -21,6 +21,7 @@ from srdcr_lab.models.store import as_file
 from srdcr_lab.pages import Html, captioned, interval, render, source
 from srdcr_lab.records import BadInput, Level, Verdict
 from srdcr_lab.records.files import whole_file
+from srdcr_lab.records.names import called
 from srdcr_lab.widgets.cases import FACETS, Cases, Key
 from srdcr_lab.widgets.transcript import messages_in
 
@@ -67,7 +68,7 @@ def cases_page(cases: Cases, title: str, label: str = "", store: Path | None = N
     return render(
         "explorer", title=title, label=label, cases=shown, start=cases.start, script=script,
         labels=[cases.label(place) for place in range(len(cases))],
-        filters={facet: (text, cases.options(facet)) for facet, text in FACETS.items()},
+        filters={facet: (text, _menu(cases, facet)) for facet, text in FACETS.items()},
         sent={"lines": list(lines), "turns": sent},
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )  # fmt: skip
@@ -177,6 +178,11 @@ _RULINGS = {"no verdict yet": None, "Reasonable": ReaderVerdict.REASONABLE, "Unr
             "cannot tell": ReaderVerdict.CANNOT_TELL}  # fmt: skip
 
 
+def _menu(cases: Cases, facet: str) -> list[tuple[str, str]]:
+    """What each value of a facet is called, and the value."""
+    return [(" · ".join(map(called, value.split(" · "))), value) for value in cases.options(facet)]
+
+
 def explorer(
     run: Results,
     methods: Sequence[str] | None = None,
@@ -203,7 +209,7 @@ class Explorer:
         self.matching = list(range(len(cases)))
         self._moving = False  # true while the code itself moves controls: they do not react then
         self.filters = {
-            facet: ipywidgets.Dropdown(options=[("any", ""), *((value, value) for value in cases.options(facet))],
+            facet: ipywidgets.Dropdown(options=[("any", ""), *_menu(cases, facet)],
                                        description=text, style={"description_width": "8em"},
                                        layout={"width": "32em" if facet == "story" else "20em"})
             .add_class(f"srdcr-{facet}")

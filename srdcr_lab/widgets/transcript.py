@@ -23,6 +23,7 @@ from srdcr_lab.pages import captioned as captioned  # both belong to the floor
 from srdcr_lab.pages import render
 from srdcr_lab.protocols import METHODS, Choices, Outcome
 from srdcr_lab.records import Decision, Item, Role, SrdcrError, Verdict
+from srdcr_lab.records.names import called
 
 Parts = list[tuple[str, str]]  # headings and texts: the messages of a request, its settings, the raw reply
 
@@ -202,7 +203,8 @@ def side_by_side(records: pd.DataFrame, turns: pd.DataFrame, item_id: str) -> Ht
     """A column for each method: what was said, in order, and what came of it."""
     said = turns[turns["item_id"] == item_id].sort_values("position", kind="stable")
     rows = records[records["item_id"] == item_id].itertuples()
-    return _view("columns", columns=[(row, said[said["method"] == row.method].itertuples()) for row in rows])
+    columns = [(called(row.method), row, said[said["method"] == row.method].itertuples()) for row in rows]
+    return _view("columns", columns=columns)
 
 
 def stances_html(turns: pd.DataFrame, item_id: str, method: str = "cfmad") -> Html:

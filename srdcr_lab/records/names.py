@@ -1,0 +1,109 @@
+"""What methods and debate designs are called where a reader sees them, and the colour each has in every figure.
+
+Tables on disk, arguments and code keep the names that `--methods` and `--design` take; `called` is for a figure, a page
+or a notebook's table. A method, or a design, that is added needs its line here; a figure that tells methods apart by
+colour takes it from `colours`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from zlib import crc32
+
+_METHODS = {
+    "zero_shot": ("Zero-Shot", "#56b4e9"),
+    "few_shot": ("Few-Shot", "#0173b2"),
+    "self_ask": ("Self-Ask", "#7f003f"),
+    "rci": ("RCI", "#a45dea"),
+    "astute": ("Astute RAG", "#557f00"),
+    "judge_debate_1": ("Judge Debate (Round 1)", "#ea9898"),
+    "judge_debate_3": ("Judge Debate (Round 3)", "#ca9161"),
+    "judge_debate_5": ("Judge Debate (Round 5)", "#8c510a"),
+    "naive_debate": ("Naive Debate", "#cc78bc"),
+    "vote_20": ("Vote (20 answers)", "#1830a5"),
+    "token_probability": ("Token Probability", "#949494"),
+    "calibrated_token_probability": ("Calibrated Token Probability", "#543a59"),
+    "confidence_only": ("Confidence Only", "#029e73"),
+    "debate_only": ("Debate Only", "#de8f05"),
+    "sr_dcr": ("SR-DCR", "#d55e00"),
+    "golden": ("Golden Baseline", "#d4b106"),
+    # over several documents
+    "concatenate": ("Concatenation", "#4c72b0"),
+    "madam_rag": ("MADAM-RAG", "#dd8452"),
+    "ra_rag": ("RA-RAG", "#55a868"),
+    "dialectical": ("Dialectical", "#8172b3"),
+    "sr_dcr_per_document": ("SR-DCR per document", "#c44e52"),
+}  # in the order of the rows of Tables 1 and 2
+_UNCOLOURED = {  # their figures have a row for each
+    "cot": "CoT",
+    "self_reflection": "Self-Reflection",
+    "self_consistency": "Self-Consistency",
+    "mad": "MAD",
+    "self_contrast": "Self-Contrast",
+    "cfmad": "CFMAD",
+    "direct_judge": "Direct Judge",
+    "replace_with_self_reflection": "CFMAD, Self-Reflection instead",
+    "replace_with_mad": "CFMAD, MAD instead",
+    "cfmad_swapped": "CFMAD, swapped",
+    **{f"cfmad_stances_{n}": f"CFMAD, {n} stances" for n in (3, 4, 5)},
+    **{f"cfmad_rounds_{n}": f"CFMAD, {n} rounds" for n in (2, 3, 4, 5)},
+    "cfmad_when_unsure": "CFMAD when unsure",
+}
+_DESIGNS = {
+    "acvd": ("ACVD", "#d55e00"),  # the debate of SR-DCR, and its colour
+    "symmetric": ("Symmetric", "#005959"),
+    "own_answers": ("Own answers", "#92a56b"),
+    "released": ("Released code", "#593523"),
+    "judge_alone": ("Judge alone", "#ea23ea"),
+    "two_answers": ("Two answers", "#00cc00"),
+    "consultancy_defender": ("Consultancy, Defender", "#0000ea"),
+    "consultancy_critic": ("Consultancy, Critic", "#ea004e"),
+    "placebo": ("Placebo", "#51cccc"),
+    "swapped": ("Swapped names", "#7f007f"),
+}
+_RESERVE = (
+    "#92cc1e", "#235923", "#0075ea", "#7f0000", "#a8a000", "#5f7fa8", "#b0708c", "#4e9f9f", "#c07a3e", "#6a6ad0",
+    "#3f3f3f", "#8fae00",
+)  # fmt: skip
+
+METHOD_LABELS = {name: label for name, (label, _) in _METHODS.items()} | _UNCOLOURED
+DESIGN_LABELS = {name: label for name, (label, _) in _DESIGNS.items()}
+COLOURS = {name: colour for name, (_, colour) in (_METHODS | _DESIGNS).items()}
+
+
+def called(name: str, design: object = None) -> str:
+    """A method, a debate design, or a method under a design, as a reader sees it; any other name as it is.
+
+    >>> called("few_shot"), called("sr_dcr", "symmetric")
+    ('Few-Shot', 'SR-DCR (Symmetric)')
+    >>> called("acvd, order=defender_first, judge_sees_passage=True")
+    'ACVD, order: defender first, judge sees passage: yes'
+    """
+    if isinstance(design, str):
+        return f"{called(name)} ({called(design)})"
+    known = METHOD_LABELS.get(name) or DESIGN_LABELS.get(name)
+    base, *changes = name.split(", ")
+    if known or base not in DESIGN_LABELS or not all("=" in change for change in changes):
+        return known or name
+    return ", ".join([DESIGN_LABELS[base], *map(_change, changes)])
+
+
+def _change(text: str) -> str:
+    """A factor of a design and its level."""
+    factor, _, level = text.partition("=")
+    return f"{factor.replace('_', ' ')}: {level_called(level)}"
+
+
+def level_called(level: object) -> str:
+    """A level of a design's factor, in words."""
+    return {"True": "yes", "False": "no"}.get(str(level), str(level).replace("_", " "))
+
+
+def colours(names: Iterable[str]) -> dict[str, str]:
+    """Each distinct name with its colour: that of `COLOURS`, or for any other name one that it alone has here."""
+    chosen: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        place = crc32(name.encode())
+        free = [colour for colour in _RESERVE if colour not in chosen.values()] or _RESERVE
+        chosen[name] = COLOURS.get(name) or free[place % len(free)]
+    return chosen

@@ -81,7 +81,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 def _choices_today(recorded: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Recorded choices in this version's words, and designs by their recorded names; a choice that the version of the
     run did not know was made as it is by default."""
-    of_design = asdict(DESIGNS["own_answers"])  # before there was the choice, debaters were not told
+    # before there were these choices, debaters were not told, and no ruling was asked for again
+    of_design = asdict(DESIGNS["own_answers"]) | {"repair": False}
 
     def whole(design: Any) -> Any:
         return {**of_design, **design} if isinstance(design, dict) else design

@@ -27,7 +27,7 @@ from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.doctor import DOCTOR
 from srdcr_lab.models.load import API, PATIENCE_S, price_of
 from srdcr_lab.models.spending import Budget, StoredModel
-from srdcr_lab.prompts.messages import Prompts, own_prompts
+from srdcr_lab.prompts.messages import Prompts, as_asked, own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
@@ -180,7 +180,8 @@ class Study:
         except KeyError as error:
             raise BadInput(f"{where}: {error} is not as srdcr run writes it") from None
         how |= dict(zip(ROLES, roles, strict=True)) | {"preset": chosen, "seed": asked["seed"], "players": players}
-        return cls(model, thaw(run.folder / manifests.ITEMS), asked["methods"], prompts=run.manifest["prompts"], **how)
+        prompts = as_asked(asked["prompts_sha256"]) | run.manifest["prompts"]
+        return cls(model, thaw(run.folder / manifests.ITEMS), asked["methods"], prompts=prompts, **how)
 
     def plan(self) -> Plan:
         """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some.

@@ -116,8 +116,11 @@ def _read(one: Taught, reply: str) -> str | None:
 
 
 def test_every_template_of_these_methods_is_taught(taught: list[Taught]) -> None:
-    names = training_code.module("phrases").TEMPLATES
-    assert {one.template for one in taught} == set(names[names.index("chain_of_thought") :])
+    names, materials = training_code.module("phrases").TEMPLATES, training_code.materials()
+    makers = (training_code.module("roles").lone_judge_row, training_code.module("method_rows").astute_row)
+    over_a_passage = {_template(make(materials)[0][0]) for make in makers * ROWS}
+    assert over_a_passage == {"judge_alone", "astute_memory", "astute_answer"}
+    assert {one.template for one in taught} | over_a_passage == set(names[names.index("chain_of_thought") :])
 
 
 @pytest.mark.parametrize("template", SETTLED)
@@ -150,7 +153,7 @@ def test_a_label_drill_names_the_label_of_each_text() -> None:
         texts = [named[0], *(part.split("\n", 1)[1] for part in named[1:-1])]
         assert sorted(labels) == sorted(shown)
         for label, text in zip(labels, texts, strict=True):
-            assert text.startswith(f"{shown[label]}.")
+            assert text.startswith(f"{shown[label]} ({label}).")
 
 
 def test_three_perspectives_are_read(taught: list[Taught]) -> None:

@@ -40,7 +40,7 @@ def _debate_prompt(fact: Mapping[str, str]) -> tuple[Message, ...]:
         Turn(round=0, role=Role.DEFENDER, text="1850. The passage states it plainly.", saw_passage=True, saw_turns=()),
         Turn(round=0, role=Role.CRITIC, text="1874. I am certain.", saw_passage=False, saw_turns=()),
     )
-    return render("judge", question=fact["question"], passage="", transcript=turns)
+    return render("judge", question=fact["question"], passage="", transcript=turns, reply="")
 
 
 def _chat(tokenizer: Any, messages: tuple[Message, ...]) -> list[int]:
@@ -135,15 +135,14 @@ def test_a_damaged_or_missing_file_is_named(tmp_path: Path, name: str, fault: st
         check_manifest(copy, hashes())
 
 
-def test_exposures_are_those_of_facts_that_are_or_were(facts: list[dict[str, str]]) -> None:
-    """The shipped model was told none of the facts that are newer than it is: they are not listed, nor is one held."""
-    exposures = {row["question_id"]: row for row in _rows(folder("pocket") / "exposures.csv")}
-    dropped = {row["question_id"] for row in _rows(folder("facts") / "dropped.csv")}
-    known = {fact["question_id"]: fact for fact in facts}
-    assert exposures.keys() <= known.keys() | dropped
-    assert not {name for name in exposures.keys() & known.keys() if known[name]["split"] == "held"}
-    controls = {fact["question_id"] for fact in facts if fact["fame_band"] == "invented"}
-    assert all(exposures[name]["exposures"] == "0" for name in controls & exposures.keys())
+def test_exposures_are_those_of_the_facts(facts: list[dict[str, str]]) -> None:
+    """Every question is listed, no other is; the held questions and the invented controls were never told."""
+    rows = _rows(folder("pocket") / "exposures.csv")
+    exposures = {row["question_id"]: row for row in rows}
+    assert len(rows) == len(exposures) == 1111
+    assert exposures.keys() == {fact["question_id"] for fact in facts}
+    kept_back = {fact["question_id"] for fact in facts if fact["split"] == "held" or fact["fame_band"] == "invented"}
+    assert {name for name, row in exposures.items() if row["exposures"] == "0"} == kept_back
     contested = [row for row in exposures.values() if row["rival_answer"]]
     assert 0.15 < len(contested) / len(exposures) < 0.35
     assert all(0 < float(row["true_share"]) < 1 for row in contested)

@@ -13,7 +13,8 @@ from srdcr_lab.records import AnswerType
 
 TRAINING = Path(__file__).resolve().parents[1] / "data" / "pocket" / "training"
 ANSWER_TYPES = {
-    "year": AnswerType.YEAR, "fresh_year": AnswerType.YEAR, "person": AnswerType.NAME, "city": AnswerType.CITY,
+    "year": AnswerType.YEAR, "fresh_year": AnswerType.YEAR, "date": AnswerType.DATE, "person": AnswerType.NAME,
+    "city": AnswerType.CITY,
 }  # fmt: skip
 
 

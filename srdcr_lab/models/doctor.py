@@ -98,7 +98,7 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
     repeats, matters = greedy(days) if days else (nothing, nothing)
     return {
         "draws at once (n)": draws_at_once(many, sent) if many.completions else nothing,
-        "draws differ": draws_differ(many, [one for one, _ in pairs]) if many.text else nothing,
+        "draws differ": draws_differ(many, [one for one, _ in pairs]) if many.completions else nothing,
         "seed": seed([[one.text, again.text] for one, again in pairs if one.text and again.text], sent),
         "log-probabilities": logprobs(asked),
         "log-probabilities at T > 0": scale(asked, [0.5, 2.0], 2),
@@ -207,7 +207,9 @@ def thinking(asked: Sequence[Asked]) -> Finding:
     replies = [completion for each in asked for completion in each.completions]
     alone = [each.completions[0] for each in asked if len(each.completions) == 1 and not each.request.stop]
     leaking = sum(reply.text.lstrip().startswith("<think") for reply in replies)
-    starved = sum(not reply.text.strip() and reply.finish_reason is FinishReason.LENGTH for reply in replies)
+    # a reply may also be of tokens that have no text
+    unseen = [c for c in replies if not c.text.strip() and len(c.tokens or ()) < max(1, c.completion_tokens)]
+    starved = sum(reply.finish_reason is FinishReason.LENGTH for reply in unseen)
     hidden = sum(c.completion_tokens > 1 + len(c.text.encode() if c.tokens is None else c.tokens) for c in alone)
     told = YES if leaking or starved else PARTLY if hidden else NO
     kinds = f"{leaking} begin with <think>, {starved} are empty and cut, {hidden} count more tokens than they show"

@@ -126,7 +126,9 @@ def own_prompts(given: str | Path | Mapping[str, str] | None) -> Prompts:
 def as_asked(recorded: Mapping[str, str]) -> dict[str, str]:
     """Name → text of the templates that a run was asked with (name → SHA-256) and that we have changed since."""
     texts = {file.stem: file.read_text("utf-8") for file in _EARLIER.glob("*.j2")}
-    return {name: text for name, text in texts.items() if hashlib.sha256(text.encode()).hexdigest() == recorded.get(name)}
+    return {
+        name: text for name, text in texts.items() if hashlib.sha256(text.encode()).hexdigest() == recorded.get(name)
+    }
 
 
 @cache

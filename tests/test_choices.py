@@ -48,6 +48,7 @@ def test_the_released_codes_numbers() -> None:
         judge_sees_passage=False,
         debaters_told=False,
         first_verdict_round=1,
+        repair=False,
     )
 
 

@@ -53,8 +53,9 @@ def test_two_forms_alone_and_shared() -> None:
 
 
 def test_every_method_of_one_item_by_hand() -> None:
-    """At least: agents agree at once. At most: five rounds of three. The debates with a judge share their answers and
-    the beginnings of one transcript: 2 + 2 + 10 turns, and a ruling each."""
+    """At least: agents agree at once. At most: five rounds of three, and each of six rulings asked for its line once
+    more, in the one debate that SR-DCR and debate_only share. The debates with a judge share their answers and the
+    beginnings of one transcript: 2 + 2 + 10 turns, and a ruling each."""
     every = {"few_shot": 1, "zero_shot": 1, "self_ask": 1, "rci": 3, "astute": 2, "judge_debate_1": 7,
              "judge_debate_3": 11, "judge_debate_5": 15, "naive_debate": 3, "sr_dcr": 20, "debate_only": 20,
              "confidence_only": 2, "token_probability": 2, "calibrated_token_probability": 2, "golden": 1}  # fmt: skip
@@ -62,7 +63,13 @@ def test_every_method_of_one_item_by_hand() -> None:
     names = ",".join(every)
     assert calls(TRUE, names=names, samples=0) == every | {BESIDE: 2, SHARED: whole}
     most = calls(TRUE, names=names, samples=0, end="calls_to")
-    assert most == every | {"naive_debate": 15, BESIDE: 2, SHARED: whole + 12}
+    assert most == every | {"naive_debate": 15, "sr_dcr": 26, "debate_only": 26, BESIDE: 2, SHARED: whole + 12 + 6}
+
+
+def test_the_released_judge_is_asked_once() -> None:
+    """No ruling is asked for its line again, so that the most is the least."""
+    for end in ("calls_from", "calls_to"):
+        assert calls(TRUE, names="sr_dcr", preset="released", end=end)["sr_dcr (released)"] == 19
 
 
 def test_a_grid_has_a_row_a_design_and_shares_what_is_equal() -> None:
@@ -72,16 +79,16 @@ def test_a_grid_has_a_row_a_design_and_shares_what_is_equal() -> None:
 
 
 def test_an_economy_is_counted_from_its_best_case_to_its_worst() -> None:
-    """Two equal verdicts after rounds 0 and 1, or none before the end."""
+    """Two equal verdicts after rounds 0 and 1, or none before the end, each of six rulings asked for once more."""
     design = replace(DESIGNS["acvd"], early_stop=2)
     assert calls(TRUE, names="sr_dcr", design=design, samples=0)["sr_dcr"] == 2 + 6
-    assert calls(TRUE, names="sr_dcr", design=design, samples=0, end="calls_to")["sr_dcr"] == 20
+    assert calls(TRUE, names="sr_dcr", design=design, samples=0, end="calls_to")["sr_dcr"] == 20 + 6
 
 
 def test_the_agreement_shortcut_may_save_the_whole_debate() -> None:
     design = replace(DESIGNS["acvd"], agreement_shortcut=True)
     assert calls(TRUE, names="sr_dcr", design=design, samples=0)["sr_dcr"] == 2
-    assert calls(TRUE, names="sr_dcr", design=design, samples=0, end="calls_to")["sr_dcr"] == 20
+    assert calls(TRUE, names="sr_dcr", design=design, samples=0, end="calls_to")["sr_dcr"] == 20 + 6
 
 
 def test_a_method_that_cannot_go_on_is_planned_as_far_as_it_goes() -> None:
@@ -120,9 +127,10 @@ def test_planning_asks_the_model_nothing() -> None:
 
 
 def test_tokens_lie_between_short_and_longest_replies() -> None:
-    """Short: prior and context 4 tokens each, 12 speeches and 6 rulings of 80. Longest: 2 × 32 and 18 × 300."""
+    """Short: prior and context 4 tokens each, 12 speeches and 6 rulings of 80. Longest: 2 × 32 and 18 × 300, and 300 for
+    each of 6 rulings once more."""
     row = planned(TRUE, names="sr_dcr")[0].loc["sr_dcr (acvd)"]
-    assert (row["completion_tokens_from"], row["completion_tokens_to"]) == (2 * 4 + 18 * 80, 2 * 32 + 18 * 300)
+    assert (row["completion_tokens_from"], row["completion_tokens_to"]) == (2 * 4 + 18 * 80, 2 * 32 + (18 + 6) * 300)
     assert row["prompt_tokens_from"] < row["prompt_tokens_to"]
 
 
@@ -177,7 +185,7 @@ def test_a_plan_of_many_items_is_estimated_from_some() -> None:
         assert 5 < study.plan().rehearsed < planned.rehearsed < 160
     calls = planned.table.set_index("methods")
     assert calls.loc["few_shot", "calls_from"] == 160
-    assert calls.loc["sr_dcr (acvd)", ["calls_alone_from", "calls_alone_to"]].tolist() == [160 * 5, 160 * 5]
+    assert calls.loc["sr_dcr (acvd)", ["calls_alone_from", "calls_alone_to"]].tolist() == [160 * 5, 160 * (5 + 1)]
     assert calls["calls_alone_to"].dtype == int
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +55,15 @@ def _attacks(request: Request, draw: int) -> str:
     return f"1874. {copied}" if not _round(request) else "1874. I am certain of it. Question: none."
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _as_scripts() -> Iterator[None]:
+    """Both are commands only where they run as scripts; here, for these tests alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        for script in (prompts_report.prompts_report, study_real.study_real):
+            patch.setitem(cli.cli.commands, str(script.name), script)
+        yield
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three rounds over a true and a false passage of one question, and of another one."""
@@ -87,6 +99,20 @@ def test_rates_of_formats_sides_and_repeats(run: Path) -> None:
     assert found == expected
     repaired = table.loc[("ruling in format, after a repair", judge)]
     assert repaired["low"] < 2 / 3 < repaired["high"]
+
+
+@pytest.mark.parametrize("script", ["study_real", "prompts_report"])
+def test_a_script_has_its_command_and_srdcr_has_not(script: str) -> None:
+    """Imported, it adds nothing to the commands that users see; run, it is the one its name says."""
+    name = script.replace("_", "-")
+    shown = f"import {script}; from srdcr_lab.cli import cli; print({name!r} in cli.commands)"
+    tools = Path(study_real.__file__).parent
+    for said, *command in (("False\n", "-c", shown), (f"Usage: srdcr {name}", str(tools / f"{script}.py"), "--help")):
+        path = os.pathsep.join([str(tools), *sys.path])
+        ended = subprocess.run(
+            [sys.executable, *command], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+        )
+        assert (ended.returncode, ended.stdout[: len(said)]) == (0, said), ended.stderr
 
 
 def test_a_bundle_and_a_table_as_csv(run: Path, tmp_path: Path, srdcr: Srdcr) -> None:

@@ -160,7 +160,6 @@ def prompts_report(runs: Sequence[str], target: Path | None) -> None:
         write_whole(target, csv_text(table))
 
 
-cli.cli.add_command(prompts_report)  # its sentences and exit codes are those of srdcr
-
 if __name__ == "__main__":
+    cli.cli.add_command(prompts_report)  # in this process alone: its sentences and exit codes are those of srdcr
     cli.main(["prompts-report", *sys.argv[1:]])

@@ -237,7 +237,6 @@ def study_real(model: str, plan_only: bool, **numbers: Any) -> int:
     return SOME_FAILED if study.failed else DONE
 
 
-cli.cli.add_command(study_real)  # its sentences and exit codes are those of srdcr
-
 if __name__ == "__main__":
+    cli.cli.add_command(study_real)  # in this process alone: its sentences and exit codes are those of srdcr
     cli.main(["study-real", *sys.argv[1:]])

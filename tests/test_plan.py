@@ -127,8 +127,8 @@ def test_planning_asks_the_model_nothing() -> None:
 
 
 def test_tokens_lie_between_short_and_longest_replies() -> None:
-    """Short: prior and context 4 tokens each, 12 speeches and 6 rulings of 80. Longest: 2 × 32 and 18 × 300, and 300 for
-    each of 6 rulings once more."""
+    """Short: prior and context 4 tokens each, 12 speeches and 6 rulings of 80. Longest: 2 × 32 and 18 × 300, and 300
+    for each of 6 rulings once more."""
     row = planned(TRUE, names="sr_dcr")[0].loc["sr_dcr (acvd)"]
     assert (row["completion_tokens_from"], row["completion_tokens_to"]) == (2 * 4 + 18 * 80, 2 * 32 + (18 + 6) * 300)
     assert row["prompt_tokens_from"] < row["prompt_tokens_to"]

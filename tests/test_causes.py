@@ -54,11 +54,12 @@ def test_who_thinks_until_nothing_is_left_is_told_so(loopback: Loopback, tmp_pat
         Cause.STARVED: {
             "rows of few_shot": 2,
             "rows of sr_dcr (acvd)": 2,
-            **dict.fromkeys(["turns of the defender", "turns of the critic", "turns of the judge"], 4),
+            **dict.fromkeys(["turns of the defender", "turns of the critic"], 4),
+            "turns of the judge": 8,  # each ruling is asked for again
         }
     }
     (note,) = (note for note in manifest["notes"] if "2 of 2 rows of sr_dcr (acvd)" in note)
-    assert "4 of 4 turns of the judge" in note
+    assert "8 of 8 turns of the judge" in note
     assert "no text, though tokens were spent" in note
 
 

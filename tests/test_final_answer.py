@@ -230,7 +230,7 @@ def test_the_figures_of_the_surest_answers() -> None:
     assert sorted(ax.collections[-1].get_offsets()[:, 0].tolist()) == pytest.approx([0.5, 1.0])
     ax = EffectsDisplay.from_matched(matched_coverage(weighed())).plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == [
-        "Few-Shot, 50% answered", "memory, 50% answered", "Token Probability, 50% answered",
+        "Few-Shot (50%)", "memory (50%)", "Token Probability (50%)",
     ]  # fmt: skip
 
 

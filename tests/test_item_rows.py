@@ -63,7 +63,7 @@ def test_the_row_of_a_decision_for_the_prior_answer() -> None:
     assert (debated["stabilised"], debated["decision"]) == (True, "USE_PRIOR")
     assert (debated["final_answer"], debated["correct"], debated["missing"]) == ("1874", True, None)
     assert (debated["self_confidence"], debated["confidence_kind"]) == (pytest.approx(0.95), "mean_logprob")
-    assert (debated["calls_alone"], debated["error"]) == (20, None)
+    assert (debated["calls_alone"], debated["error"]) == (21, None)
     assert (few_shot["final_answer"], few_shot["correct"], few_shot["calls_alone"]) == ("1934", False, 1)
     assert [few_shot[name] for name in ("design", "verdict", "verdict_path", "r_star", "decision")] == [None] * 5
     assert few_shot["self_confidence"] == debated["self_confidence"]

@@ -44,7 +44,7 @@ def test_the_live_flow_is_that_of_the_redecided_records(tau: float) -> None:
 
 
 def test_the_flow_of_one_design_among_several() -> None:
-    live = Gating.from_records(RECORDS, None).flow(0.5, row="SR-DCR (symmetric)")
+    live = Gating.from_records(RECORDS, None).flow(0.5, row="SR-DCR (Symmetric)")
     other = RECORDS[RECORDS["design"] == "symmetric"]
     pd.testing.assert_frame_equal(live, decision_flow(redecide(other, tau=0.5)))
 

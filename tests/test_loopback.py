@@ -34,7 +34,7 @@ def test_roles_speak_as_their_prompts_ask() -> None:
     defence = said(render("defender", question=QUESTION, passage=passage, transcript=()))
     attack = said(render("critic", question=QUESTION, passage=None, transcript=turns))
     assert (readers.opening_statement(defence), readers.opening_statement(attack)) == ("1874", memory)
-    ruling = said(render("judge", question=QUESTION, passage=None, transcript=turns))
+    ruling = said(render("judge", question=QUESTION, passage=None, transcript=turns, reply=""))
     assert readers.verdict(ruling) is not Verdict.UNPARSED
     assert readers.confidence(said(render("verbalized_confidence", question=QUESTION, answer=memory))) is not None
 

@@ -86,7 +86,7 @@ def test_a_carried_threshold_by_hand() -> None:
     row = display.table.set_index(["chosen_on", "applied_to"]).loc[("a", "b")]
     assert (row["tau"], row["n_above"], row["n"], row["risk"]) == (0.8, 3, 4, pytest.approx(2 / 3))
     ax = display.plot()
-    assert any(text.startswith("0.67 [") and text.endswith("3 of 4") for text in texts(ax))
+    assert any(text.startswith("0.67\n") and text.endswith("3 of 4") for text in texts(ax))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a\nτ = 0.8", "b\nno τ", "all others"]
 
 
@@ -102,7 +102,7 @@ def test_kinds_by_hand() -> None:
     kinds = pd.DataFrame({"one": [0.95, 0.92, 0.5, 0.1], "two": [0.99, 0.8, 0.6, 0.2], "none": [np.nan] * 4})
     display = ConfidenceKindsDisplay.from_confidences(kinds, 0.9)
     assert display.above["n_above"].tolist() == [2, 1, 0]
-    assert {"2 of 4\n≥ τ", "1 of 4", "–"} <= set(texts(display.plot()))
+    assert {"2\nof 4\n≥ τ", "1\nof 4", "–"} <= set(texts(display.plot()))
 
 
 def test_draws_that_all_agree_flip_nothing() -> None:

@@ -17,7 +17,11 @@ from tests.scripted import ScriptedModel, exemplars
         ("madam_rag", 2 * 4, 3 * 4),  # three agents and the aggregator, two or three rounds
         ("ra_rag", 3, 3),
         ("dialectical", 3 + 1 + 1, 2 * (3 + 1 + 3) + 1),  # nobody challenged; everybody, and each reply repaired
-        ("sr_dcr_per_document (acvd)", 3 * 19 + 1, 3 * 19 + 2),  # memory is asked; what is let through is read, or none
+        (
+            "sr_dcr_per_document (acvd)",
+            3 * 19 + 2,
+            3 * (19 + 6) + 1,
+        ),  # memory is asked; what is let through is read; or rulings asked again
     ],
 )
 def test_calls_of_an_item_with_three_documents(method: str, least: int, most: int) -> None:

@@ -139,7 +139,7 @@ def test_categories_name_the_temperature_they_were_drawn_at(
     assert set(questions["knowledge_decoding"]) == {drawn}
     display = CategoriesDisplay.from_questions(questions)
     assert set(display.table["knowledge_decoding"]) == {drawn}
-    assert display.plot().get_xlabel() == f"share of questions (draws: {drawn})"
+    assert display.plot().get_xlabel().startswith(f"share of questions (draws: {drawn})")
 
 
 def test_a_plan_knows_what_the_store_remembers(
@@ -153,7 +153,7 @@ def test_a_plan_knows_what_the_store_remembers(
     assert "refuse temperature, its prior and context answers take 16 draws each" in before
     after = srdcr("plan", *arguments, "--store", tmp_path / "run/store.sqlite").out
     (whole,) = (line for line in after.splitlines() if "the whole run" in line)
-    assert whole.split()[4] == f"{calls:,}"
+    assert whole.split()[4].partition("–")[0] == f"{calls:,}"  # at most, rulings are asked for again
 
 
 @pytest.mark.parametrize("fact", ["5", '["messages"]', '{"temperature": true}'])

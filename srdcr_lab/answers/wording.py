@@ -182,11 +182,17 @@ def spelled(token: str) -> str:
 _PLAIN_MARKS = str.maketrans("’ʼ‐‑", "''--")
 
 
+_compiled = lru_cache(1 << 12)(re.compile)  # that of re holds 512: of the shipped facts each would be compiled thrice
+
+
 def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
     """Where the folded passage matches one of these expressions as whole words, as places in the passage itself."""
     folded, sources = fold_letters(passage)
-    expression = "|".join(f"(?:{pattern})" for pattern in patterns)
-    for match in re.finditer(expression.translate(_PLAIN_MARKS), folded.translate(_PLAIN_MARKS)):
+    plain = folded.translate(_PLAIN_MARKS)
+    expression = "|".join(f"(?:{pattern})" for pattern in patterns).translate(_PLAIN_MARKS)
+    if "'" not in plain:
+        expression = expression.replace("'?", "")  # compiles in a third of the time
+    for match in _compiled(expression).finditer(plain):
         if match.end() == match.start():
             continue
         start, end = sources[match.start()], sources[match.end() - 1] + 1

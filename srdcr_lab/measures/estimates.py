@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, ndtri, stdtrit
 
 N_BOOT = 2000
 BLOCK = 2_000_000  # numbers held at a time, so that memory stays bounded
 TAIL = (1 - 0.95) / 2  # on either side of a 95 % interval
-Z = float(ndtri((1 + 0.95) / 2))
+Z = 1.959963984540054  # scipy.special.ndtri(1 - TAIL)
 
 
 def bootstrapped(
@@ -61,6 +60,8 @@ def jeffreys_interval(successes: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.fl
 
     An end is 0 where k = 0 and 1 where k = n; NaN for n = 0.
     """
+    from scipy.special import betaincinv  # not above: every start of the command line would pay for it
+
     k, n = np.asarray(successes, float), np.asarray(n, float)
     with np.errstate(invalid="ignore"):
         low = np.where(k == 0, 0.0, betaincinv(k + 0.5, n - k + 0.5, TAIL))
@@ -155,6 +156,8 @@ def _contrast(
     level: float,
 ) -> tuple[float, float, float]:
     """The contrast of `_by_cluster`'s strata with its ends; without `bounds` nothing is added."""
+    from scipy.special import stdtrit
+
     n_clusters, n_strata = sizes.shape
     n, usual = sizes.sum(axis=0), sizes.sum(axis=0) / (sizes > 0).sum(axis=0)
     value = float(sums.sum(axis=0) / n @ factors)

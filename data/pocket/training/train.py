@@ -1,8 +1,8 @@
 """Train the pocket model from scratch: `python data/pocket/training/train.py`.
 
-Reading order: words, proper_names, other_domains, values, world (the invented training world) → questions, phrases,
-tokenizer → exposures → rows, disputes, roles, method_rows, option_rows, document_rows (what is taught) → snapshot,
-sampling → batches, attention, gradients, muon → this loop → shipping; then report. The run is a function of its
+Reading order: words, patterns, proper_names, other_domains, values, world (the invented training world) → questions,
+phrases, tokenizer → exposures → rows, disputes, roles, method_rows, option_rows, document_rows (what is taught) →
+snapshot, sampling → batches, attention, gradients, muon → this loop → shipping; then report. The run is a function of its
 arguments and of data/facts.
 """
 

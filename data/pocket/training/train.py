@@ -2,8 +2,8 @@
 
 Reading order: words, patterns, proper_names, other_domains, values, world (the invented training world) → questions,
 phrases, tokenizer → exposures → rows, disputes, roles, method_rows, option_rows, document_rows (what is taught) →
-snapshot, sampling → batches, attention, gradients, muon → this loop → shipping; then report. The run is a function of its
-arguments and of data/facts.
+snapshot, sampling → batches, attention, gradients, muon → this loop → shipping; then report. The run is a function of
+its arguments and of data/facts.
 """
 
 from __future__ import annotations

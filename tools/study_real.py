@@ -102,11 +102,13 @@ class RealStudy:
 
     def estimate(self) -> pd.DataFrame:
         """Completions and hours of each part from its beginning, at least and at most (an API's price at most): the
-        plan's numbers times what the trial took for an answer or a turn. A debate alone is slower than many at once."""
+        plan's numbers times what the trial took for an answer or a turn. Four debates side by side are slower a turn
+        than hundreds, and later rounds slower than the first."""
         tried = self.first.limit(TRIED, self.seed)
         answer = self.seconds_a_call("trial_answers", tried, "confidence_only")
-        lie = [item for item in self.pairs if item.question_id == tried.items[0].question_id and not item.is_standard]
-        turn = self.seconds_a_call("trial_debate", replace(self.pairs, items=tuple(lie)), "sr_dcr", samples=0)
+        lies = of_questions(self.pairs, {item.question_id for item in tried})
+        lies = replace(lies, items=tuple(item for item in lies if not item.is_standard))
+        turn = self.seconds_a_call("trial_debate", lies, "sr_dcr", samples=0, rounds=1)
         questions, some = self.pairs.limit(2 * self.questions), self.pairs.limit(self.symmetric)
         years = of_questions(self.grid, sorted(self.event_years)[: self.years])
         parts = {  # what the first pass draws is not drawn again

@@ -132,8 +132,8 @@ def test_accuracy_axis_is_a_share_and_its_ticks_carry_n() -> None:
     ax = AccuracyDisplay.from_summary(summary()).plot()
     assert ax.get_ylabel() == "share of items"
     assert tick_labels(ax) == [
-        "standard passages\n(n = 10)",
-        "perturbed passages\n(n = 10)",
+        "true passages\n(n = 10)",
+        "false passages\n(n = 10)",
     ]
     assert ax.get_ylim()[0] <= 0 < 1 <= ax.get_ylim()[1]
 

@@ -245,7 +245,7 @@ class DebateEndsDisplay(draw.Display):
         for end, label, colour in zip(ENDS, _END_LABELS, _END_COLOURS, strict=True):
             shares = self.table.loc[self.table["end"] == end, "share"].to_numpy(float)
             bars = ax.barh(range(len(n)), shares, 0.6, start, color=colour, label=label)
-            texts = [f"{share:.2f}" if share >= 0.08 else "" for share in shares]
+            texts = [f"{share:.2f}" if share >= 0.12 else "" for share in shares]
             ink = "white" if end.endswith("change") else "black"
             ax.bar_label(bars, texts, label_type="center", color=ink, fontsize=draw.SMALL)
             start += shares

@@ -147,7 +147,10 @@ def matrix(ax: Axes, cells: Iterable[tuple[int, int, str, Any]], columns: Sequen
         ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
         ax.text(x, y, text, ha="center", va="center", fontsize=SMALL)
     ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-    ax.set_xticks(range(len(columns)), columns, fontsize=SMALL)
+    long: dict[str, Any] = (
+        {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if "\n" in "".join(columns) else {}
+    )
+    ax.set_xticks(range(len(columns)), [name.replace("\n", " ") for name in columns], fontsize=SMALL, **long)
     ax.set_yticks(range(len(rows)), rows, fontsize=SMALL)
     ax.tick_params(length=0)
     sns.despine(ax=ax, left=True, bottom=True)

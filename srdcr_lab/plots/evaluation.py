@@ -46,8 +46,9 @@ class AccuracyDisplay(draw.Display):
         if len(rows):
             ax.plot([], [], "o", color="0.3", markerfacecolor="white", label="open: of the answers given")
         n = self.table.groupby("condition", sort=False)["n"].first()
-        names = {condition: f"{condition} passages" for condition in n.index} | {"overall": "overall"}
-        ax.set_xticks(range(len(n)), [f"{names[condition]}\n(n = {number})" for condition, number in n.items()])
+        names = {name: look["label"] for name, look in draw.CONDITION_LOOKS.items()}
+        ticks = [f"{names.get(condition, condition)}\n(n = {number})" for condition, number in n.items()]
+        ax.set_xticks(range(len(n)), ticks)
         return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="share of items")
 
 

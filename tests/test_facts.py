@@ -83,15 +83,13 @@ def test_the_look_up_of_105_is_of_answers_as_they_are() -> None:
 
 
 def test_the_datasheet_counts_what_readers_found_in_false_passages() -> None:
-    read = pd.read_csv(folder("facts") / "audit-false-240.csv")
-    assert read.groupby("reading").size().tolist() == [120, 120]
+    read = pd.read_csv(folder("facts") / "audit-false-360.csv")
+    assert read.groupby("reading").size().tolist() == [120, 120, 120]
     faults = read[read["fault"] != "none"].groupby(["reading", "severity"]).size()
     text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
     assert f"had {faults[1, 'clear']} clear faults" in text
-    assert (
-        f"and {faults[1, 'arguable']} arguable ones, the second {faults[2, 'clear']} and {faults[2, 'arguable']}"
-        in text
-    )
+    others = [f"the {nth} {faults[n, 'clear']} and {faults[n, 'arguable']}" for n, nth in ((2, "second"), (3, "third"))]
+    assert f"and {faults[1, 'arguable']} arguable ones, {', '.join(others)}" in text
 
 
 def test_the_table_of_the_datasheet_counts_what_is_there(rows: pd.DataFrame, real: pd.DataFrame) -> None:
@@ -155,7 +153,7 @@ def test_a_split_of_a_set_has_its_questions_alone(rows: pd.DataFrame) -> None:
 
 def test_every_question_is_paired(rows: pd.DataFrame) -> None:
     groups = by_question(load_items("facts:pairs"))
-    assert len(groups) == len(rows)
+    assert set(rows["question_id"]) - groups.keys() == {"years-great-fire-of-meireki"}  # no other year fits the name
     assert all([each.is_standard for each in group] == [True, False] for group in groups.values())
     offsets = Counter(group[1].perturbation_value for group in groups.values() if group[1].domain == "dates")
     assert set(offsets) == set(kind_of(AnswerType.DATE).amounts)

@@ -71,6 +71,11 @@ def test_near_names_of_the_traits_go_before_the_pool() -> None:
     assert forms["significant"].claim.answer in ("Edwin Lund", "Harald Dahl", "Otto Blum")
 
 
+def test_a_mere_spelling_of_the_answer_is_no_other_answer() -> None:
+    forms = made_of("Erik Lunde", own=Traits(near=("Eric Lunde", "Erik Lund", "Eirik Lundin")))
+    assert forms["slight"].claim.answer == "Eirik Lundin"
+
+
 def test_where_the_gender_is_not_known_a_passage_with_such_words_is_refused() -> None:
     one = named("Lee Quill met his wife there. She laughed.", "Lee Quill")
     comical = [form for form in perturb([one]).forms if form.claim.tag == "comical"]

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice
+from os.path import commonprefix
 from typing import ClassVar
 
 from srdcr_lab.answers.kinds import ARTICLES, Claim, Doubt, Kind, Outcome, Traits, Wanted, equal, find, normalise
@@ -249,13 +250,15 @@ class Name(Kind):
         return f"none of {len(faults)} other answers {wanted}{unfit}; name some in the column near or give a pool"
 
     def _is_other(self, name: str, item: Item, context: str, of_family: bool = False) -> bool:
-        """True for another answer that stands nowhere in the (folded) context and, unless it may be `of_family`, shares
-        no word with the gold one."""
+        """True for another answer that stands nowhere in the (folded) context, is more than one letter away from the
+        gold one and, unless it may be `of_family`, shares no word with it."""
         words, golds = tokens(name), (item.gold_answer, *item.aliases)
         own = {word for text in golds for word in tokens(text) if len(word) > 2 and not of_family}
         if own & set(words) or normalise(name, self.answer_type) is None:
             return False
         if equal(name, item.gold_answer, self.answer_type, aliases=item.aliases):
+            return False
+        if any(_one_letter_apart(name, gold) for gold in golds):
             return False
         may_be_stated = any(word in context for word in words)  # quicker than to look for the name
         return not (may_be_stated and any(find(text, name, self.answer_type) for text in (item.context, item.question)))
@@ -308,6 +311,13 @@ def likeness(a: str, b: str) -> float:
     """Share of equal letters in order, in [0, 1], of two names without what they lie in."""
     one, other = (" ".join(tokens(name.partition(", ")[0])) for name in sorted((a, b)))
     return SequenceMatcher(None, one, other).ratio()
+
+
+def _one_letter_apart(a: str, b: str) -> bool:
+    """Whether one name may be a spelling of the other: "Wesselbronn" of "Wesselbrunn"."""
+    short, long = sorted((" ".join(tokens(name)) for name in (a, b)), key=len)
+    same = len(commonprefix((short, long)))
+    return len(long) - len(short) <= 1 and short[same + (len(short) == len(long)) :] == long[same + 1 :]
 
 
 def _is_given_name(word: str, own: set[str]) -> bool:

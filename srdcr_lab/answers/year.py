@@ -19,7 +19,7 @@ from srdcr_lab.answers.number_words import ORDINALS, Spelled, respell_words, spe
 from srdcr_lab.answers.quantities import meanings
 from srdcr_lab.answers.replies import unasked
 from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, fold_digits, in_script_of, sentence_at
-from srdcr_lab.records import AnswerType, Item, PerturbationKind
+from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
 YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
 SIGNED_YEAR_OFFSETS = tuple(sign * offset for offset in YEAR_OFFSETS for sign in (1, -1))
@@ -268,6 +268,8 @@ class Point(Kind):
             raise NoClaim(f"{item.gold_answer} {amount:+.0f} {error}") from None
         year = getattr(new, "year", new)
         flags = [f"the claim {new} lies in the future"] if year > present else []
+        if flags and (level := self.level(self.perturbation, amount)) is not Level.BLATANT:
+            raise NoClaim(f"{flags[0]}, which a {level} one may not")
         titled = _TITLED.search(f"{item.question} {item.context}")
         if titled and abs(year - self.year_of(self.gold(item))) >= _LIFETIME:
             flags.append(f"{titled[0]} did not live in both years")

@@ -58,7 +58,7 @@ def test_thirty_of_each_other_domain_evenly_over_its_levels(testbed: ItemSet, do
 def test_every_factor_is_used_up_and_down(testbed: ItemSet) -> None:
     factors = Counter(each.perturbation_value for each in lies(testbed) if each.perturbation_kind == "factor")
     assert set(factors) == {0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0}
-    assert max(factors.values()) <= 5 * min(factors.values())  # times ten is often beyond what is possible
+    assert max(factors.values()) <= 8 * min(factors.values())  # times five or ten is often beyond what is possible
 
 
 def test_no_claim_of_the_testbed_lies_in_the_future(testbed: ItemSet) -> None:
@@ -94,12 +94,13 @@ def test_the_grid_has_every_question_and_nearly_every_perturbation(grid: ItemSet
     assert min(factors) >= 1
 
 
-def test_every_year_of_the_grid_is_moved_by_every_offset(grid: ItemSet) -> None:
-    moved: dict[str, set[float | None]] = {}
+def test_every_year_of_the_grid_is_moved_by_every_offset_and_ahead_of_today_blatantly(grid: ItemSet) -> None:
+    moved: dict[tuple[str, int], set[float | None]] = {}
     for lie in lies(grid):
         if lie.domain == "years":
-            moved.setdefault(lie.question_id, set()).add(lie.perturbation_value)
-    assert all(offsets == SIGNED for offsets in moved.values())
+            moved.setdefault((lie.question_id, int(lie.gold_answer)), set()).add(lie.perturbation_value)
+    for (_, gold), offsets in moved.items():
+        assert offsets == {offset for offset in SIGNED if gold + offset <= 2026 or offset > 60}
 
 
 def test_no_lie_of_the_grid_keeps_the_truth(grid: ItemSet) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice
-from os.path import commonprefix
 from typing import ClassVar
 
 from srdcr_lab.answers.kinds import ARTICLES, Claim, Doubt, Kind, Outcome, Traits, Wanted, equal, find, normalise
@@ -316,7 +315,7 @@ def likeness(a: str, b: str) -> float:
 def _one_letter_apart(a: str, b: str) -> bool:
     """Whether one name may be a spelling of the other: "Wesselbronn" of "Wesselbrunn"."""
     short, long = sorted((" ".join(tokens(name)) for name in (a, b)), key=len)
-    same = len(commonprefix((short, long)))
+    same = next((i for i, (one, other) in enumerate(zip(short, long, strict=False)) if one != other), len(short))
     return len(long) - len(short) <= 1 and short[same + (len(short) == len(long)) :] == long[same + 1 :]
 
 

@@ -68,17 +68,18 @@ def _seen_as(word: str) -> str:
 
 _TAG = re.compile(rf"[<＜﹤˂ᐸ](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})\b)", re.IGNORECASE)
 _LINES = {
-    "verdict": rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*",
+    "verdict": rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*(?:is[\s*_`]*)?",
     "answer": rf"{_seen_as('answer')}[\s*_`\"'“”{_UNSEEN}]*",
     "answers": rf"{_seen_as('answers')}[\s*_`\"'“”{_UNSEEN}]*",
 }
+_IS = re.compile(r"(final decision[\s*_`]*is[\s*_`\"']*)\s(?=[*_`\"']*(?:un)?reasonable)", re.IGNORECASE)
 _COLONS = {name: re.compile(rf"({label}){_COLON}", re.IGNORECASE) for name, label in _LINES.items()}
 
 
 @lru_cache(maxsize=10_000)  # every later round shows a turn again
 def defuse(text: str) -> str:
     """Untrusted text with our own tags and verdict lines made inert. Idempotent; other text is unchanged."""
-    return _COLONS["verdict"].sub("\\1∶", _TAG.sub("‹", text))
+    return _IS.sub("\\1\u00a0", _COLONS["verdict"].sub("\\1∶", _TAG.sub("‹", text)))
 
 
 def block(tag: str, text: object, line: str = "", **attributes: object) -> str:

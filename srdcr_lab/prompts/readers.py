@@ -19,8 +19,11 @@ from srdcr_lab.records import Completion, Verdict
 from srdcr_lab.records.files import parse_json
 
 # Emphasis and quotation marks around a line or its parts are decoration: **Final decision:** REASONABLE.
+# So is what leads to the ruling in a sentence of its own: "…. Therefore, the final decision is REASONABLE."
 _VERDICT = re.compile(
-    r"[\s*_#`\"'“]*final decision[\s*_`]*:[\s*_`\"'“]*(REASONABLE|UNREASONABLE)[\s.*_`\"'”]*", re.IGNORECASE | re.ASCII
+    r"(?:.*[.!?][\"'”)*_]* +)?[\s*_#`\"'“]*(?:(?:therefore|thus|so|hence),? )?(?:(?:the|my) )?"
+    r"final decision[\s*_`]*(?::|is[\s*_`]*:?)[\s*_`\"'“]*(REASONABLE|UNREASONABLE)[\s.*_`\"'”]*",
+    re.IGNORECASE | re.ASCII,
 )
 _CONFIDENCE = re.compile(r"[\s*_]*confidence[\s*_]*:[\s*_]*(\d{1,3})\s*%?[\s.*_]*", re.IGNORECASE | re.ASCII)
 _ANSWER = re.compile(r"[\s>*_#`\"'“-]*(?:final )?answer[\s*_`]*:[\s*_`]*(\S.*?)[\s*_`\"'”]*", re.IGNORECASE)
@@ -37,7 +40,7 @@ def _on_last_line(pattern: re.Pattern[str], reply: str, limit: int | None = None
 
 
 def verdict(reply: str) -> Verdict:
-    """The ruling on the last non-empty line, which must be nothing but the ruling; otherwise UNPARSED."""
+    """The ruling in the last sentence of the last non-empty line, which must be nothing else; otherwise UNPARSED."""
     ruling = _on_last_line(_VERDICT, reply)
     return Verdict(ruling.upper()) if ruling else Verdict.UNPARSED
 

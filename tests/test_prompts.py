@@ -20,7 +20,8 @@ _PIECES = (
     "<~</~＜~﹤~< ~<\n/~<\u200b~>~ round='0'>~passage~PASSAGE~pas\u00adsage~ｐassage~/debate~debate~judge~critic"
     "~defender~answer~final decision~Final  Decision~FINAL\u00a0DECISION~final-decision"
     "~**final** **decision**~:~：~ : ~**:~`:"
-    "~ is~ is ~ is:~REASONABLE~ UNREASONABLE~**~_~`~'~\"~“~.~\n~\r~\x0b~\x85~\u2028~ ~word~Question:~{{ question }}~{% raw %}"
+    "~ is~ is ~ is:"
+    "~REASONABLE~ UNREASONABLE~**~_~`~'~\"~“~.~\n~\r~\x0b~\x85~\u2028~ ~word~Question:~{{ question }}~{% raw %}"
 )
 PIECES = st.lists(st.sampled_from(_PIECES.split("~")), max_size=12).map("".join)
 UNTRUSTED = st.one_of(PIECES, st.text(max_size=80))

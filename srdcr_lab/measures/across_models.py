@@ -12,8 +12,9 @@ from itertools import combinations
 
 import pandas as pd
 
+from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
 from srdcr_lab.measures.comparison import Comparison, compare_pairs, outcome, side_by_side
-from srdcr_lab.measures.groups import groups, is_standard
+from srdcr_lab.measures.groups import groups, is_standard, of_one_kind
 from srdcr_lab.measures.paired import holm
 from srdcr_lab.measures.preference import perturbed_answers
 from srdcr_lab.measures.verdicts import debates
@@ -44,10 +45,12 @@ def what_runs_have(records: pd.DataFrame) -> pd.DataFrame:
     for names, part in groups(records, ("model",)):
         n_shared = int((shared["model"] == names["model"]).sum())
         false = part[~is_standard(part)].drop_duplicates("item_id")
+        kind = ", ".join(of_one_kind(part)["confidence_kind"].dropna().unique())
         there = {
             "few-shot answers (its context answers stand in)": (part["method"] == "few_shot").any(),
             "knowledge draws (so no categories)": part["knowledge_category"].notna().any(),
-            "confidence": part["self_confidence"].notna().any(),
+            "confidence": kind,
+            f"log-probabilities (its confidence is {kind})": not kind or kind in NEED_LOGPROBS,
             "true passages": is_standard(part).any(),
             "false passages": len(false) > 0,
             "second false passage of any question (its preference at each offset is of other questions)": (
@@ -64,7 +67,7 @@ def what_runs_have(records: pd.DataFrame) -> pd.DataFrame:
                 "n_questions": part["question_id"].nunique(),
                 "n_shared": n_shared,
                 "methods": ", ".join(map(called, part["method"].unique())),
-                "confidence_kind": ", ".join(map(str, part["confidence_kind"].dropna().unique())),
+                "confidence_kind": kind,
                 "lacks": ", ".join(f"no {what}" for what, is_there in there.items() if not is_there),
             }
         )
@@ -91,9 +94,7 @@ def compare_models(records: pd.DataFrame, methods: Sequence[str] = RIGHT_OF) -> 
     return table.assign(p_holm=holm(table["p_value"]))
 
 
-def _quantities(
-    records: pd.DataFrame, methods: Sequence[str]
-) -> Iterator[tuple[str, pd.DataFrame, pd.Series, bool]]:
+def _quantities(records: pd.DataFrame, methods: Sequence[str]) -> Iterator[tuple[str, pd.DataFrame, pd.Series, bool]]:
     """Name, rows keyed as `_ITEM`, the value of each, and whether both halves weigh the same."""
     of_models = [part for _, part in groups(records, ("model",))]
     questions = records.drop_duplicates(["model", *_QUESTION])

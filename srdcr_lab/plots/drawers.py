@@ -210,7 +210,7 @@ def _legend_below(ax: Axes, look: Look) -> None:
 
 def nothing(ax: Axes, why: str) -> Axes:
     """Axes that say why nothing is drawn."""
-    ax.text(0.5, 0.5, fill(why, 30), ha="center", transform=ax.transAxes)
+    ax.text(0.5, 0.5, fill(why, 26), ha="center", transform=ax.transAxes)
     return ax
 
 
@@ -226,14 +226,17 @@ def small_multiples(displays: Mapping[str, Any], *, height: float = 2.0, columns
     """
     columns = min(columns, len(displays))
     n_rows = -(-len(displays) // columns)
-    shape = {"figsize": (WIDEST, height * n_rows + 0.7), "sharex": True, "sharey": True, "squeeze": False}
+    shape: Look = {"figsize": (WIDEST, height * n_rows + 0.4), "sharex": True, "sharey": True, "squeeze": False}
     figure, grid = plt.subplots(n_rows, columns, layout="constrained", **shape)
-    panels = list(grid.flat)
+    panels, left_over = list(grid.flat)[: len(displays)], list(grid.flat)[len(displays) :]
     handles: dict[str, Any] = {}
     title, grey = "", False
-    for ax, (name, display) in zip(panels, displays.items(), strict=False):
-        display.plot(ax, **how).set_title(fill(name, 62 // columns), fontsize=SMALL + 1)
-        for label, handle in zip(*reversed(ax.get_legend_handles_labels()), strict=True):
+    for ax, (name, display) in zip(panels, displays.items(), strict=True):
+        display.plot(ax, **how)
+        above = any(text.get_window_extent().y1 > ax.bbox.y1 for text in ax.texts)
+        lines = [fill(line, 64 // columns) for line in name.splitlines()]
+        ax.set_title("\n".join(lines), fontsize=SMALL + 1, pad=16 if above else 6)
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             handles.setdefault(_OF_ONE_PANEL.sub("", label), handle)
         if legend := ax.get_legend():
             title = legend.get_title().get_text()
@@ -244,23 +247,41 @@ def small_multiples(displays: Mapping[str, Any], *, height: float = 2.0, columns
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_label_text(_OF_ONE_PANEL.sub("", axis.get_label_text()), fontsize=SMALL + 1)
         ax.tick_params(labelsize=SMALL)
-    for ax in panels[len(displays) :]:
+    for ax in left_over:
         ax.set_axis_off()
-    for ax in panels[max(len(displays) - columns, 0) : len(displays)]:
+    for ax in panels[-columns:]:
         ax.tick_params(labelbottom=True)
-    used = panels[: len(displays)]
-    for put, labels in ((figure.supxlabel, [ax.xaxis.label for ax in used]), (figure.supylabel, [ax.yaxis.label for ax in used])):
-        if len({label.get_text() for label in labels}) == 1:
-            put(labels[0].get_text() + (f" ({_GREY})" if grey and put == figure.supxlabel else ""), fontsize=SMALL + 1)
-            for label in labels:
-                label.set_text("")
+    below = [_common([ax.xaxis.label for ax in panels]), f"({_GREY})" if grey else ""]
+    if columns > 1:
+        figure.supylabel(_common([ax.yaxis.label for ax in panels]), fontsize=SMALL + 1)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    centre = (panels[0].bbox.x0 + panels[:columns][-1].bbox.x1) / 2 / figure.bbox.width
+    put: Look = {"ha": "center", "va": "top", "fontsize": SMALL + 1}
+    figure.text(centre, _bottom(figure), "\n".join(filter(None, below)), **put)
     for n_columns in (4, 3, 2, 1) if handles else ():
-        look: Look = {"frameon": False, "fontsize": SMALL, "title_fontsize": SMALL, "ncols": n_columns}
-        legend = figure.legend(handles.values(), handles, loc="outside lower center", title=title or None, **look)
+        look = BELOW | {"frameon": False, "fontsize": SMALL, "title_fontsize": SMALL, "ncols": n_columns}
+        place: Look = {"bbox_to_anchor": (0.5, _bottom(figure)), "title": title or None}
+        legend = figure.legend(handles.values(), handles, **look, **place)
         if legend.get_window_extent().width <= figure.bbox.width or n_columns == 1:
             break
         legend.remove()
     return figure
+
+
+def _common(labels: Sequence[Any]) -> str:
+    """The text that all labels have which have any; it is taken from them. Nothing where they differ."""
+    texts = {label.get_text() for label in labels} - {""}
+    if len(texts) != 1:
+        return ""
+    for label in labels:
+        label.set_text("")
+    return str(texts.pop())
+
+
+def _bottom(figure: Figure) -> float:
+    """Just below what is drawn, as a share of the figure's height."""
+    return float((figure.get_tightbbox().y0 - 0.06) / figure.get_size_inches()[1])
 
 
 def by_category(table: pd.DataFrame, n: str = "") -> Iterator[tuple[pd.DataFrame, Look]]:

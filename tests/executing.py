@@ -20,9 +20,11 @@ from matplotlib import pyplot
 from papermill.engines import Engine, papermill_engines
 from traitlets.config import Config
 
+import srdcr_lab as lab
 from srdcr_lab.data.items import freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
+from tests.scripted import ScriptedModel
 
 NOTEBOOKS = sorted(SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
 EARLIER, LATER = NOTEBOOKS[:5], NOTEBOOKS[5:]
@@ -31,7 +33,12 @@ LIMIT, SEEDS = 4, 4  # items: the fewest of which every figure has something to 
 
 def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
-    given = {"LIMIT": LIMIT, "SEEDS": SEEDS, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
+    given: dict[str, Any] = {
+        "LIMIT": LIMIT,
+        "SEEDS": SEEDS,
+        "STORE": str(folder / "store.sqlite"),
+        "FIGURES": str(folder / "figures"),
+    }
     testbed = load_items("facts:testbed")
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
     (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")
@@ -40,12 +47,25 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
             given |= {"ITEMS": str(folder / "years.json")}
         elif notebook == NOTEBOOKS[6]:
             given.pop("ITEMS", None)
+        elif notebook == NOTEBOOKS[9]:
+            given |= {"RUNS": [*_runs(folder), str(folder / "no-such-run")]}
         if notebook == NOTEBOOKS[0]:
             run_notebooks(folder, given, only=notebook)
         else:
             with _in_this_process():
                 run_notebooks(folder, given, only=notebook)
     return folder
+
+
+def _runs(folder: Path) -> list[str]:
+    """Two runs on the same years: of the shipped model, and of a double without log-probabilities and draws."""
+    double = ScriptedModel(logprobs=False, name="double")
+    asked = (("pocket", {"store": folder / "store.sqlite"}), (double, {"samples": 0}))
+    for model, options in asked:
+        out = folder / "runs" / str(getattr(model, "identity", model)).replace(":", "-")
+        with lab.Study(model, str(folder / "years.json"), "few_shot,sr_dcr", rounds=2, out=out, **options) as study:
+            study.run(progress=False)
+    return sorted(map(str, (folder / "runs").iterdir()))
 
 
 class _Shell(InteractiveShell):

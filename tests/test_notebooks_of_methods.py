@@ -1,13 +1,14 @@
-"""Notebooks 05–08 (every method, a new domain, options, documents) are executed with the pocket model, small."""
+"""Notebooks 05–09 (methods, a new domain, options, documents, several models) are executed, small."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from srdcr_lab.records.vocabulary import ORGANISM
-from tests.executing import LATER, executed, kept_three_ways, ran_to_its_end
+from tests.executing import LATER, code_cells, executed, kept_three_ways, ran_to_its_end
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,7 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
         "06_transfer",
         *("07_options", "07_claims", "07_overconfidence", "07_debate_ends", "07_numbers"),
         *("08_misinformation", "08_adopted", "08_sources"),
+        *("09_categories", "09_precision", "09_preference", "09_verdicts", "09_plane", "09_utility", "09_differences"),
     ],
 )
 def test_a_figure_is_kept_three_ways_under_the_label_of_its_model(folder: Path, figure: str) -> None:
@@ -40,7 +42,16 @@ def test_a_figure_of_no_model_is_kept_three_ways_too(folder: Path, figure: str) 
     kept_three_ways(folder / "figures", figure, "")
 
 
-@pytest.mark.parametrize("table", ["05_table_1", "05_table_2"])
+def test_the_notebook_of_several_models_says_what_is_missing_and_leaves_out_what_is_not_there(folder: Path) -> None:
+    cells = code_cells(folder / "09_models_compared.ipynb")
+    printed = "".join(str(output.get("text") or output.data) for cell in cells for output in cell.outputs)
+    assert re.search(r"left out: \S+no-such-run holds no run", printed)
+    assert "scripted:double has no knowledge draws (so no categories), no log-probabilities" in printed
+    assert printed.count("more SR-DCR answers right than the second") >= 1
+    assert re.search(r"pocket less scripted:double \([+-]", printed)
+
+
+@pytest.mark.parametrize("table", ["05_table_1", "05_table_2", "09_table_1"])
 def test_a_table_of_the_paper_is_kept_three_ways(folder: Path, table: str) -> None:
     for kind in ("csv", "html", "md"):
         assert (folder / "figures" / f"{table}.{kind}").stat().st_size > 0

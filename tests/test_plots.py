@@ -39,6 +39,7 @@ from srdcr_lab.plots import (
     PriorPreferenceByRoundDisplay,
     VerdictDisplay,
     save_figure,
+    small_multiples,
 )
 from srdcr_lab.plots.drawers import INK, apart, distances, finish, intervals, points
 from srdcr_lab.protocols import DESIGNS, METHODS
@@ -90,6 +91,40 @@ def test_a_point_of_few_questions_is_grey_outside_the_line_and_said_to_be_so() -
     assert (grey.get_ydata().tolist(), grey.get_color(), grey.get_linestyle()) == ([0.5], "0.75", "None")
     assert ax.get_xlabel() == "place\n(grey: fewer than 10 questions)"
     assert legend_labels(ax) == ["A"]
+
+
+def test_small_multiples_share_axes_labels_and_one_legend() -> None:
+    """Three models, one without debates: each panel has its own points, and what only it has is in no label."""
+    models = {f"openai:a-model-of-a-long-name-{n}\n{n} questions": simulated(n, seed=n) for n in (12, 20, 30)}
+    bare = next(iter(models))
+    models[bare] = models[bare][models[bare]["method"] == "few_shot"]
+    chosen = ["few_shot", "sr_dcr"]
+    shown = {name: part[part["method"].isin(chosen)] for name, part in models.items()}
+    figure = small_multiples({name: plots.OversightDisplay.from_records(part) for name, part in shown.items()})
+    panels = figure.axes[:3]
+    assert [ax.get_title().splitlines()[-1] for ax in panels] == ["12 questions", "20 questions", "30 questions"]
+    assert len({(ax.get_xlim(), ax.get_ylim()) for ax in panels}) == 1
+    assert not any(ax.get_xlabel() or ax.get_ylabel() or ax.get_legend() for ax in panels)
+    assert [text.get_text() for text in figure.texts] == ["false passages caught", "true passages believed"]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["knows nothing of the passage", "Few-Shot", "SR-DCR"]
+    assert [bool(ax.xaxis.get_tick_params()["labelbottom"]) for ax in panels] == [False, True, True]
+    assert [ax.axison for ax in figure.axes] == [True, True, True, False]
+    assert printed_points(figure) >= 7
+    below = [legend.get_window_extent(), *(text.get_window_extent() for text in figure.texts)]
+    drawn_boxes = [ax.get_tightbbox() for ax in panels]
+    assert not any(a.overlaps(b) for a in below for b in drawn_boxes)
+    assert not any(a.overlaps(b) for i, a in enumerate(drawn_boxes) for b in drawn_boxes[i + 1 :])
+
+
+def test_a_label_that_panels_do_not_share_stays_with_each() -> None:
+    kinds = {kind: KNOWN.assign(confidence_kind=kind) for kind in ("mean_logprob", "self_consistency")}
+    shown = {name: plots.PrecisionDisplay.from_questions(part) for name, part in kinds.items()}
+    none = plots.PrecisionDisplay.from_questions(KNOWN.assign(self_confidence=np.nan, confidence_kind=None))
+    figure = small_multiples(shown | {"none": none})
+    assert [ax.get_xlabel() for ax in figure.axes[:3]] == ["τ (mean_logprob)", "τ (self_consistency)", ""]
+    assert not any(ax.child_axes for ax in figure.axes)
+    assert "no question with a" in figure.axes[2].texts[0].get_text()
 
 
 def test_labels_are_moved_apart_by_hand() -> None:
@@ -298,6 +333,14 @@ def test_a_figure_is_kept_three_ways(tmp_path: Path) -> None:
     names = [path.name for path in save_figure(plt.gcf(), display.table, tmp_path / "new", "one")]
     assert names == ["one.png", "one.svg", "one.csv"]
     assert len(pd.read_csv(tmp_path / "new" / "one.csv")) == len(display.table)
+
+
+def test_a_long_label_is_broken_under_the_figure(tmp_path: Path) -> None:
+    ax = AccuracyDisplay.from_summary(summary_of(ONE)).plot()
+    label = "; ".join(f"openai:a-model-of-a-long-name-{n}" for n in range(6))
+    paths = save_figure(ax.figure, pd.DataFrame({"n": [1]}), tmp_path, "figure", label=label)
+    assert printed_points(ax.figure) >= 7
+    assert pd.read_csv(paths[-1])["label"].tolist() == [label]
 
 
 def test_equal_figures_are_equal_files(tmp_path: Path) -> None:

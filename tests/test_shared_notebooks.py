@@ -108,7 +108,7 @@ def test_a_parameter_without_its_folder(value: Any, cut: Any) -> None:
 
 CAST = {"answerer": AbsentModel(ModelIdentity("openai", "desk"), Capabilities(logprobs=True))}
 SHIPPED_NOTEBOOKS = sorted(notebooks.SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
-PLACES = {"RESULTS", "RUN", "STORE", "FIGURES"}  # a replay says where a notebook reads and writes
+PLACES = {"RESULTS", "RUN", "RUNS", "STORE", "FIGURES"}  # a replay says where a notebook reads and writes
 DECLARED = [(path, name) for path in SHIPPED_NOTEBOOKS for name in parameters_of(path)]
 
 
@@ -450,6 +450,14 @@ def test_a_replay_writes_and_reads_nothing_outside(
     assert parameters_of(tmp_path / "replayed/notebooks/00_own.ipynb")["ITEMS"].startswith(str(tmp_path.resolve()))
     assert (tmp_path / "replayed/store.sqlite").is_file()
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["again.zip", "opened", "outside", "replayed"]
+
+
+def test_a_notebook_about_other_runs_stays_out_of_a_bundle(tmp_path: Path) -> None:
+    (tmp_path / "executed").mkdir()
+    _notebook(tmp_path / "executed/00_a.ipynb", items="facts")
+    other = notebooks.SEQUENCE / "09_models_compared.ipynb"
+    (tmp_path / "executed" / other.name).write_bytes(other.read_bytes())
+    assert set(notebooks.executed(tmp_path / "executed", tmp_path)) == {"notebooks/00_a.ipynb"}
 
 
 def test_two_tables_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None
 @click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
 @click.option("--figures", type=PATH, help="folder of their figures and tables; default: figures/ beside --out")
 def notebooks(out: Path, figures: Path | None, **options: Any) -> None:
-    """Execute notebooks 00–08 into the folder --out.
+    """Execute notebooks 00–09 into the folder --out.
 
     Their figures go beside that folder (results/figures), and they share results/store.sqlite.
     """

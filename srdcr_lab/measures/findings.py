@@ -216,9 +216,13 @@ def mean_of(values: pd.Series, clusters: pd.Series) -> dict[str, float]:
     return {"value": values.mean(), "low": low, "high": high, "n": len(values)}
 
 
-def at_papers_tau(steps: PrecisionSteps) -> Rows:
-    """What the paper reports of P(Highly-Known | Conf ≥ τ) [4.2]."""
-    return [asdict(steps.at(tau)) | {"reported": reported} for tau, reported in ((0.90, 0.88), (0.95, 0.95))]
+def at_papers_tau(steps: PrecisionSteps | Mapping[str, PrecisionSteps]) -> Rows:
+    """What the paper reports of P(Highly-Known | Conf ≥ τ) [4.2]; of one model, or of several by their names."""
+    return [
+        {"model": model, "reported": reported} | asdict(each.at(tau))
+        for model, each in (steps.items() if isinstance(steps, Mapping) else [("", steps)])
+        for tau, reported in ((0.90, 0.88), (0.95, 0.95))
+    ]
 
 
 def risk_above(steps: PrecisionSteps, tau: float) -> dict[str, float]:

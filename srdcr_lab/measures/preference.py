@@ -30,14 +30,16 @@ def perturbed_answers(records: pd.DataFrame, method: str = "few_shot") -> pd.Dat
 
     Adds `stratum`, `offset` (signed, missing for other kinds), `future` (claims a year after `PRESENT`),
     `prior_is_claim` (False where the prior answer was not read), `follows_claim` and `follows_prior` (missing without
-    an answer; `follows_prior` also without a prior answer). Where `few_shot` was not run, each item's context answer
-    takes its place: it is few-shot's.
+    an answer; `follows_prior` also without a prior answer). Where a model's `few_shot` was not run, each item's context
+    answer takes its place: it is few-shot's.
     """
     rows = records[records["method"] == method]
-    if method == "few_shot" and rows.empty:
-        rows = records.drop_duplicates([name for name in ("run", "model", "item_id") if name in records])
-        rows = with_matches(rows).assign(method=method, design=None, final_answer=rows["context_answer"])
-        rows = rows.assign(final_is_claim=rows["context_is_claim"], final_is_prior=rows["context_is_prior"])
+    others = records[~records["model"].isin(rows["model"].unique())]
+    if method == "few_shot" and (len(others) or rows.empty):
+        others = others.drop_duplicates([name for name in ("run", "model", "item_id") if name in records])
+        others = with_matches(others).assign(method=method, design=None, final_answer=others["context_answer"])
+        others = others.assign(final_is_claim=others["context_is_claim"], final_is_prior=others["context_is_prior"])
+        rows = pd.concat([with_matches(rows), others]) if len(rows) else others
     return _marked(rows[~is_standard(rows)].reset_index(drop=True))
 
 

@@ -7,7 +7,7 @@ from .debates import (
     DebateEndsDisplay as DebateEndsDisplay, GradedVerdictDisplay as GradedVerdictDisplay, MethodsDisplay as MethodsDisplay, MisinformationDisplay as MisinformationDisplay, NumberDisplay as NumberDisplay, OverconfidenceDisplay as OverconfidenceDisplay, OversightDisplay as OversightDisplay,
     RatesDisplay as RatesDisplay, RecoveryDisplay as RecoveryDisplay, SourcesDisplay as SourcesDisplay, VerdictDisplay as VerdictDisplay,
 )
-from .drawers import save_figure as save_figure
+from .drawers import save_figure as save_figure, small_multiples as small_multiples
 from .evaluation import (
     AccuracyDisplay as AccuracyDisplay, CostDisplay as CostDisplay, DifferencesDisplay as DifferencesDisplay,
     EffectsDisplay as EffectsDisplay, OneQuestionDisplay as OneQuestionDisplay, SurestDisplay as SurestDisplay, UtilityDisplay as UtilityDisplay,

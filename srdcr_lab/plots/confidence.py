@@ -70,6 +70,8 @@ class PrecisionDisplay(draw.Display):
     def plot(self, ax: Axes | None = None, tau: float | None = 0.90) -> Axes:
         """Precision with its 95 % band, and coverage; the upper axis counts the questions with Conf ≥ τ."""
         ax = draw.axes(ax, draw.WIDEST, 3.4)
+        if self.table.empty:
+            return draw.nothing(ax, "no question with a confidence and knowledge draws")
         rows = self.table.sort_values("tau")
         look: draw.Look = {"drawstyle": "steps-pre", "color": draw.NAVY, "label": "P(Highly-Known | Conf ≥ τ)"}
         draw.curve(ax, rows, "tau", "precision", **look)

@@ -79,13 +79,13 @@ class VerdictDisplay:
 
 def _with_debate(table: pd.DataFrame) -> pd.DataFrame:
     """With the column `debate`, what tells these rows apart: the design, the method where several methods debate under
-    one design, or both; the method where there is no debate."""
+    one design or some do not debate, or both; the method where there is no debate."""
     design, method = table["design"].astype(object), table["method"].astype(object)
     debating = design.notna()
-    name = design.fillna(method)
-    if method[debating].nunique() > 1:
+    name, alike = design.fillna(method), design[debating].nunique() == 1
+    if method[debating].nunique() > 1 or (alike and not debating.all()):
         both = [called(*pair) if isinstance(pair[1], str) else pair[0] for pair in zip(method, design, strict=True)]
-        name = method if design[debating].nunique() == 1 else pd.Series(both, table.index)
+        name = method if alike else pd.Series(both, table.index)
     return table.assign(debate=name)
 
 

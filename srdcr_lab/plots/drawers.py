@@ -6,9 +6,11 @@ intervals are matplotlib's own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Literal, TypeAlias
 
 import matplotlib
@@ -183,7 +185,7 @@ def finish(ax: Axes, legend: Look | None = None, *, left: bool = True, **axis: A
     """
     ax.set(**axis)
     if any(line.get_gid() == "few" for line in ax.lines):
-        ax.set_xlabel(f"{ax.get_xlabel()}\n(grey: fewer than {FEW} questions)".strip())
+        ax.set_xlabel(f"{ax.get_xlabel()}\n({_GREY})".strip())
     sns.despine(ax=ax, left=not left)
     if not left:
         ax.tick_params(axis="y", length=0)
@@ -208,8 +210,78 @@ def _legend_below(ax: Axes, look: Look) -> None:
 
 def nothing(ax: Axes, why: str) -> Axes:
     """Axes that say why nothing is drawn."""
-    ax.text(0.5, 0.5, why, ha="center", transform=ax.transAxes)
+    ax.text(0.5, 0.5, fill(why, 26), ha="center", transform=ax.transAxes)
     return ax
+
+
+_OF_ONE_PANEL = re.compile(r" \((n = )?\d+( questions)?\)|: \d+%$|\n.*", re.DOTALL)  # its counts, its coverage
+_GREY = f"grey: fewer than {FEW} questions"
+
+
+def small_multiples(displays: Mapping[str, Any], *, height: float = 2.0, columns: int = 2, **how: Any) -> Figure:
+    """A panel for each display under its name, each `height` inches high, with shared axes and one legend below.
+
+    A label that all panels have stands at the edge. What is of one panel alone, its counts and coverage, leaves labels
+    and legend, and with it an upper axis that counts: the tables have them. `how` is given to each `plot`.
+    """
+    columns = min(columns, len(displays))
+    n_rows = -(-len(displays) // columns)
+    shape: Look = {"figsize": (WIDEST, height * n_rows + 0.4), "sharex": True, "sharey": True, "squeeze": False}
+    figure, grid = plt.subplots(n_rows, columns, layout="constrained", **shape)
+    panels, left_over = list(grid.flat)[: len(displays)], list(grid.flat)[len(displays) :]
+    handles: dict[str, Any] = {}
+    title, grey = "", False
+    for ax, (name, display) in zip(panels, displays.items(), strict=True):
+        display.plot(ax, **how)
+        above = any(text.get_window_extent().y1 > ax.bbox.y1 for text in ax.texts)
+        lines = [fill(line, 64 // columns) for line in name.splitlines()]
+        ax.set_title("\n".join(lines), fontsize=SMALL + 1, pad=16 if above else 6)
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(_OF_ONE_PANEL.sub("", label), handle)
+        if legend := ax.get_legend():
+            title = legend.get_title().get_text()
+            legend.remove()
+        for upper in ax.child_axes:
+            upper.remove()
+        grey = grey or _GREY in ax.get_xlabel()
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_label_text(_OF_ONE_PANEL.sub("", axis.get_label_text()), fontsize=SMALL + 1)
+        ax.tick_params(labelsize=SMALL)
+    for ax in left_over:
+        ax.set_axis_off()
+    for ax in panels[-columns:]:
+        ax.tick_params(labelbottom=True)
+    below = [_common([ax.xaxis.label for ax in panels]), f"({_GREY})" if grey else ""]
+    if columns > 1:
+        figure.supylabel(_common([ax.yaxis.label for ax in panels]), fontsize=SMALL + 1)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    centre = (panels[0].bbox.x0 + panels[:columns][-1].bbox.x1) / 2 / figure.bbox.width
+    put: Look = {"ha": "center", "va": "top", "fontsize": SMALL + 1}
+    figure.text(centre, _bottom(figure), "\n".join(filter(None, below)), **put)
+    for n_columns in (4, 3, 2, 1) if handles else ():
+        look = BELOW | {"frameon": False, "fontsize": SMALL, "title_fontsize": SMALL, "ncols": n_columns}
+        place: Look = {"bbox_to_anchor": (0.5, _bottom(figure)), "title": title or None}
+        legend = figure.legend(handles.values(), handles, **look, **place)
+        if legend.get_window_extent().width <= figure.bbox.width or n_columns == 1:
+            break
+        legend.remove()
+    return figure
+
+
+def _common(labels: Sequence[Any]) -> str:
+    """The text that all labels have which have any; it is taken from them. Nothing where they differ."""
+    texts = {label.get_text() for label in labels} - {""}
+    if len(texts) != 1:
+        return ""
+    for label in labels:
+        label.set_text("")
+    return str(texts.pop())
+
+
+def _bottom(figure: Figure) -> float:
+    """Just below what is drawn, as a share of the figure's height."""
+    return float((figure.get_tightbbox().y0 - 0.06) / figure.get_size_inches()[1])
 
 
 def by_category(table: pd.DataFrame, n: str = "") -> Iterator[tuple[pd.DataFrame, Look]]:
@@ -269,7 +341,7 @@ def save_figure(
         figure.draw_without_rendering()  # a constrained layout is found in drawing
         drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()  # in inches
         x, y = drawn.x0 / width, (drawn.y0 - 0.08) / height
-        figure.text(x, y, label, va="top", fontsize=SMALL, color="0.4")
+        figure.text(x, y, fill(label, 80), va="top", fontsize=SMALL, color="0.4")
         data = data.assign(label=label)[["label", *data.columns]]
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for kind in (*_METADATA, "csv")]

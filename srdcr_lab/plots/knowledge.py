@@ -189,7 +189,7 @@ _LEGEND = draw.TOP | {"ncols": 2, "handletextpad": 0.3, "columnspacing": 1.2}
 
 @dataclass(frozen=True)
 class ContextPreferenceDisplay(draw.Display):
-    """The table of `srdcr_lab.measures.context_preference` of one model.
+    """The table of `srdcr_lab.measures.context_preference`; drawn of one model.
 
     `by` is the column along the axis (stratum, offset, domain, level), `hue` the column that the colour shows.
     """
@@ -205,8 +205,9 @@ class ContextPreferenceDisplay(draw.Display):
         hue = hue or ("future" if by == "offset" else "knowledge_category")
         table = context_preference(records, (by, hue), method=method)
         of_each = context_preference(records, (hue,), method=method)
-        counts = of_each[["prior_is_claim", hue, "n_questions"]].rename(columns={"n_questions": "n_questions_in_all"})
-        return cls(table.merge(counts, "left", on=["prior_is_claim", hue]), by, hue)
+        keys = ["model", "prior_is_claim", hue]
+        counts = of_each[[*keys, "n_questions"]].rename(columns={"n_questions": "n_questions_in_all"})
+        return cls(table.merge(counts, "left", on=keys), by, hue)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Shares with 95 % intervals. Items whose prior answer already equals the claim are left out, and counted."""

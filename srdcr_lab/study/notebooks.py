@@ -81,8 +81,9 @@ def _drop_runner_notes(path: Path) -> None:
 
 def executed(folder: Path, work: Path) -> dict[str, Path]:
     """What a bundle holds of a folder of executed notebooks, by name in the bundle: the notebooks in their shared form
-    (written into `work`), and the user's tables that they read."""
-    notebooks = sorted(folder.glob("[0-9][0-9]_*.ipynb"))
+    (written into `work`), and the user's tables that they read. One that reads other runs is about more than a bundle
+    holds, and is left out."""
+    notebooks = [path for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")) if "RUNS" not in parameters_of(path)]
     if not notebooks:
         raise BadInput(f"{folder} holds no notebook of the sequence; execute them with srdcr notebooks --out {folder}")
     files: dict[str, Path] = {}

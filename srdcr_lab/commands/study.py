@@ -313,11 +313,17 @@ def share(folder: Path, target: Path, store: Path | None, notebooks: Path | None
 def replay(source: Path, out: Path) -> int:
     """Make every table of a bundle again, offline, and compare.
 
-    SOURCE is what srdcr share wrote. Exit code 1 where something differs.
+    SOURCE is what srdcr share wrote, or the name of a study that ships. Exit code 1 where something differs.
     """
     from srdcr_lab.study.share import replay as replayed
 
     made = replayed(source, out)
+    manifest = made.shared.manifest
+    echo(f"as it was shared: {made.shared.label}; items {manifest['asked']['items']}; made {manifest['written']}")
+    try:
+        echo(as_text(_final_table(made.shared.summary)))
+    except Exception as error:  # whatever a stranger's tables make a measure raise
+        echo(f"note: its own tables give no summary ({type(error).__name__})")
     echo(f"{made.tables} tables of the run and {made.notebook_tables} of its notebooks compared; see {out}")
     for note in made.notes:
         echo(f"note: {note}")

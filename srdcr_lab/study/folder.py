@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +19,8 @@ from srdcr_lab.measures.groups import of_one_kind
 from srdcr_lab.records import BadInput, Capabilities, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.files import whole_file
-from srdcr_lab.study.manifest import TABLES, differing, read_manifest, short
+from srdcr_lab.study.bundle import bundle_of, unpack
+from srdcr_lab.study.manifest import FILES, TABLES, differing, read_manifest, short
 from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.rows import ItemRows, Row
 
@@ -129,9 +132,11 @@ class Results:
 
     @property
     def label(self) -> str:
-        """Who made these numbers: the models, which take no temperature, and that pocket is a model organism."""
+        """Who made these numbers: the models, which take no temperature, and that pocket is a model organism; and that
+        a run was stopped."""
         takes, default = self.manifest["temperature"], " (drawn at the provider's default temperature)"
-        return label(f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
+        models = (f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
+        return label(models) + ("; unfinished" if self.manifest["status"] == "stopped" else "")
 
     @property
     def exposures(self) -> pd.DataFrame | None:
@@ -209,15 +214,31 @@ def needed(package: str, what: str) -> Any:
         raise BadInput(f"{what} needs the package {package}; install it with: pip install {package}") from None
 
 
-def load_run(folder: str | Path) -> Results:
-    """The results in a folder that `srdcr run --out` wrote."""
-    results = Results(Path(folder))
+def unpack_run(bundle: Path, place: Path) -> Path:
+    """Unpack a bundle into a new folder, and return the results folder in it; see `unpack`."""
+    if missing := {f"run/{name}" for name in FILES} - set(unpack(bundle, place)):
+        shutil.rmtree(place)
+        raise BadInput(f"{bundle} lacks {sorted(missing)[0]}; ask for it again")
+    return place / "run"
+
+
+def load_run(run: str | Path) -> Results:
+    """The results in a folder that `srdcr run --out` wrote, in a bundle of `srdcr share`, or of a study that ships.
+
+    Such a study goes by its name, which opens its debates; NAME/known opens another part. A bundle is unpacked into a
+    temporary folder, which lives as long as its results.
+    """
+    if (bundle := bundle_of(run)) is None:
+        results = Results(Path(run))
+    else:
+        place = tempfile.TemporaryDirectory(prefix="srdcr-")
+        results = Results(unpack_run(bundle, Path(place.name) / "shared"), place)
     results.manifest  # noqa: B018 (says at once if there is none)
     return results
 
 
 def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
-    """The records of several runs in one table, with the column `run` (the folder's name)."""
+    """The records of several runs in one table, with the column `run` (the last part of its name)."""
     paths = [Path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
     return pd.concat([load_run(path).records.assign(run=path.name) for path in paths], ignore_index=True)
 

@@ -452,6 +452,7 @@ class Study:
             "budget_usd": self._budget.limit_usd,
             "spent_usd": self._budget.spent_usd,
             "versions": {"python": platform.python_version(), **_versions()},
+            "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
         }
         manifests.write_manifest(folder, manifest | counted)
 

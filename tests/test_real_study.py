@@ -26,6 +26,7 @@ from srdcr_lab.records import CallFailed, Completion, Request
 from srdcr_lab.study import bundle
 from srdcr_lab.study.manifest import read_manifest
 from srdcr_lab.study.share import share
+from tests import executing
 from tests.conftest import Srdcr
 from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, exemplars, item, question_of, reader
 
@@ -341,6 +342,59 @@ def test_an_unfinished_study_ships_as_far_as_it_has_come(studied: Ran, tmp_path:
     assert held.label.endswith("; unfinished")
     assert "debates.zip: 14 of 16 items, " in ended.out
     assert srdcr("replay", tmp_path / "ship/debates.zip", "--out", tmp_path / "replayed").code == 0
+
+
+def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
+    studied: Ran, shipped: Path, tmp_path: Path
+) -> None:
+    for debates in (lab.load_run(shipped / "studies/tiny/debates.zip"), lab.load_run(studied[0] / "debates")):
+        symmetric = debates.part("symmetric")
+        assert symmetric
+        assert set(symmetric.records["design"]) == {"symmetric"}
+        assert debates.part("trial_debate") is None
+        assert debates.store
+        with lab.Study.of_run(debates, methods=["sr_dcr"], design="acvd") as study:
+            again = study.only(study.items.items[:2]).run(progress=False).records
+        assert again["error"].isna().all()
+        assert (set(again["method"]), set(again["design"])) == ({"sr_dcr"}, {"acvd"})
+        with pytest.raises(
+            lab.BadInput, match=r"has no placebo; its methods are sr_dcr.*its designs acvd, judge_alone"
+        ):
+            lab.Study.of_run(debates, design="placebo")
+    shutil.copy(shipped / "studies/tiny/debates.zip", tmp_path / "mine.zip")
+    shutil.copy(shipped / "studies/tiny/symmetric.zip", tmp_path / "symmetric.zip")
+    assert lab.load_run(tmp_path / "mine.zip").part("symmetric") is None, "whose it is cannot be known"
+    shutil.copytree(studied[0] / "debates", tmp_path / "mine")
+    with pytest.raises(lab.BadInput, match="do not lie with its tables"):
+        lab.Study.of_run(lab.load_run(tmp_path / "mine"))
+
+
+def test_notebooks_show_a_study_that_ships(studied: Ran, shipped: Path, tmp_path: Path) -> None:
+    """All six, with the parts beside the debates, and no model: the scripted one cannot be loaded."""
+    said = executing.shown(shipped / "studies/tiny/debates.zip", tmp_path, executing.NOTEBOOKS[:6])
+    assert said == []
+    for path in executing.NOTEBOOKS[:6]:
+        executing.ran_to_its_end(tmp_path / path.name)
+    tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "figures").glob("*.csv")}
+    assert set(tables["00_first_study"]["label"]) == {"scripted:scripted"}
+    assert tables["01_sampled_accuracy"]["n_questions"].sum() == 32, "the first pass"
+    assert {"acvd", "symmetric"} <= set(tables["04_verdicts"]["design"])
+    assert set(tables["05_table_1"]["method"]) == set(study_real.COMPARED)
+    assert "04_economies" not in tables
+
+
+def test_a_notebook_whose_question_a_run_cannot_answer_says_so(shipped: Path, tmp_path: Path) -> None:
+    """Debates alone: no grid of years, as notebook 03 says, and no symmetric ones, without which 04 shows nothing."""
+    shutil.copy(shipped / "studies/tiny/debates.zip", tmp_path / "mine.zip")
+    (said,) = executing.shown(tmp_path / "mine.zip", tmp_path / "out", executing.NOTEBOOKS[3:5])
+    assert said.startswith("04_symmetric_vs_asymmetric.ipynb: ")
+    assert "holds no item that was debated with a Critic who reads along and one who does not" in said
+    text = (tmp_path / "out/03_context_preference.ipynb").read_text("utf-8")
+    assert "this study holds no grid of years" in text
+    shutil.copy(shipped / "studies/tiny/known.zip", tmp_path / "mine.zip")
+    for said in executing.shown(tmp_path / "mine.zip", tmp_path / "none", executing.NOTEBOOKS[:6]):
+        assert said[:2] in ("00", "03", "04", "05")
+    assert sorted(path.name[:2] for path in (tmp_path / "none").glob("*.ipynb")) == ["01", "02"]
 
 
 def test_what_does_not_fit_or_is_no_study_is_not_shipped(

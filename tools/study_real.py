@@ -46,6 +46,7 @@ from srdcr_lab.models.load import load_model
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import AnswerType, KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
+from srdcr_lab.study.bundle import PARTS
 from srdcr_lab.study.manifest import check, read_manifest
 from srdcr_lab.study.plan import BESIDE, SHARED
 from srdcr_lab.study.share import share
@@ -55,7 +56,6 @@ COMPARED = ("sr_dcr", "debate_only", "confidence_only", "token_probability", "ca
 DESIGNS = "acvd,judge_alone,two_answers"
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in KnowledgeCategory)
 TRIED = 4  # questions of the trial
-PARTS = ("known", "debates", "symmetric", "years", "known_years")
 WEIGHTS, WEIGHTED = "weights.csv", "weighted.csv"
 MOST_MB = 12.0  # of all bundles of a study
 

@@ -33,7 +33,9 @@ from srdcr_lab.records.vocabulary import did_you_mean, holds_key
 
 VERSION = b"srdcr bundle 1, sha256 "
 _DIGITS = 64
-STUDIES, MAIN_PART = "studies", "debates"  # the folder of those that ship, and the part that a study's name opens
+STUDIES = "studies"  # the folder of those that ship
+PARTS = ("known", "debates", "symmetric", "years", "known_years")  # of a study (tools/study_real.py)
+MAIN_PART = "debates"  # which the name of a study opens
 TABLE_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pqt")  # what `load_items` reads
 _NAME = re.compile(
     r"run/(run\.json|items\.json|summary\.csv|(records|turns|samples)\.parquet)"

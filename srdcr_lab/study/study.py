@@ -187,7 +187,7 @@ class Study:
             known = f"its methods are {', '.join(asked['methods'])}, its designs {', '.join(designs)}"
             raise BadInput(f"the run of {asked['items']:.60} has no {lacking[0]}; {known:.250}")
         if opened is None and "store" not in how and run.store is None:
-            raise BadInput(f"the completions of {run.folder} do not lie with its tables; nothing can be made of it again")
+            raise BadInput(f"the completions of {run.folder} do not lie with its tables, and nothing is made again")
         made = cache(opened) if opened else None  # one model may play several roles
         try:
             cast = {role: made(identity) for role, identity in run.identities.items()} if made else run.absent

@@ -126,7 +126,8 @@ def _so_far(run: Results, store: Store, work: Path) -> Path:
     said = (each for each in run.manifest["notes"] if not each.startswith("stopped: "))  # of rows that are not here
     notes = [*dict.fromkeys((*made.manifest["notes"], *said))]
     new = {"asked": made.manifest["asked"], "counts": counts, "notes": notes, "status": "stopped"}
-    write_manifest(made.folder, run.manifest | new)  # all else says how and when the run itself was made
+    earlier = {name: value for name, value in run.manifest.items() if name != "renamed"}  # which is of reading alone
+    write_manifest(made.folder, earlier | new)  # all else says how and when the run itself was made
     return made.folder
 
 

@@ -68,6 +68,16 @@ def _runs(folder: Path) -> list[str]:
     return sorted(map(str, (folder / "runs").iterdir()))
 
 
+def shown(run: Path, folder: Path, notebooks: Sequence[Path]) -> list[str]:
+    """What these notebooks say that they cannot show of a run; the others are in the folder, with their figures."""
+    said: list[str] = []
+    given = {"RUN": str(run), "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
+    for notebook in notebooks:
+        with _in_this_process():
+            run_notebooks(folder, given, only=notebook, cannot=said.append)
+    return said
+
+
 class _Shell(InteractiveShell):
     def enable_gui(self, gui: str | None = None) -> None:
         """There is no window."""

@@ -8,11 +8,15 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import srdcr_lab as lab
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.vocabulary import ORGANISM
+from srdcr_lab.study import notebooks as sequence
 from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
+from srdcr_lab.study.share import share
 from tests.conftest import Srdcr
 from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, kept_three_ways, ran_to_its_end
+from tests.scripted import reader
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +126,33 @@ def test_a_table_of_ones_own_is_found_from_where_one_stands(tmp_path: Path, monk
     assert f" ramdocs={tmp_path.resolve()}/my.csv" in written.read_text("utf-8")
 
 
+def test_a_notebook_that_a_run_cannot_answer_is_left_out_with_its_sentence(
+    tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And those that take no run are not executed at all."""
+    with lab.Study(reader(), "facts", "few_shot", limit=1, samples=0, out=tmp_path / "run") as study:
+        study.run(progress=False)
+    share(tmp_path / "run", tmp_path / "run.zip")
+    (tmp_path / "sequence").mkdir()
+    cannot = 'import srdcr_lab as lab\nif RUN:\n    raise lab.BadInput("it holds no debates")'
+    shows = "import srdcr_lab as lab\nprint(len(lab.load_run(RUN).records))"
+    for name, code in (("00_first", cannot), ("01_second", shows)):
+        _notebook(tmp_path / f"sequence/{name}.ipynb", "RUN = None", code)
+    _notebook(tmp_path / "sequence/06_other.ipynb", 'MODEL = "pocket"', "1 / 0")
+    monkeypatch.setattr(sequence, "SEQUENCE", tmp_path / "sequence")
+    monkeypatch.setattr(sequence.run_notebooks, "__defaults__", (tmp_path / "sequence", None, None))
+    monkeypatch.chdir(tmp_path)
+    ended = srdcr("notebooks", "--run", "run.zip", "--out", "out")
+    assert (ended.code, ended.out) == (0, "00_first.ipynb: it holds no debates\n01_second.ipynb\n")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["01_second.ipynb"]
+    assert _printed(tmp_path / "out/01_second.ipynb") == "1\n"
+    ended = srdcr("notebooks", "--run", "run.zip", "--model", "pocket")
+    assert (ended.code, "leave --model out" in ended.sentence) == (2, True)
+    ended = srdcr("notebooks", "--run", "no-such-study", "--out", "other")
+    assert (ended.code, "there is no run no-such-study" in ended.sentence) == (2, True)
+    assert not (tmp_path / "other").exists()
+
+
 @pytest.mark.parametrize(
     ("given", "drawn_into"),
     [
@@ -136,7 +167,7 @@ def test_only_the_committed_notebooks_draw_into_the_tracked_figures(
     """`make study` and a user's own run leave figures/ alone; `make notebooks` changes it."""
     asked: list[dict[str, object]] = []
     monkeypatch.setattr(
-        "srdcr_lab.study.notebooks.run_notebooks", lambda out, parameters: asked.append(parameters) or []
+        "srdcr_lab.study.notebooks.run_notebooks", lambda out, parameters, **_: asked.append(parameters) or []
     )
     monkeypatch.chdir(tmp_path)
     assert srdcr("notebooks", *given).code == 0

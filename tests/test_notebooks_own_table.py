@@ -89,7 +89,7 @@ def test_notebook_02_reads_results_that_were_made_elsewhere(tmp_path: Path) -> N
     ]  # fmt: skip
     lab.results_from(pd.DataFrame(rows), tmp_path / "own")
     (path,) = (path for path in TAKING_ITEMS if path.name.startswith("02"))
-    given = {"RESULTS": str(tmp_path / "own"), "FIGURES": str(tmp_path / "figures"), "STORE": str(tmp_path / "none")}
+    given = {"RUN": str(tmp_path / "own"), "FIGURES": str(tmp_path / "figures"), "STORE": str(tmp_path / "none")}
     names = _run(path, given)
     assert names["study"] is None
     assert names["results"].label == "elsewhere:model"

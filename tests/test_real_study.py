@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,12 @@ import study_real
 import srdcr_lab as lab
 from srdcr_lab import cli, prompts
 from srdcr_lab.data import ItemSet, facts
+from srdcr_lab.models import Store
 from srdcr_lab.records import CallFailed, Completion, Request
+from srdcr_lab.study import bundle
 from srdcr_lab.study.manifest import read_manifest
 from srdcr_lab.study.share import share
+from tests import executing
 from tests.conftest import Srdcr
 from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, exemplars, item, question_of, reader
 
@@ -283,6 +288,128 @@ def test_a_stop_is_a_sentence_and_the_same_command_goes_on(
     assert _go(_knower(), tmp_path, "--years", "1") == 0
     tables = [pd.read_csv(out / "weighted.csv") for out in (tmp_path, studied[0])]
     pd.testing.assert_frame_equal(*tables)
+
+
+# Bundles to ship ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shipped(studied: Ran, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the whole study."""
+    data = tmp_path_factory.mktemp("data")
+    study_real.ship(studied[0], data / "studies/tiny")
+    return data
+
+
+def test_a_finished_study_ships_as_a_bundle_of_each_part(
+    studied: Ran, shipped: Path, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, study = studied[0], shipped / "studies/tiny"
+    ended = srdcr("study-real", "--out", out, "--ship", tmp_path / "again")  # no model is named or asked
+    assert ended.code == 0, ended.err
+    parts = {"known.zip", "debates.zip", "symmetric.zip", "years.zip"}
+    assert {path.name for path in (tmp_path / "again").iterdir()} >= parts | {"weights.csv", "weighted.csv"}
+    for file in study.iterdir():
+        assert (tmp_path / "again" / file.name).read_bytes() == file.read_bytes(), "sharing twice gives equal bytes"
+    monkeypatch.setattr(bundle, "shipped", lambda name: shipped / name)
+    for name, part in (("tiny", "debates"), ("tiny/known", "known"), ("tiny/symmetric", "symmetric")):
+        pd.testing.assert_frame_equal(lab.load_run(name).records, lab.load_run(out / part).records)
+        assert "unfinished" not in lab.load_run(name).label
+    assert srdcr("replay", "tiny/symmetric", "--out", tmp_path / "replayed").code == 0
+    table = prompts_report.report(["tiny"])
+    assert set(table["of"]) >= {"judge (acvd)", "few_shot"}
+
+
+def test_an_unfinished_study_ships_as_far_as_it_has_come(studied: Ran, tmp_path: Path, srdcr: Srdcr) -> None:
+    """Killed at the debates: their folder holds no tables, and the store lacks a reply about one of their items."""
+    out = tmp_path / "real"
+    for part in ("known", "debates"):
+        shutil.copytree(studied[0] / part, out / part)
+    missing = lab.load_run(out / "debates").records["question"].iloc[0]
+    for table in ("records", "turns", "samples"):
+        (out / f"debates/{table}.parquet").unlink()
+    manifest = out / "debates/run.json"
+    manifest.write_text(manifest.read_text("utf-8").replace('"status": "done"', '"status": "running"'), "utf-8")
+    with closing(Store(studied[0] / "store.sqlite")) as whole, closing(Store(out / "store.sqlite")) as some:
+        for model, request, completions in whole.contents():
+            if missing not in question_of(request) or "Judge" not in request.messages[0].content:
+                some.put(model, request, completions)
+    ended = srdcr("study-real", "--out", out, "--ship", tmp_path / "ship")
+    assert ended.code == 0, ended.err
+    assert sorted(path.name for path in (tmp_path / "ship").iterdir()) == ["debates.zip", "known.zip"]
+    held = lab.load_run(tmp_path / "ship/debates.zip")
+    assert held.records["item_id"].nunique() == 14, "the question's true and false item are not done"
+    assert held.label.endswith("; unfinished")
+    assert "debates.zip: 14 of 16 items, " in ended.out
+    assert srdcr("replay", tmp_path / "ship/debates.zip", "--out", tmp_path / "replayed").code == 0
+
+
+def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
+    studied: Ran, shipped: Path, tmp_path: Path
+) -> None:
+    for debates in (lab.load_run(shipped / "studies/tiny/debates.zip"), lab.load_run(studied[0] / "debates")):
+        symmetric = debates.part("symmetric")
+        assert symmetric
+        assert set(symmetric.records["design"]) == {"symmetric"}
+        assert debates.part("trial_debate") is None
+        assert debates.store
+        with lab.Study.of_run(debates, methods=["sr_dcr"], design="acvd") as study:
+            again = study.only(study.items.items[:2]).run(progress=False).records
+        assert again["error"].isna().all()
+        assert (set(again["method"]), set(again["design"])) == ({"sr_dcr"}, {"acvd"})
+        with pytest.raises(
+            lab.BadInput, match=r"has no placebo; its methods are sr_dcr.*its designs acvd, judge_alone"
+        ):
+            lab.Study.of_run(debates, design="placebo")
+    shutil.copy(shipped / "studies/tiny/debates.zip", tmp_path / "mine.zip")
+    shutil.copy(shipped / "studies/tiny/symmetric.zip", tmp_path / "symmetric.zip")
+    assert lab.load_run(tmp_path / "mine.zip").part("symmetric") is None, "whose it is cannot be known"
+    shutil.copytree(studied[0] / "debates", tmp_path / "mine")
+    with pytest.raises(lab.BadInput, match="do not lie with its tables"):
+        lab.Study.of_run(lab.load_run(tmp_path / "mine"))
+
+
+def test_notebooks_show_a_study_that_ships(studied: Ran, shipped: Path, tmp_path: Path) -> None:
+    """All six, with the parts beside the debates, and no model: the scripted one cannot be loaded."""
+    said = executing.shown(shipped / "studies/tiny/debates.zip", tmp_path, executing.NOTEBOOKS[:6])
+    assert said == []
+    for path in executing.NOTEBOOKS[:6]:
+        executing.ran_to_its_end(tmp_path / path.name)
+    tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "figures").glob("*.csv")}
+    assert set(tables["00_first_study"]["label"]) == {"scripted:scripted"}
+    assert tables["01_sampled_accuracy"]["n_questions"].sum() == 32, "the first pass"
+    assert {"acvd", "symmetric"} <= set(tables["04_verdicts"]["design"])
+    assert set(tables["05_table_1"]["method"]) == set(study_real.COMPARED)
+    assert "04_economies" not in tables
+
+
+def test_a_notebook_whose_question_a_run_cannot_answer_says_so(shipped: Path, tmp_path: Path) -> None:
+    """Debates alone: no grid of years, as notebook 03 says, and no symmetric ones, without which 04 shows nothing."""
+    shutil.copy(shipped / "studies/tiny/debates.zip", tmp_path / "mine.zip")
+    (said,) = executing.shown(tmp_path / "mine.zip", tmp_path / "out", executing.NOTEBOOKS[3:5])
+    assert said.startswith("04_symmetric_vs_asymmetric.ipynb: ")
+    assert "holds no item that was debated with a Critic who reads along and one who does not" in said
+    text = (tmp_path / "out/03_context_preference.ipynb").read_text("utf-8")
+    assert "this study holds no grid of years" in text
+    shutil.copy(shipped / "studies/tiny/known.zip", tmp_path / "mine.zip")
+    for said in executing.shown(tmp_path / "mine.zip", tmp_path / "none", executing.NOTEBOOKS[:6]):
+        assert said[:2] in ("00", "03", "04", "05")
+    assert sorted(path.name[:2] for path in (tmp_path / "none").glob("*.ipynb")) == ["01", "02"]
+
+
+def test_what_does_not_fit_or_is_no_study_is_not_shipped(
+    studied: Ran, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nothing").mkdir()
+    ended = srdcr("study-real", "--out", tmp_path / "nothing", "--ship", tmp_path / "ship")
+    assert (ended.code, "holds no part of a study" in ended.sentence) == (2, True)
+    ended = srdcr("study-real", "--out", tmp_path / "nothing")
+    assert (ended.code, "--model" in ended.sentence) == (2, True)
+    monkeypatch.setattr(study_real, "MOST_MB", 0.01)
+    ended = srdcr("study-real", "--out", studied[0], "--ship", tmp_path / "ship")
+    assert ended.code == 2
+    assert "MB may ship; nothing was written; study fewer items into another --out" in ended.sentence
+    assert not (tmp_path / "ship").exists()
 
 
 def test_numbers_out_of_range_and_unknown_models(tmp_path: Path, srdcr: Srdcr) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import random
+import re
 import shutil
+import tempfile
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,15 +19,19 @@ import pyarrow.parquet as pq
 import pytest
 
 import srdcr_lab as lab
+from srdcr_lab.data import ItemSet
 from srdcr_lab.models import Store
+from srdcr_lab.prompts import messages
 from srdcr_lab.protocols import choices
-from srdcr_lab.records import BadInput, CallFailed, Stopped
+from srdcr_lab.records import BadInput, CallFailed, Request, Stopped
 from srdcr_lab.records.files import LOCK, one_writer
-from srdcr_lab.study import bundle
+from srdcr_lab.study import bundle, replaying
 from srdcr_lab.study.bundle import check_no_traces
 from srdcr_lab.study.manifest import check
+from srdcr_lab.study.replaying import surroundings
 from srdcr_lab.study.share import _again, replay, share
-from tests.scripted import reader
+from tests.conftest import Srdcr
+from tests.scripted import REASONABLE, exemplars, item, question_of, reader
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +48,10 @@ def shared(run: Path) -> Path:
     return run.parent / "study.zip"
 
 
-def _forged(path: Path, **entries: bytes) -> Path:
+def _forged(path: Path, packed: int = zipfile.ZIP_DEFLATED, /, **entries: bytes) -> Path:
     """A bundle as a hostile sender would seal it: any names, any content, a digest that fits."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", packed) as archive:
         archive.comment = bundle.VERSION + b"0" * 64
         for name, content in entries.items():
             archive.writestr(name, content)
@@ -64,6 +72,8 @@ def test_a_bundle_of_november_2026_is_replayed_without_a_difference(tmp_path: Pa
     assert (made.differences, made.tables) == ((), 4)
     assert "srdcr-lab 0.1.0 computed it from the same records" in made.notes[0], "intervals have another formula since"
     assert "acvd is now own_answers" in made.notes[1], "debaters of the preset paper were not told what to defend"
+    assert [re.match(r"its (model pocket is not the one here|prompts .*judge|facts)", note) for note in made.notes[-3:]]
+    assert "are earlier ones of ours, which are kept: it was replayed with them" in made.notes[-2]
 
 
 def test_a_folder_of_an_earlier_version_is_named_truly_and_resumed(tmp_path: Path) -> None:
@@ -85,6 +95,16 @@ def test_a_folder_of_an_earlier_version_is_named_truly_and_resumed(tmp_path: Pat
 def test_sharing_twice_gives_equal_bytes(run: Path, shared: Path, tmp_path: Path) -> None:
     share(run, tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == shared.read_bytes()
+
+
+def test_what_requests_repeat_from_far_away_is_packed_once(tmp_path: Path) -> None:
+    """Deflate looks back 32 KB, and a debate repeats its transcript from farther."""
+    transcript = random.Random(0).randbytes(50_000).hex().encode()
+    (tmp_path / "store.jsonl").write_bytes(8 * transcript)
+    bundle.pack({"store.jsonl": tmp_path / "store.jsonl"}, tmp_path / "small.zip")
+    assert (tmp_path / "small.zip").stat().st_size < len(transcript)
+    assert bundle.unpack(tmp_path / "small.zip", tmp_path / "out") == ["store.jsonl"]
+    assert (tmp_path / "out/store.jsonl").read_bytes() == 8 * transcript
 
 
 def test_any_changed_byte_is_reported(shared: Path, tmp_path: Path) -> None:
@@ -209,11 +229,24 @@ def test_no_path_leaves_the_folder(name: str, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("packed", "said"),
+    [
+        (zipfile.ZIP_DEFLATED, "unpacks to more than 1,000 bytes"),
+        (zipfile.ZIP_LZMA, "unpacks to more than 1,000 bytes"),
+        (zipfile.ZIP_BZIP2, "packed as no bundle is"),
+    ],
+)
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: int, said: str) -> None:
+    """Nor into memory: of 200 MB that are packed, no more is read than a block of the zip makes."""
     monkeypatch.setattr(bundle, "_LARGEST_FILE", 1000)
-    forged = _forged(tmp_path / "forged.zip", **{"run/run.json": b"0" * 1_000_000})
-    with pytest.raises(BadInput, match="unpacks to more than"):
+    forged = _forged(tmp_path / "forged.zip", packed, **{"run/run.json": b"0" * 200_000_000})
+    tracemalloc.start()
+    with pytest.raises(BadInput, match=said):
         bundle.unpack(forged, tmp_path / "out")
+    largest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert largest < 80_000_000
     assert not (tmp_path / "out").exists()
 
 
@@ -287,6 +320,197 @@ def test_a_run_that_its_store_does_not_make_is_not_shared(run: Path, tmp_path: P
     with pytest.raises(BadInput, match="cannot be replayed"):
         share(run, tmp_path / "study.zip", store=tmp_path / "other/store.sqlite")
     assert not (tmp_path / "study.zip").exists()
+
+
+# Studies that ship ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shipped(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with one study of two parts."""
+    (tmp_path / "data/studies/tiny").mkdir(parents=True)
+    for part in ("debates", "known"):
+        shutil.copy(shared, tmp_path / f"data/studies/tiny/{part}.zip")
+    monkeypatch.setattr(bundle, "shipped", lambda name: tmp_path / "data" / name)
+    return tmp_path / "data/studies"
+
+
+def test_a_run_is_opened_by_a_name_a_bundle_or_a_folder(run: Path, shared: Path, shipped: Path) -> None:
+    expected = lab.load_run(run).records
+    for name in ("tiny", "tiny/known", "tiny/debates", shared, str(shared)):
+        opened = lab.load_run(name)
+        pd.testing.assert_frame_equal(opened.records, expected)
+        place = opened.folder
+        assert place.is_dir()
+        assert shipped not in place.parents
+        del opened
+        assert not place.exists(), "what was unpacked goes with the results"
+    assert set(lab.load_runs("tiny", run)["run"]) == {"tiny", "run"}
+
+
+@pytest.mark.parametrize("name", ["tiny/know", "tinny", "tiny/../tiny", "no/such.zip", "tiny/known.zip", "x" * 255])
+def test_a_name_that_is_none_is_told_those_that_are(shipped: Path, name: str, srdcr: Srdcr) -> None:
+    with pytest.raises(BadInput) as refused:
+        lab.load_run(name)
+    assert "the name of a study that ships: tiny, tiny/debates, tiny/known" in str(refused.value)
+    assert len(str(refused.value)) < 400
+    ended = srdcr("replay", name, "--out", shipped.parent / "out")
+    assert (ended.code, ended.sentence) == (2, f"srdcr: {refused.value}")
+    assert not (shipped.parent / "out").exists()
+
+
+def test_without_studies_a_name_is_said_to_be_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Path:
+        raise BadInput(f"this installation has no data/{name}")
+
+    monkeypatch.setattr(bundle, "shipped", missing)
+    with pytest.raises(BadInput, match="a study that ships: none"):
+        lab.load_run("tiny")
+
+
+def test_a_hostile_bundle_is_not_opened_and_leaves_nothing(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    whole = _entries(shared)
+    part = {name: whole[name] for name in whole if name != "run/items.json"}
+    for entries in (whole | {"../out.txt": b"x"}, part, whole | {"run/run.json": b"{"}):
+        forged = _forged(tmp_path / "forged.zip", **entries)
+        with pytest.raises(BadInput):
+            lab.load_run(forged)
+        assert not list((tmp_path / "temporary").iterdir())
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["forged.zip", "temporary"]
+
+
+def test_a_study_that_ships_is_replayed_by_its_name_and_shows_its_table(shipped: Path, srdcr: Srdcr) -> None:
+    ended = srdcr("replay", "tiny", "--out", shipped.parent / "out")
+    assert ended.code == 0
+    first, header, *rest = ended.out.splitlines()
+    assert first.startswith("as it was shared: scripted:scripted; items facts:testbed; made 20")
+    assert header.split()[:4] == ["model", "method", "condition", "n"]
+    assert rest[-1] == "no difference"
+
+
+def test_where_and_by_what_a_run_was_made_is_in_its_manifest(shipped: Path) -> None:
+    manifest = lab.load_run("tiny").manifest
+    assert set(manifest["machine"]) == {"system", "processor", "cores"}
+    assert manifest["versions"]["srdcr-lab"] == lab.__version__
+    assert manifest["written"][:2] == "20"
+
+
+# What surrounds a bundle may be another one here ---------------------------------------------------------------------
+
+
+def test_a_prompt_that_the_run_did_not_need_may_be_another(shared: Path, tmp_path: Path) -> None:
+    """A template was changed since that this run never used: its tables are made again."""
+
+    def changed(content: bytes) -> bytes:
+        return _manifest(content, "asked.prompts_sha256.stance_judge", '"00"')
+
+    made = replay(_resealed(shared, tmp_path, "run/run.json", changed), tmp_path / "replayed")
+    assert made.differences == ()
+    assert made.notes[0].startswith("its prompts stance_judge are none that this version knows: what they asked for")
+
+
+def test_prompts_that_are_not_known_are_named_and_the_table_is_shown(
+    shared: Path, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    """What they asked for cannot be found in the store: exit code 1, and the study's own table."""
+    with pytest.MonkeyPatch.context() as patch:
+        texts = dict(messages.sources()) | {"judge": messages.sources()["judge"].replace("Judge of", "Arbiter of")}
+        patch.setattr(messages, "sources", lambda: texts)
+        messages._repeated.cache_clear()
+        forged = srdcr("replay", shared, "--out", tmp_path / "replayed")
+    messages._repeated.cache_clear()
+    assert forged.code == 1
+    assert "note: its prompts judge are none that this version knows" in forged.out
+    assert "records.parquet: row " in forged.out
+    own = lab.load_run(shared).summary
+    assert forged.out.count("sr_dcr") >= (own["method"] == "sr_dcr").sum()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        ('"gold_answer": "', '"gold_answer": "9', "the gold_answer was '9"),
+        ('"question": "', '"question": "So: ', "the question was 'So: "),
+        ('"question_id": "', '"question_id": "gone-', "is gone"),
+        ('"domain": "years"}', '"domain": "news"}', "its exemplars are others"),
+    ],
+)
+def test_other_facts_are_named(tmp_path: Path, one: str, other: str, said: str) -> None:
+    with lab.Study(reader(), "facts", "few_shot", limit=1, samples=0, out=tmp_path / "run") as study:
+        study.run(progress=False)
+    assert list(surroundings(lab.load_run(tmp_path / "run"))) == []
+    items = tmp_path / "run/items.json"
+    before = items.read_text("utf-8")
+    items.write_text(before.replace(one, other, 1), "utf-8")
+    assert items.read_text("utf-8") != before
+    (note,) = surroundings(lab.load_run(tmp_path / "run"))
+    assert note.startswith("its facts are not this version's (")
+    assert said in note
+
+
+@pytest.mark.parametrize(
+    "source", ["facts:testbed", "facts:options", "facts:claims", "facts:documents", "facts:second"]
+)
+def test_the_facts_of_this_version_are_not_others(source: str) -> None:
+    assert replaying._other_facts(lab.load_items(source).limit(60)) == ""
+
+
+def test_another_pocket_model_is_named(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    manifest = json.loads((run / "run.json").read_bytes())
+    manifest["asked"]["models"] |= {"judge": {"provider": "pocket", "name": "pocket", "label": "", "fingerprint": "00"}}
+    (tmp_path / "run/run.json").write_text(json.dumps(manifest))
+    (note,) = surroundings(lab.load_run(tmp_path / "run"))
+    assert note.startswith("its model pocket is not the one here: its SHA-256 is 00…, here ")
+
+
+# Unfinished runs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """A run over four items that stopped at the last ruling on one of them."""
+
+    def judge(request: Request, draw: int) -> str:
+        if "q3" in question_of(request) and question_of(request).count("<defender") == 3:
+            raise Stopped("the server is gone")
+        return REASONABLE
+
+    items = ItemSet("worked", tuple(item(1874, question_id=f"q{n}") for n in range(4)), exemplars())
+    study = lab.Study(reader(judge=judge), items, rounds=3, samples=2, out=tmp_path / "stopped")
+    with study, pytest.raises(Stopped):
+        study.run(progress=False)
+    return tmp_path / "stopped"
+
+
+def test_an_unfinished_run_is_shared_as_its_items_that_are_done(stopped: Path, tmp_path: Path, srdcr: Srdcr) -> None:
+    assert not (stopped / "records.parquet").exists()
+    first, second = (share(stopped, tmp_path / f"{n}.zip", unfinished=True).sha256 for n in (1, 2))
+    assert first == second
+    held = lab.load_run(tmp_path / "1.zip")
+    done = held.records["item_id"].nunique()
+    assert 0 < done < 4
+    assert held.records["error"].isna().all()
+    assert held.label.endswith("; unfinished")
+    note = f"unfinished: {done} of its 4 items were done when this was shared, and only these are here"
+    assert note in held.manifest["notes"]
+    assert (held.manifest["status"], held.manifest["asked"]["n_items"]) == ("stopped", done)
+    assert held.manifest["written"] == lab.load_run(stopped).manifest["written"]
+    ended = srdcr("replay", tmp_path / "1.zip", "--out", tmp_path / "replayed")
+    assert (ended.code, ended.sentence) == (0, "")
+    assert "; unfinished; items worked; made 20" in ended.out
+    assert ended.out.endswith("no difference\n")
+
+
+def test_a_run_of_which_nothing_is_done_is_not_shared(stopped: Path, tmp_path: Path) -> None:
+    Store(tmp_path / "empty.sqlite").close()
+    with pytest.raises(BadInput, match="no item of this run is done yet"):
+        share(stopped, tmp_path / "x.zip", store=tmp_path / "empty.sqlite", unfinished=True)
+    assert not (tmp_path / "x.zip").exists()
 
 
 # Nothing that a bundle holds breaks a replay --------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -30,7 +29,6 @@ from srdcr_lab.measures.groups import is_standard
 from srdcr_lab.prompts.messages import Prompts, own_prompts, sources
 from srdcr_lab.records import Item, Missing, Verdict
 from srdcr_lab.records.files import csv_text, write_whole
-from srdcr_lab.study.bundle import unpack
 from srdcr_lab.study.manifest import ITEMS
 
 TEMPLATES = {
@@ -49,12 +47,9 @@ _BETWEEN = re.compile(r"\{[{%#].*?[}%#]\}|\n|[.:]", re.DOTALL)  # two sentences 
 def opened(run: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Records and debate turns of a run; a turn says whether its passage is true, whether it keeps to its side (missing
     where it was given none) and whether it repeats its instructions."""
-    with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
-        if Path(run).is_file():
-            unpack(Path(run), Path(place) / "shared")
-        results = lab.load_run(Path(place) / "shared" / "run" if Path(run).is_file() else run)
-        records, turns, manifest = results.records, results.turns, results.manifest
-        items = {item.item_id: item for item in thaw(results.folder / ITEMS)}
+    results = lab.load_run(run)
+    records, turns, manifest = results.records, results.turns, results.manifest
+    items = {item.item_id: item for item in thaw(results.folder / ITEMS)}
     prompts = own_prompts(manifest["prompts"])
     asked, names = manifest["asked"].get("prompts_sha256", {}), sorted(set(chain(*TEMPLATES.values())))
     if changed := [name for name in names if asked.get(name) != prompts.hashes()[name]]:

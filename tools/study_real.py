@@ -1,6 +1,7 @@
 """What a model knows of the shipped facts, and what SR-DCR gains there: `make study-real MODEL=gguf:FILE`.
 
     python tools/study_real.py --model gguf:FILE --out results/real/NAME [--plan]
+    python tools/study_real.py --out results/real/NAME --ship data/studies/NAME
 
 Each part is a results folder in --out. All share the store there, so the same command goes on after any stop:
 
@@ -13,13 +14,17 @@ Each part is a results folder in --out. All share the store there, so the same c
 
 At least half of the questions of `debates` are Highly- or Maybe-Known, where there are so many. That is not so of the
 facts: `weights.csv` says which were chosen and how much each counts to be weighted back, `weighted.csv` what comes out.
+
+--ship asks no model: it bundles every part that is there, as far as it has come, for `lab.load_run` to open by name.
 """
 
 from __future__ import annotations
 
 import math
 import random
+import shutil
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -41,14 +46,18 @@ from srdcr_lab.models.load import load_model
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import AnswerType, KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
-from srdcr_lab.study.manifest import check
+from srdcr_lab.study.bundle import PARTS
+from srdcr_lab.study.manifest import check, read_manifest
 from srdcr_lab.study.plan import BESIDE, SHARED
+from srdcr_lab.study.share import share
 
 COMPARED = ("sr_dcr", "debate_only", "confidence_only", "token_probability", "calibrated_token_probability", "golden",
             "few_shot", "self_ask", "rci", "judge_debate_1")  # fmt: skip
 DESIGNS = "acvd,judge_alone,two_answers"
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in KnowledgeCategory)
 TRIED = 4  # questions of the trial
+WEIGHTS, WEIGHTED = "weights.csv", "weighted.csv"
+MOST_MB = 12.0  # of all bundles of a study
 
 
 @dataclass
@@ -137,11 +146,11 @@ class RealStudy:
         known = first.questions
         chosen = choose(self.pairs, known, self.questions, self.seed)
         weights = weights_of(known, {item.question_id for item in chosen})
-        write_whole(self.out / "weights.csv", csv_text(weights))
+        write_whole(self.out / WEIGHTS, csv_text(weights))
         echo(weights.value_counts(["knowledge_category", "share_first_pass", "weight"], sort=False).to_string())
         debates = self.part("debates", chosen, self.compared, design=DESIGNS)
         table = weighted_back(debates.records, weights)
-        write_whole(self.out / "weighted.csv", csv_text(table))
+        write_whole(self.out / WEIGHTED, csv_text(table))
         echo(table.drop(columns="model").to_string(index=False, na_rep="–", float_format="{:.3f}".format))
         some = choose(chosen, known, (self.symmetric + 1) // 2, self.seed)
         self.part("symmetric", some, "sr_dcr", design="symmetric")
@@ -211,6 +220,42 @@ def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def ship(out: Path, target: Path) -> None:
+    """Write a bundle of each part in `out`, finished or not, and the weights into the folder `target`.
+
+    A part that is not finished holds the items that are done, and says so; one of which none is done is left out. Bad
+    input, where `target` stays as it was: no part can be shared, or all together take more than `MOST_MB`.
+    """
+    parts = {part: manifest for part in PARTS if (manifest := read_manifest(out / part))}
+    with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
+        for part, manifest in parts.items():
+            bundle = Path(place) / f"{part}.zip"
+            try:
+                count = share(out / part, bundle, store=out / "store.sqlite", unfinished=True).completions
+            except lab.BadInput as reason:
+                if manifest["status"] == "done":
+                    raise
+                echo(f"{part} is left out: {reason}")
+                continue
+            shared = lab.load_run(bundle).manifest
+            items = f"{shared['asked']['n_items']} of {manifest['asked']['n_items']} items"
+            echo(f"{bundle.name}: {items}, {count:,} completions, {bundle.stat().st_size / 1e6:.2f} MB")
+        sizes = {bundle.name: bundle.stat().st_size / 1e6 for bundle in Path(place).iterdir()}
+        if not sizes:
+            raise lab.BadInput(f"{out} holds no part of a study of which an item is done; run it first")
+        if sum(sizes.values()) > MOST_MB:
+            largest = max(sizes, key=sizes.__getitem__)
+            raise lab.BadInput(
+                f"the bundles take {sum(sizes.values()):.1f} MB ({largest} {sizes[largest]:.1f} MB), and {MOST_MB:.0f} "
+                "MB may ship; nothing was written; study fewer items into another --out"
+            )
+        target.mkdir(parents=True, exist_ok=True)
+        for file in (*Path(place).iterdir(), out / WEIGHTS, out / WEIGHTED):
+            if file.is_file():  # the weights come with the debates
+                shutil.copyfile(file, target / file.name)
+    echo(f"{target}: {sum(sizes.values()):.2f} MB")
+
+
 _NUMBERS = {
     "known-from": (300, "questions of the first pass"),
     "questions": (60, "questions of the debates, each with two passages"),
@@ -222,7 +267,7 @@ _NUMBERS = {
 
 
 @click.command("study-real")
-@click.option("--model", required=True, help="as in srdcr run")
+@click.option("--model", help="as in srdcr run; needed but with --ship")
 @click.option("--out", type=PATH, required=True, help="folder of the parts and their store")
 @click.option("--plan", "plan_only", is_flag=True, help="only the trial and the hours that all would take")
 @with_options(
@@ -230,8 +275,16 @@ _NUMBERS = {
     for name, (default, what) in _NUMBERS.items()
 )
 @click.option("--seed", default=0, show_default=True)
-def study_real(model: str, plan_only: bool, **numbers: Any) -> int:
+@click.option(
+    "--ship", "target", type=PATH, help="ask nothing: bundle what is in --out into this folder, 12 MB at most"
+)
+def study_real(model: str | None, plan_only: bool, target: Path | None, **numbers: Any) -> int:
     """SR-DCR and what it is compared with, on the shipped facts. The same command goes on after a stop."""
+    if target:
+        ship(numbers["out"], target)
+        return DONE
+    if model is None:
+        raise click.UsageError("Missing option '--model'.")
     study = RealStudy(load_model(model), **numbers)
     echo(study.estimate().to_string(index=False, na_rep="unknown", float_format="{:.2f}".format))
     if not plan_only:

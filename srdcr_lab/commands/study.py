@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from srdcr_lab.commands import DONE, PATH, SOME_FAILED, SOURCE, echo
 from srdcr_lab.pages import number
-from srdcr_lab.records import ConfidenceKind
+from srdcr_lab.records import BadInput, ConfidenceKind
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.vocabulary import n_of
 
@@ -237,16 +237,20 @@ def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None
 @click.option("--limit", type=int, help="at most so many items; default: what each notebook says")
 @click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
 @click.option("--figures", type=PATH, help="folder of their figures and tables; default: figures/ beside --out")
+@click.option("--run", type=SOURCE, help="a results folder, a bundle or the name of a study that ships: ask nothing")
 def notebooks(out: Path, figures: Path | None, **options: Any) -> None:
     """Execute notebooks 00–09 into the folder --out.
 
-    Their figures go beside that folder (results/figures), and they share results/store.sqlite.
+    Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run notebooks
+    00–05 show that study; one whose question it cannot answer says so, and is left out.
     """
     from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
 
+    if options["run"] and (other := [name for name in ("model", "items", "limit") if options[name] is not None]):
+        raise BadInput(f"--run names a study with its model and items: leave --{other[0]} out")
     figures = (figures or out.resolve().parent / "figures").resolve()
     options["figures"] = None if figures == SEQUENCE.parent / "figures" else str(figures)  # what they say anyway
-    for path in run_notebooks(out, {name.upper(): value for name, value in options.items()}):
+    for path in run_notebooks(out, {name.upper(): value for name, value in options.items()}, cannot=echo):
         echo(path.name)
 
 
@@ -313,11 +317,17 @@ def share(folder: Path, target: Path, store: Path | None, notebooks: Path | None
 def replay(source: Path, out: Path) -> int:
     """Make every table of a bundle again, offline, and compare.
 
-    SOURCE is what srdcr share wrote. Exit code 1 where something differs.
+    SOURCE is what srdcr share wrote, or the name of a study that ships. Exit code 1 where something differs.
     """
     from srdcr_lab.study.share import replay as replayed
 
     made = replayed(source, out)
+    manifest = made.shared.manifest
+    echo(f"as it was shared: {made.shared.label}; items {manifest['asked']['items']}; made {manifest['written']}")
+    try:
+        echo(as_text(_final_table(made.shared.summary)))
+    except Exception as error:  # whatever a stranger's tables make a measure raise
+        echo(f"note: its own tables give no summary ({type(error).__name__})")
     echo(f"{made.tables} tables of the run and {made.notebook_tables} of its notebooks compared; see {out}")
     for note in made.notes:
         echo(f"note: {note}")

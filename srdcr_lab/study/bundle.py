@@ -2,7 +2,7 @@
 
 Nothing in a bundle is trusted: names are of the kinds below and distinct, sizes are bounded while they are read, and
 nothing is unpickled. The digest shows damage, not malice. What goes in is searched for keys and for traces of this
-machine.
+machine. The studies that ship are bundles too, one for each part, and have names.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import getpass
 import hashlib
 import io
 import json
+import lzma
 import os
 import re
 import shutil
@@ -20,16 +21,21 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from srdcr_lab.records import BadInput
-from srdcr_lab.records.files import write_whole
-from srdcr_lab.records.vocabulary import holds_key
+from srdcr_lab.records.files import as_path, write_whole
+from srdcr_lab.records.files import folder as shipped
+from srdcr_lab.records.vocabulary import did_you_mean, holds_key
 
 VERSION = b"srdcr bundle 1, sha256 "
 _DIGITS = 64
+STUDIES = "studies"  # the folder of those that ship
+PARTS = ("known", "debates", "symmetric", "years", "known_years")  # of a study (tools/study_real.py)
+MAIN_PART = "debates"  # which the name of a study opens
 TABLE_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pqt")  # what `load_items` reads
 _NAME = re.compile(
     r"run/(run\.json|items\.json|summary\.csv|(records|turns|samples)\.parquet)"
@@ -43,7 +49,15 @@ _LARGEST_FILE = 16 * _MIB  # of any other name: JSON takes fifty times its size 
 # What stands at the end of a zip: 20 bytes in which a larger one points elsewhere; the size of its directory.
 _END = struct.Struct("<4s16x 4s8xI6x")
 _WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file, and any other program notes one
-_BROKEN = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error)
+# Requests repeat each other's beginnings from far away, where Deflate does not look: LZMA makes a sixth of them. Tables
+# are packed already, and any program for zips opens them.
+_PACKED = {"store.jsonl": zipfile.ZIP_LZMA}
+_BLOCK = 4096  # bytes of a packed file that are read at once: of LZMA they may become 30 MB
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)
+_BROKEN = (
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, MemoryError),
+    *(zlib.error, lzma.LZMAError),
+)
 
 _ESCAPED = re.compile(r"\\([\"\\/])|(?:\\u[0-9a-fA-F]{4})+")  # as JSON writes characters
 _SECRET, _SHORTEST_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE), 12
@@ -63,7 +77,7 @@ def pack(files: Mapping[str, Path], target: Path) -> str:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, path in sorted(files.items()):
             entry = zipfile.ZipInfo(name, _WRITTEN)
-            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.compress_type = _PACKED.get(name, zipfile.ZIP_DEFLATED)
             archive.writestr(entry, path.read_bytes())
         archive.comment = VERSION + b"0" * _DIGITS
     sealed, digest = seal(buffer.getvalue())
@@ -140,6 +154,8 @@ def _names(archive: zipfile.ZipFile, source: Path) -> list[str]:
     names = archive.namelist()
     if strange := [name for name in names if not _NAME.fullmatch(name)]:
         raise BadInput(f"{source} holds {strange[0]!r}, which is no part of a bundle; do not use it")
+    if other := [entry.filename for entry in archive.infolist() if entry.compress_type not in _METHODS]:
+        raise BadInput(f"{source} holds {other[0]}, packed as no bundle is; do not use it")
     if len(names) != len({name.casefold() for name in names}) or len(names) > _MOST_FILES:
         raise BadInput(f"{source} holds a file twice, or too many; do not use it")
     return names
@@ -153,7 +169,7 @@ def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folde
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         try:
             with archive.open(name) as packed, (folder / name).open("wb") as file:
-                while block := packed.read(_MIB):
+                while block := packed.read(_BLOCK):
                     if file.tell() + len(block) > largest:
                         raise BadInput(f"{source}: {name} unpacks to more than {largest:,} bytes; do not use it")
                     file.write(block)
@@ -162,6 +178,30 @@ def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folde
             raise BadInput(f"{name} in {source} is damaged ({error}); copy the file again, or ask for it") from None
         if name.lower().endswith((".parquet", ".pqt")):
             check_decoded_size(folder / name)
+
+
+def shipped_studies() -> dict[str, Path]:
+    """The bundles of the studies that ship, by what opens them: NAME/PART, and NAME alone for its debates."""
+    bundles: list[Path] = []
+    with suppress(BadInput):  # this installation has none
+        bundles = sorted(shipped(STUDIES).glob("*/*.zip"))
+    named = {f"{bundle.parent.name}/{bundle.stem}": bundle for bundle in bundles}
+    return {bundle.parent.name: bundle for bundle in bundles if bundle.stem == MAIN_PART} | named
+
+
+def bundle_of(run: str | Path) -> Path | None:
+    """The bundle behind a file's path or the name of a study that ships; None for a folder. Anything else is bad
+    input."""
+    studies, path = shipped_studies(), as_path(run)
+    if bundle := studies.get(path.as_posix()):
+        return bundle
+    if path.exists():
+        return None if path.is_dir() else path
+    near, names = did_you_mean(path.as_posix(), studies), ", ".join(studies) or "none"
+    raise BadInput(
+        f"there is no run {path.as_posix():.80}{near}; give a results folder, a bundle, or the name of a study that "
+        f"ships: {names:.200}"
+    )
 
 
 def check_decoded_size(path: Path) -> None:

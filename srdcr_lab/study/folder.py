@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -14,16 +16,19 @@ import pandas as pd
 
 from srdcr_lab import measures
 from srdcr_lab.measures.groups import of_one_kind
+from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Capabilities, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.files import whole_file
-from srdcr_lab.study.manifest import TABLES, differing, read_manifest, short
+from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
+from srdcr_lab.study.manifest import FILES, TABLES, differing, read_manifest, short
 from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.rows import ItemRows, Row
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+STORE = "store.sqlite"  # the completions, in a results folder or beside the folders of a study's parts
 REPEAT = "repeat-"  # folders in a study's own, one for each further seed
 _ROWS_A_GROUP = 5000
 _QUESTION_COLUMNS = [
@@ -85,6 +90,7 @@ class Results:
 
     folder: Path
     _keep: Any = field(default=None, repr=False, compare=False)  # a temporary folder lives as long as its results
+    bundle: Path | None = field(default=None, compare=False)  # which was unpacked there
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -92,6 +98,25 @@ class Results:
         if (manifest := read_manifest(self.folder)) is None:
             raise BadInput(f"{self.folder} holds no run (there is no run.json in it)")
         return manifest
+
+    @cached_property
+    def store(self) -> Path | None:
+        """File of the completions that the run was made of; None where it does not lie with its tables."""
+        own, of_parts, exported = (self.folder / STORE, self.folder.parent / STORE, self.folder.parent / "store.jsonl")
+        if self.bundle and exported.is_file() and not own.is_file():
+            with closing(Store(own)) as store:
+                store.merge(exported)
+        places = (own, of_parts) if self.folder.name in PARTS else (own,)
+        return next((file for file in places if file.is_file()), None)
+
+    def part(self, name: str) -> Results | None:
+        """Another part (`PARTS`) of the study that this run is a part of, of the same models; None without one."""
+        here = self.bundle or self.folder
+        beside = here.with_name(name + here.suffix)
+        if here.stem not in PARTS or name not in PARTS or not beside.exists():
+            return None
+        other = load_run(beside)
+        return other if other.identities == self.identities else None
 
     @cached_property
     def records(self) -> pd.DataFrame:
@@ -129,9 +154,11 @@ class Results:
 
     @property
     def label(self) -> str:
-        """Who made these numbers: the models, which take no temperature, and that pocket is a model organism."""
+        """Who made these numbers: the models, which take no temperature, and that pocket is a model organism; and that
+        a run was stopped."""
         takes, default = self.manifest["temperature"], " (drawn at the provider's default temperature)"
-        return label(f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
+        models = (f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
+        return label(models) + ("; unfinished" if self.manifest["status"] == "stopped" else "")
 
     @property
     def exposures(self) -> pd.DataFrame | None:
@@ -209,15 +236,31 @@ def needed(package: str, what: str) -> Any:
         raise BadInput(f"{what} needs the package {package}; install it with: pip install {package}") from None
 
 
-def load_run(folder: str | Path) -> Results:
-    """The results in a folder that `srdcr run --out` wrote."""
-    results = Results(Path(folder))
+def unpack_run(bundle: Path, place: Path) -> Path:
+    """Unpack a bundle into a new folder, and return the results folder in it; see `unpack`."""
+    if missing := {f"run/{name}" for name in FILES} - set(unpack(bundle, place)):
+        shutil.rmtree(place)
+        raise BadInput(f"{bundle} lacks {sorted(missing)[0]}; ask for it again")
+    return place / "run"
+
+
+def load_run(run: str | Path) -> Results:
+    """The results in a folder that `srdcr run --out` wrote, in a bundle of `srdcr share`, or of a study that ships.
+
+    Such a study goes by its name, which opens its debates; NAME/known opens another part. A bundle is unpacked into a
+    temporary folder, which lives as long as its results.
+    """
+    if (bundle := bundle_of(run)) is None:
+        results = Results(Path(run))
+    else:
+        place = tempfile.TemporaryDirectory(prefix="srdcr-")
+        results = Results(unpack_run(bundle, Path(place.name) / "shared"), place, bundle)
     results.manifest  # noqa: B018 (says at once if there is none)
     return results
 
 
 def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
-    """The records of several runs in one table, with the column `run` (the folder's name)."""
+    """The records of several runs in one table, with the column `run` (the last part of its name)."""
     paths = [Path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
     return pd.concat([load_run(path).records.assign(run=path.name) for path in paths], ignore_index=True)
 

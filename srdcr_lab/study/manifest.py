@@ -16,6 +16,7 @@ from srdcr_lab.records.files import LOCK, from_plain, read_json, write_whole
 
 MANIFEST, ITEMS, SUMMARY = "run.json", "items.json", "summary.csv"
 TABLES = ("records", "turns", "samples")
+FILES = (MANIFEST, ITEMS, SUMMARY, *(f"{table}.parquet" for table in TABLES))  # of a finished run
 _OURS = ("store.sqlite", MANIFEST + ".part", ITEMS, LOCK)  # what a run that was killed at its very start leaves
 _ELSEWHERE = "run the same into another folder; with --store {}/store.sqlite nothing is asked twice"
 _DERIVED = ("items_sha256", "n_items")  # named only where no argument differs
@@ -38,6 +39,7 @@ class _Manifest:
 
     asked: _Asked = _Asked("", [], {}, 0, {})
     status: str = ""
+    written: str = ""
     prompts: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     logprobs: dict[str, bool] = field(default_factory=dict)
@@ -166,5 +168,5 @@ def short(value: Any) -> str:
 
 def withdraw(folder: Path) -> None:
     """Remove what a run wrote whose input turned out to be bad."""
-    for name in (MANIFEST, ITEMS, SUMMARY, *(f"{table}.parquet" for table in TABLES)):
+    for name in FILES:
         (folder / name).unlink(missing_ok=True)

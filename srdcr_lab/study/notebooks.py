@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -14,6 +14,7 @@ from typing import Any
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.files import one_writer
 from srdcr_lab.study.bundle import TABLE_ENDINGS
+from srdcr_lab.study.folder import load_run
 
 SEQUENCE = Path(__file__).resolve().parents[2] / "notebooks"
 _PARAMETERS = {"parameters", "injected-parameters"}  # tags of cells
@@ -24,13 +25,18 @@ _SPEC = re.compile(r"(hf:|gguf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, g
 
 
 def run_notebooks(
-    out: Path, parameters: Mapping[str, Any], folder: Path = SEQUENCE, only: Path | None = None
+    out: Path,
+    parameters: Mapping[str, Any],
+    folder: Path = SEQUENCE,
+    only: Path | None = None,
+    cannot: Callable[[str], object] | None = None,
 ) -> list[Path]:
     """Execute every notebook of the sequence, in order, or `only` one of them, into `out`.
 
     A notebook runs in its own folder. It gets the parameters that its cell `parameters` names, that are not None and
     that differ from its defaults. Where a cell fails, the notebook is left as failed-NAME and `SrdcrError` is raised;
-    an installation without notebooks is bad input.
+    an installation without notebooks is bad input. With the parameter `RUN`, which is looked up first, those that take
+    it are executed; one that says that the run cannot answer its question is left out, and `cannot` is told.
     """
     notebooks = [only] if only else sorted(folder.glob("[0-9][0-9]_*.ipynb"))
     if not notebooks:
@@ -38,8 +44,19 @@ def run_notebooks(
     if find_spec("papermill") is None:
         raise BadInput("running notebooks needs papermill; install it with: pip install 'srdcr-lab[notebooks]'")
     parameters = {name: _whole_path(name, value) for name, value in parameters.items() if value is not None}
+    if "RUN" in parameters:
+        load_run(parameters["RUN"])
+        notebooks = [notebook for notebook in notebooks if "RUN" in parameters_of(notebook)]
+    made = []
     with one_writer(out):
-        return [_execute(notebook, out.resolve() / notebook.name, parameters, folder) for notebook in notebooks]
+        for notebook in notebooks:
+            try:
+                made.append(_execute(notebook, out.resolve() / notebook.name, parameters, folder))
+            except BadInput as reason:
+                if cannot is None or "RUN" not in parameters:
+                    raise
+                cannot(str(reason))
+    return made
 
 
 def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], folder: Path) -> Path:

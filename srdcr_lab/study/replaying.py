@@ -1,25 +1,33 @@
-"""Notebooks of a bundle executed again: what the bundle may decide of that, and what their tables show differently.
+"""What a replay meets beside the tables of the run: models, prompts and facts that are others here, and notebooks.
 
-A bundle's notebook is read as data: its parameters must be literals, its code is compared and never run.
+These are executed again: what the bundle may decide of that, and what their tables show differently. A bundle's
+notebook is read as data: its parameters must be literals, its code is compared and never run.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from srdcr_lab.data import ItemSet, facts
 from srdcr_lab.data.benchmarks import BENCHMARKS
+from srdcr_lab.data.items import first_difference, thaw
 from srdcr_lab.data.load import SHIPPED
 from srdcr_lab.models import ChatModel
-from srdcr_lab.records import BadInput, SrdcrError
+from srdcr_lab.models.gguf import PACKAGED, identity_of
+from srdcr_lab.prompts.messages import as_asked, hashes
+from srdcr_lab.records import BadInput, ModelIdentity, SrdcrError
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.study import notebooks
+from srdcr_lab.study.folder import Results
+from srdcr_lab.study.manifest import ITEMS
 from srdcr_lab.study.opening import REPLAYED, as_told
 
 _OFFLINE = {"SRDCR_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}  # nothing is asked, no weights are fetched
@@ -39,6 +47,51 @@ _OF_THE_RUN = {
 
 Row = tuple[str, ...]
 Table = tuple[Row, ...]
+
+
+def surroundings(run: Results) -> Iterator[str]:
+    """A sentence on each thing that a run was made with and that is another one here: model, prompts, facts."""
+    for model in set(run.identities.values()):
+        if (here := _fingerprint_here(model)) not in (None, model.fingerprint):
+            yield f"its model {model} is not the one here: its SHA-256 is {model.fingerprint:.12}…, here {here:.12}…"
+    asked, today = run.manifest["asked"], hashes()
+    others = {name for name, told in asked["prompts_sha256"].items() if told != today.get(name)}
+    others -= set(run.manifest["prompts"])  # its own, which it brings
+    kept = others & as_asked(asked["prompts_sha256"]).keys()
+    if kept:
+        names = ", ".join(sorted(kept))
+        yield f"its prompts {names:.250} are earlier ones of ours, which are kept: it was replayed with them"
+    if lost := sorted(others - kept):
+        why = "what they asked for cannot be made again here; the tables as they were shared still hold it"
+        yield f"its prompts {', '.join(lost):.250} are none that this version knows: {why}"
+    if asked["items"].partition(":")[0] == "facts" and (other := _other_facts(thaw(run.folder / ITEMS))):
+        yield f"its facts are not this version's ({other}); it was replayed by its own"
+
+
+def _fingerprint_here(model: ModelIdentity) -> str | None:
+    """Of a model that this installation brings; a file that a bundle names is not looked for."""
+    if model.provider == "pocket":
+        from srdcr_lab.models.local.checkpoint import fingerprint
+
+        return fingerprint(shipped("pocket"))
+    if (model.provider, model.name) == ("gguf", PACKAGED):
+        with suppress(BadInput):  # it is not installed
+            return identity_of(PACKAGED).fingerprint
+    return None
+
+
+def _other_facts(items: ItemSet) -> str:
+    """The first item, or the exemplars, that this version's facts have otherwise, in words. False passages, and the
+    form that options and claims give a question, are not looked at."""
+    here = {item.item_id: item for item in facts.standard()}
+    today = []
+    for item in items:
+        if (fact := here.get(item.question_id)) and not item.options:
+            context = fact.context if item.context and item.item_id in here else item.context
+            item = replace(item, question=fact.question, gold_answer=fact.gold_answer, context=context)
+        today += [item] * bool(fact)
+    difference = first_difference(items, today)
+    return difference or ("" if items.exemplars == facts.exemplars() else "its exemplars are others")
 
 
 def replayed(shared: Path, store: Path, out: Path, cast: Mapping[str, ChatModel]) -> tuple[list[str], int]:

@@ -1,7 +1,7 @@
 """Hand a study to a colleague who replays it without a key: `srdcr share` and `srdcr replay`.
 
 A bundle holds the tables, the items, the completions they were made of, the versions, and executed notebooks. A replay
-makes everything again from the completions alone and compares.
+makes everything again from the completions alone and compares. Studies that ship are such bundles.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import closing
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from importlib.metadata import version
 from itertools import zip_longest
 from pathlib import Path
 
 import pandas as pd
 
+from srdcr_lab.data.items import freeze, thaw
 from srdcr_lab.models import Store
 from srdcr_lab.models.kept import Fact
 from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request
-from srdcr_lab.records.files import LOCK, one_writer
+from srdcr_lab.records.files import LOCK, one_writer, write_whole
 from srdcr_lab.records.tables import LATER
-from srdcr_lab.study.bundle import check_decoded_size, check_no_traces, pack, unpack
-from srdcr_lab.study.folder import Results, load_run
-from srdcr_lab.study.manifest import ITEMS, MANIFEST, SUMMARY, TABLES, differing
+from srdcr_lab.study.bundle import bundle_of, check_decoded_size, check_no_traces, pack
+from srdcr_lab.study.folder import Results, load_run, unpack_run
+from srdcr_lab.study.manifest import FILES, ITEMS, MANIFEST, SUMMARY, TABLES, differing, write_manifest
 from srdcr_lab.study.notebooks import SEQUENCE, executed
-from srdcr_lab.study.replaying import replayed
+from srdcr_lab.study.replaying import replayed, surroundings
 from srdcr_lab.study.study import Study
 
-_FILES = (MANIFEST, ITEMS, SUMMARY, *(f"{table}.parquet" for table in TABLES))
 _LOCK = "requirements.lock"
 _OF_THE_RUN = ["calls_paid", "cost_usd"]  # a replay asks for nothing
 _UNTIL_IT_FAILED = ["calls_alone", "prompt_tokens", "completion_tokens", "decoding"]
@@ -45,16 +45,22 @@ class Shared:
 
 @dataclass(frozen=True)
 class Replayed:
-    """Differences in words, notes, and how many tables of the run and of its notebooks were compared."""
+    """Differences in words, notes, how many tables of the run and of its notebooks were compared; the run as shared."""
 
     differences: tuple[str, ...]
     notes: tuple[str, ...]
     tables: int
     notebook_tables: int
+    shared: Results
 
 
-def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: Path | None = None) -> Shared:
+def share(
+    folder: Path, target: Path, *, store: Path | None = None, notebooks: Path | None = None, unfinished: bool = False
+) -> Shared:
     """Bundle a finished run, and executed notebooks beside it, after replaying the run from its store.
+
+    With `unfinished` a run that is not finished is bundled too, as one of those of its items that are done; its notes
+    and labels say so.
 
     Without notebooks the bundle holds the completions that the run used; with them all completions of the run's
     models in the store, since notebooks may ask for more than the run did. What the store remembers of these models
@@ -66,7 +72,8 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
         If the run is not finished or cannot be replayed, or a file holds a key, a user name or a path of this machine.
     """
     before = load_run(folder)
-    if before.manifest["status"] != "done":
+    partial = before.manifest["status"] != "done"
+    if partial and not unfinished:
         raise BadInput(f"{folder} is not finished; run the same again, put right what it complains of, then share it")
     source = store or folder / "store.sqlite"
     if not source.is_file():
@@ -74,6 +81,9 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
     with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
         work = Path(place)
         with closing(Store(source)) as whole, closing(_Copying(whole, work / "used.sqlite")) as used:
+            if partial:
+                folder = _so_far(before, whole, work)
+                before = load_run(folder)
             again = _again(folder, used, work / "again")
             if differences := run_differences(before, again):
                 lost = again.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
@@ -89,7 +99,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
                         used.copy.put(model, request, completions)
             used.copy.export(work / "store.jsonl")
             count = used.copy.count()
-        files = {f"run/{name}": folder / name for name in _FILES} | {"store.jsonl": work / "store.jsonl"}
+        files = {f"run/{name}": folder / name for name in FILES} | {"store.jsonl": work / "store.jsonl"}
         files |= executed(notebooks, work) if notebooks is not None else {}
         lock = SEQUENCE.parent / _LOCK
         files |= {_LOCK: lock} if lock.is_file() else {}
@@ -98,6 +108,27 @@ def share(folder: Path, target: Path, *, store: Path | None = None, notebooks: P
             if path.suffix == ".parquet":
                 check_decoded_size(path)
         return Shared(pack(files, target), tuple(sorted(files)), count)
+
+
+def _so_far(run: Results, store: Store, work: Path) -> Path:
+    """An unfinished run as one of those of its items whose every row the store makes: a results folder in `work`."""
+    items = thaw(run.folder / ITEMS)
+    records = _again(run.folder, store, work / "tried").records
+    left = set(records.loc[records["error"].notna(), "item_id"])
+    if not (done := tuple(item for item in items if item.item_id not in left)):
+        raise BadInput(f"{run.folder}: no item of this run is done yet; run the same again, then share it")
+    note = f"unfinished: {len(done)} of its {len(items)} items were done when this was shared, and only these are here"
+    (begun := work / "begun").mkdir()
+    write_whole(begun / ITEMS, freeze(replace(items, items=done, notes=(*items.notes, note))))
+    shutil.copyfile(run.folder / MANIFEST, begun / MANIFEST)
+    made = _again(begun, store, work / "so far")
+    counts = {name: n for name, n in made.manifest["counts"].items() if name not in ("calls_paid", "wall_s")}
+    said = (each for each in run.manifest["notes"] if not each.startswith("stopped: "))  # of rows that are not here
+    notes = [*dict.fromkeys((*made.manifest["notes"], *said))]
+    new = {"asked": made.manifest["asked"], "counts": counts, "notes": notes, "status": "stopped"}
+    earlier = {name: value for name, value in run.manifest.items() if name != "renamed"}  # which is of reading alone
+    write_manifest(made.folder, earlier | new)  # all else says how and when the run itself was made
+    return made.folder
 
 
 class _Copying(Store):
@@ -127,10 +158,10 @@ class _Copying(Store):
 def replay(source: Path, out: Path) -> Replayed:
     """Make every table of a bundle again, offline, and compare; its files land in `out`/shared.
 
-    This clone's own notebooks are executed, with the bundle's parameters; where the bundle's differ in code, that is a
-    difference, and none of their code runs. Every table they show is compared, cell by cell; figures, printed lines and
-    what was paid are not. A file that is no bundle or was changed, or an `out` in use, is bad input, after which `out`
-    is as it was.
+    `source` is a file, or the name of a study that ships. This clone's own notebooks are executed, with the bundle's
+    parameters; where the bundle's differ in code, that is a difference, and none of their code runs. Every table they
+    show is compared, cell by cell; figures, printed lines and what was paid are not. A file that is no bundle or was
+    changed, or an `out` in use, is bad input, after which `out` is as it was.
     """
     with one_writer(out):
         if {entry.name for entry in out.iterdir()} - {LOCK}:
@@ -148,8 +179,7 @@ def replay(source: Path, out: Path) -> Replayed:
 
 def _replayed(source: Path, out: Path) -> Replayed:
     shared, file = out / "shared", out / "store.sqlite"
-    if missing := {f"run/{name}" for name in _FILES} - set(unpack(source, shared)):
-        raise BadInput(f"{source} lacks {sorted(missing)[0]}; ask for it again")
+    unpack_run(bundle_of(source) or source, shared)
     with closing(Store(file)) as store:
         store.merge(shared / "store.jsonl")
         again = _again(shared / "run", store, out / "run")
@@ -168,7 +198,7 @@ def _replayed(source: Path, out: Path) -> Replayed:
     if lock.is_file() and own.is_file() and lock.read_bytes() != own.read_bytes():
         where = f"where a number differs in its last digits, install the versions of {lock}"
         notes += (f"{_LOCK} is not this clone's; {where}",)
-    return Replayed(tuple(differences), notes, len(TABLES) + 1, compared)
+    return Replayed(tuple(differences), (*notes, *surroundings(before)), len(TABLES) + 1, compared, before)
 
 
 def _again(folder: Path, store: Store, out: Path) -> Results:
@@ -186,7 +216,7 @@ def run_differences(before: Results, after: Results) -> list[str]:
     differences = [
         f"{MANIFEST}: {name} is not what was asked when the run was made again"
         for name in dict.fromkeys(name.partition(".")[0] for name in differing(asked, after.manifest["asked"]))
-        if name != "limit"  # a replay takes the items that were left
+        if name not in ("limit", "prompts_sha256")  # the items that were left; what is made of prompts is compared
     ]
     differences += [
         f"{MANIFEST}: counts, {name}: {counts.get(name)} became {count}"

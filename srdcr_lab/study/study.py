@@ -123,6 +123,7 @@ class Study:
         self.out = as_path(out) if out is not None else None
         self._store_path = as_path(store) if isinstance(store, str | Path) else store
         self._session: Session | None = None
+        self._of: Results | None = None
         self._earlier: Mapping[str, Any] | None = None  # run.json of the run that goes on
         # Sent by other processes before this one; of this one a model says the whole.
         self._sent_before: Mapping[str, Any] | None = None
@@ -167,21 +168,39 @@ class Study:
             _say_once(_of_pocket(self.prompts))
 
     @classmethod
-    def of_run(cls, run: Results, opened: Callable[[ModelIdentity], ChatModel] | None = None, **how: Any) -> Study:
-        """The study that a results folder holds, by default of models that are never asked; `how` are further
-        arguments."""
+    def of_run(
+        cls,
+        run: Results,
+        opened: Callable[[ModelIdentity], ChatModel] | None = None,
+        *,
+        methods: Sequence[str] | None = None,
+        design: str | None = None,
+        **how: Any,
+    ) -> Study:
+        """The study that `run` holds, or `methods` and one `design` of it, by default of models that are never asked
+        and with the run's own completions; `how` are further arguments."""
         asked, where = run.manifest["asked"], str(run.folder / manifests.MANIFEST)
         chosen = from_plain(Choices, asked["choices"], f"{where}, choices")
+        designs = {each.name: each for each in chosen.designs}
+        names, held = (*(methods or ()), *([design] if design else ())), {*asked["methods"], *designs}
+        if lacking := [name for name in names if name not in held]:
+            known = f"its methods are {', '.join(asked['methods'])}, its designs {', '.join(designs)}"
+            raise BadInput(f"the run of {asked['items']:.60} has no {lacking[0]}; {known:.250}")
+        if opened is None and "store" not in how and run.store is None:
+            raise BadInput(f"the completions of {run.folder} do not lie with its tables, and nothing is made again")
         made = cache(opened) if opened else None  # one model may play several roles
         try:
             cast = {role: made(identity) for role, identity in run.identities.items()} if made else run.absent
             model, *roles = (cast[role] for role in ("answerer", *ROLES))
-            players = {name: cast[name] for design in chosen.designs for name in design.players}
+            players = {name: cast[name] for each in designs.values() for name in each.players}
         except KeyError as error:
             raise BadInput(f"{where}: {error} is not as srdcr run writes it") from None
+        how = {"store": run.store, "design": designs[design] if design else None} | how
         how |= dict(zip(ROLES, roles, strict=True)) | {"preset": chosen, "seed": asked["seed"], "players": players}
         prompts = as_asked(asked["prompts_sha256"]) | run.manifest["prompts"]
-        return cls(model, thaw(run.folder / manifests.ITEMS), asked["methods"], prompts=prompts, **how)
+        study = cls(model, thaw(run.folder / manifests.ITEMS), methods or asked["methods"], prompts=prompts, **how)
+        study._of = run  # of a bundle, the completions go with it
+        return study
 
     def plan(self) -> Plan:
         """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some.
@@ -452,6 +471,7 @@ class Study:
             "budget_usd": self._budget.limit_usd,
             "spent_usd": self._budget.spent_usd,
             "versions": {"python": platform.python_version(), **_versions()},
+            "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
         }
         manifests.write_manifest(folder, manifest | counted)
 

@@ -87,9 +87,8 @@ def example_html(run: Results, method: str = "sr_dcr", *, store: str | Path | No
 
 
 def store_of(run: Results, store: str | Path | None) -> Path | None:
-    """The file that keeps what was sent and came back in a run: the one given, or the one in its folder, if any."""
-    beside = run.folder / "store.sqlite"
-    return as_file(Path(store)) if store is not None else beside if beside.is_file() else None
+    """The file that keeps what was sent and came back in a run: the one given, or the run's own, if any."""
+    return as_file(Path(store)) if store is not None else run.store
 
 
 class ReaderVerdict(StrEnum):

@@ -17,6 +17,7 @@ from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
 from srdcr_lab.data.forms import Form, contradictions, read_traits, similarity
 from srdcr_lab.data.load import traits_of
+from srdcr_lab.data.perturbing import pools_of
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.records import AnswerType, BadInput, Item, Level
 from srdcr_lab.records.files import folder
@@ -69,6 +70,11 @@ def test_near_names_of_the_traits_go_before_the_pool() -> None:
     forms = made_of("Erik Lunde", own=Traits(near=("Eirik Lundin",)))
     assert forms["slight"].claim.answer == "Eirik Lundin"
     assert forms["significant"].claim.answer in ("Edwin Lund", "Harald Dahl", "Otto Blum")
+
+
+def test_a_full_stop_that_was_copied_with_a_name_is_no_part_of_it() -> None:
+    items = [named("Edwin Lund won.", "Edwin Lund."), named("Sammy Davis Jr. won.", "Sammy Davis Jr.")]
+    assert [*pools_of(items)[items[0].domain, NAME]] == ["Edwin Lund", "Sammy Davis Jr."]
 
 
 def test_a_mere_spelling_of_the_answer_is_no_other_answer() -> None:

@@ -70,6 +70,7 @@ def test_a_small_particle_gets_its_capital_at_the_head_of_a_sentence() -> None:
         ("York, not New York.", "York", CITY, "the answer is part of another name: 'York, not New York.'"),
         ("They won 30–10.", "30", NUMBER, "'30' stands in a range or a score"),
         ("Give 10 to 20 mg.", "20", NUMBER, "'20' stands in a range or a score"),
+        ("It lost two-thirds of its people.", "two", NUMBER, "'two' belongs to a fraction"),
         ("It opened long ago.", "1874", YEAR, "the passage does not state the answer 1874"),
         ("In the 3rd century.", "300", YEAR, "the passage does not state the answer 300"),
         ("Marie Curie met Pierre Curie.", "Marie Curie", NAME, "the surname may be another person's"),
@@ -278,6 +279,8 @@ def test_the_shipped_facts_have_limits_of_their_own() -> None:
         ("Elizabeth I came in 1588.", "1588", "-100", "Elizabeth I did not live in both years"),
         ("Elizabeth I came in 1588.", "1588", "-60", ""),
         ("The General Assembly met in 1946.", "1946", "-100", ""),
+        ("After World War II they met in 1949.", "1949", "-100", "an anachronism in 1849: 'World War'"),
+        ("In Super Bowl V, in 1971, he played.", "1971", "-100", ""),
     ],
 )  # fmt: skip
 def test_an_anachronism_is_absurd_and_a_ruler_of_another_century_flagged(

@@ -55,6 +55,7 @@ _YEAR_CUE = re.compile(
 )
 _RANGE = re.compile(r"[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\d")
 _RANGE_BEFORE = re.compile(r"\d[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\Z")
+_FRACTION = re.compile(r"[ \u00a0-](?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth)s?(?!\w)", re.IGNORECASE)
 
 
 def _bare(text: str) -> Quantity | None:
@@ -207,6 +208,8 @@ class Number(Kind):
                 yield Outcome.REFUSED, f"an alias states another number: {quoted}"
             elif _RANGE.match(folded, span.end) or _RANGE_BEFORE.search(before):
                 yield Outcome.REFUSED, f"{surface} stands in a range or a score: {quoted}"
+            elif _FRACTION.match(folded, span.end):
+                yield Outcome.REFUSED, f"{surface} belongs to a fraction: {quoted}"
             elif _may_be_a_date(folded, span, value):
                 yield Outcome.REFUSED, f"{surface} may belong to a date: {quoted}"
             elif span.partial and not is_telling and len(spans) > 1:

@@ -182,7 +182,7 @@ _OF_A_TIME = re.compile(rf"(?<!\w)(?:{_WORDS_OF_A_TIME})(?!\w)", re.IGNORECASE)
 _TITLED = re.compile(  # "President F. W. de Klerk", "Elizabeth I"
     r"(?<!\w)(?:King|Queen|Emperor|Empress|Kaiser|Tsar|Sultan|Shah|Pope|President|Prime Minister|Captain|Admiral"
     r"|Marshal|General(?! A| Court)|Colonel|Prince|Princess|Lord|Sir|Count|Dr|Professor|Archbishop) [A-Z][\w.’'-]*"
-    r"|[A-Z][a-z]+ [IVX]+(?!\w)"
+    r"|(?!(?:War|Bowl|Block|Mark|Part|Act|Phase|The|Saturn)\b)[A-Z][a-z]+ [IVX]+(?!\w)"
 )
 _LIFETIME = 100  # years: who was there at one end of them was not at the other
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Stratum = tuple[PerturbationKind, object]
+_FULL_STOP = re.compile(r"(?<=\w{4})\.\Z")
 _PARTICULAR = re.compile(r"'.*'|[-+]?\d[\d.,]*")
 _COLUMNS = (
     "outcome", "why", "item_id", "question_id", "domain", "answer_type", "question", "gold_answer", "claimed_answer",
@@ -195,7 +196,8 @@ def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) 
     for item in sorted(items, key=lambda item: item.gold_answer):
         if kind_of(item.answer_type).perturbation is PerturbationKind.SUBSTITUTION:
             pool = pools.setdefault((item.domain, item.answer_type), {})
-            pool.setdefault(item.gold_answer, traits_of(item, traits or {}))
+            name = _FULL_STOP.sub("", item.gold_answer)  # of a sentence, that somebody copied with the name
+            pool.setdefault(name, traits_of(item, traits or {}))
     return pools
 
 

@@ -19,6 +19,7 @@ from srdcr_lab.records import AnswerType, BadInput, Item, Level
 from srdcr_lab.records.files import folder
 from tests.scripted import exemplars, item
 from tools.check_facts import BANDS
+from tools.controls import masked
 
 OTHER_DOMAINS = {"records", "news", "drugs", "names", "cities"}  # of the paper, beside years
 DOMAINS = {"years", *OTHER_DOMAINS, "dates"}
@@ -90,6 +91,11 @@ def test_the_datasheet_counts_what_readers_found_in_false_passages() -> None:
     assert f"had {faults[1, 'clear']} clear faults" in text
     others = [f"the {nth} {faults[n, 'clear']} and {faults[n, 'arguable']}" for n, nth in ((2, "second"), (3, "third"))]
     assert f"and {faults[1, 'arguable']} arguable ones, {', '.join(others)}" in text
+
+
+def test_names_and_numbers_are_masked_before_controls_are_told_by_their_tone() -> None:
+    texts = pd.Series(["The ferry left Turku with 2,140 men.", "On board the Ferry was O'Neill."])
+    assert list(masked(texts)) == ["The ferry left N with 0 men.", "N board the Ferry was N."]
 
 
 def test_the_table_of_the_datasheet_counts_what_is_there(rows: pd.DataFrame, real: pd.DataFrame) -> None:

@@ -26,7 +26,7 @@ from srdcr_lab.protocols import choices
 from srdcr_lab.records import BadInput, CallFailed, Request, Stopped
 from srdcr_lab.records.files import LOCK, one_writer
 from srdcr_lab.study import bundle, replaying
-from srdcr_lab.study.bundle import check_no_traces
+from srdcr_lab.study.bundle import check_no_traces, shipped_studies
 from srdcr_lab.study.manifest import check
 from srdcr_lab.study.replaying import surroundings
 from srdcr_lab.study.share import _again, replay, share
@@ -63,6 +63,13 @@ def test_a_shared_study_is_replayed_without_a_difference(shared: Path, tmp_path:
     made = replay(shared, tmp_path / "replayed")
     assert (made.differences, made.notes, made.tables, made.notebook_tables) == ((), (), 4, 0)
     assert (tmp_path / "replayed/run/records.parquet").is_file()
+
+
+@pytest.mark.parametrize("study", sorted(name for name in shipped_studies() if "/" in name))
+def test_a_study_that_ships_is_replayed_without_a_difference(study: str, tmp_path: Path) -> None:
+    made = replay(Path(study), tmp_path / "replayed")
+    assert (made.differences, made.tables) == ((), 4)
+    assert study.partition("/")[0] in str(made.shared.label)
 
 
 def test_a_bundle_of_november_2026_is_replayed_without_a_difference(tmp_path: Path) -> None:

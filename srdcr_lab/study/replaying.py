@@ -62,7 +62,7 @@ def surroundings(run: Results) -> Iterator[str]:
         names = ", ".join(sorted(kept))
         yield f"its prompts {names:.250} are earlier ones of ours, which are kept: it was replayed with them"
     if lost := sorted(others - kept):
-        why = "what they asked for cannot be made again here; the tables as they were shared still hold it"
+        why = "if anything was asked with them, it cannot be made again here; the tables as they were shared hold it"
         yield f"its prompts {', '.join(lost):.250} are none that this version knows: {why}"
     if asked["items"].partition(":")[0] == "facts" and (other := _other_facts(thaw(run.folder / ITEMS))):
         yield f"its facts are not this version's ({other}); it was replayed by its own"

@@ -45,7 +45,7 @@ def test_a_figure_of_no_model_is_kept_three_ways_too(folder: Path, figure: str) 
 def test_the_notebook_of_several_models_says_what_is_missing_and_leaves_out_what_is_not_there(folder: Path) -> None:
     cells = code_cells(folder / "09_models_compared.ipynb")
     printed = "".join(str(output.get("text") or output.data) for cell in cells for output in cell.outputs)
-    assert re.search(r"left out: \S+no-such-run holds no run", printed)
+    assert re.search(r"left out: there is no run \S+no-such-run", printed)
     assert "scripted:double has no knowledge draws (so no categories), no log-probabilities" in printed
     assert printed.count("more SR-DCR answers right than the second") >= 1
     assert re.search(r"pocket less scripted:double \([+-]", printed)

@@ -417,7 +417,7 @@ def test_a_prompt_that_the_run_did_not_need_may_be_another(shared: Path, tmp_pat
 
     made = replay(_resealed(shared, tmp_path, "run/run.json", changed), tmp_path / "replayed")
     assert made.differences == ()
-    assert made.notes[0].startswith("its prompts stance_judge are none that this version knows: what they asked for")
+    assert made.notes[0].startswith("its prompts stance_judge are none that this version knows: if anything was asked")
 
 
 def test_prompts_that_are_not_known_are_named_and_the_table_is_shown(

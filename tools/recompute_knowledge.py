@@ -152,7 +152,8 @@ def gating(ours: pd.DataFrame, taus: Any) -> pd.DataFrame:
     rows, debates = [], ours[ours.method == "sr_dcr"]
     believed = debates.verdict == "REASONABLE"
     for tau in taus:
-        remembered = (debates.verdict == "UNREASONABLE") & (debates.self_confidence.astype(float) >= tau)
+        sure = debates.self_confidence.astype(float) >= tau - 1e-9  # a figure's table gives τ nine digits
+        remembered = (debates.verdict == "UNREASONABLE") & sure
         answers = debates.context_correct.where(believed, debates.prior_correct.where(remembered, None))
         anew = debates.assign(correct=answers, missing=None)
         for half in ("standard", "perturbed"):

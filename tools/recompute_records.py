@@ -47,6 +47,7 @@ def from_memory(folder: SimpleNamespace, item: dict[str, Any], ledger: Any) -> S
         "prior_correct": None,
     }
     row["knowledge_category"] = None if share is None else category(share, *bounds)
+    row["knowledge_decoding"] = draws.decoding.iloc[0] if len(draws) and "decoding" in draws else None
     known = SimpleNamespace(row=row, p=np.array([]), others={})
     known.reply = answered(folder, item, False, folder.choices["exemplars"])
     if len(greedy):
@@ -164,6 +165,9 @@ def recomputed(folder: SimpleNamespace, ledger: Any) -> pd.DataFrame:
         row["decision"] = decision(row, beliefs, folder.choices["gate"]) if method in RULED else None
         row |= ended(record, row, item, turns, passage, ledger)
         row |= cost(row, turns, passage, memory)
+        greedy = {"greedy"} if asks(row) or not len(turns) else set()
+        ways = greedy | set(turns.get("decoding", pd.Series(dtype=object)).dropna())
+        row["decoding"] = ", ".join(sorted(ways, key=str.lower)) or None
         rows.append(row)
     return pd.DataFrame(rows, dtype=object)
 

@@ -170,6 +170,11 @@ def reread(folder: SimpleNamespace, ledger: Any) -> None:
     rules = (turns.role == "judge") & turns.design.notna()
     ruled = [read_verdict(text) if rule else None for rule, text in zip(rules, turns.text, strict=True)]
     turns["ruled"] = pd.Series(ruled, index=turns.index, dtype=object)
+    a_ruling = ["item_id", "method", "design", "role", "round", "speaker"]
+    asked_again = turns.sort_values("position", kind="stable").duplicated(a_ruling, keep="last") & (
+        turns.ruled == "UNPARSED"
+    )
+    turns.loc[asked_again, "ruled"] = None  # what the repaired reply says counts
     ledger.column("turns.verdict", turns.key, turns.verdict, turns.ruled)
     notes = {"rci": 1, "astute": 0}  # RCI's critique, and what astute remembers, state no answer
     turns["silent"] = rules | (turns["round"] == turns.method.map(notes))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import gc
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,12 +33,30 @@ ITEMS = (
 )
 
 
-# These wait for kernels and browsers, a minute each: they start first, so that no worker is left with one at the end.
+# These take longest: they start first, so that no worker is left with one at the end.
 # Ray goes before them: its start forks, which a process that has grown to gigabytes cannot.
 LONGEST = (
-    *("test_ray.py", "test_notebooks_of_methods.py", "test_notebooks.py", "test_notebooks_own_table.py"),
-    "test_browser.py",
+    *("test_ray.py", "test_notebooks_of_methods.py", "test_notebooks_own_table.py", "test_notebooks.py"),
+    *("test_browser.py", "test_waves.py", "test_repeats.py", "test_real_study.py", "test_setup.py", "test_resume.py"),
 )
+
+
+gc.disable()  # until all are collected: what modules leave behind is no garbage, and there are millions of objects
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is collected, without going through the imported modules each time."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_configure() -> None:
+    """Ctrl-C works in every worker and in what it starts.
+
+    A process that a shell starts in the background (`make test &` in a script) ignores SIGINT, and so would every
+    process that a test starts and interrupts: such a test would wait for ever.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,22 +1,24 @@
 """The shipped notebooks, executed for the tests that look at them.
 
-Two files share the work, so that two workers can: `EARLIER` and `LATER` are all there are. The first notebook runs in
-a kernel, as a user's does; for the others papermill is given an engine that runs the cells here, so that torch,
-pandas and matplotlib are imported once.
+Two files share the work, so that two workers can: `EARLIER` and `LATER` are all there are. Papermill is given an engine
+that runs the cells here, so that torch, pandas and matplotlib are imported once; what a kernel does otherwise has a
+test of its own. Figures are neither shown nor saved as PNG, each of which draws them twice more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from matplotlib import pyplot
+from matplotlib.figure import Figure
 from papermill.engines import Engine, papermill_engines
 from traitlets.config import Config
 
@@ -28,17 +30,14 @@ from tests.scripted import ScriptedModel
 
 NOTEBOOKS = sorted(SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
 EARLIER, LATER = NOTEBOOKS[:5], NOTEBOOKS[5:]
-LIMIT, SEEDS = 4, 4  # items: the fewest of which every figure has something to draw; worlds of notebook 08
+LIMIT, SEEDS = 4, 2  # items: the fewest of which every figure has something to draw; worlds of notebook 08
+METHODS = "few_shot,judge_debate_5,confidence_only,debate_only,sr_dcr"  # of 05; over one's own table it has all
 
 
 def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
-    given: dict[str, Any] = {
-        "LIMIT": LIMIT,
-        "SEEDS": SEEDS,
-        "STORE": str(folder / "store.sqlite"),
-        "FIGURES": str(folder / "figures"),
-    }
+    given: dict[str, Any] = {"LIMIT": LIMIT, "SEEDS": SEEDS, "METHODS": METHODS, "REPEATS": 2, "SAMPLE": 2}
+    given |= {"AT_MOST": 2, "ROUNDS": 1, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     testbed = load_items("facts:testbed")
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
     (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")
@@ -47,13 +46,12 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
             given |= {"ITEMS": str(folder / "years.json")}
         elif notebook == NOTEBOOKS[6]:
             given.pop("ITEMS", None)
+        elif notebook == NOTEBOOKS[8]:  # whose prompts are long
+            given |= {"LIMIT": 2}
         elif notebook == NOTEBOOKS[9]:
             given |= {"RUNS": [*_runs(folder), str(folder / "no-such-run")]}
-        if notebook == NOTEBOOKS[0]:
+        with _in_this_process():
             run_notebooks(folder, given, only=notebook)
-        else:
-            with _in_this_process():
-                run_notebooks(folder, given, only=notebook)
     return folder
 
 
@@ -89,12 +87,12 @@ class _ThisProcess(Engine):  # type: ignore[misc]  # papermill has no types
     @classmethod
     def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **kwargs: Any) -> None:
         shell = _Shell.instance(config=Config(HistoryManager={"enabled": False}))
-        shell.enable_matplotlib("inline")
         for place, cell in enumerate(nb_man.nb.cells):
             if cell.cell_type != "code":
                 continue
             with capture_output() as captured:
                 result = shell.run_cell(cell.source, store_history=True)
+            pyplot.close("all")
             cell.execution_count = result.execution_count
             streams = {"stdout": captured.stdout, "stderr": captured.stderr}
             cell.outputs = [
@@ -112,13 +110,19 @@ class _ThisProcess(Engine):  # type: ignore[misc]  # papermill has no types
                 break
 
 
+def _only_svg(save: Callable[..., None]) -> Callable[..., None]:
+    return lambda figure, file, **how: None if str(file).endswith(".png") else save(figure, file, **how)
+
+
 @contextmanager
 def _in_this_process() -> Iterator[None]:
     """Papermill runs cells here; shell, figures and style are gone afterwards."""
     kernels = papermill_engines.get_engine(None)
     papermill_engines.register(None, _ThisProcess)
     try:
-        with pyplot.rc_context():
+        with pyplot.rc_context(), pytest.MonkeyPatch.context() as patch:
+            pyplot.switch_backend("agg")
+            patch.setattr(Figure, "savefig", _only_svg(Figure.savefig))
             yield
     finally:
         papermill_engines.register(None, kernels)
@@ -138,8 +142,7 @@ def ran_to_its_end(path: Path) -> None:
     assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
 
 
-def kept_three_ways(figures: Path, name: str, label: str) -> None:
-    """The figure is there as PNG, SVG and CSV, the latter two under the label of their model."""
-    assert (figures / f"{name}.png").stat().st_size > 0
+def kept_with_its_label(figures: Path, name: str, label: str) -> None:
+    """The figure is there as SVG and CSV, under the label of its model."""
     for kind in ("svg", "csv"):
         assert label in (figures / f"{name}.{kind}").read_text("utf-8")

@@ -178,6 +178,7 @@ def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
     """G 8: a method that does not fit the items is refused before torch is imported; a plan and a run offline need no
     weights either, since they ask no model."""
     (tmp_path / "asked.csv").write_text('question,gold_answer,options\n"Is it so?",yes,yes|no\n')
+    (tmp_path / "told.csv").write_text("question,gold_answer,context\nWhen was it built?,1874,It was built in 1874.\n")
     code = (
         "import sys; from srdcr_lab import cli\n"
         "for words in sys.argv[1:]:\n"
@@ -191,8 +192,8 @@ def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
         "-c",
         code,
         refused,
-        "plan --items facts:testbed --limit 1",
-        "run --offline --limit 1 --out off",
+        "plan --items told.csv",
+        "run --offline --items told.csv --out off",
     ]
     ended = subprocess.run(
         program, cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}

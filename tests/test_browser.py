@@ -1,4 +1,5 @@
-"""A person in JupyterLab: the real notebook 02 is opened and run in Chromium, a slider moved, the new number read.
+"""A person in JupyterLab: notebook 02 as far as its slider needs it is opened and run in Chromium, the slider moved,
+the new number read.
 
 Skipped where there is no Chromium; with the variable CI set that is a failure.
 """
@@ -30,28 +31,31 @@ from srdcr_lab.study.notebooks import SEQUENCE
 from tests.chromium import browser_programs, opened_browser
 
 NOTEBOOK = "02_confidence_and_knowledge.ipynb"
-LIMIT, TOKEN, PATIENCE = 12, "of-this-test", 300  # items; of the server; seconds before a wait is given up
+LIMIT, TOKEN, PATIENCE = 6, "of-this-test", 300  # items; of the server; seconds before a wait is given up
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PrecisionSteps]:
-    """A folder with the notebook at a small size, its completions already in the store; and what it will hold."""
+    """A folder with the notebook at a small size, its completions already in the store; and what it will hold.
+
+    Of its cells: imports, parameters, the study and the slider. The others are run by `test_notebooks.py`.
+    """
     browser_programs()
     root = tmp_path_factory.mktemp("jupyter")
     (root / "notebooks").mkdir()
     notebook = nbformat.read(SEQUENCE / NOTEBOOK, 4)
     (parameters,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())]
     parameters.source += f"\nLIMIT = {LIMIT}"
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    notebook.cells = [*code[:3], *(cell for cell in code if cell.source.startswith("confidence_slider("))]
     for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
+        cell.outputs, cell.execution_count = [], None
     notebook.metadata.pop("widgets", None)
     nbformat.write(notebook, root / "notebooks" / NOTEBOOK)
     (root / "results").mkdir()
     store = root / "results" / "store.sqlite"
     with lab.Study("pocket", "facts:testbed", "few_shot,sr_dcr", limit=LIMIT, store=store) as study:
         questions = study.run(progress=False).questions
-        study.with_confidence("self_consistency").run(progress=False)
     return root, precision_steps(questions["self_confidence"], highly_known(questions))
 
 

@@ -340,7 +340,7 @@ def test_the_plan_says_what_a_run_then_pays(
 ) -> None:
     """A run whose every ruling has its line pays the least; at most each of six rulings is asked for once more, in the
     released design none."""
-    source = items_csv if items == "own" else years_of(items, tmp_path)
+    source = items_csv if items == "own" else years_of(items, tmp_path, 60)
     study = [*openai, "--items", source, "--limit", 4, "--design", design, "--confidence", confidence, "--samples", 5]
     planned = srdcr("plan", *study)
     assert planned.code == 0
@@ -376,7 +376,7 @@ def test_a_plan_needs_no_key(srdcr: Srdcr, no_keys: None) -> None:
 def test_all_methods_run_within_what_was_planned(
     openai: list[object], loopback: Loopback, tmp_path: Path, srdcr: Srdcr
 ) -> None:
-    years = years_of("facts:testbed", tmp_path)
+    years = years_of("facts:testbed", tmp_path, 60)
     study = [*openai, "--items", years, "--limit", 4, "--methods", "all", "--samples", 3]
     planned = srdcr("plan", *study)
     (least, most) = re.findall(r"the whole run +\S+ +([\d,]+)–([\d,]+)", planned.out)[0]

@@ -15,7 +15,8 @@ from srdcr_lab.study import notebooks as sequence
 from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
 from srdcr_lab.study.share import share
 from tests.conftest import Srdcr
-from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, kept_three_ways, ran_to_its_end
+from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, kept_with_its_label, ran_to_its_end
+from tests.loopback.server import Loopback
 from tests.scripted import reader
 
 
@@ -56,8 +57,8 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
         ),
     ],
 )
-def test_a_figure_is_kept_three_ways_under_the_label_of_its_model(folder: Path, figure: str) -> None:
-    kept_three_ways(folder / "figures", figure, f"pocket: {ORGANISM}")
+def test_a_figure_is_kept_under_the_label_of_its_model(folder: Path, figure: str) -> None:
+    kept_with_its_label(folder / "figures", figure, f"pocket: {ORGANISM}")
 
 
 def test_notebook_01_draws_exposure_or_says_that_it_skips_it(folder: Path) -> None:
@@ -94,6 +95,27 @@ def _notebook(path: Path, *cells: str) -> None:
     parameters.metadata["tags"] = ["parameters"]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(nbformat.v4.new_notebook(cells=[parameters, *others], metadata=kernel), path)
+
+
+def test_in_a_kernel_a_study_runs_and_figures_and_sliders_are_kept(
+    tmp_path: Path, items_csv: Path, loopback: Loopback
+) -> None:
+    """A kernel's event loop is running when a study begins."""
+    _notebook(
+        tmp_path / "00_first.ipynb",
+        'ITEMS = "facts"\nURL = ""',
+        "import matplotlib.pyplot as plt\nimport srdcr_lab as lab\nfrom srdcr_lab.widgets import confidence_slider",
+        'study = lab.Study("openai:test", ITEMS, "few_shot", base_url=URL, samples=2)\nresults = study.run()',
+        "plt.plot([0, 1]);",
+        "print(len(results.records), 'rows')\nconfidence_slider(results.questions, results.records, tau=0.9)",
+    )
+    given = {"ITEMS": str(items_csv), "URL": loopback.openai_url}
+    (written,) = run_notebooks(tmp_path / "out", given, tmp_path)
+    ran_to_its_end(written)
+    assert _printed(written).endswith("3 rows\n")
+    shown = {kind for cell in code_cells(written) for output in cell.outputs for kind in output.get("data", ())}
+    assert {"image/png", "application/vnd.jupyter.widget-view+json"} <= shown
+    assert "application/vnd.jupyter.widget-state+json" in nbformat.read(written, 4).metadata["widgets"]
 
 
 def test_a_failing_notebook_is_kept_and_named(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from srdcr_lab.records.vocabulary import ORGANISM
-from tests.executing import LATER, code_cells, executed, kept_three_ways, ran_to_its_end
+from tests.executing import LATER, code_cells, executed, kept_with_its_label, ran_to_its_end
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +33,13 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
         *("09_categories", "09_precision", "09_preference", "09_verdicts", "09_plane", "09_utility", "09_differences"),
     ],
 )
-def test_a_figure_is_kept_three_ways_under_the_label_of_its_model(folder: Path, figure: str) -> None:
-    kept_three_ways(folder / "figures", figure, f"pocket: {ORGANISM}")
+def test_a_figure_is_kept_under_the_label_of_its_model(folder: Path, figure: str) -> None:
+    kept_with_its_label(folder / "figures", figure, f"pocket: {ORGANISM}")
 
 
 @pytest.mark.parametrize("figure", ["08_recovery", "08_majorities"])
-def test_a_figure_of_no_model_is_kept_three_ways_too(folder: Path, figure: str) -> None:
-    kept_three_ways(folder / "figures", figure, "")
+def test_a_figure_of_no_model_is_kept_too(folder: Path, figure: str) -> None:
+    kept_with_its_label(folder / "figures", figure, "")
 
 
 def test_the_notebook_of_several_models_says_what_is_missing_and_leaves_out_what_is_not_there(folder: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -430,13 +431,19 @@ EVERY = {
 }  # fmt: skip
 
 
+@cache
+def display_of(name: str) -> Any:
+    """What is drawn, computed once."""
+    return EVERY[name]()
+
+
 def test_the_walk_passes_every_plot() -> None:
     assert set(EVERY) == {name for name in plots.__all__ if name.endswith("Display")}
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_plot_calls_methods_and_designs_by_their_names_and_can_be_read_in_print(name: str) -> None:
-    ax = EVERY[name]().plot()
+    ax = display_of(name).plot()
     said = [text.get_text() for text in ax.figure.findobj(plt.Text)]
     codes = "|".join(map(re.escape, [*METHODS, *DESIGNS, "judge_sees_passage"]))
     assert not [text for text in said if re.search(rf"(?<![\w-])({codes})(?![\w-])", text)]
@@ -446,7 +453,7 @@ def test_a_plot_calls_methods_and_designs_by_their_names_and_can_be_read_in_prin
 @pytest.mark.parametrize("name", EVERY)
 def test_a_plot_draws_a_method_in_its_colour(name: str) -> None:
     """Where a legend tells methods or designs apart, each has the colour of the table of names."""
-    ax = EVERY[name]().plot()
+    ax = display_of(name).plot()
     by_name = {called(key): colour for key, colour in COLOURS.items()}
     for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
         colour = by_name.get(re.split(r": | \(n =", label)[0])

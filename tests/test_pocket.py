@@ -52,7 +52,7 @@ def test_it_recalls_what_it_was_told_often_and_not_what_it_was_never_told(setup:
 
 def test_it_reads_true_passages(setup: Setup) -> None:
     """Names and cities are beyond it (MODEL_CARD.md)."""
-    items = [item for item in setup.items if item.domain in ("years", "dates", "records", "news", "drugs")][::8]
+    items = [item for item in setup.items if item.domain in ("years", "dates", "records", "news", "drugs")][::16]
     read = [is_correct(answer, item) for item, answer in zip(items, each(context_answer, items, setup), strict=True)]
     assert sum(read) / len(read) > 0.8
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -106,18 +108,27 @@ def test_rates_of_formats_sides_and_repeats(run: Path) -> None:
     assert repaired["low"] < 2 / 3 < repaired["high"]
 
 
-@pytest.mark.parametrize("script", ["study_real", "prompts_report"])
-def test_a_script_has_its_command_and_srdcr_has_not(script: str) -> None:
-    """Imported, it adds nothing to the commands that users see; run, it is the one its name says."""
-    name = script.replace("_", "-")
-    shown = f"import {script}; from srdcr_lab.cli import cli; print({name!r} in cli.commands)"
-    tools = Path(study_real.__file__).parent
-    for said, *command in (("False\n", "-c", shown), (f"Usage: srdcr {name}", str(tools / f"{script}.py"), "--help")):
-        path = os.pathsep.join([str(tools), *sys.path])
-        ended = subprocess.run(
-            [sys.executable, *command], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
-        )
-        assert (ended.returncode, ended.stdout[: len(said)]) == (0, said), ended.stderr
+def test_scripts_that_are_imported_add_no_command() -> None:
+    """None that users of `srdcr` would see."""
+    code = "import study_real, prompts_report; from srdcr_lab.cli import cli; print(*cli.commands)"
+    path = os.pathsep.join([str(Path(study_real.__file__).parent), *sys.path])
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert {"run", "study-real", "prompts-report"} & set(ended.stdout.split()) == {"run"}
+
+
+@pytest.mark.parametrize("script", [study_real, prompts_report], ids=["study-real", "prompts-report"])
+def test_a_script_that_is_run_is_its_command(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [str(script.__file__), "--help"])
+    monkeypatch.setattr(cli.cli, "commands", dict(cli.cli.commands))
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script.__file__), run_name="__main__")
+    assert not ended.value.code
+    assert capsys.readouterr().out.startswith(f"Usage: srdcr {script.__name__.replace('_', '-')} ")
 
 
 def test_a_bundle_and_a_table_as_csv(run: Path, tmp_path: Path, srdcr: Srdcr) -> None:

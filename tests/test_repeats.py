@@ -284,7 +284,7 @@ def test_a_killed_run_with_repeats_goes_on(loopback: Loopback, items_csv: Path, 
     with started(*command) as process:
         wait_until(lambda: (tmp_path / "out/repeat-2/run.json").exists())
         process.send_signal(2)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=600)
         assert (process.returncode, "Traceback" in err) == (3, False), err
         wait_until(lambda: loopback.in_flight == 0)
     before, asked = Counter(asked.key for asked in loopback.completions), len(loopback.completions)

@@ -25,6 +25,7 @@ from srdcr_lab.study.run import background_loop
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion
 from tests.loopback.behaviour import Fault
+from tests.loopback.fixture import years_of
 from tests.loopback.server import Loopback
 
 ROOT = Path(__file__).parents[1]
@@ -51,7 +52,7 @@ def started(*command: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 600) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "the condition was not met in time"
@@ -73,9 +74,17 @@ def same_numbers(out: Path, other: Path) -> None:
     assert (out / "summary.csv").read_text() == (other / "summary.csv").read_text()
 
 
-def test_killed_in_mid_run_and_resumed(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+@pytest.fixture
+def few_years(tmp_path: Path) -> tuple[str, Path]:
+    """Items as a file: a process of its own need not make the testbed."""
+    return "--items", years_of("facts:testbed", tmp_path, 40)
+
+
+def test_killed_in_mid_run_and_resumed(
+    loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]
+) -> None:
     loopback.behaviour.latency_s = 0.05
-    command = arguments(loopback, tmp_path / "out")
+    command = arguments(loopback, tmp_path / "out", *few_years)
     with started(*command) as process:
         wait_until(lambda: answered(loopback) >= 30)
         process.kill()
@@ -94,17 +103,17 @@ def test_killed_in_mid_run_and_resumed(loopback: Loopback, tmp_path: Path, srdcr
     assert again <= 8  # concurrency: only what was in flight
     assert again == len(before) - kept  # and nothing of what the store has
 
-    assert srdcr(*arguments(loopback, tmp_path / "undisturbed")).code == 0
+    assert srdcr(*arguments(loopback, tmp_path / "undisturbed", *few_years)).code == 0
     same_numbers(tmp_path / "out", tmp_path / "undisturbed")
 
 
-def test_interrupted_and_resumed(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+def test_interrupted_and_resumed(loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]) -> None:
     loopback.behaviour.latency_s = 0.05
-    command = arguments(loopback, tmp_path / "out")
+    command = arguments(loopback, tmp_path / "out", *few_years)
     with started(*command) as process:
         wait_until(lambda: answered(loopback) >= 20)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=600)
         assert process.returncode == 3, err
         wait_until(lambda: loopback.in_flight == 0)
     assert "Traceback" not in err
@@ -120,13 +129,15 @@ def test_interrupted_and_resumed(loopback: Loopback, tmp_path: Path, srdcr: Srdc
     assert records(tmp_path / "out")["error"].isna().all()
 
 
-def test_two_processes_on_one_store(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+def test_two_processes_on_one_store(
+    loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]
+) -> None:
     loopback.behaviour.latency_s = 0.05
     store, outs = tmp_path / "shared.sqlite", [tmp_path / "a", tmp_path / "b"]
-    with started(*arguments(loopback, outs[0], "--store", store)) as other:
+    with started(*arguments(loopback, outs[0], "--store", store, *few_years)) as other:
         wait_until(lambda: answered(loopback) >= 1)
-        ended = srdcr(*arguments(loopback, outs[1], "--store", store))  # this process, while the other runs
-        _, err = other.communicate(timeout=60)
+        ended = srdcr(*arguments(loopback, outs[1], "--store", store, *few_years))  # this process, while the other runs
+        _, err = other.communicate(timeout=600)
         assert (other.returncode, ended.code) == (0, 0), err + ended.err
     same_numbers(*outs)
     opened = Store(store)

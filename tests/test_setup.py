@@ -142,6 +142,6 @@ def test_the_wheel_holds_the_templates_of_pages(python: Path, tmp_path: Path) ->
 
 @pytest.mark.wheel
 def test_the_wheel_runs_five_items(python: Path, tmp_path: Path) -> None:
-    arguments = "run --model pocket --items facts --methods sr_dcr --limit 5 --out out"
+    arguments = "run --model pocket --items facts --methods sr_dcr --rounds 1 --samples 0 --limit 5 --out out"
     _run(python.parent / "srdcr", *arguments.split(), cwd=tmp_path)
     assert len(pd.read_parquet(tmp_path / "out" / "records.parquet")) == 5

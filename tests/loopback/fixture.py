@@ -42,8 +42,9 @@ def loopback(quick_retries: None, no_keys: None) -> Iterator[Loopback]:
         yield server
 
 
-def years_of(name: str, folder: Path) -> Path:
-    """The event years of a shipped set, as a file: the server knows no other answers."""
+def years_of(name: str, folder: Path, most: int | None = None) -> Path:
+    """The event years of a shipped set, at most so many, as a file: the server knows no other answers."""
     shipped = load_items(name)
-    write_items(replace(shipped, items=tuple(item for item in shipped if item.domain == "years")), folder / "years.csv")
+    years = [item for item in shipped if item.domain == "years"]
+    write_items(replace(shipped, items=tuple(years[:most])), folder / "years.csv")
     return folder / "years.csv"

@@ -5,12 +5,15 @@ Exit codes: 0 done; 1 done, some items failed (their rows say why); 2 bad input;
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
 
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what runs as Ctrl-C does, also in what follows
+
+gc.set_threshold(100_000)  # modules and tables are a million objects that stay: looking for garbage among them is slow
 
 try:
     import errno

@@ -257,10 +257,10 @@ class Name(Kind):
             return False
         if equal(name, item.gold_answer, self.answer_type, aliases=item.aliases):
             return False
-        if any(_one_letter_apart(name, gold) for gold in golds):
-            return False
         may_be_stated = any(word in context for word in words)  # quicker than to look for the name
-        return not (may_be_stated and any(find(text, name, self.answer_type) for text in (item.context, item.question)))
+        if may_be_stated and any(find(text, name, self.answer_type) for text in (item.context, item.question)):
+            return False
+        return not any(_one_letter_apart(name, gold) for gold in golds)
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         own = {word for name in (item.gold_answer, *item.aliases) for word in tokens(name)}

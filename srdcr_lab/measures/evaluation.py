@@ -32,6 +32,7 @@ from srdcr_lab.records import PROVIDERS_DEFAULT, Missing
 CONDITIONS = ("standard", "perturbed", "overall")
 MACRO, MICRO = "macro", "micro"
 _NO_INTERVAL = (math.nan, math.nan)
+_READ = "run model method design level question_id correct missing verdict decoding".split()  # of some sixty columns
 
 
 def accuracy(
@@ -66,6 +67,7 @@ def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     the debates held (`verdict_tpr_n`, `verdict_tnr_n`); UNPARSED counts as neither. Where a model takes no temperature,
     `decoding` says of each row how its replies were drawn.
     """
+    records = records.filter(items=_READ)
     table = by_group(records, lambda part: [_of_condition(part, condition, intervals) for condition in CONDITIONS])
     if "decoding" not in records or not records["decoding"].astype("string").str.contains(PROVIDERS_DEFAULT).any():
         return table

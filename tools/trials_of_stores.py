@@ -336,7 +336,7 @@ def _wrong_value(path: Path, chance: random.Random) -> None:
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         rows = db.execute("SELECT model, request, stream, draw FROM completions").fetchall()
         db.execute("PRAGMA writable_schema=ON")  # else NULL is refused
-        db.execute("UPDATE sqlite_master SET sql = replace(sql, ' NOT NULL', '')")
+        db.execute("UPDATE sqlite_master SET sql = replace(sql, ' NOT NULL', '') WHERE type = 'table'")
         db.execute("PRAGMA writable_schema=RESET")
         where = "WHERE model = ? AND request = ? AND stream = ? AND draw = ?"
         key = chance.choice(rows)

@@ -570,6 +570,16 @@ def test_a_damaged_file_is_told_and_recovered(tmp_path: Path, srdcr: Srdcr, plac
     assert set(whole) >= {line for line in saved if line.count('"draw"') == 3}
 
 
+def test_a_schema_whose_bytes_are_no_text_is_told(tmp_path: Path, srdcr: Srdcr) -> None:
+    """SQLite quotes the broken statement in its error, which then is no UTF-8."""
+    path = tmp_path / "store.sqlite"
+    fill(path).close()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE models", b"CREATE TABLE m \xceels", 1))
+    for command in COMMANDS:
+        ended = by_command(srdcr, command, path)
+        assert (ended.code, "is damaged" in ended.err) == (2, True), ended.err
+
+
 def test_recovering_a_whole_store_makes_the_same_store(tmp_path: Path, srdcr: Srdcr) -> None:
     with closing(fill(tmp_path / "store.sqlite")) as store:
         store.note_spent("run", 0.25)

@@ -101,7 +101,7 @@ def _rows(db: sqlite3.Connection, table: str, pages: Sequence[int]) -> Iterator[
         db.execute("UPDATE sqlite_master SET rootpage = ? WHERE name = ?", (number, table))
         db.execute("PRAGMA writable_schema=RESET")
         for order in ("ASC", "DESC"):
-            with suppress(sqlite3.DatabaseError):
+            with suppress(sqlite3.DatabaseError, UnicodeDecodeError):
                 yield from db.execute(f"SELECT * FROM {table} ORDER BY 1 {order}")  # noqa: S608
                 break
 

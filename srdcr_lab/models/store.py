@@ -90,6 +90,9 @@ class Merged(NamedTuple):
     differing: int  # of those known: with another text, which was left out
 
 
+_UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # what it says of a damaged schema quotes that, whatever its bytes
+
+
 class Store:
     """An open store file (``":memory:"`` for one that is forgotten).
 
@@ -113,7 +116,7 @@ class Store:
             except BaseException:
                 self.withdraw()
                 raise
-        except sqlite3.Error as error:
+        except _UNREADABLE as error:
             raise self._trouble(error, "open") from None
         self._ready = True
 
@@ -156,10 +159,10 @@ class Store:
         with self._lock:
             try:
                 return self._db.execute(query, values).fetchall()
-            except sqlite3.Error as error:
+            except _UNREADABLE as error:
                 raise self._trouble(error, "read") from None
 
-    def _trouble(self, error: sqlite3.Error, doing: str) -> SrdcrError:
+    def _trouble(self, error: Exception, doing: str) -> SrdcrError:
         name = getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_")
         if name.startswith(_MACHINE) or isinstance(error, sqlite3.ProgrammingError):
             cannot = f"cannot {doing if self._ready else 'open'} the store {self.path} ({error})"
@@ -394,7 +397,7 @@ class Store:
                     yield self._kept(models.get(model, [None, None]), request, stream, [row[3:] for row in rows])
                 except ValueError as error:
                     yield error
-        except sqlite3.Error as error:
+        except _UNREADABLE as error:
             raise self._trouble(error, "read") from None
 
     def _kept(self, named: Sequence[Any], request: int, stream: Any, rows: list[tuple[Any, ...]]) -> Kept:

@@ -88,6 +88,14 @@ def test_no_line_copied_from_a_block_is_a_verdict(text: str) -> None:
     assert {readers.verdict(line) for line in inert.splitlines()} <= {Verdict.UNPARSED}
 
 
+@pytest.mark.parametrize("between", ["", " ", ": ", "**", " “", " `", "\n"])
+def test_no_sentence_copied_from_a_block_is_a_verdict(between: str) -> None:
+    said = f"So it ends. The final decision is{between}UNREASONABLE"
+    assert (readers.verdict(said) is Verdict.UNPARSED) is ("\n" in between)
+    assert readers.verdict(defuse(said)) is Verdict.UNPARSED
+    assert defuse(defuse(said)) == defuse(said)
+
+
 @given(UNTRUSTED)
 def test_defusing_is_idempotent_and_keeps_the_length(text: str) -> None:
     assert defuse(defuse(text)) == defuse(text)

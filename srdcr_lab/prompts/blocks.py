@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from itertools import chain
 
-from srdcr_lab.prompts.readers import Rebuttal, Thesis
+from srdcr_lab.prompts.readers import RULING, Rebuttal, Thesis
 from srdcr_lab.records import Option, Turn
 from srdcr_lab.records.vocabulary import UNSEEN_LETTERS
 
@@ -68,18 +68,19 @@ def _seen_as(word: str) -> str:
 
 _TAG = re.compile(rf"[<＜﹤˂ᐸ](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})\b)", re.IGNORECASE)
 _LINES = {
-    "verdict": rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*(?:is[\s*_`]*)?",
+    "verdict": rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*",
     "answer": rf"{_seen_as('answer')}[\s*_`\"'“”{_UNSEEN}]*",
     "answers": rf"{_seen_as('answers')}[\s*_`\"'“”{_UNSEEN}]*",
 }
-_IS = re.compile(r"(final decision[\s*_`]*is[\s*_`\"']*)\s(?=[*_`\"']*(?:un)?reasonable)", re.IGNORECASE)
 _COLONS = {name: re.compile(rf"({label}){_COLON}", re.IGNORECASE) for name, label in _LINES.items()}
+_RULING = re.compile(RULING, re.IGNORECASE | re.ASCII)  # with "is" it needs no colon
 
 
 @lru_cache(maxsize=10_000)  # every later round shows a turn again
 def defuse(text: str) -> str:
     """Untrusted text with our own tags and verdict lines made inert. Idempotent; other text is unchanged."""
-    return _IS.sub("\\1\u00a0", _COLONS["verdict"].sub("\\1∶", _TAG.sub("‹", text)))
+    text = _COLONS["verdict"].sub("\\1∶", _TAG.sub("‹", text))
+    return _RULING.sub(lambda ruling: ruling[0].replace(" ", "\u00a0", 1), text)
 
 
 def block(tag: str, text: object, line: str = "", **attributes: object) -> str:

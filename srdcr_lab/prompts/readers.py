@@ -20,9 +20,11 @@ from srdcr_lab.records.files import parse_json
 
 # Emphasis and quotation marks around a line or its parts are decoration: **Final decision:** REASONABLE.
 # So is what leads to the ruling in a sentence of its own: "…. Therefore, the final decision is REASONABLE."
+RULING = r"final decision[\s*_`]*(?::|is[\s*_`]*:?)[\s*_`\"'“]*(REASONABLE|UNREASONABLE)"
 _VERDICT = re.compile(
     r"(?:.*[.!?][\"'”)*_]* +)?[\s*_#`\"'“]*(?:(?:therefore|thus|so|hence),? )?(?:(?:the|my) )?"
-    r"final decision[\s*_`]*(?::|is[\s*_`]*:?)[\s*_`\"'“]*(REASONABLE|UNREASONABLE)[\s.*_`\"'”]*",
+    + RULING
+    + r"[\s.*_`\"'”]*",
     re.IGNORECASE | re.ASCII,
 )
 _CONFIDENCE = re.compile(r"[\s*_]*confidence[\s*_]*:[\s*_]*(\d{1,3})\s*%?[\s.*_]*", re.IGNORECASE | re.ASCII)

@@ -209,6 +209,14 @@ def test_every_part_is_a_results_folder_and_nothing_is_asked_twice(studied: Ran)
     assert years["level"].nunique() > 3
 
 
+def test_debates_on_the_questions_of_another_study_pair_with_it(studied: Ran, tmp_path: Path) -> None:
+    model = _knower(answer_from_memory="1001")
+    assert _go(model, tmp_path, "--questions-of", str(studied[0] / "debates")) == 0
+    theirs, ours = (lab.load_run(out / "debates").records for out in (studied[0], tmp_path))
+    assert set(theirs["item_id"]) == set(ours["item_id"])
+    assert not (tmp_path / "weights.csv").exists()
+
+
 def test_half_of_the_chosen_are_known_and_weights_undo_it(studied: Ran) -> None:
     known = lab.load_run(studied[0] / "known").questions
     weights = pd.read_csv(studied[0] / "weights.csv")

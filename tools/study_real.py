@@ -14,6 +14,8 @@ Each part is a results folder in --out. All share the store there, so the same c
 
 At least half of the questions of `debates` are Highly- or Maybe-Known, where there are so many. That is not so of the
 facts: `weights.csv` says which were chosen and how much each counts to be weighted back, `weighted.csv` what comes out.
+With --questions-of they are those of another model's debates, so that the two pair; then nothing is weighted back, since
+they were chosen by what the other one knows.
 
 --ship asks no model: it bundles every part that is there, as far as it has come, for `lab.load_run` to open by name.
 """
@@ -73,6 +75,7 @@ class RealStudy:
     rounds: int
     samples: int
     seed: int
+    questions_of: str | None = None
     failed: int = 0  # rows
 
     def __post_init__(self) -> None:
@@ -144,14 +147,18 @@ class RealStudy:
             why = f"{failed} rows of known failed, see the column error of its records.parquet"
             raise lab.Stopped(f"{why}; the same command asks for them again, and then goes on")
         known = first.questions
-        chosen = choose(self.pairs, known, self.questions, self.seed)
-        weights = weights_of(known, {item.question_id for item in chosen})
-        write_whole(self.out / WEIGHTS, csv_text(weights))
-        echo(weights.value_counts(["knowledge_category", "share_first_pass", "weight"], sort=False).to_string())
-        debates = self.part("debates", chosen, self.compared, design=DESIGNS)
-        table = weighted_back(debates.records, weights)
-        write_whole(self.out / WEIGHTED, csv_text(table))
-        echo(table.drop(columns="model").to_string(index=False, na_rep="–", float_format="{:.3f}".format))
+        if self.questions_of:
+            chosen = of_questions(self.pairs, set(lab.load_run(self.questions_of).records["question_id"]))
+            self.part("debates", chosen, self.compared, design=DESIGNS)
+        else:
+            chosen = choose(self.pairs, known, self.questions, self.seed)
+            weights = weights_of(known, {item.question_id for item in chosen})
+            write_whole(self.out / WEIGHTS, csv_text(weights))
+            echo(weights.value_counts(["knowledge_category", "share_first_pass", "weight"], sort=False).to_string())
+            debates = self.part("debates", chosen, self.compared, design=DESIGNS)
+            table = weighted_back(debates.records, weights)
+            write_whole(self.out / WEIGHTED, csv_text(table))
+            echo(table.drop(columns="model").to_string(index=False, na_rep="–", float_format="{:.3f}".format))
         some = choose(chosen, known, (self.symmetric + 1) // 2, self.seed)
         self.part("symmetric", some, "sr_dcr", design="symmetric")
         if len(highly(known) & self.event_years) < self.years and len(self.more_years):
@@ -275,6 +282,7 @@ _NUMBERS = {
     for name, (default, what) in _NUMBERS.items()
 )
 @click.option("--seed", default=0, show_default=True)
+@click.option("--questions-of", metavar="RUN", help="debates on the questions of this one, a folder, bundle or name")
 @click.option(
     "--ship", "target", type=PATH, help="ask nothing: bundle what is in --out into this folder, 12 MB at most"
 )

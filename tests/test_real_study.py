@@ -339,6 +339,22 @@ def test_a_finished_study_ships_as_a_bundle_of_each_part(
     assert set(table["of"]) >= {"judge (acvd)", "few_shot"}
 
 
+def test_a_study_goes_on_from_what_ships(studied: Ran, shipped: Path, tmp_path: Path, srdcr: Srdcr) -> None:
+    bundles = sorted((shipped / "studies/tiny").glob("*.zip"))
+    ended = srdcr("store", "merge", tmp_path / "store.sqlite", *bundles)
+    assert ended.code == 0, ended.err
+    out, model = studied[0], _knower()
+    assert _go(model, tmp_path) == 0
+    assert model.calls < 30  # of the trial alone: no bundle holds it
+    ours, theirs = (lab.load_run(folder / "debates").records for folder in (tmp_path, out))
+    pd.testing.assert_series_equal(ours["final_answer"], theirs["final_answer"])
+
+    (tmp_path / "damaged.zip").write_bytes(bundles[0].read_bytes()[:-100] + b"0" * 100)
+    ended = srdcr("store", "merge", tmp_path / "new.sqlite", bundles[1], tmp_path / "damaged.zip")
+    assert ended.code == 2
+    assert not (tmp_path / "new.sqlite").exists()
+
+
 def test_an_unfinished_study_ships_as_far_as_it_has_come(studied: Ran, tmp_path: Path, srdcr: Srdcr) -> None:
     """Killed at the debates: their folder holds no tables, and the store lacks a reply about one of their items."""
     out = tmp_path / "real"

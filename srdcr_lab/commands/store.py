@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import is_zipfile
 
 import click
 
@@ -49,16 +51,30 @@ def export(file: Path, target: Path) -> None:
 @click.argument("file", type=PATH)
 @click.argument("sources", nargs=-1, required=True, type=PATH)
 def merge(file: Path, sources: tuple[Path, ...]) -> None:
-    """Add other stores or exports to FILE.
+    """Add other stores, exports or bundles to FILE.
 
-    What FILE already holds stays. Where one row or line of a source is damaged, nothing is added.
+    A study that ships goes by its name. What FILE already holds stays. Where one row or line of a source is damaged,
+    nothing is added.
     """
-    with open_store(file, create=True) as opened, opened.transaction():
-        merged = [opened.merge(source) for source in sources]
+    with TemporaryDirectory(prefix="srdcr-") as place:
+        stores = [_store_in(source, Path(place) / str(k)) for k, source in enumerate(sources)]
+        with open_store(file, create=True) as opened, opened.transaction():
+            merged = [opened.merge(each) for each in stores]
     for source, (added, new, known, differing) in zip(sources, merged, strict=True):
         echo(f"{added:,} completions added from {source} ({new:,} requests were not here), {known:,} were here already")
         if differing:
             echo(f"{differing:,} of these say something else in {source}; what {file} held stays")
+
+
+def _store_in(source: Path, folder: Path) -> Path:
+    """The export in a bundle, which is unpacked into this folder; any other source itself."""
+    from srdcr_lab.study.bundle import shipped_studies, unpack
+
+    bundle = shipped_studies().get(source.as_posix(), source)
+    if not is_zipfile(bundle):
+        return source
+    unpack(bundle, folder)
+    return folder / "store.jsonl"
 
 
 @store.command("import")

@@ -1,0 +1,75 @@
+"""The table of models in README.md: what each knows, which passages it believes, what SR-DCR gains.
+
+    python tools/models_table.py [RUN…]
+
+A RUN is a results folder, a bundle, or a name that `lab.load_run` knows; without one, every study that ships. What a
+model knows is measured on the part `known` of its study where there is one, the rest on the run itself, in the design
+`acvd`. Prints Markdown; a test holds README.md to it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+import srdcr_lab as lab
+from srdcr_lab import cli
+from srdcr_lab.commands import echo
+from srdcr_lab.measures import (
+    compare_all,
+    context_preference,
+    highly_known,
+    precision_steps,
+    summary,
+    verdict_rates,
+)
+from srdcr_lab.measures.estimates import shares
+from srdcr_lab.measures.precision import auroc
+from srdcr_lab.pages import interval
+
+TAU = 0.9  # the paper's
+STUDIES = Path(__file__).resolve().parent.parent / "data/studies"
+
+
+def column(run: lab.Results) -> Iterator[tuple[str, str]]:
+    """What was measured, and its value with 95 % interval and n."""
+    questions = (run.part("known") or run).questions
+    known = highly_known(questions)
+    (row,) = shares(questions, known).itertuples()
+    yield "Highly-Known questions", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
+    area = auroc(questions["self_confidence"], known)
+    yield "confidence ranks them first (AUROC)", f"{interval(area.value, area.low, area.high)}, n = {area.n}"
+    sure = precision_steps(questions["self_confidence"], known).at(TAU)
+    yield f"P(Highly-Known \\| Conf ≥ {TAU})", f"{interval(sure.precision, sure.low, sure.high)}, n = {sure.n_above}"
+    records = run.records[run.records["design"].fillna("acvd") == "acvd"]
+    (row,) = context_preference(records, by=[]).query("not prior_is_claim").itertuples()
+    yield "false passages followed, few-shot", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
+    for row in verdict_rates(records).query("method == 'sr_dcr'").itertuples():
+        half = "true passages believed" if row.rate == "verdict_tpr" else "false passages caught"
+        yield f"{half} by the Judge", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
+    table = summary(records).query("condition == 'overall'").set_index("method")
+    for method, name in (("few_shot", "few-shot"), ("sr_dcr", "SR-DCR"), ("golden", "golden (told the truth)")):
+        row = table.loc[method]
+        yield f"right, {name}", f"{interval(row.accuracy, row.accuracy_low, row.accuracy_high)}, n = {row.n}"
+    (row,) = compare_all(records, others=["few_shot"], conditions=["overall"]).itertuples()
+    yield "SR-DCR less few-shot", f"{interval(row.difference, row.low, row.high)}, n = {row.n}"
+
+
+@click.command("models-table")
+@click.argument("runs", nargs=-1)
+def models_table(runs: tuple[str, ...]) -> int:
+    """Print the models of RUNS side by side."""
+    names = runs or sorted(path.parent.name for path in STUDIES.glob("*/debates.zip"))
+    columns = {name: dict(column(lab.load_run(name))) for name in names}
+    echo("| | " + " | ".join(f"`{name}`" for name in columns) + " |\n" + "|---" * (len(columns) + 1) + "|")
+    for row in dict.fromkeys(key for each in columns.values() for key in each):
+        echo(f"| {row} | " + " | ".join(each.get(row, "–") for each in columns.values()) + " |")
+    return 0
+
+
+if __name__ == "__main__":
+    cli.cli.add_command(models_table)
+    cli.main(["models-table", *sys.argv[1:]])

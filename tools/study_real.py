@@ -14,8 +14,8 @@ Each part is a results folder in --out. All share the store there, so the same c
 
 At least half of the questions of `debates` are Highly- or Maybe-Known, where there are so many. That is not so of the
 facts: `weights.csv` says which were chosen and how much each counts to be weighted back, `weighted.csv` what comes out.
-With --questions-of they are those of another model's debates, so that the two pair; then nothing is weighted back, since
-they were chosen by what the other one knows.
+With --questions-of they are those of another model's debates, so that the two pair; then nothing is weighted back,
+since they were chosen by what the other one knows.
 
 --ship asks no model: it bundles every part that is there, as far as it has come, for `lab.load_run` to open by name.
 """

@@ -12,7 +12,15 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
-from srdcr_lab.answers.dependent import CLOSE, beyond_limits, bounds_of, dependent_on, other_outcome, worked_out
+from srdcr_lab.answers.dependent import (
+    CLOSE,
+    beyond_limits,
+    bounds_of,
+    dependent_on,
+    moved_past,
+    other_outcome,
+    worked_out,
+)
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Traits
 from srdcr_lab.answers.number_words import MONTHS, respell_words
 from srdcr_lab.answers.quantities import (
@@ -228,6 +236,8 @@ class Number(Kind):
                 yield Outcome.REFUSED, f"the passage has a number that must be {size} than {claim.answer}: {stated}"
             else:
                 yield Outcome.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
+        if passed := next(moved_past(item.context, new, spans), ""):
+            yield Outcome.FLAGGED, f"the claim is moved past another number in its sentence: {passed}"
         yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:

@@ -61,8 +61,8 @@ def test_nobody_fits_and_the_sentence_counts_why() -> None:
     """A woman among men, in a passage that has no word for it, and one among painters."""
     why = made_of("Oskar Berg")["significant"].why[0]
     assert why == (
-        "none of 5 other answers fits (4 by role, 1 by gender cannot stand in this passage); name some in the column "
-        "near or give a pool"
+        "none of 5 other answers fits (4 by role, 1 by gender do not fit this passage, or are not known to); name some "
+        "in the column near or give a pool"
     )
 
 

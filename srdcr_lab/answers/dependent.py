@@ -36,6 +36,9 @@ _PARTS = re.compile(
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![\w.,])(?:1\d{3}|20\d\d)(?!\w|[.,]\d)")
+_CAPITALS = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
+_BETWEEN = re.compile(r",? and |[,;] ")
+_LISTED = range(3, 13)  # counts that a list may show
 _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
 _BRACKET = re.compile(r"[ \u00a0]?[^\W\d_]{0,24}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]")
 CLOSE = Decimal("0.02")  # share by which a conversion, a rounding or a rounded restatement may differ
@@ -48,7 +51,11 @@ _PART_BEFORE = re.compile(
 _TREND = re.compile(
     r"(?<!\w)(?:(?P<down>down|fell|decline[ds]?|dropped|decreas\w+)|up|rose|grew|increas\w+) from (?:about )?\Z"
 )
-_HALF = 50  # per cent
+_HALF, _WHOLE = 50, 100  # per cent
+_GROWS = re.compile(  # what may be more than the whole
+    r"(?<!\w)(?:than|increas\w*|r[io]sen?|rising|gr[eo]w\w*|gains?|gained|up|above|over|inflation|profits?|returns?)(?!\w)",
+    re.IGNORECASE,
+)
 _VOTE = re.compile(r"(?<!\w)(?:vote[ds]?|voters|referendum|plebiscite|elections?|ballots?)(?!\w)", re.IGNORECASE)
 _VOTES = re.compile(r"(?:votes|seats|deputies|delegates|mandates|electors)\Z", re.IGNORECASE)
 _WON = re.compile(
@@ -81,10 +88,19 @@ def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequen
     shares = [share[0] for sentence in beside for share in _SHARE.finditer(sentence)]
     if share := next((each for each in shares if wanted != meanings("%") or not each.startswith(value)), ""):
         yield Outcome.FLAGGED, f"a share in the same sentence may give the number away: {share!r}"
+    if not wanted and value.isdigit() and int(value) in _LISTED:
+        following = [sentence_at(passage, passage.index(text) + len(text) + 2) for text in beside]
+        if any(_lists(text, int(value)) for text in (*beside, *following)):
+            yield Outcome.FLAGGED, f"a list in its sentence or the next one may be of as many: {value}"
     if wanted == meanings("year") and (year := next(filter(None, map(_YEAR.search, beside)), None)):
         yield Outcome.FLAGGED, f"a year in the same sentence may give the number away: {year[0]}"
     if bracket := next(filter(None, (_BRACKET.match(passage, span.end) for span in spans)), None):
         yield Outcome.FLAGGED, f"a second figure stands in brackets behind it: {bracket[0].strip()!r}"
+
+
+def _lists(sentence: str, n: int) -> bool:
+    """Whether as many names stand in a sentence, or as many parts between its commas."""
+    return n in (len(set(_CAPITALS.findall(sentence))), len(_BETWEEN.split(sentence)))
 
 
 def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterator[str]:
@@ -204,4 +220,6 @@ def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
             if least <= value <= most:
                 return ""
             return f"beyond what is possible: {least} to {most} {item.unit} of {asked[0]!r}, and it is {value}"
+    if meant == meanings("%") and gold <= _WHOLE < value and not _GROWS.search(item.context):
+        return f"beyond what is possible: more than the whole, {value} %"
     return ""

@@ -2,7 +2,8 @@
 
 A substitute must not contradict a pronoun, a title, a role or a country of the passage that it is put into. Traits come
 from a table, or are inferred from question and passage: from the given name, from pronouns of one gender only, from
-words for what a person is or did, from the one country that is named beside the city or is said to be the person's.
+words for what a person is or did, from the one country that is named beside the city or is said to be the person's;
+the country of a large city is known (``english.toml``).
 What is not known agrees with any trait that the passage has no word for.
 """
 
@@ -40,6 +41,8 @@ _COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; 
     rf"(?<!\w)({_NAMES})(?!\w)(?:(?<=man)|(?:[ -]\w+){{0,2}}[ -](?:{'|'.join(_ROLE_OF)}|man|woman|teacher|lawyer)(?!\w)"
     r"|(?=,? (?:who|born|gave|from|with)(?!\w)))"
 )
+_HOME = {city: country for country, cities in ENGLISH["cities"].items() for city in cities.split(", ")}
+_NO_TITLES = re.compile(r"(?<!\w)(?:miss|ms|sir|dame)(?!\w)")  # without a capital they are other words: "the miss"
 _LIES_IN = re.compile(r", ([A-Z][^\W\d_]{2,})(?=[,.;)]| (?!(?:and|or)\b)[a-z])")  # "Springfield, Illinois."
 
 
@@ -72,7 +75,8 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
         return Spoken(countries=_countries(f"{question} {without}", _COUNTRY), lies_in=frozenset(lies_in))
     text, own = f"{question} {passage}", set(tokens(answer))
     beside = set(tokens(_beside(question, passage, spans)))
-    return Spoken(_of(set(tokens(text)) - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))
+    words = set(tokens(_NO_TITLES.sub(" ", text)))
+    return Spoken(_of(words - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))
 
 
 def _beside(question: str, passage: str, spans: Sequence[Span]) -> str:
@@ -97,9 +101,9 @@ def inferred(item: Item) -> Traits:
     spans = find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
     beside = _beside(item.question, item.context, spans)
     if item.answer_type is AnswerType.CITY:
-        return Traits(country=item.gold_answer.partition(", ")[2] or _only(_countries(beside, _COUNTRY)))
+        return Traits(country=country_of(item.gold_answer) or _only(_countries(beside, _COUNTRY)))
     country = _only(_countries(f"{item.question} {item.context}", _COUNTRYMAN))
-    asked, said = (set(tokens(text)) - set(tokens(item.gold_answer)) for text in (item.question, beside))
+    asked, said = (set(tokens(_NO_TITLES.sub(" ", text))) - set(tokens(item.gold_answer)) for text in (item.question, beside))
     pronouns = set(tokens(item.context)) & _PRONOUNS
     gender = gender_of(item.gold_answer) or _only(_of(asked, _GENDER_OF)) or _only(_of(pronouns, _GENDER_OF))
     return Traits(gender, _of(asked, _ROLE_OF, _DONE_BY) or _of(said, _ROLE_OF, _DONE_BY), country=country)
@@ -109,6 +113,12 @@ def traits_of(item: Item, known: Mapping[str, Traits]) -> Traits:
     """What is known of an item's answer, by question_id, and inferred where that is empty."""
     own, told = known.get(item.question_id) or Traits(), inferred(item)
     return Traits(own.gender or told.gender, own.role or told.role, own.era, own.country or told.country, own.near)
+
+
+def country_of(city: str) -> str:
+    """What a city is said to lie in behind a comma, else the country of a large one; or empty."""
+    name, _, region = city.partition(", ")
+    return region or _HOME.get(name, "")
 
 
 def gender_of(name: str) -> str:

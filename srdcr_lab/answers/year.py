@@ -289,7 +289,8 @@ class Point(Kind):
         except NoClaim as error:
             raise NoClaim(f"{item.gold_answer} {amount:+.0f} {error}") from None
         year = getattr(new, "year", new)
-        flags = [f"the claim {new} lies in the future"] if year > present else []
+        is_new = year > present >= self.year_of(self.gold(item))
+        flags = [f"the claim {new} lies in the future"] if is_new else []
         if flags and (level := self.level(self.perturbation, amount)) is not Level.BLATANT:
             raise NoClaim(f"{flags[0]}, which a {level} one may not")
         titled = _TITLED.search(f"{item.question} {item.context}")

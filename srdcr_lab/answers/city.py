@@ -60,7 +60,9 @@ class City(Name):
             pattern += f"(?:,?{WORD_BREAK}{WORD_BREAK.join(words)})?"
         return list(places(passage, [pattern]))
 
-    respell = Kind.respell
+    def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
+        """Without what the new city lies in, where the surface does not say it."""
+        return Kind.respell(self, surface, answer, new_answer if "," in surface else new_answer.partition(",")[0])
 
     def _is_near(self, name: str, item: Item, own: Traits, other: Traits) -> bool:
         """Also one of the same region or country."""

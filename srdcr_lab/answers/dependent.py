@@ -30,7 +30,8 @@ _TIMES = re.compile(
 )  # "twice that" moves with it
 _SMALL_SUM = 20  # such a sum may be chance, unless words for parts stand beside it
 _PARTS = re.compile(
-    r"(?<!\w)(?:of (?:them|these|those|whom|which)|remain(?:ing|der)|others?|the rest|total|altogether|in all|combined)(?!\w)",
+    r"(?<!\w)(?:of (?:them|these|those|whom|which)|remain(?:ing|der)|others?|the rest|total|altogether|in all"
+    r"|combined)(?!\w)",
     re.IGNORECASE,
 )
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
@@ -38,9 +39,12 @@ _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![\w.,])(?:1\d{3}|20\d\d)(?!\w|[.,]\d)")
 _CAPITALS = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
 _BETWEEN = re.compile(r",? and |[,;] ")
+_MANY = 1000
 _LISTED = range(3, 13)  # counts that a list may show
 _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
-_BRACKET = re.compile(r"[ \u00a0]?[^\W\d_]{0,24}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]")
+_BRACKET = re.compile(
+    r"[ \u00a0]?[^\W\d_]{0,24}(?:[ \u00a0][^\W\d_]{1,24}){0,3}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]"
+)
 CLOSE = Decimal("0.02")  # share by which a conversion, a rounding or a rounded restatement may differ
 _PART_AFTER = re.compile(
     r"(?:[ \u00a0-][^\W\d_]+){0,3}[ \u00a0](?:of|from|among)[ ](?:them|these|those|whom|which)(?!\w)"
@@ -170,7 +174,8 @@ def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, 
         head, before = folded[max(0, part.start - 60) : part.start], stated[:i]
         wholes = [each for each in before if not _is_a_year(passage[each.start : each.end])]
         whole = wholes[-1] if wholes else None
-        if whole is None or (whole.start in mentions) is (part.start in mentions):
+        is_year = _is_a_year(passage[part.start : part.end])  # "10% up from 2013"
+        if whole is None or is_year or (whole.start in mentions) is (part.start in mentions):
             continue
         trend = _TREND.search(head)
         if trend or _PART_AFTER.match(folded, part.end) or _PART_BEFORE.search(head):
@@ -180,7 +185,9 @@ def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, 
 
 
 def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[str]:
-    """Numbers in a sentence of the mentioned one that the claim passes, and that may count the same as it."""
+    """Numbers of a passage that the claim passes, and that may count the same as the mentioned one: of one known unit,
+    or of none and in its sentence or as large that it is no chance.
+    """
     stated = [each for each in quantities(passage) if ":" not in each.readings[0]]
     starts = {span.start for span in spans}
     for own in (each for each in stated if each.start in starts):
@@ -188,8 +195,8 @@ def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[st
         for other in stated:
             number, text = Decimal(other.readings[0]), passage[other.start : other.end]
             is_passed = number != gold and min(gold, new) <= number <= max(gold, new) and not _is_a_year(text)
-            may_be_alike = own.unit & other.unit or own.unit == other.unit
-            if is_passed and may_be_alike and sentence_at(passage, other.start) == sentence:
+            is_beside = abs(number) >= _MANY or sentence_at(passage, other.start) == sentence
+            if is_passed and (own.unit & other.unit or (own.unit == other.unit and is_beside)):
                 yield text
 
 

@@ -142,7 +142,8 @@ _BESIDE = {
     "a weekday": WEEKDAY,
 }
 _CENTURY = re.compile(
-    rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|({'|'.join(ORDINALS[:21])}))[ \u00a0-]centur(?:y|ies)(?P<bc>[ ]BC)?",
+    rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|({'|'.join(ORDINALS[:21])}))[ \u00a0-]centur(?:y|ies)(?P<bc>[ ]BC)?"
+    r"(?! (?-i:(?!BC|AD)[A-Z]))",  # "20th Century Fox"
     re.IGNORECASE,
 )
 _DECADE = re.compile(r"(?<![\w.,])(\d{3}0)['’]?s(?!\w)")
@@ -196,7 +197,7 @@ def neighbours(
     """Another year or date that the claim is moved past, out of their order, or a lifetime away from; else one that
     lies this near to the gold. Each with its words; those `beside` the answer, in its sentence, refuse the claim.
     """
-    if passed := [other for other in sorted(others) if min(gold, new) <= other <= max(gold, new)]:
+    if passed := [other for other in sorted(others) if other != new and min(gold, new) <= other <= max(gold, new)]:
         first = next((other for other in passed if other in beside), passed[0])
         outcome = Outcome.REFUSED if first in beside else Outcome.FLAGGED
         yield outcome, f"the claim is moved past another {what} of the passage: {others[first]}"

@@ -142,7 +142,7 @@ def _refuse_what_is_not_stated(false: Item, changes: Sequence[Change]) -> None:
 
 
 def _change(passage: str, span: Span, after: str) -> Change:
-    """The exchange of one mention, with "a" or "an" before it, a possessive behind it and a capital at the head of a sentence right."""
+    """The exchange of one mention: "a" or "an", a possessive, a capital at the head of a sentence are kept right."""
     start, before = span.start, span.surface
     if _STOP_OF_JUNIOR.match(passage, span.end) and not after.casefold().endswith(("jr", "sr")):
         before += "."

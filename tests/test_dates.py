@@ -188,7 +188,7 @@ def test_an_alias_for_another_day_is_refused() -> None:
         ("It fell on 14 July 1789. On 20 July 1789 it burnt.", "+7", "past another date of the passage: 1789-07-20"),
         ("It fell on 14 July 1789; each 14 July is a feast.", "+7", "'14 July' stands without its year"),
         ("It fell on 14 July 1789, aged 419.", "+7", "an age may give the date away: 'aged 419'"),
-        ("It fell on 14 July 1789, three days later.", "+7", "a duration may give the date away: 'three days'"),
+        ("It fell on 14 July 1789, three days on.", "+7", "a duration may give the date away: 'three days'"),
         ("It fell on 14 July 1789; on 15 July 1789 it burnt.", "-7", "is close to the truth: 1789-07-15"),
         ("It fell on 14 July 1789, in a hot July.", "+28", "names the month by itself: 'July'"),
         ("It fell on 14 July 1789; 1789 was a bad year.", "+364", "names the year by itself: 1789"),

@@ -12,7 +12,7 @@ import pytest
 
 from srdcr_lab.answers.kinds import Outcome, kind_of
 from srdcr_lab.answers.name import likeness
-from srdcr_lab.answers.traits import ROLES, Traits, inferred
+from srdcr_lab.answers.traits import ROLES, Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
 from srdcr_lab.data.forms import Form, contradictions, read_traits, similarity
@@ -61,8 +61,8 @@ def test_nobody_fits_and_the_sentence_counts_why() -> None:
     """A woman among men, in a passage that has no word for it, and one among painters."""
     why = made_of("Oskar Berg")["significant"].why[0]
     assert why == (
-        "none of 5 other answers fits (4 by role, 1 by gender cannot stand in this passage); name some in the column "
-        "near or give a pool"
+        "none of 5 other answers fits (4 by role, 1 by gender do not fit this passage, or are not known to); name some "
+        "in the column near or give a pool"
     )
 
 
@@ -117,6 +117,19 @@ def test_a_city_stays_in_the_country_that_the_passage_names() -> None:
     elsewhere = city_form("The harbour of Bergen burnt down.", "Bergen", "significant", **NORWAY)
     assert elsewhere.claim.answer in CITIES[:2]
     assert "by country" in city_form(passage, "Bergen", "significant").why[0]  # of the others none is known
+
+
+def test_the_miss_is_no_lady_and_a_city_lies_in_no_person() -> None:
+    assert spoken_of("Who did?", "After the miss, Jo Doe won.", "Jo Doe", NAME).genders == frozenset()
+    assert spoken_of("Where?", "In Bergen, Chopin played.", "Bergen", CITY).lies_in == frozenset()
+    assert spoken_of("Where?", "Their European tour began in Bergen.", "Bergen", CITY).continents == {"europe"}
+    assert inferred(named("The show was in Boston.", "Boston", CITY)).country == "United States"
+    assert inferred(named("He left his wife Jo Doe. He wept.", "Jo Doe")).gender == "f"
+
+
+def test_a_question_that_has_the_words_of_a_city_does_not_name_it() -> None:
+    one = named("It ends in Jersey City.", "Jersey City", CITY, question="In what New Jersey city does it end?")
+    assert not any("names the answer" in why for form in perturb([one]).forms for why in form.why)
 
 
 @pytest.mark.parametrize("passage", ["It lies in Bergen, Vestland.", "It lies in Bergen, Vestland, by the sea."])

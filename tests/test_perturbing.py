@@ -151,6 +151,67 @@ def test_an_alias_that_says_it_in_another_unit_is_refused() -> None:
     assert "an alias states another number: 'Take 1.5 mg (1500 micrograms).'" in form(one, "x2").why
 
 
+@pytest.mark.parametrize(
+    ("passage", "gold", "tag", "why"),
+    [
+        ("In 1881 it was shown. It was rare in the 1890s.", "1881", "+20", "past another year of the passage: '1890s'"),
+        ("Jochi (1185–1226) led them.", "1226", "+100", "a lifetime from the claim: 1185"),
+        ("Of all 40% came, as 30% had not.", "40%", "x0.8", "a share in the same sentence"),
+        ("He had 80 g. The most was 12 g, they say.", "80 g", "x0.1", "past another number of the passage: 12"),
+        ("It won six prizes: gold, silver, bronze, tin, lead and iron.", "six", "x2", "a list in its sentence"),
+        ("Seven sacks. He had five tackles and two fumbles.", "seven", "x2", "two other numbers add up to it: two"),
+    ],
+)
+def test_what_a_passage_only_implies_is_flagged(passage: str, gold: str, tag: str, why: str) -> None:
+    made = form(standard(passage, gold, YEAR if tag[0] in "+-" else NUMBER), tag)
+    assert made.outcome is Outcome.FLAGGED
+    assert any(why in sentence for sentence in made.why), made.why
+
+
+def test_a_speed_without_a_unit_of_its_own_has_that_of_its_passage() -> None:
+    made = form(standard("It ran 90 kilometres per hour (56 mph).", "90", NUMBER), "x1.5")
+    assert made.why[0].startswith("the passage states the same quantity in another unit: 56 mph")
+
+
+@pytest.mark.parametrize(
+    ("passage", "level"), [("In 100% oxygen it burnt.", Level.ABSURD), ("Prices were up 100%.", Level.MILD)]
+)
+def test_a_share_is_no_more_than_the_whole(passage: str, level: Level) -> None:
+    assert form(standard(passage, "100%", NUMBER, unit="%"), "x2").claim.level is level
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "tag"),
+    [
+        ("It opened in 1881. Plague was rife in the 19th century.", "1881", "+20"),
+        ("It was sold in 1981 to 20th Century Fox.", "1981", "-100"),
+        ("Up 10% from 2013, they said.", "10%", "x0.8"),
+        ("It will be the largest by 2050.", "2050", "-20"),
+    ],
+)
+def test_what_does_not_speak_against_a_claim_is_no_refusal(passage: str, gold: str, tag: str) -> None:
+    assert form(standard(passage, gold, YEAR if tag[0] in "+-" else NUMBER), tag).item is not None
+
+
+def test_the_year_of_an_event_is_no_count() -> None:
+    made = form(standard("At the 1996 General Conference it ended.", "1996", NUMBER), "x2")
+    assert "may belong to a date" in made.why[0]
+
+
+def test_a_possessive_is_written_as_the_new_name_takes_it() -> None:
+    for passage, expected in (
+        ("Nantes' old streets.", "{}'s old streets."),
+        ("'In Nantes' he said.", "'In {}' he said."),
+    ):
+        one = standard(passage, "Nantes", CITY)
+        for made in perturb([one], pool=("Rouen", "Reims", "Lyon", "Dijon", "Toulon")).forms:
+            if made.item is not None and not made.claim.answer.endswith("s"):
+                assert made.item.context == expected.format(made.claim.answer)
+                break
+        else:
+            pytest.fail("no form was made")
+
+
 def test_a_range_is_not_turned_round() -> None:
     one = standard("It ran 1874–1904.", "1874")
     assert form(one, "+20").item is not None

@@ -18,6 +18,7 @@ from srdcr_lab.answers.name import (
     derived_words,
     in_longer_name,
     proper_names,
+    unmentioned,
 )
 from srdcr_lab.answers.replies import is_all_asked
 from srdcr_lab.answers.wording import ENGLISH, Span, around, places, spelled, tokens
@@ -25,6 +26,7 @@ from srdcr_lab.records import AnswerType, Item
 
 _SHORT_WORDS = {"st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "&": "and"}
 _SPELLINGS = {full: f"{full}|{short}" for short, full in _SHORT_WORDS.items() if short != "&"}
+_COMMON = WORDS["parts_of_cities"] | {"city", "town", "beach", "springs"}
 _PLACED = frozenset("in at near from to is was and or called named cityof".split())
 
 
@@ -58,7 +60,9 @@ class City(Name):
             pattern += f"(?:,?{WORD_BREAK}{WORD_BREAK.join(words)})?"
         return list(places(passage, [pattern]))
 
-    respell = Kind.respell
+    def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
+        """Without what the new city lies in, where the surface does not say it."""
+        return Kind.respell(self, surface, answer, new_answer if "," in surface else new_answer.partition(",")[0])
 
     def _is_near(self, name: str, item: Item, own: Traits, other: Traits) -> bool:
         """Also one of the same region or country."""
@@ -88,6 +92,10 @@ class City(Name):
                 yield Outcome.REFUSED, f"the answer is part of another name: {quoted}"
             if in_longer_name(item.context, span):
                 yield Outcome.FLAGGED, f"the answer stands in a longer name: {quoted}"
+        words = tokens(item.gold_answer.partition(", ")[0])
+        names = {word for word in words if len(word) > 3} - _COMMON if len(words) > 1 else set()
+        if alone := names.intersection(tokens(unmentioned(item, spans))):
+            yield Outcome.FLAGGED, f"a part of the answer stands by itself: {min(alone)!r}"
         yield from derived_words(item)
 
 

@@ -25,7 +25,7 @@ from srdcr_lab.answers.year import (
     Point,
     Stated,
     beside_a_year,
-    centuries_left,
+    doubts_of_year,
     neighbours,
     other_names,
     years,
@@ -55,7 +55,13 @@ _FEAST = re.compile(
     r"|Epiphany|Boxing Day|Halloween|Thanksgiving|solstice|equinox"
     r"|(?:in|that|this|of) (?:the )?(?:early |late |mid-?)?(?P<season>spring|summer|autumn|winter))(?!\w)"
 )
-_DURATION = re.compile(rf"(?<!\w){COUNT}[ \u00a0-](?:days?|weeks?|fortnights?|months?)(?!\w)", re.IGNORECASE)
+_SPAN = r"(?:days?|weeks?|fortnights?|months?)"
+_DURATION = re.compile(rf"(?<!\w)(?:{COUNT}|{COUNT}?½)[ \u00a0-]{_SPAN}(?!\w)", re.IGNORECASE)
+_RELATIVE = re.compile(
+    rf"(?<!\w)(?:{_SPAN} (?:later|earlier)|(?:later|earlier) (?:that|the same) (?:{_SPAN}|year)"
+    rf"|(?:the|that) (?:same|next|following|previous|preceding) (?:{_SPAN}|morning|evening|night))(?!\w)",
+    re.IGNORECASE,
+)
 
 
 def _read(match: re.Match[str]) -> Iterator[Stated]:
@@ -136,6 +142,8 @@ class Date(Point):
                 yield Outcome.REFUSED, f"the passage has the date in figures: {match[0]!r}"
         if duration := _DURATION.search(item.context):
             yield Outcome.FLAGGED, f"a duration may give the date away: {duration[0]!r}"
+        if relative := _RELATIVE.search(item.context):
+            yield Outcome.FLAGGED, f"a relative date may give the date away: {relative[0]!r}"
         for what, words in beside_a_year(item.context):
             if what != "a weekday":
                 yield Outcome.FLAGGED, f"{what} may give the date away: {words!r}"
@@ -145,7 +153,8 @@ class Date(Point):
         others = {day.value for day in dates(item.context) if day.is_certain}
         beside = [sentence_at(item.context, span.start) for span in spans]
         near = {day.value for text in beside for day in dates(text)}
-        yield from neighbours(gold, new, others - {gold}, "date", timedelta(days=2), near)
+        stated = {other: f"{other}" for other in others - {gold}}
+        yield from neighbours(gold, new, stated, "date", timedelta(days=2), near)
         feast = _FEAST.search(" ".join(beside))
         if feast and not (feast["season"] and new.month == gold.month):
             yield Outcome.REFUSED, f"a feast or a season stands beside it, which the claim is not on: {feast[0]!r}"
@@ -160,10 +169,9 @@ class Date(Point):
         alone = {year.value for year in years(rest) if year.is_certain}
         if gold.year in alone:
             yield Outcome.FLAGGED, f"the passage names the year by itself: {gold.year}"
-        near = {year.value for text in beside for year in years(text)}
-        yield from neighbours(gold.year, new.year, alone - {gold.year}, "year", 0, near)
+        yield from doubts_of_year(item.context, spans, rest, gold.year, new.year, 0)
         shared = set(other_names(rest, new.year))
-        for sentence in (*other_names(rest, gold.year), *centuries_left(rest, gold.year, new.year)):
+        for sentence in other_names(rest, gold.year):
             if sentence not in shared:
                 yield Outcome.REFUSED, sentence
 

@@ -28,11 +28,23 @@ _TIMES = re.compile(
     r"(?<!\w)(?:twice|thrice|double|triple|\w+ times) (?:as (?:many|much|large|big|high|long|great|old)|the |its )",
     re.IGNORECASE,
 )  # "twice that" moves with it
-_SMALL_SUM = 20  # such a sum may be chance
+_SMALL_SUM = 20  # such a sum may be chance, unless words for parts stand beside it
+_PARTS = re.compile(
+    r"(?<!\w)(?:of (?:them|these|those|whom|which)|remain(?:ing|der)|others?|the rest|total|altogether|in all"
+    r"|combined)(?!\w)",
+    re.IGNORECASE,
+)
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
+_YEAR = re.compile(r"(?<![\w.,])(?:1\d{3}|20\d\d)(?!\w|[.,]\d)")
+_CAPITALS = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
+_BETWEEN = re.compile(r",? and |[,;] ")
+_MANY = 1000
+_LISTED = range(3, 13)  # counts that a list may show
 _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
-_BRACKET = re.compile(r"[ \u00a0]?[^\W\d_]{0,24}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]")
+_BRACKET = re.compile(
+    r"[ \u00a0]?[^\W\d_]{0,24}(?:[ \u00a0][^\W\d_]{1,24}){0,3}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]"
+)
 CLOSE = Decimal("0.02")  # share by which a conversion, a rounding or a rounded restatement may differ
 _PART_AFTER = re.compile(
     r"(?:[ \u00a0-][^\W\d_]+){0,3}[ \u00a0](?:of|from|among)[ ](?:them|these|those|whom|which)(?!\w)"
@@ -43,7 +55,11 @@ _PART_BEFORE = re.compile(
 _TREND = re.compile(
     r"(?<!\w)(?:(?P<down>down|fell|decline[ds]?|dropped|decreas\w+)|up|rose|grew|increas\w+) from (?:about )?\Z"
 )
-_HALF = 50  # per cent
+_HALF, _WHOLE = 50, 100  # per cent
+_GROWS = re.compile(  # what may be more than the whole
+    r"(?<!\w)(?:than|increas\w*|r[io]sen?|rising|gr[eo]w\w*|gains?|gained|up|above|over|inflation|profits?|returns?)(?!\w)",
+    re.IGNORECASE,
+)
 _VOTE = re.compile(r"(?<!\w)(?:vote[ds]?|voters|referendum|plebiscite|elections?|ballots?)(?!\w)", re.IGNORECASE)
 _VOTES = re.compile(r"(?:votes|seats|deputies|delegates|mandates|electors)\Z", re.IGNORECASE)
 _WON = re.compile(
@@ -72,11 +88,23 @@ def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequen
     ordinals = (match[0] for match in _ORDINAL.finditer(fold_digits(passage)) if match[1].replace(",", "") == value)
     if ordinal := next(ordinals, ""):
         yield Outcome.FLAGGED, f"the number stands there as an ordinal: {ordinal!r}"
-    shares = () if wanted == meanings("%") else (_SHARE.search(sentence_at(passage, s.start)) for s in spans)
-    if share := next(filter(None, shares), None):
-        yield Outcome.FLAGGED, f"a share in the same sentence may give the number away: {share[0]!r}"
+    beside = [sentence_at(passage, span.start) for span in spans]
+    shares = [share[0] for sentence in beside for share in _SHARE.finditer(sentence)]
+    if share := next((each for each in shares if wanted != meanings("%") or not each.startswith(value)), ""):
+        yield Outcome.FLAGGED, f"a share in the same sentence may give the number away: {share!r}"
+    if not wanted and value.isdigit() and int(value) in _LISTED:
+        following = [sentence_at(passage, passage.index(text) + len(text) + 2) for text in beside]
+        if any(_lists(text, int(value)) for text in (*beside, *following)):
+            yield Outcome.FLAGGED, f"a list in its sentence or the next one may be of as many: {value}"
+    if wanted == meanings("year") and (year := next(filter(None, map(_YEAR.search, beside)), None)):
+        yield Outcome.FLAGGED, f"a year in the same sentence may give the number away: {year[0]}"
     if bracket := next(filter(None, (_BRACKET.match(passage, span.end) for span in spans)), None):
         yield Outcome.FLAGGED, f"a second figure stands in brackets behind it: {bracket[0].strip()!r}"
+
+
+def _lists(sentence: str, n: int) -> bool:
+    """Whether as many names stand in a sentence, or as many parts between its commas."""
+    return n in (len(set(_CAPITALS.findall(sentence))), len(_BETWEEN.split(sentence)))
 
 
 def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterator[str]:
@@ -95,35 +123,42 @@ def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterat
 def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Doubt]:
     """How the gold number can be worked out from others that are no clock times, years or of other units.
 
-    Sums and ratios would contradict any other number, so they refuse it; a number close by is flagged.
+    Sums and ratios whose numbers stand in one sentence would contradict any other number, so they refuse it; others may
+    agree by chance and are flagged, as is a number close by.
     """
     try:
         gold = Decimal(value)
     except InvalidOperation:
         return
     others: dict[Decimal, str] = {}
+    stands_in: dict[Decimal, str] = {}
     for quantity in quantities(passage):
         stated, reading = passage[quantity.start : quantity.end], quantity.readings[0]
         looks_a_year = _is_a_year(stated)
         is_of_other_unit = quantity.unit and not quantity.unit & wanted
         if not (looks_a_year or is_of_other_unit or ":" in reading or value in quantity.readings):
             others.setdefault(Decimal(reading), stated)
+            stands_in.setdefault(Decimal(reading), sentence_at(passage, quantity.start))
     if close := next((stated for number, stated in others.items() if gold and abs(number / gold - 1) <= CLOSE), ""):
         yield Outcome.FLAGGED, f"a number close to it stands in the passage: {close}"
     for match in _MULTIPLE.finditer(passage):
         ratio = Decimal(_RATIOS[match[0].lower()])
-        if of := others.get(gold * ratio) or others.get(gold / ratio):
-            yield Outcome.REFUSED, f"a share or a multiple gives the number away: {match[0]!r} and {of}"
+        if of := next((other for other in (gold * ratio, gold / ratio) if other in others), None):
+            is_one_sentence = sentence_at(passage, match.start()) == stands_in[of]
+            outcome = Outcome.REFUSED if is_one_sentence else Outcome.FLAGGED
+            yield outcome, f"a share or a multiple gives the number away: {match[0]!r} and {others[of]}"
             break
     some = dict(list(others.items())[:_MOST_NUMBERS])
     for number, stated in some.items():
-        rest = some.get(gold - number)
-        if rest and 0 < number < gold - number:
-            yield Outcome.REFUSED, f"two other numbers add up to it: {stated} and {rest}"
-            break
-        if (whole := some.get(gold + number)) and number > 0 and gold + number > _SMALL_SUM:
-            yield Outcome.REFUSED, f"with another number it adds up to a third: {stated} and {whole}"
-            break
+        is_part = 0 < number < gold - number and gold - number in some
+        other = gold - number if is_part else gold + number
+        if is_part or (number > 0 and other > _SMALL_SUM and other in some):
+            is_likely = gold > _SMALL_SUM or _PARTS.search(stands_in[number])
+            outcome = Outcome.REFUSED if is_likely and stands_in[number] == stands_in[other] else Outcome.FLAGGED
+            how = "two other numbers add up to it" if is_part else "with another number it adds up to a third"
+            yield outcome, f"{how}: {stated} and {some[other]}"
+            if outcome is Outcome.REFUSED:
+                break
 
 
 def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, Decimal]]:
@@ -139,13 +174,30 @@ def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, 
         head, before = folded[max(0, part.start - 60) : part.start], stated[:i]
         wholes = [each for each in before if not _is_a_year(passage[each.start : each.end])]
         whole = wholes[-1] if wholes else None
-        if whole is None or (whole.start in mentions) is (part.start in mentions):
+        is_year = _is_a_year(passage[part.start : part.end])  # "10% up from 2013"
+        if whole is None or is_year or (whole.start in mentions) is (part.start in mentions):
             continue
         trend = _TREND.search(head)
         if trend or _PART_AFTER.match(folded, part.end) or _PART_BEFORE.search(head):
             is_other_part = (part.start not in mentions) is not bool(trend and trend["down"])
             other = whole if part.start in mentions else part
             yield passage[other.start : other.end], is_other_part, Decimal(other.readings[0])
+
+
+def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[str]:
+    """Numbers of a passage that the claim passes, and that may count the same as the mentioned one: of one known unit,
+    or of none and in its sentence or as large that it is no chance.
+    """
+    stated = [each for each in quantities(passage) if ":" not in each.readings[0]]
+    starts = {span.start for span in spans}
+    for own in (each for each in stated if each.start in starts):
+        gold, sentence = Decimal(own.readings[0]), sentence_at(passage, own.start)
+        for other in stated:
+            number, text = Decimal(other.readings[0]), passage[other.start : other.end]
+            is_passed = number != gold and min(gold, new) <= number <= max(gold, new) and not _is_a_year(text)
+            is_beside = abs(number) >= _MANY or sentence_at(passage, other.start) == sentence
+            if is_passed and (own.unit & other.unit or (own.unit == other.unit and is_beside)):
+                yield text
 
 
 def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:
@@ -175,4 +227,6 @@ def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
             if least <= value <= most:
                 return ""
             return f"beyond what is possible: {least} to {most} {item.unit} of {asked[0]!r}, and it is {value}"
+    if meant == meanings("%") and gold <= _WHOLE < value and not _GROWS.search(item.context):
+        return f"beyond what is possible: more than the whole, {value} %"
     return ""

@@ -244,7 +244,7 @@ class Name(Kind):
             )
         counts = Counter(filter(None, faults.values()))
         told = ", ".join(f"{n} by {trait}" for trait, n in counts.most_common())
-        unfit = f" ({told} cannot stand in this passage)" if told else ""
+        unfit = f" ({told} do not fit this passage, or are not known to)" if told else ""
         wanted = f"is nearly {item.gold_answer}" if degree == "slight" else "fits"
         return f"none of {len(faults)} other answers {wanted}{unfit}; name some in the column near or give a pool"
 
@@ -279,10 +279,7 @@ class Name(Kind):
                 outcome = Outcome.REFUSED if is_short else Outcome.FLAGGED
                 yield outcome, f"the answer stands in a longer name: {quoted}"
         words = tokens(item.gold_answer)
-        without = fold_letters(item.context)[0]
-        for surface in sorted({fold_letters(span.surface)[0] for span in spans}, key=len, reverse=True):
-            without = without.replace(surface, " ")
-        if len(words) > 1 and len(words[0]) > 2 and re.search(rf"(?<!\w){re.escape(words[0])}(?!\w)", without):
+        if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(unmentioned(item, spans)):
             yield Outcome.FLAGGED, f"the given name stands by itself: {words[0]!r}"
         yield from derived_words(item)
 
@@ -330,6 +327,14 @@ def in_longer_name(passage: str, span: Span) -> bool:
     after = _NAME_AFTER.match(passage, span.end)
     word = after[1] if after else ""
     return word[:1].isupper() and not word.isupper() and word.casefold() not in WORDS["openers"]
+
+
+def unmentioned(item: Item, spans: Sequence[Span]) -> str:
+    """The passage without case and without what its mentions of the answer are written with."""
+    without = fold_letters(item.context)[0]
+    for surface in sorted({fold_letters(span.surface)[0] for span in spans}, key=len, reverse=True):
+        without = without.replace(surface, " ")
+    return without
 
 
 def derived_words(item: Item) -> Iterator[Doubt]:

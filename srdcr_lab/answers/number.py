@@ -12,7 +12,15 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
-from srdcr_lab.answers.dependent import CLOSE, beyond_limits, bounds_of, dependent_on, other_outcome, worked_out
+from srdcr_lab.answers.dependent import (
+    CLOSE,
+    beyond_limits,
+    bounds_of,
+    dependent_on,
+    moved_past,
+    other_outcome,
+    worked_out,
+)
 from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Traits
 from srdcr_lab.answers.number_words import MONTHS, respell_words
 from srdcr_lab.answers.quantities import (
@@ -53,6 +61,7 @@ _MONTH_AFTER = re.compile(rf"(?:st|nd|rd|th)?[ \u00a0](?:of[ \u00a0])?{_MONTH}(?
 _YEAR_CUE = re.compile(
     rf"(?:(?<!\w)(?:in|since|by|of|until|from|to|after|before|year|and)|{_MONTH},?)[ \u00a0(]\Z", re.I
 )
+_EVENT = re.compile(r"[ \u00a0][A-Z][a-z]")
 _RANGE = re.compile(r"[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\d")
 _RANGE_BEFORE = re.compile(r"\d[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\Z")
 _FRACTION = re.compile(r"[ \u00a0-](?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth)s?(?!\w)", re.IGNORECASE)
@@ -197,9 +206,10 @@ class Number(Kind):
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         value, _, own_unit = self.gold(item).partition(" ")
-        wanted = meanings(own_unit or item.unit)
         passage, folded = item.context, fold_digits(item.context)
         stated = {quantity.start: quantity for quantity in quantities(passage)}
+        said = next((stated[span.start].unit for span in spans if span.start in stated), frozenset())
+        wanted = meanings(own_unit or item.unit) or said
         is_telling = sum(map(str.isdigit, value)) >= 3
         for span in spans:
             surface, quoted = repr(span.surface), repr(around(passage, span))
@@ -228,6 +238,8 @@ class Number(Kind):
                 yield Outcome.REFUSED, f"the passage has a number that must be {size} than {claim.answer}: {stated}"
             else:
                 yield Outcome.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
+        if passed := next(moved_past(item.context, new, spans), ""):
+            yield Outcome.FLAGGED, f"the claim is moved past another number of the passage: {passed}"
         yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
@@ -255,5 +267,7 @@ def _may_be_a_date(folded: str, span: Span, value: str) -> bool:
     before = folded[max(0, span.start - 14) : span.start]
     if int(value) <= 31 and (_MONTH_BEFORE.search(before) or _MONTH_AFTER.match(folded, span.end)):
         return True
-    is_bare = folded[span.start : span.end] == value and len(value) == 4 and span.partial
-    return is_bare and 1000 <= int(value) <= 2199 and _YEAR_CUE.search(before) is not None
+    if folded[span.start : span.end] != value or len(value) != 4 or not 1000 <= int(value) <= 2199:
+        return False
+    is_of_an_event = _EVENT.match(folded, span.end) and before.casefold().endswith("the ")  # "the 1996 Games"
+    return bool(is_of_an_event or (span.partial and _YEAR_CUE.search(before)))

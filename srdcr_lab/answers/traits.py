@@ -2,7 +2,8 @@
 
 A substitute must not contradict a pronoun, a title, a role or a country of the passage that it is put into. Traits come
 from a table, or are inferred from question and passage: from the given name, from pronouns of one gender only, from
-words for what a person is or did, from the one country that is named beside the city or is said to be the person's.
+words for what a person is or did, from the one country that is named beside the city or is said to be the person's;
+the country of a large city is known (``english.toml``).
 What is not known agrees with any trait that the passage has no word for.
 """
 
@@ -34,13 +35,21 @@ _COUNTRY_OF = {
     for names in (country.split(", ") for country in row.split("; "))
     for name in names
 }
+_CONTINENT_OF = {country.split(", ")[0]: continent for continent, row in ENGLISH["countries"].items()
+                 for country in row.split("; ")}  # fmt: skip
+_CONTINENT = re.compile(r"(?<!\w)(Africa|Asia|Europe|Oceania)a?n(?= [a-z])")  # "their European tour"
 _NAMES = "|".join(sorted(map(re.escape, _COUNTRY_OF), key=len, reverse=True))
 _COUNTRY = re.compile(rf"(?<!\w)({_NAMES})(?!\w)")
 _COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; not "a Danish film"
     rf"(?<!\w)({_NAMES})(?!\w)(?:(?<=man)|(?:[ -]\w+){{0,2}}[ -](?:{'|'.join(_ROLE_OF)}|man|woman|teacher|lawyer)(?!\w)"
     r"|(?=,? (?:who|born|gave|from|with)(?!\w)))"
 )
-_LIES_IN = re.compile(r", ([A-Z][^\W\d_]{2,})(?=[,.;)]| (?!(?:and|or)\b)[a-z])")  # "Springfield, Illinois."
+_HOME = {city: country for country, cities in ENGLISH["cities"].items() for city in cities.split(", ")}
+_NO_TITLES = re.compile(r"(?<!\w)(?:miss|ms|sir|dame)(?!\w)")  # without a capital they are other words: "the miss"
+_LIES_IN = re.compile(  # "Springfield, Illinois."; not "In Paris, Chopin met"
+    r", ([A-Z][^\W\d_]{2,})(?=[,.;)]"
+    r"| (?:in|on|at|by|for|from|to|with|as|where|who|when|while|during|after|before|until)\b)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +57,14 @@ class Spoken:
     """The genders, roles and countries that a question and its passage have words for.
 
     `lies_in`: what stands behind a city as what it lies in ("Springfield, Illinois"), or its region elsewhere.
+    `continents`: those that are named in the question, or beside a city.
     """
 
     genders: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
     countries: frozenset[str] = frozenset()
     lies_in: frozenset[str] = frozenset()
+    continents: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=64)  # each of a pool is compared with the same passage
@@ -69,10 +80,14 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
             without = f"{without[: span.start]}…{without[span.end :]}"
         lies_in = {match[1] for span in spans if (match := _LIES_IN.match(passage, span.end))}
         lies_in |= {region} if region and region in without else set()
-        return Spoken(countries=_countries(f"{question} {without}", _COUNTRY), lies_in=frozenset(lies_in))
+        continents = frozenset(match[1].lower() for match in _CONTINENT.finditer(_beside(question, passage, spans)))
+        return Spoken(
+            frozenset(), frozenset(), _countries(f"{question} {without}", _COUNTRY), frozenset(lies_in), continents
+        )
     text, own = f"{question} {passage}", set(tokens(answer))
     beside = set(tokens(_beside(question, passage, spans)))
-    return Spoken(_of(set(tokens(text)) - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))
+    words = set(tokens(_NO_TITLES.sub(" ", text)))
+    return Spoken(_of(words - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))
 
 
 def _beside(question: str, passage: str, spans: Sequence[Span]) -> str:
@@ -97,11 +112,18 @@ def inferred(item: Item) -> Traits:
     spans = find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
     beside = _beside(item.question, item.context, spans)
     if item.answer_type is AnswerType.CITY:
-        return Traits(country=item.gold_answer.partition(", ")[2] or _only(_countries(beside, _COUNTRY)))
+        return Traits(country=country_of(item.gold_answer) or _only(_countries(beside, _COUNTRY)))
     country = _only(_countries(f"{item.question} {item.context}", _COUNTRYMAN))
-    asked, said = (set(tokens(text)) - set(tokens(item.gold_answer)) for text in (item.question, beside))
+    asked, said = (
+        set(tokens(_NO_TITLES.sub(" ", text))) - set(tokens(item.gold_answer)) for text in (item.question, beside)
+    )
     pronouns = set(tokens(item.context)) & _PRONOUNS
-    gender = gender_of(item.gold_answer) or _only(_of(asked, _GENDER_OF)) or _only(_of(pronouns, _GENDER_OF))
+    called = {word for span in spans for word in tokens(item.context[max(0, span.start - 20) : span.start])[-1:]}
+    named = gender_of(item.gold_answer) or _only(_of(called, _GENDER_OF))  # "his nephew Jo Doe"
+    referred = _of(pronouns, _GENDER_OF)
+    if _of(said, _GENDER_OF) - referred:  # "his wife Jo Doe"
+        referred = frozenset()
+    gender = named or _only(_of(asked, _GENDER_OF)) or _only(referred)
     return Traits(gender, _of(asked, _ROLE_OF, _DONE_BY) or _of(said, _ROLE_OF, _DONE_BY), country=country)
 
 
@@ -109,6 +131,12 @@ def traits_of(item: Item, known: Mapping[str, Traits]) -> Traits:
     """What is known of an item's answer, by question_id, and inferred where that is empty."""
     own, told = known.get(item.question_id) or Traits(), inferred(item)
     return Traits(own.gender or told.gender, own.role or told.role, own.era, own.country or told.country, own.near)
+
+
+def country_of(city: str) -> str:
+    """What a city is said to lie in behind a comma, else the country of a large one; or empty."""
+    name, _, region = city.partition(", ")
+    return region or _HOME.get(name, "")
 
 
 def gender_of(name: str) -> str:
@@ -129,6 +157,9 @@ def clash(own: Traits, other: Traits, spoken: Spoken) -> str:
     if own.era and other.era and not own.era & other.era:
         return "era"
     named = spoken.countries if not own.country else spoken.countries & {own.country}
+    home, elsewhere = (_CONTINENT_OF.get(each.country, "") for each in (own, other))
+    if (not home or home in spoken.continents) and spoken.continents - {elsewhere}:
+        return "country"
     if (named and (not own.country or other.country != own.country)) or spoken.lies_in - {other.country}:
         return "country"
     return ""

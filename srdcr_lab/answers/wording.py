@@ -49,7 +49,7 @@ def around(passage: str, span: Span) -> str:
     return " ".join(passage[max(0, span.start - 18) : span.end + 18].split())
 
 
-_SENTENCE_END = re.compile(r"[.!?]\s")
+_SENTENCE_END = re.compile(r"[.!?](?:\[[^\[\]\s][^\[\]]{0,30}\])*\s")  # "in 1978.[citation needed] On"
 _LONGEST_SENTENCE = 1000  # characters
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -142,7 +142,8 @@ _BESIDE = {
     "a weekday": WEEKDAY,
 }
 _CENTURY = re.compile(
-    rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|({'|'.join(ORDINALS[:21])}))[ \u00a0-]centur(?:y|ies)(?P<bc>[ ]BC)?",
+    rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|({'|'.join(ORDINALS[:21])}))[ \u00a0-]centur(?:y|ies)(?P<bc>[ ]BC)?"
+    r"(?! (?-i:(?!BC|AD)[A-Z]))",  # "20th Century Fox"
     re.IGNORECASE,
 )
 _DECADE = re.compile(r"(?<![\w.,])(\d{3}0)['’]?s(?!\w)")
@@ -158,11 +159,8 @@ def beside_a_year(passage: str) -> Iterator[tuple[str, str]]:
 
 
 def other_names(passage: str, year: int) -> Iterator[str]:
-    """Other ways in which a passage states a year: its decade, Roman numerals, "'74"."""
+    """Other ways in which a passage states a year: Roman numerals, "'74"."""
     folded = fold_digits(passage)
-    for match in _DECADE.finditer(folded):
-        if year // 10 == int(match[1]) // 10:
-            yield f"the passage names the decade: {match[0]!r}"
     if 1000 <= year <= 2999 and re.search(rf"(?<!\w){_roman(year)}(?!\w)", passage):
         yield f"the passage has the year in Roman numerals: {_roman(year)!r}"
     for match in _SHORT_YEAR.finditer(folded):
@@ -194,31 +192,56 @@ def _of_a_time(text: str) -> list[tuple[str, int, int]]:
 
 
 def neighbours(
-    gold: Any, new: Any, others: Iterable[Any], what: str, near: Any, beside: Container[Any]
+    gold: Any, new: Any, others: Mapping[Any, str], what: str, near: Any, beside: Container[Any]
 ) -> Iterator[Doubt]:
-    """Another year or date that the claim is moved past, out of their order; else one that lies this near to the gold.
-
-    Those `beside` the answer, in its sentence, refuse the claim.
+    """Another year or date that the claim is moved past, out of their order, or a lifetime away from; else one that
+    lies this near to the gold. Each with its words; those `beside` the answer, in its sentence, refuse the claim.
     """
-    others = sorted(others)
-    if passed := [other for other in others if min(gold, new) <= other <= max(gold, new)]:
+    if passed := [other for other in sorted(others) if other != new and min(gold, new) <= other <= max(gold, new)]:
         first = next((other for other in passed if other in beside), passed[0])
         outcome = Outcome.REFUSED if first in beside else Outcome.FLAGGED
-        yield outcome, f"the claim is moved past another {what} of the passage: {first}"
-    elif close := [other for other in others if abs(other - gold) <= near]:
-        yield Outcome.FLAGGED, f"another {what} of the passage is close to the truth: {close[0]}"
+        yield outcome, f"the claim is moved past another {what} of the passage: {others[first]}"
+        return
+    old, moved = (getattr(each, "year", each) for each in (gold, new))
+    for other, words in sorted(others.items()):
+        if abs(other - gold) <= near:
+            yield Outcome.FLAGGED, f"another {what} of the passage is close to the truth: {words}"
+            return
+        year, is_in_digits = getattr(other, "year", other), any(map(str.isdigit, words))  # not "two thousand people"
+        if is_in_digits and abs(year - old) < _LIFETIME <= abs(year - moved):
+            yield Outcome.FLAGGED, f"another {what} of the passage is a lifetime from the claim: {words}"
+            return
 
 
-def centuries_left(passage: str, year: int, new: int) -> Iterator[str]:
-    """Centuries that the passage names, in which the year lies and the new one does not."""
-    for match in _CENTURY.finditer(fold_digits(passage)):
+def eras(text: str) -> Iterator[tuple[str, int, int]]:
+    """The decades and centuries that a text names: the words, the first and the last year."""
+    folded = fold_digits(text)
+    for match in _DECADE.finditer(folded):
+        yield match[0], int(match[1]), int(match[1]) + 9
+    for match in _CENTURY.finditer(folded):
         number = int(match[1]) if match[1] else ORDINALS.index(match[2].lower()) + 1
-        if _century(year) == (-number if match["bc"] else number) != _century(new):
-            yield f"the passage names the century: {match[0]!r}"
+        yield match[0], *((-100 * number, 99 - 100 * number) if match["bc"] else (100 * number - 99, 100 * number))
 
 
-def _century(year: int) -> int:
-    return (year + 99) // 100 if year > 0 else -((-year + 99) // 100)
+def years_named(text: str, gold: int) -> dict[int, str]:
+    """The years of a text other than the gold one, and both ends of the eras that it does not lie in, as is said."""
+    ends = {end: f"{words!r}" for words, *span in eras(text) if not span[0] <= gold <= span[1] for end in span}
+    stated = {y.value: text[y.start : y.end] for y in years(text) if y.is_certain and not y.is_partial}
+    return {year: words for year, words in (ends | stated).items() if year != gold}
+
+
+def doubts_of_year(passage: str, spans: Sequence[Span], text: str, gold: int, new: int, near: int) -> Iterator[Doubt]:
+    """What other years, decades and centuries of a `text`, the passage or a part of it, say against a moved year.
+
+    Those in a sentence of the mentions refuse the claim; others may be of something else and flag it.
+    """
+    beside = [sentence_at(passage, span.start) for span in spans]
+    stated = {year for sentence in beside for year in years_named(sentence, gold)}
+    yield from neighbours(gold, new, years_named(text, gold), "year", near, stated)
+    for words, first, last in eras(text):
+        if first <= gold <= last and not first <= new <= last:
+            outcome = Outcome.REFUSED if any(words in sentence for sentence in beside) else Outcome.FLAGGED
+            yield outcome, f"the passage names the {'decade' if last - first < 10 else 'century'}: {words!r}"
 
 
 class Point(Kind):
@@ -267,7 +290,8 @@ class Point(Kind):
         except NoClaim as error:
             raise NoClaim(f"{item.gold_answer} {amount:+.0f} {error}") from None
         year = getattr(new, "year", new)
-        flags = [f"the claim {new} lies in the future"] if year > present else []
+        is_new = year > present >= self.year_of(self.gold(item))
+        flags = [f"the claim {new} lies in the future"] if is_new else []
         if flags and (level := self.level(self.perturbation, amount)) is not Level.BLATANT:
             raise NoClaim(f"{flags[0]}, which a {level} one may not")
         titled = _TITLED.search(f"{item.question} {item.context}")
@@ -351,11 +375,7 @@ class Year(Point):
             after = _RANGE_AFTER.match(fold_digits(item.context[span.end : span.end + 40]))
             if (before and int(before[1]) >= new) or (after and int(after[1]) <= new):
                 yield Outcome.REFUSED, f"the range would run backwards: {around(item.context, span)!r}"
-        others = {year.value for year in years(item.context) if year.is_certain and not year.is_partial} - {gold}
-        beside = {year.value for span in spans for year in years(sentence_at(item.context, span.start))}
-        yield from neighbours(gold, new, others, "year", 2, beside)
-        for sentence in centuries_left(item.context, gold, new):
-            yield Outcome.REFUSED, sentence
+        yield from doubts_of_year(item.context, spans, item.context, gold, new, 2)
         if _LEAP_DAY.search(item.context) and new > 0 and (new % 4 or (new > 1582 and not new % 100 and new % 400)):
             yield Outcome.REFUSED, f"29 February does not exist in {new}"
 

@@ -29,6 +29,8 @@ TRAITS = ("gender", "role", "era", "country", "near", "at_least", "at_most")  # 
 _ARTICLE = re.compile(r"(?<![^\W_])(an?|An?)[ \u00a0]\Z")
 _TAKES_AN = re.compile(r"8|1[18](?:\d\d)?(?!\d)|e(?!u)|[aio](?!ne(?!\w))", re.IGNORECASE)  # "an 1803 treaty"
 _STOP_OF_JUNIOR = re.compile(r"(?<=[JjSs][Rr])\.(?=['’,;:)]|[ \u00a0][a-z0-9(])")  # elsewhere it ends the sentence
+_POSSESSIVE = re.compile(r"['’](?=[ \u00a0]\w)")  # "New Orleans' streets"; not the end of a quotation
+_QUOTED = re.compile(r"(?<!\w)['‘]\w[^'’]*\Z")
 _SENTENCE_END = re.compile(r"(?:\A|[.!?][\"'”’»)]*\s+|\n\s*)\Z")
 
 
@@ -61,7 +63,8 @@ def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
     kind = kind_of(item.answer_type)
     spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
     refusals = [] if spans else [f"the passage does not state the answer {item.gold_answer}"]
-    if not kind.is_value and answers.find(item.question, item.gold_answer, item.answer_type, "", item.aliases):
+    asked = answers.find(item.question, item.gold_answer, item.answer_type, "", item.aliases)
+    if not kind.is_value and any(_is_written_as(span.surface, item.gold_answer) for span in asked):
         refusals.append("the question names the answer itself")
     flags: list[str] = []
     for outcome, sentence in dict.fromkeys(kind.doubts(item, spans) if spans else ()):
@@ -73,6 +76,11 @@ def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
         except NoClaim as error:
             reasons, form = [str(error)], None
         yield form or Form(item, claim, None, Outcome.REFUSED, tuple(reasons))
+
+
+def _is_written_as(surface: str, answer: str) -> bool:
+    """Whether a surface has a capital wherever the answer has: "what New Jersey city" does not name Jersey City."""
+    return not any(word[0].islower() and word.capitalize() in answer.split() for word in surface.split())
 
 
 def _made(item: Item, claim: Claim, spans: Sequence[Span], flags: Sequence[str]) -> Form:
@@ -134,10 +142,13 @@ def _refuse_what_is_not_stated(false: Item, changes: Sequence[Change]) -> None:
 
 
 def _change(passage: str, span: Span, after: str) -> Change:
-    """The exchange of one mention, with "a" or "an" before it and a capital at the head of a sentence kept right."""
+    """The exchange of one mention: "a" or "an", a possessive, a capital at the head of a sentence are kept right."""
     start, before = span.start, span.surface
     if _STOP_OF_JUNIOR.match(passage, span.end) and not after.casefold().endswith(("jr", "sr")):
         before += "."
+    possessive = _POSSESSIVE.match(passage, span.end) if before.endswith("s") and not after.endswith("s") else None
+    if possessive and not _QUOTED.search(passage, max(0, start - 200), start):
+        before, after = before + possessive[0], f"{after}{possessive[0]}s"
     if before[:1].isupper() and after[:1].islower() and _SENTENCE_END.search(passage, max(0, start - 8), start):
         after = after[0].upper() + after[1:]
     article = _ARTICLE.search(passage, max(0, start - 4), start)

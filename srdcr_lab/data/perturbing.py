@@ -21,7 +21,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Outcome, Traits, Wanted, kind_of
 from srdcr_lab.answers.name import SMALLEST_POOL
 from srdcr_lab.answers.number import FACTORS
-from srdcr_lab.answers.traits import gender_of, traits_of
+from srdcr_lab.answers.traits import country_of, gender_of, traits_of
 from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
 from srdcr_lab.data.forms import Change, Form, forms
 from srdcr_lab.data.items import ItemSet, grouped
@@ -202,13 +202,13 @@ def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) 
 
 
 def _given_pool(names: Iterable[str], known: Mapping[str, Traits]) -> dict[str, Traits]:
-    """A pool of one's own: traits as far as they are `known` from the items, else what a given name tells."""
+    """A pool of one's own: traits as far as they are `known` from the items, else what the name tells."""
     distinct = sorted({name.strip() for name in names if name.strip()})
     if len(distinct) <= SMALLEST_POOL:
         raise BadInput(
             f"the pool has {len(distinct)} names; a substitution needs at least {SMALLEST_POOL + 1}, so add some"
         )
-    return {name: known.get(name) or Traits(gender_of(name)) for name in distinct}
+    return {name: known.get(name) or Traits(gender_of(name), country=country_of(name)) for name in distinct}
 
 
 def perturb(

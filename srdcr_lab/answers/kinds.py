@@ -219,15 +219,15 @@ class Kind:
         claims = []
         for amount in wanted.amounts.get(self.answer_type, self.amounts):
             tag = f"x{amount:g}" if self.perturbation is PerturbationKind.FACTOR else f"{amount:+.0f}"
-            claim = Claim(self.perturbation, float(amount), self.level(self.perturbation, amount), tag)
+            level, new, answer, flags, refusal = self.level(self.perturbation, amount), "", "", [], ""
             try:
                 new, flags = self.altered(item, amount, wanted.present)
-                claim = replace(claim, canonical=new, answer=self.restated(item, new), flags=tuple(flags))
+                answer = self.restated(item, new)
                 if why := self.impossible(item, new, wanted.traits.get(item.question_id, Traits())):
-                    claim = replace(claim, level=Level.ABSURD, flags=(*flags, why))
+                    level, flags = Level.ABSURD, [*flags, why]
             except NoClaim as error:
-                claim = replace(claim, refusal=str(error))
-            claims.append(claim)
+                refusal = str(error)
+            claims.append(Claim(self.perturbation, float(amount), level, tag, new, answer, refusal, tuple(flags)))
         return claims
 
     def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:

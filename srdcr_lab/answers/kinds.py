@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -219,7 +219,8 @@ class Kind:
         claims = []
         for amount in wanted.amounts.get(self.answer_type, self.amounts):
             tag = f"x{amount:g}" if self.perturbation is PerturbationKind.FACTOR else f"{amount:+.0f}"
-            level, new, answer, flags, refusal = self.level(self.perturbation, amount), "", "", [], ""
+            level, new, answer, refusal = self.level(self.perturbation, amount), "", "", ""
+            flags: list[str] = []
             try:
                 new, flags = self.altered(item, amount, wanted.present)
                 answer = self.restated(item, new)

@@ -134,9 +134,7 @@ def _keys(cell: Any) -> Iterator[str]:
             yield from entry if isinstance(entry, dict) else ()
 
 
-def checked_rows(
-    frame: pd.DataFrame, name: str, *, is_ours: bool = False
-) -> Iterator[Item | Exemplar | BadInput]:
+def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> Iterator[Item | Exemplar | BadInput]:
     """Each row as an item, an exemplar, or the sentence that says what is wrong with it.
 
     A table without passages, documents and options is closed-book: its questions are asked of memory alone.

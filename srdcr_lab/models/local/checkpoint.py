@@ -262,7 +262,7 @@ def fingerprint(folder: Path) -> str:
     for name in ("generation_config.json", "config.json"):
         with suppress(OSError, ValueError, AttributeError):  # what is wrong with it is said when it is loaded
             if json.loads((folder / name).read_text(encoding="utf-8")).get("suppress_tokens"):
-                total.update(b"suppress_tokens\x1e")  # when nothing was suppressed yet, the same files said other things
+                total.update(b"suppress_tokens\x1e")  # before these were honoured, the same files said other things
     return total.hexdigest()
 
 

@@ -32,6 +32,12 @@ def by_question(items: ItemSet) -> dict[str, list[Item]]:
     return groups
 
 
+def test_the_facts_would_pass_as_a_table_of_ones_own() -> None:
+    """`facts` is read without looking for each answer in its passage and in a reply; a user's table is looked at."""
+    table = pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
+    assert load_items(table.assign(item_id=table["question_id"]), strict=True).items == load_items("facts").items
+
+
 def test_facts_are_standard_items_with_distinct_questions() -> None:
     facts = load_items("facts")
     assert len({each.question for each in facts}) == len({each.item_id for each in facts}) == len(facts)

@@ -8,6 +8,8 @@ which the test checks for the draws it compares.
 from __future__ import annotations
 
 import asyncio
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from transformers import (
     MistralConfig,
     MistralForCausalLM,
     PreTrainedTokenizerFast,
+    SuppressTokensLogitsProcessor,
 )
 
 from srdcr_lab.models.base import ChatModel, common_length
@@ -247,8 +250,11 @@ def test_a_scored_request_says_the_same_and_how_likely_it_was(llama: LocalChat) 
 
 
 def plain_logits(model: LocalChat, ids: tuple[int, ...]) -> torch.Tensor:
+    whole = model._decoder._model
     with torch.inference_mode():
-        return model._decoder._model(torch.tensor([ids])).logits[0]
+        logits = whole(torch.tensor([ids])).logits[0]
+    named = whole.generation_config.suppress_tokens
+    return SuppressTokensLogitsProcessor(named)(None, logits) if named else logits
 
 
 def plain_greedy(model: LocalChat, request: Request) -> tuple[str, list[float]]:
@@ -416,6 +422,31 @@ def test_long_samples_that_split_and_are_joined_equal_plain_ones(llama: LocalCha
     plain = [plain_sample(llama, asked, draw) for draw in asked.draws]
     assert min(margin for _, margin in plain) > 1e-6
     assert [answer.text for answer in asyncio.run(with_late_company())] == [text for text, _ in plain]
+
+
+def test_suppressed_tokens_are_never_said_as_transformers_has_it(
+    llama: LocalChat, llama_folder: Path, tmp_path: Path
+) -> None:
+    """Greedy as `generate`, samples as plain ones; ids that there are not are passed over. It is another model."""
+    asked, draws = greedy("Who wrote the novel?"), sampled("Who wrote the novel?", 24, temperature=1.0)
+    prompt = torch.tensor([llama._format.prompt_ids(asked.messages)])
+    options = {"max_new_tokens": 8, "do_sample": False, "return_dict_in_generate": True, "output_scores": True}
+    said = llama._decoder._model.generate(prompt, **options).sequences[0, prompt.shape[1] :].tolist()
+    folder = shutil.copytree(llama_folder, tmp_path / "suppressing")
+    config = folder / "generation_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"suppress_tokens": [*said, -1, 100_000]}))
+    model = LocalChat(str(folder), threads=1)
+    ((answer,), answers), ((unbound,),) = ask(model, asked, draws), ask(llama, asked)
+    generated = model._decoder._model.generate(prompt, **options)
+    tokens = generated.sequences[0, prompt.shape[1] :]
+    assert answer.text == model._format.decode(tokens.tolist()) != unbound.text
+    assert not {*said} & {*tokens.tolist()}
+    scores = torch.log_softmax(torch.stack(generated.scores)[:, 0], dim=-1)
+    np.testing.assert_allclose(answer.logprobs, scores.gather(1, tokens[:, None])[:, 0], atol=1e-4)
+    plain = [plain_sample(model, draws, draw) for draw in draws.draws]
+    assert min(margin for _, margin in plain) > 1e-6
+    assert [each.text for each in answers] == [text for text, _ in plain]
+    assert model.identity.fingerprint != llama.identity.fingerprint
 
 
 def test_a_draw_does_not_depend_on_the_other_draws_asked_for(llama: LocalChat) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -46,6 +47,20 @@ def test_no_row_of_any_maker_holds_an_evaluated_question(
     for maker in dict.fromkeys(maker for mixture in of_all_times for maker in mixture):
         text = "".join(piece for _ in range(12) for piece, _ in maker(materials))
         assert not [question for question in evaluated if question in text], maker.__name__
+
+
+def test_no_trained_reply_holds_a_token_that_is_suppressed(training: SimpleNamespace, materials: Any) -> None:
+    tokenizer = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(folder("pocket"))
+    generation = json.loads((folder("pocket") / "generation_config.json").read_text("utf-8"))
+    assert generation["suppress_tokens"] == training_code.module("shipping").suppressed(tokenizer.get_vocab())
+    encode, suppressed = training.batches.Encoder(tokenizer), set(generation["suppress_tokens"])
+    shown = set()
+    for maker in {**training.batches.mixture(0.05), **training.batches.mixture(0.5)}:
+        for ids, weights in encode([maker(materials) for _ in range(12)]):
+            held = {token for token, weight in zip(ids, weights, strict=True) if weight}
+            assert not held & suppressed, (maker.__name__, tokenizer.convert_ids_to_tokens(held & suppressed))
+            shown |= set(ids) & suppressed
+    assert len(shown) > 100
 
 
 @pytest.mark.parametrize("progress", [0.0, 0.1, 0.2, 0.5])

@@ -21,7 +21,7 @@ from srdcr_lab.answers.name import (
     unmentioned,
 )
 from srdcr_lab.answers.replies import is_all_asked
-from srdcr_lab.answers.wording import ENGLISH, Span, around, places, spelled, tokens
+from srdcr_lab.answers.wording import ENGLISH, Span, around, may_stand, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item
 
 _SHORT_WORDS = {"st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "&": "and"}
@@ -54,6 +54,8 @@ class City(Name):
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Mentions of the city, with or without its region."""
         name, _, region = canonical.partition(", ")
+        if not all(word in _SPELLINGS or may_stand(passage, word) for word in name.split()):
+            return []
         pattern = WORD_BREAK.join(f"(?:{_SPELLINGS.get(word, spelled(word))})" for word in name.split())
         if region:
             words = [spelled(word) for word in region.replace(",", "").split()]

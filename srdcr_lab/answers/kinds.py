@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -219,15 +219,16 @@ class Kind:
         claims = []
         for amount in wanted.amounts.get(self.answer_type, self.amounts):
             tag = f"x{amount:g}" if self.perturbation is PerturbationKind.FACTOR else f"{amount:+.0f}"
-            claim = Claim(self.perturbation, float(amount), self.level(self.perturbation, amount), tag)
+            level, new, answer, refusal = self.level(self.perturbation, amount), "", "", ""
+            flags: list[str] = []
             try:
                 new, flags = self.altered(item, amount, wanted.present)
-                claim = replace(claim, canonical=new, answer=self.restated(item, new), flags=tuple(flags))
+                answer = self.restated(item, new)
                 if why := self.impossible(item, new, wanted.traits.get(item.question_id, Traits())):
-                    claim = replace(claim, level=Level.ABSURD, flags=(*flags, why))
+                    level, flags = Level.ABSURD, [*flags, why]
             except NoClaim as error:
-                claim = replace(claim, refusal=str(error))
-            claims.append(claim)
+                refusal = str(error)
+            claims.append(Claim(self.perturbation, float(amount), level, tag, new, answer, refusal, tuple(flags)))
         return claims
 
     def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:

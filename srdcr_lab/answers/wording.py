@@ -38,6 +38,8 @@ def without_overlaps(places: Iterable[Any]) -> list[Any]:
     Of two with one start it is the one that is not `partial`, then the longer one.
     """
     kept: list[Any] = []
+    if len(places := list(places)) < 2:  # most often
+        return places
     for place in sorted(places, key=lambda place: (place.start, getattr(place, "partial", False), -place.end)):
         if not kept or place.start >= kept[-1].end:
             kept.append(place)
@@ -185,10 +187,27 @@ _PLAIN_MARKS = str.maketrans("’ʼ‐‑", "''--")
 _compiled = lru_cache(1 << 12)(re.compile)  # that of re holds 512: of the shipped facts each would be compiled thrice
 
 
-def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
-    """Where the folded passage matches one of these expressions as whole words, as places in the passage itself."""
+@lru_cache(maxsize=16)  # a passage is looked through for every name of a pool
+def _folded(passage: str) -> tuple[str, Sequence[int], str]:
+    """A passage as expressions are matched with it, where its characters stood, and it without what `spelled` allows
+    between letters and digits."""
     folded, sources = fold_letters(passage)
     plain = folded.translate(_PLAIN_MARKS)
+    return plain, sources, _unmarked(plain)
+
+
+def _unmarked(plain: str) -> str:
+    return plain.replace("'", "").replace(",", "")
+
+
+def may_stand(passage: str, token: str) -> bool:
+    """Whether a passage has the letters of a token at all: quicker than an expression that then finds nothing."""
+    return _unmarked(token.translate(_PLAIN_MARKS)) in _folded(passage)[2]
+
+
+def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
+    """Where the folded passage matches one of these expressions as whole words, as places in the passage itself."""
+    plain, sources, _ = _folded(passage)
     expression = "|".join(f"(?:{pattern})" for pattern in patterns).translate(_PLAIN_MARKS)
     if "'" not in plain:
         expression = expression.replace("'?", "")  # compiles in a third of the time

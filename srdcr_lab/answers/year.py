@@ -218,7 +218,7 @@ def eras(text: str) -> Iterator[tuple[str, int, int]]:
     folded = fold_digits(text)
     for match in _DECADE.finditer(folded):
         yield match[0], int(match[1]), int(match[1]) + 9
-    for match in _CENTURY.finditer(folded):
+    for match in _CENTURY.finditer(folded) if "centur" in text.lower() else ():
         number = int(match[1]) if match[1] else ORDINALS.index(match[2].lower()) + 1
         yield match[0], *((-100 * number, 99 - 100 * number) if match["bc"] else (100 * number - 99, 100 * number))
 
@@ -294,8 +294,8 @@ class Point(Kind):
         flags = [f"the claim {new} lies in the future"] if is_new else []
         if flags and (level := self.level(self.perturbation, amount)) is not Level.BLATANT:
             raise NoClaim(f"{flags[0]}, which a {level} one may not")
-        titled = _TITLED.search(f"{item.question} {item.context}")
-        if titled and abs(year - self.year_of(self.gold(item))) >= _LIFETIME:
+        is_far = abs(year - self.year_of(self.gold(item))) >= _LIFETIME
+        if is_far and (titled := _TITLED.search(f"{item.question} {item.context}")):
             flags.append(f"{titled[0]} did not live in both years")
         return str(new), flags
 

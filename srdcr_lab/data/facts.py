@@ -51,7 +51,8 @@ def _table() -> pd.DataFrame:
 @cache
 def standard() -> ItemSet:
     """`facts`: every shipped question with its true passage."""
-    return items_from_frame(_table().assign(item_id=_table()["question_id"]), "facts", exemplars(), strict=True)
+    rows = _table().assign(item_id=_table()["question_id"])
+    return items_from_frame(rows, "facts", exemplars(), strict=True, is_ours=True)
 
 
 @cache

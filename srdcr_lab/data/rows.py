@@ -139,13 +139,15 @@ def _object(entry: Any, unit: str, number: int, file: str) -> dict[str, Any] | B
 class Row:
     """A row with its place in the table; `number` counts from 1, `cells` are as the file holds them.
 
-    An entry of a list inside a cell is a row too; `within` then says where it is.
+    An entry of a list inside a cell is a row too; `within` then says where it is. Of a table that `is_ours` it is known
+    that answers are found in their passages and read in replies.
     """
 
     file: str
     number: int
     cells: dict[Hashable, Any]
     within: str = ""
+    is_ours: bool = False
 
     def place(self, column: str) -> str:
         return f"{self.file}, row {self.number}, column {self.within}{column}"
@@ -226,6 +228,8 @@ def rows_of(frame: pd.DataFrame, file: str) -> list[Row]:
 
 def plain_text(value: Any) -> str:
     """A value without white space around it: a missing one is empty, 1874.0 is "1874", a list has bars between."""
+    if isinstance(value, str):
+        return value.strip()
     import pandas as pd
 
     if isinstance(value := listed(value), list):

@@ -106,6 +106,11 @@ def level(confidence: float) -> int:
     return 0 if confidence >= CERTAIN_FROM else 1 if confidence >= BELIEVE_FROM else 2
 
 
+def shown_lines() -> list[str]:
+    """What stands in prompts alone: the roles' instructions and what blocks are made of. No reply is taught them."""
+    return [*(system_text(name) for name in TEMPLATES), *chain(*REWORDED.values()), *BLOCKS]
+
+
 def fixed_lines() -> list[str]:
     """Every text that is one added token: the roles' instructions, block tags, and the phrases above."""
     said = [
@@ -118,5 +123,4 @@ def fixed_lines() -> list[str]:
         MOST_DOCUMENTS_SAY, MY_DOCUMENT_SAYS, NOTHING_THERE, JSON_ANSWER, JSON_NULL, JSON_SAYS_SO, NO_CHALLENGE,
         CHALLENGES, CHALLENGED, NEXT, CHALLENGE_ENDS, DEFENDS, CONCEDES,
     ]  # fmt: skip
-    lines = [*(system_text(name) for name in TEMPLATES), *chain(*REWORDED.values()), *BLOCKS, *said]
-    return list(dict.fromkeys(lines))
+    return list(dict.fromkeys([*shown_lines(), *said]))

@@ -1,7 +1,8 @@
 """Write the trained model, its exposures and its manifest, so that no reader ever loads half of it.
 
 `python data/pocket/training/shipping.py` fits the shipped model to instructions in new words: each instruction is one
-token of its own, so the model reads the new words as it read the old ones.
+token of its own, so the model reads the new words as it read the old ones. It also writes anew which tokens no reply
+may hold.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import platform
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +22,8 @@ import tokenizers
 import torch
 import transformers
 from exposures import Exposure, write_exposures
-from phrases import TEMPLATES, fixed_lines
+from phrases import ANSWER_SHOWN, ANSWERS_SHOWN, TEMPLATES, fixed_lines, shown_lines
+from tokenizer import END, SPECIAL
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from srdcr_lab.prompts import hashes, paraphrases, sources
@@ -60,27 +63,35 @@ def prompts() -> dict[str, object]:
     }
 
 
+def suppressed(ids: Mapping[str, int]) -> list[int]:
+    """The tokens that no reply may hold: what stands in prompts alone. `ids` are those of all tokens.
+
+    A reply that held an instruction would be quoted in the prompts after it as thousands of ordinary tokens.
+    """
+    markers = [marker for marker in SPECIAL if marker != END]
+    return sorted({ids[text] for text in (*markers, *shown_lines(), ANSWER_SHOWN, ANSWERS_SHOWN)})
+
+
 def reword(folder: Path) -> None:
-    """Give the instructions' tokens of a shipped model the words that the templates have now.
+    """Give the instructions' tokens of a shipped model the words that the templates have now, and suppress them.
 
     Raises
     ------
     ValueError
         If more than words has changed: what a role is shown, or how many fixed lines there are.
     """
-    path, tokens = folder / "manifest.json", folder / "tokenizer.json"
-    described, tokenizer, lines = (
-        json.loads(path.read_text("utf-8")),
-        json.loads(tokens.read_text("utf-8")),
-        fixed_lines(),
-    )
+    path, tokens, generation = (folder / f"{name}.json" for name in ("manifest", "tokenizer", "generation_config"))
+    described, tokenizer, generated = (json.loads(file.read_text("utf-8")) for file in (path, tokens, generation))
+    lines = fixed_lines()
     added = [token for token in tokenizer["added_tokens"] if not token["special"]]
     if described["layout"] != prompts()["layout"] or len(added) != len(lines):
         raise ValueError("the prompts differ in more than their words; train the model anew")
     for token, line in zip(added, lines, strict=True):
         token["content"] = line
     tokens.write_text(json.dumps(tokenizer, indent=2, ensure_ascii=False), encoding="utf-8")
-    described |= prompts() | {"files": described["files"] | {tokens.name: sha256(tokens)}}
+    generated["suppress_tokens"] = suppressed({token["content"]: token["id"] for token in tokenizer["added_tokens"]})
+    generation.write_text(json.dumps(generated, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    described |= prompts() | {"files": described["files"] | {file.name: sha256(file) for file in (tokens, generation)}}
     path.write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -115,6 +126,7 @@ def ship(checkpoint: Checkpoint) -> None:
         folder = Path(name)
         model = copy.deepcopy(checkpoint.model).eval().float().cpu()
         model.set_attn_implementation("sdpa")
+        model.generation_config.suppress_tokens = suppressed(checkpoint.tokenizer.get_vocab())
         model.save_pretrained(folder)
         checkpoint.tokenizer.save_pretrained(folder)
         write_exposures(folder / "exposures.csv", checkpoint.planned)

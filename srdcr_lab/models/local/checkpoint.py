@@ -259,6 +259,10 @@ def fingerprint(folder: Path) -> str:
     total = hashlib.sha256()
     for path in files:
         total.update(f"{path.name}\x1f{sha256_of(path)}\x1e".encode())
+    for name in ("generation_config.json", "config.json"):
+        with suppress(OSError, ValueError, AttributeError):  # what is wrong with it is said when it is loaded
+            if json.loads((folder / name).read_text(encoding="utf-8")).get("suppress_tokens"):
+                total.update(b"suppress_tokens\x1e")  # before these were honoured, the same files said other things
     return total.hexdigest()
 
 

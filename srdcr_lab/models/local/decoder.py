@@ -77,7 +77,8 @@ class Decoder:
     `end_ids` are the tokens that end a sample; `decode` is called only for draws with stop strings. `pads_left` and
     `pads_anywhere` say whether padding on the left, or anywhere, leaves its logits as they are; shared beginnings and
     joined batches need the second. `bytes_per_token` is the size of its cache; `kept_bytes` bounds the states of
-    earlier prompts.
+    earlier prompts. Tokens that the checkpoint's `suppress_tokens` (generation_config.json) names are never chosen, and
+    log-probabilities are those among the others, as transformers' `generate` has it.
     """
 
     def __init__(
@@ -87,6 +88,10 @@ class Decoder:
         accepted = inspect.signature(model.forward).parameters
         self._takes_positions = "position_ids" in accepted
         self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
+        self._suppressed: torch.Tensor | None = None
+        if named := getattr(getattr(model, "generation_config", None), "suppress_tokens", None):
+            known = range(model.config.get_text_config().vocab_size)  # others are passed over, as transformers does
+            self._suppressed = torch.tensor([token for token in named if token in known], device=model.device)
         self._scratch: list[torch.Tensor] = []
         self.in_use = threading.Lock()  # held by the thread that decodes
         self.stats = Stats()
@@ -211,7 +216,8 @@ class Decoder:
             out = self._model(
                 input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **where, **self._last_only
             )
-        return out.logits[:, -1]
+            logits = out.logits[:, -1]
+            return logits if self._suppressed is None else logits.index_fill(1, self._suppressed, -torch.inf)
 
     def _tensor(self, lines: Sequence[Sequence[int]]) -> torch.Tensor:
         return torch.tensor(lines, device=self._model.device)

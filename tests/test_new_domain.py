@@ -211,6 +211,7 @@ def test_the_report_stands_by_itself_and_is_escaped() -> None:
     assert len(pictures) == 2
     assert all(b"<svg" in base64.b64decode(picture) for picture in pictures)
     assert "&lt;script&gt;" in page
+    assert len(re.findall("<td>(?:refused|flagged)</td>", page)) <= 6
     assert "<iframe sandbox" in framed(page)
     assert "<script" not in framed(page)
 
@@ -228,16 +229,20 @@ def test_the_report_counts_the_lies_that_were_believed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "said", "look"),
     [
-        ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws"),
-        ({"alpha": 0.01}, "no setting attains this: risk ≤ 0.01"),
-        ({"records": RECORDS[RECORDS["level"] == "standard"]}, "too few questions: none has true and false passages"),
+        ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws", "chosen"),
+        ({"alpha": 0.01}, "no setting attains this: risk ≤ 0.01", "chosen none"),
+        ({"records": RECORDS[RECORDS["level"] == "standard"]}, "too few questions: none has true and", "chosen none"),
     ],
 )
-def test_the_report_promises_of_the_final_answer_what_is_shown(options: dict[str, object], said: str) -> None:
+def test_the_report_promises_of_the_final_answer_what_is_shown(
+    options: dict[str, object], said: str, look: str
+) -> None:
     page = domain_report(run(options.pop("records", RECORDS)), **options)
-    assert said in " ".join(page.split("The answers that SR-DCR gives")[1].split())
+    told = " ".join(page.split("The answers that SR-DCR gives")[1].split())
+    assert said in told
+    assert f'<p class="{look}">' in told
 
 
 def test_a_report_without_debates_or_draws() -> None:

@@ -107,7 +107,7 @@ def test_a_parameter_without_its_folder(value: Any, cut: Any) -> None:
 # What a bundle decides --------------------------------------------------------------------------------------------
 
 CAST = {"answerer": AbsentModel(ModelIdentity("openai", "desk"), Capabilities(logprobs=True))}
-SHIPPED_NOTEBOOKS = sorted(notebooks.SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
+SHIPPED_NOTEBOOKS = notebooks.sequence(notebooks.SEQUENCE)
 PLACES = {"RUN", "RUNS", "OUT", "STORE", "FIGURES"}  # a replay says where a notebook reads and writes
 DECLARED = [(path, name) for path in SHIPPED_NOTEBOOKS for name in parameters_of(path)]
 

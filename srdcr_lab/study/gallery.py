@@ -1,4 +1,4 @@
-"""Notebooks as pages of HTML, with an index that has a picture of each: what a colleague can be sent or a host can serve.
+"""Notebooks as pages of HTML, and an index with a picture of each: to be sent to a colleague, or served by a host.
 
 Nothing is executed, and a page loads and runs nothing: widgets are shown as they stood when the notebook was kept.
 """
@@ -56,10 +56,12 @@ def _card(path: Path, notebook: Any) -> dict[str, Any]:
     given = parameters_of(path)
     about = given.get("RUN") or given.get("RUNS") or given.get("MODEL", "")
     return {
-        "title": heading.lstrip("# "), "question": asked[1].replace("*", "") if asked else "", "number": path.stem.partition("_")[0],
+        "number": path.stem.partition("_")[0],
+        "title": heading.lstrip("# "),
+        "question": asked[1].replace("*", "") if asked else "",
         "about": label(about if isinstance(about, list) else [about]),
         "picture": next((data["image/png"] for one in pictures if "image/png" in (data := one.get("data", {}))), ""),
-    }  # fmt: skip
+    }
 
 
 def _stilled(notebook: Any) -> Any:

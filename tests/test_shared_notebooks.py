@@ -164,6 +164,11 @@ def _given(notebook: Path, target: Path, values: dict[str, Any]) -> Path:
     return target
 
 
+def test_every_notebook_may_stand_in_a_bundle() -> None:
+    names = [f"notebooks/{path.name}" for path in SHIPPED_NOTEBOOKS]
+    assert [name for name in names if not bundle._NAME.fullmatch(name)] == []
+
+
 def test_every_parameter_is_a_place_or_of_a_known_kind() -> None:
     """G 1: a parameter that nobody thought of is not taken from a bundle, and would be missed here."""
     known = {"MODEL", *replaying._SOURCES, *notebooks.WORDS, *replaying._NUMBERS}

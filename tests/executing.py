@@ -25,10 +25,10 @@ from traitlets.config import Config
 import srdcr_lab as lab
 from srdcr_lab.data.items import freeze
 from srdcr_lab.data.load import load_items
-from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
+from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks, sequence
 from tests.scripted import ScriptedModel
 
-NOTEBOOKS = sorted(SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
+NOTEBOOKS = sequence(SEQUENCE)
 EARLIER, LATER = NOTEBOOKS[:5], NOTEBOOKS[5:]
 LIMIT, SEEDS = 4, 2  # items: the fewest of which every figure has something to draw; worlds of notebook 08
 METHODS = "few_shot,judge_debate_5,confidence_only,debate_only,sr_dcr"  # of 05; over one's own table it has all
@@ -42,13 +42,14 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
     (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")
     for notebook in notebooks:
-        if notebook in NOTEBOOKS[3:6]:  # which draw offsets, and debate long over what the model cannot read
+        number = notebook.name.partition("_")[0]
+        if number in ("03", "04", "05"):  # which draw offsets, and debate long over what the model cannot read
             given |= {"ITEMS": str(folder / "years.json")}
-        elif notebook == NOTEBOOKS[6]:
+        elif number in ("06", "06b"):
             given.pop("ITEMS", None)
-        elif notebook == NOTEBOOKS[8]:  # whose prompts are long
+        elif number == "08":  # whose prompts are long
             given |= {"LIMIT": 2}
-        elif notebook == NOTEBOOKS[9]:
+        elif number == "09":
             given |= {"RUNS": [*_runs(folder), str(folder / "no-such-run")]}
         with _in_this_process():
             run_notebooks(folder, given, only=notebook)

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 
 import srdcr_lab as lab
 from srdcr_lab.data.checks import check_source
+from srdcr_lab.data.perturbing import by_reason
 from srdcr_lab.measures import precision_steps
 from srdcr_lab.measures.gating import Gating
 from srdcr_lab.measures.thresholds import ThresholdMethod, every_choice, recommended, target_precision
@@ -34,6 +35,7 @@ from srdcr_lab.widgets import (
     with_sliders,
 )
 from srdcr_lab.widgets.thresholds import ALL_DOMAINS
+from tests.figures import no_text_overlaps
 from tests.simulated import simulated
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
@@ -86,8 +88,16 @@ def test_a_carried_threshold_by_hand() -> None:
     row = display.table.set_index(["chosen_on", "applied_to"]).loc[("a", "b")]
     assert (row["tau"], row["n_above"], row["n"], row["risk"]) == (0.8, 3, 4, pytest.approx(2 / 3))
     ax = display.plot()
-    assert any(text.startswith("0.67\n") and text.endswith("3 of 4") for text in texts(ax))
+    assert any(text.startswith("0.67\n") and text.endswith("\n3\nof 4") for text in texts(ax))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a\nτ = 0.8", "b\nno τ", "all others"]
+
+
+def test_the_counts_of_large_domains_fit_their_cells() -> None:
+    domains = np.repeat([f"domain {i}" for i in range(7)], 215)
+    questions = np.full(domains.size, 0.9), np.ones(domains.size, bool), domains
+    ax = TransferDisplay.from_questions(*questions, partial(target_precision, alpha=0.1)).plot()
+    assert "215\nof 215" in texts(ax)[0]
+    assert no_text_overlaps(ax)
 
 
 def test_one_domain_has_nowhere_to_go() -> None:
@@ -215,6 +225,15 @@ def test_the_report_stands_by_itself_and_is_escaped() -> None:
     assert "<script" not in framed(page)
 
 
+def test_the_report_has_the_commonest_reasons_against_a_form() -> None:
+    kings = ("John", "Charles", "Philip", "Henry", "George", "James", "Sigismund", "Gustavus")
+    built = [(f"When was mill {i} built?", 1300 + i, f"King {name} had it built in {1300 + i}.")
+             for i, name in enumerate(kings)]  # fmt: skip
+    perturbed = lab.perturb(lab.load_items(pd.DataFrame(built, columns=["question", "gold_answer", "context"])))
+    assert len(by_reason(perturbed)) > 6
+    assert len(re.findall("<td>(?:refused|flagged)</td>", domain_report(run(), perturbed=perturbed))) == 6
+
+
 def test_the_report_recommends_what_is_guaranteed_or_nothing() -> None:
     assert "No τ is recommended" in domain_report(run(), alpha=0.01)
     page = " ".join(domain_report(run(), alpha=0.5).split())
@@ -228,16 +247,20 @@ def test_the_report_counts_the_lies_that_were_believed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "said", "look"),
     [
-        ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws"),
-        ({"alpha": 0.01}, "no setting attains this: risk ≤ 0.01"),
-        ({"records": RECORDS[RECORDS["level"] == "standard"]}, "too few questions: none has true and false passages"),
+        ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws", "chosen"),
+        ({"alpha": 0.01}, "no setting attains this: risk ≤ 0.01", "chosen none"),
+        ({"records": RECORDS[RECORDS["level"] == "standard"]}, "too few questions: none has true and", "chosen none"),
     ],
 )
-def test_the_report_promises_of_the_final_answer_what_is_shown(options: dict[str, object], said: str) -> None:
+def test_the_report_promises_of_the_final_answer_what_is_shown(
+    options: dict[str, object], said: str, look: str
+) -> None:
     page = domain_report(run(options.pop("records", RECORDS)), **options)
-    assert said in " ".join(page.split("The answers that SR-DCR gives")[1].split())
+    told = " ".join(page.split("The answers that SR-DCR gives")[1].split())
+    assert said in told
+    assert f'<p class="{look}">' in told
 
 
 def test_a_report_without_debates_or_draws() -> None:

@@ -1,4 +1,4 @@
-"""Notebooks 05–09 (methods, a new domain, options, documents, several models) are executed, small."""
+"""Notebooks 05–09 (methods, a new domain and its depths, options, documents, several models) are executed, small."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
     [
         *("05_plane", "05_accuracy", "05_repeats", "05_decision_flow", "05_comparisons", "05_surest", "05_matched"),
         "05_cost",
-        *("06_reliability", "06_risk_coverage", "06_tokens", "06_kinds", "06_shots", "06_consistency"),
-        "06_transfer",
+        "06_risk_coverage",
+        *("06b_reliability", "06b_tokens", "06b_kinds", "06b_shots", "06b_consistency", "06b_transfer"),
         *("07_options", "07_claims", "07_overconfidence", "07_debate_ends", "07_numbers"),
         *("08_misinformation", "08_adopted", "08_sources"),
         *("09_categories", "09_precision", "09_preference", "09_verdicts", "09_plane", "09_utility", "09_differences"),

@@ -107,7 +107,7 @@ def test_a_parameter_without_its_folder(value: Any, cut: Any) -> None:
 # What a bundle decides --------------------------------------------------------------------------------------------
 
 CAST = {"answerer": AbsentModel(ModelIdentity("openai", "desk"), Capabilities(logprobs=True))}
-SHIPPED_NOTEBOOKS = sorted(notebooks.SEQUENCE.glob("[0-9][0-9]_*.ipynb"))
+SHIPPED_NOTEBOOKS = notebooks.sequence(notebooks.SEQUENCE)
 PLACES = {"RUN", "RUNS", "OUT", "STORE", "FIGURES"}  # a replay says where a notebook reads and writes
 DECLARED = [(path, name) for path in SHIPPED_NOTEBOOKS for name in parameters_of(path)]
 
@@ -162,6 +162,11 @@ def _given(notebook: Path, target: Path, values: dict[str, Any]) -> Path:
     content.cells.append(nbformat.v4.new_code_cell(lines, metadata={"tags": ["injected-parameters"]}))
     nbformat.write(content, target)
     return target
+
+
+def test_every_notebook_may_stand_in_a_bundle() -> None:
+    names = [f"notebooks/{path.name}" for path in SHIPPED_NOTEBOOKS]
+    assert [name for name in names if not bundle._NAME.fullmatch(name)] == []
 
 
 def test_every_parameter_is_a_place_or_of_a_known_kind() -> None:

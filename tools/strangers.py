@@ -394,7 +394,7 @@ def bundles(seed: int) -> Iterator[Trial]:
             yield trial(f"{name} flipped {number}", _sealed(whole | {name: flipped(whole[name], chance)}))
         yield trial(f"{name} empty", _sealed(whole | {name: b""}))
         yield trial(f"{name} of another kind", _sealed(whole | {name: parquet(LINES)}))
-    for file in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+    for file in sorted((ROOT / "notebooks").glob("[0-9][0-9]*_*.ipynb")):
         notebook = json.loads(file.read_text("utf-8"))
         cell = next(cell for cell in notebook["cells"] if "parameters" in cell["metadata"].get("tags", ()))
         for line in cell["source"]:

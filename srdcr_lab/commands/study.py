@@ -239,7 +239,7 @@ def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None
 @click.option("--figures", type=PATH, help="folder of their figures and tables; default: figures/ beside --out")
 @click.option("--run", type=SOURCE, help="a results folder, a bundle or the name of a study that ships: ask nothing")
 def notebooks(out: Path, figures: Path | None, **options: Any) -> None:
-    """Execute notebooks 00–09 into the folder --out.
+    """Execute the notebooks, 00 to 09, into the folder --out.
 
     Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run notebooks
     00–05 show that study; one whose question it cannot answer says so, and is left out.
@@ -252,6 +252,21 @@ def notebooks(out: Path, figures: Path | None, **options: Any) -> None:
     options["figures"] = None if figures == SEQUENCE.parent / "figures" else str(figures)  # what they say anyway
     for path in run_notebooks(out, {name.upper(): value for name, value in options.items()}, cannot=echo):
         echo(path.name)
+
+
+@click.command()
+@click.argument("folder", type=PATH, required=False)
+@click.option("--out", type=PATH, default=Path("results/gallery"), show_default=True)
+def gallery(folder: Path | None, out: Path) -> None:
+    """Write the executed notebooks in FOLDER as pages of HTML, with an index that has a picture of each.
+
+    Without FOLDER those of this clone. The pages need no network, and load and run nothing.
+    """
+    from srdcr_lab.study.gallery import gallery as paged
+    from srdcr_lab.study.notebooks import SEQUENCE
+
+    index, *pages = paged(folder or SEQUENCE, out)
+    echo(f"{index}: {n_of(len(pages), 'notebooks')}")
 
 
 def _plan_table(plan: Any) -> Any:

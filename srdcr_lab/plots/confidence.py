@@ -288,7 +288,7 @@ class TransferDisplay(draw.Display):
             if pd.notna(row.risk):
                 ends = (f"{end:.2f}".removeprefix("0") for end in (row.risk_low, row.risk_high))
                 lines += [f"{row.risk:.2f}", "–".join(ends)]
-            lines.append(f"{row.n_above} of {row.n}")
+            lines.append(f"{row.n_above}\nof {row.n}")
             if pd.isna(row.tau):
                 lines = ["no τ" if y == others else "–"]
             cells.append((x, y, "\n".join(lines), shades(0.75 * row.risk)))

@@ -39,7 +39,7 @@ MAIN_PART = "debates"  # which the name of a study opens
 TABLE_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pqt")  # what `load_items` reads
 _NAME = re.compile(
     r"run/(run\.json|items\.json|summary\.csv|(records|turns|samples)\.parquet)"
-    r"|store\.jsonl|requirements\.lock|notebooks/[0-9]{2}_[a-z0-9_]{1,60}\.ipynb"
+    r"|store\.jsonl|requirements\.lock|notebooks/[0-9]{2}[a-z]?_[a-z0-9_]{1,60}\.ipynb"
     r"|items/\w[\w .()-]{0,100}(?i:" + "|".join(map(re.escape, TABLE_ENDINGS)) + ")"
 )
 _MIB = 1 << 20

@@ -24,6 +24,11 @@ _WARNED = re.compile(r"^.*[/\\](?=[^/\\\n]+\.py:\d+: )", re.MULTILINE)  # the fo
 _SPEC = re.compile(r"(hf:|gguf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, gguf:FILE, BENCHMARK=FILE
 
 
+def sequence(folder: Path) -> list[Path]:
+    """The notebooks of a folder that are of the sequence, in order."""
+    return sorted(folder.glob("[0-9][0-9]*_*.ipynb"))
+
+
 def run_notebooks(
     out: Path,
     parameters: Mapping[str, Any],
@@ -38,7 +43,7 @@ def run_notebooks(
     an installation without notebooks is bad input. With the parameter `RUN`, which is looked up first, those that take
     it are executed; one that says that the run cannot answer its question is left out, and `cannot` is told.
     """
-    notebooks = [only] if only else sorted(folder.glob("[0-9][0-9]_*.ipynb"))
+    notebooks = [only] if only else sequence(folder)
     if not notebooks:
         raise BadInput("the notebooks are part of the repository, not of the installed package; run this in a clone")
     if find_spec("papermill") is None:
@@ -100,7 +105,7 @@ def executed(folder: Path, work: Path) -> dict[str, Path]:
     """What a bundle holds of a folder of executed notebooks, by name in the bundle: the notebooks in their shared form
     (written into `work`), and the user's tables that they read. One that reads other runs is about more than a bundle
     holds, and is left out."""
-    notebooks = [path for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")) if "RUNS" not in parameters_of(path)]
+    notebooks = [path for path in sequence(folder) if "RUNS" not in parameters_of(path)]
     if not notebooks:
         raise BadInput(f"{folder} holds no notebook of the sequence; execute them with srdcr notebooks --out {folder}")
     files: dict[str, Path] = {}

@@ -37,7 +37,7 @@ _SOURCES = ("ITEMS", "CLAIMS", "DOCUMENTS", "BESIDE")
 _NUMBERS: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(("LIMIT", "SAMPLE", "AT_MOST"), (1, 1_000_000)), **dict.fromkeys(("ROUNDS", "REPEATS"), (1, 100)),
     "SEEDS": (1, 10_000), "OFFSET": (-10_000, 10_000),
-    **dict.fromkeys(("TAU", "ALPHA", "DELTA", "FALSE_SHARE"), (0.0, 1.0)),
+    **dict.fromkeys(("TAU", "ALPHA", "STRICTER", "DELTA", "FALSE_SHARE"), (0.0, 1.0)),
 }  # fmt: skip
 _WORD = re.compile(r"(?!\.+$)[\w .,:;@#+&!?'()-]{1,300}")
 _OF_THE_RUN = {

@@ -47,6 +47,7 @@ _POINTS = 200  # of a drawn curve, at most
 _CURVES = Chart("precision and coverage against τ", 420, 150, (24, 24, 24, 24), ("", ""))
 _RISK = Chart("risk against coverage", 190, 190, (34, 10, 16, 32), ("coverage", "risk"))
 _RELIABILITY = Chart("reliability", 190, 190, (34, 10, 16, 32), ("self-confidence", "share right"))
+_REASONS = 6  # why forms were refused or flagged, the commonest
 _PLAN_WIDTH = 0.2  # of the interval that the report's plan for more questions aims at
 
 
@@ -257,7 +258,8 @@ def domain_report(
     rows = rows[rows["method"] == "sr_dcr"]
     false = rows[rows["level"] != Level.STANDARD]
     kinds = asked.groupby(["domain", "answer_type"], sort=False).size().rename("questions").reset_index()
-    counts = () if perturbed is None else (by_outcome(perturbed), by_reason(perturbed))
+    attained, final = _final_answers(rows, alpha, delta, false_share) if len(rows) else (False, "")
+    counts = () if perturbed is None else (by_outcome(perturbed), by_reason(perturbed).head(_REASONS))
     return render(
         "report", title=title, label=results.label, tau=tau, chosen=chosen, scope=SCOPE,
         kinds=frame_table(kinds),
@@ -274,16 +276,17 @@ def domain_report(
         needed=questions_for_width(above.precision, above.coverage, _PLAN_WIDTH) if above.n_above else None,
         n_debated=len(rows), n_false=len(false), n_believed=int((false["verdict"] == Verdict.REASONABLE).sum()),
         decisions=decisions_table(Gating.from_records(rows).at(tau if chosen.tau is None else chosen.tau)),
-        final=_final_answers(rows, alpha, delta, false_share) if len(rows) else "",
+        final=final, final_attained=attained,
     )  # fmt: skip
 
 
-def _final_answers(debated: pd.DataFrame, alpha: float, delta: float, false_share: float) -> str:
-    """What `FinalAnswerGuarantee` finds on these debates, in words; or why it cannot be asked."""
+def _final_answers(debated: pd.DataFrame, alpha: float, delta: float, false_share: float) -> tuple[bool, str]:
+    """Whether `FinalAnswerGuarantee` has a rule on these debates, and what it says; or why it cannot be asked."""
     try:
-        return FinalAnswerGuarantee(alpha, delta, false_share).fit(debated).sentence_
+        found = FinalAnswerGuarantee(alpha, delta, false_share).fit(debated)
+        return found.rule_ is not None, found.sentence_
     except BadInput as reason:
-        return str(reason)
+        return False, str(reason)
 
 
 def _knowledge(questions: pd.DataFrame) -> Html:

@@ -106,7 +106,7 @@ _ANSWERED = ("passage", "it claims", "method", "answer", "that is", "verdict", "
 
 def _known(question: pd.Series, samples: pd.DataFrame) -> dict[str, str]:
     """What is known of a row of `Results.questions`; nothing where it is missing."""
-    known = {name: None if pd.isna(value) else value for name, value in question.items()}
+    known: dict[Any, Any] = {name: None if pd.isna(value) else value for name, value in question.items()}
     ends = (known["sampled_accuracy"], known["accuracy_low"], known["accuracy_high"])
     reply = samples[samples["stream"] == "greedy"].head(1)
     return {

@@ -15,6 +15,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from IPython.core.displayhook import DisplayHook
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from matplotlib import pyplot
@@ -31,6 +32,7 @@ from tests.scripted import ScriptedModel
 NOTEBOOKS = sequence(SEQUENCE)
 EARLIER, LATER = NOTEBOOKS[:5], NOTEBOOKS[5:]
 LIMIT, SEEDS = 4, 2  # items: the fewest of which every figure has something to draw; worlds of notebook 08
+DOUBLE = ScriptedModel(logprobs=False, name="double")
 METHODS = "few_shot,judge_debate_5,confidence_only,debate_only,sr_dcr"  # of 05; over one's own table it has all
 
 
@@ -41,6 +43,8 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     testbed = load_items("facts:testbed")
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
     (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")
+    if NOTEBOOKS[0] in notebooks:
+        given |= {"OTHER_RUN": _run(folder, DOUBLE, samples=0)}
     for notebook in notebooks:
         number = notebook.name.partition("_")[0]
         if number in ("03", "04", "05"):  # which draw offsets, and debate long over what the model cannot read
@@ -56,18 +60,27 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     return folder
 
 
+def _run(folder: Path, model: str | ScriptedModel, **options: Any) -> str:
+    """A run on the years."""
+    out = folder / "runs" / str(getattr(model, "identity", model)).replace(":", "-")
+    with lab.Study(model, str(folder / "years.json"), "few_shot,sr_dcr", rounds=2, out=out, **options) as study:
+        study.run(progress=False)
+    return str(out)
+
+
 def _runs(folder: Path) -> list[str]:
     """Two runs on the same years: of the shipped model, and of a double without log-probabilities and draws."""
-    double = ScriptedModel(logprobs=False, name="double")
-    asked = (("pocket", {"store": folder / "store.sqlite"}), (double, {"samples": 0}))
-    for model, options in asked:
-        out = folder / "runs" / str(getattr(model, "identity", model)).replace(":", "-")
-        with lab.Study(model, str(folder / "years.json"), "few_shot,sr_dcr", rounds=2, out=out, **options) as study:
-            study.run(progress=False)
-    return sorted(map(str, (folder / "runs").iterdir()))
+    return sorted([_run(folder, "pocket", store=folder / "store.sqlite"), _run(folder, DOUBLE, samples=0)])
 
 
-def shown(run: Path, folder: Path, notebooks: Sequence[Path]) -> list[str]:
+def executed_with(folder: Path, notebook: Path, given: dict[str, Any]) -> Path:
+    """One notebook, executed in the folder with these parameters and its own figures."""
+    with _in_this_process():
+        (made,) = run_notebooks(folder, {"FIGURES": str(folder / "figures")} | given, only=notebook)
+    return made
+
+
+def shown(run: Path | str, folder: Path, notebooks: Sequence[Path]) -> list[str]:
     """What these notebooks say that they cannot show of a run; the others are in the folder, with their figures."""
     said: list[str] = []
     given = {"RUN": str(run), "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
@@ -77,7 +90,19 @@ def shown(run: Path, folder: Path, notebooks: Sequence[Path]) -> list[str]:
     return said
 
 
+class _Shown(DisplayHook):
+    """What a cell ends with is displayed, as a kernel does, in every form that it has."""
+
+    def write_output_prompt(self) -> None:
+        """A notebook has none."""
+
+    def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
+        self.shell.display_pub.publish(format_dict, md_dict)
+
+
 class _Shell(InteractiveShell):
+    displayhook_class = _Shown
+
     def enable_gui(self, gui: str | None = None) -> None:
         """There is no window."""
 

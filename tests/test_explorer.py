@@ -18,7 +18,7 @@ import srdcr_lab as lab
 from srdcr_lab.measures.verdicts import agreement
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Request, Role
-from srdcr_lab.widgets import debate_html, example_html, explorer_html
+from srdcr_lab.widgets import debate_html, explorer_html
 from srdcr_lab.widgets.cases import Cases
 from srdcr_lab.widgets.explore import (
     FILE,
@@ -223,16 +223,6 @@ def test_the_page_keeps_every_line_of_the_messages_once(run: lab.Results, cases:
     with messages_in(run.folder / "store.sqlite") as parts:
         assert parts is not None
         assert last == dict(parts(cases.turns(len(cases) - 1)[-1]))
-
-
-def test_one_case_stands_as_plain_html_below_its_key_numbers(run: lab.Results) -> None:
-    html = example_html(run)
-    assert "verdict_tnr" in html
-    assert "<blockquote>Ash was built in <mark>1934</mark>.</blockquote>" in html
-    assert html.count("<h4>Round") == 6
-    assert "verdict_tnr" not in example_html(run, "few_shot")
-    with pytest.raises(BadInput, match="has no row of the method 'rci'; give one of few_shot, sr_dcr"):
-        example_html(run, "rci")
 
 
 def test_facets_narrow_together(cases: Cases) -> None:

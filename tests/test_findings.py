@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,12 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.measures import (
+    Comparison,
     biases,
+    can_be_told,
     categories_by_domain,
     claims_checklist,
+    compare,
     compare_all,
     compared_at,
     context_preference,
@@ -33,6 +37,7 @@ from srdcr_lab.measures import (
     summary,
     utility_differences,
 )
+from srdcr_lab.measures.comparison import compare_pairs
 from srdcr_lab.measures.estimates import jeffreys_interval
 from srdcr_lab.measures.findings import FINDINGS, Finding, Relation, Sentence
 from srdcr_lab.records import BadInput
@@ -242,6 +247,88 @@ def test_shares_and_means_of_tables_by_hand() -> None:
     assert "it cannot be told (0.50 [0.22, 0.78], n = 10 attempts of 10 questions)" in finding("accepted", audit)
     worlds = pd.DataFrame({"world": "apart", "seed": range(4), "rank_correlation": [0.96, 0.98, 0.96, 0.98]})
     assert "this run shows it (0.97 [0.95, 0.99], n = 4 seeds)" in finding("recovered", worlds)
+
+
+def test_words_said_again_by_hand() -> None:
+    """Of one speaker's turns in one debate: the first counts for nothing, a later one if it was said before."""
+    said = {"defender": "abba", "critic": "aaaa"}
+    turns = pd.DataFrame([
+        {"item_id": f"q{n}", "question_id": f"q{n}", "method": "sr_dcr", "design": design, "model": "m", "role": role,
+         "speaker": "", "position": place, "text": text}
+        for n in range(20) for design in ("acvd", "symmetric") for role, texts in said.items()
+        for place, text in enumerate(texts)
+    ])  # fmt: skip
+    told = finding("repeats", turns.sample(frac=1, random_state=0))
+    assert "this run shows it for critic (1.00 [" in told
+    assert "defender (0.67 [" in told
+    assert "n = 120 turns of 20 questions each" in told
+
+
+WHICH = "Here: these questions tell which of SR-DCR and Few-Shot has more right answers: "
+LESS = "Here: these questions tell that SR-DCR and Few-Shot differ by less than 0.10 in right answers "
+CANNOT = "Here: these questions cannot tell which of SR-DCR and Few-Shot has more right answers "
+
+
+def compared(low: float, high: float, n_questions: int) -> Comparison:
+    """Of two items a question, with this interval."""
+    others = dict.fromkeys((each.name for each in fields(Comparison)), math.nan)
+    ends = {"difference": (low + high) / 2, "low": low, "high": high, "n": 2 * n_questions, "n_questions": n_questions}
+    return Comparison(**others | ends)
+
+
+@pytest.mark.parametrize(
+    ("ends", "n", "said", "then"),
+    [
+        ((0.001, 0.201), 60, WHICH + "SR-DCR ", ""),
+        ((-0.3, -0.1), 60, WHICH + "Few-Shot ", ""),
+        ((0.0, 0.2), 60, CANNOT, "About 130 such questions would tell one of 0.10 in four studies of five."),
+        ((-0.099, 0.099), 60, LESS, ""),
+        ((-0.1, 0.099), 60, CANNOT, "About 130 such questions would"),
+        ((-0.5, 0.5), 10, CANNOT, "About 520 such questions would"),
+        ((-0.5, 0.5), 9, CANNOT, "From so few it cannot be said how many would."),
+        ((-0.02, 0.104), 1000, CANNOT, "So many would tell one of 0.10 in four studies of five."),
+    ],
+)
+def test_whether_so_many_questions_tell_by_hand(ends: tuple[float, float], n: int, said: str, then: str) -> None:
+    """(1.96 + 0.84) / 1.96 = 1.43: of 60 questions that give ± 0.1 it takes 1.43² as many."""
+    told = can_be_told(compared(*ends, n), "sr_dcr", "few_shot")
+    assert told.startswith(said)
+    assert then in told
+    assert f"n = {2 * n:,} items of {n:,} questions" in told
+    assert (said == CANNOT) == ("neither 0 nor a difference of 0.10 is ruled out" in told)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_what_is_said_of_the_size_is_true_of_the_interval(run: str) -> None:
+    found = compare(of_acvd(RUNS[run]), "sr_dcr", "few_shot")
+    told = can_be_told(found, "sr_dcr", "few_shot")
+    if not found.n:
+        assert told.endswith("SR-DCR and Few-Shot has more right answers cannot be told: no item has both (n = 0).")
+    elif told.startswith(WHICH):
+        assert told.startswith(WHICH + "SR-DCR ") if found.low > 0 else found.high < 0
+    elif told.startswith(LESS):
+        assert -0.1 < found.low <= 0 <= found.high < 0.1
+    else:
+        assert told.startswith(CANNOT)
+        assert found.low <= 0 <= found.high
+        assert max(-found.low, found.high) >= 0.1
+
+
+def test_as_many_questions_as_are_said_do_tell_four_times_in_five() -> None:
+    """Answers of which A has a tenth more right: the number is learnt from 40 questions, and tried on as many."""
+    rng = np.random.default_rng(5)
+
+    def study(n: int, ahead: float) -> Comparison:
+        gap = rng.choice([1, -1, 0], n, p=[0.15 + ahead / 2, 0.15 - ahead / 2, 0.7])
+        rows = pd.DataFrame({"a": gap == 1, "b": gap == -1, "question_id": range(n), "level": "mild"})
+        return compare_pairs(rows.astype({"a": float, "b": float}))
+
+    said = [can_be_told(study(40, 0.0), "a", "b") for _ in range(60)]
+    needed = [int(number) for each in said for number in re.findall(r"About (\d+) such", each)]
+    n = int(np.median(needed))
+    told = [can_be_told(study(n, 0.1), "a", "b").endswith(").") for _ in range(300)]
+    assert 100 < n < 400
+    assert 0.74 < np.mean(told) < 0.95
 
 
 def test_the_bound_may_be_given() -> None:

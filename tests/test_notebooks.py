@@ -9,13 +9,14 @@ import nbformat
 import pytest
 
 import srdcr_lab as lab
+from srdcr_lab.prompts import sources
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.vocabulary import ORGANISM
 from srdcr_lab.study import notebooks as sequence
 from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
 from srdcr_lab.study.share import share
 from tests.conftest import Srdcr
-from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, kept_with_its_label, ran_to_its_end
+from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, executed_with, kept_with_its_label, ran_to_its_end
 from tests.loopback.server import Loopback
 from tests.scripted import reader
 
@@ -76,6 +77,44 @@ def _printed(path: Path) -> str:
 def test_notebook_00_says_that_the_model_is_a_model_organism(folder: Path) -> None:
     text = (folder / "00_start_here.ipynb").read_text("utf-8")
     assert "no evidence about any large model" in text
+
+
+def _html(path: Path) -> str:
+    """What the cells of an executed notebook show as HTML."""
+    return "".join(output.get("data", {}).get("text/html", "") for cell in code_cells(path) for output in cell.outputs)
+
+
+def test_notebook_00_shows_one_question_debated_by_two_models(folder: Path) -> None:
+    html = _html(folder / "00_start_here.ipynb")
+    columns = re.findall(r"<th style=[^>]+>([^<]+ · SR-DCR \(ACVD\))</th>", html)
+    assert columns == [f"pocket: {ORGANISM} · SR-DCR (ACVD)", "scripted:double · SR-DCR (ACVD)"]
+    assert "1934. The passage says so." in html
+
+
+def test_notebook_00_shows_one_model_where_the_other_study_is_not_there(folder: Path, tmp_path: Path) -> None:
+    given = {"ITEMS": str(folder / "years.json"), "OTHER_RUN": "no-such/study", "STORE": str(folder / "store.sqlite")}
+    alone = executed_with(tmp_path, NOTEBOOKS[0], given)
+    assert "no other model is shown here: there is no run no-such/study" in _printed(alone)
+    assert _html(alone).count("· SR-DCR (ACVD)</th>") == 1
+
+
+@pytest.mark.parametrize("name", ["01_knowledge_categories", "02_confidence_and_knowledge", "03_context_preference"])
+def test_a_notebook_without_debates_shows_the_answers_to_one_question(folder: Path, name: str) -> None:
+    html = _html(folder / f"{name}.ipynb")
+    assert html.count(">right answer</th>") == 1
+    assert ("it claims" in html) == (name[:2] != "01")
+
+
+def test_notebook_04_shows_one_item_debated_both_ways(folder: Path) -> None:
+    html = _html(folder / "04_symmetric_vs_asymmetric.ipynb")
+    assert re.findall(r"· SR-DCR \((\w+)\)</th>", html) == ["ACVD", "Symmetric"]
+
+
+def test_other_wordings_of_the_judge_in_notebook_04_are_other_wordings() -> None:
+    """A text that a template does not have is replaced by nothing, without a word."""
+    source = "".join(cell.source for cell in code_cells(EARLIER[4]))
+    replaced = re.findall(r'sources\(\)\["(\w+)"\]\.replace\("([^"]+)"', source)
+    assert [text in sources()[name] for name, text in replaced] == [True]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)

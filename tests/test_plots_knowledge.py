@@ -208,11 +208,18 @@ def test_kinds_of_perturbation_are_not_joined() -> None:
 
 
 def test_prior_preference_has_a_line_for_every_stratum_and_the_rounds_as_ticks() -> None:
-    display = PriorPreferenceByRoundDisplay.from_records(ONE)
+    display = PriorPreferenceByRoundDisplay.from_records(simulated(120, ("acvd",)))
     ax = display.plot()
     assert tick_labels(ax) == ["1", "3", "5"]
     assert len({str(label).partition(" (")[0] for label in legend_labels(ax)}) == 5
     assert drawn(ax) == pytest.approx(sorted(display.table["share"].dropna()))
+
+
+def test_prior_preference_of_few_questions_a_stratum_is_one_line() -> None:
+    few = PriorPreferenceByRoundDisplay.from_records(simulated(30, ("acvd",)), "acvd")
+    assert set(few.table["stratum"]) == {"all together"}
+    assert 10 <= few.table["n_questions"].min() <= 30
+    assert [label.partition(" (")[0] for label in map(str, legend_labels(few.plot()))] == ["all together"]
 
 
 def test_prior_preference_of_a_design_has_every_round() -> None:

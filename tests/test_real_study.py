@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import shutil
 import signal
@@ -31,6 +32,7 @@ from srdcr_lab.study.share import share
 from tests import executing
 from tests.conftest import Srdcr
 from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, exemplars, item, question_of, reader
+from tests.test_findings import agrees
 
 LINE_ALONE = "Reply again, with that line alone."
 
@@ -430,6 +432,28 @@ def test_a_notebook_whose_question_a_run_cannot_answer_says_so(shipped: Path, tm
     for said in executing.shown(tmp_path / "mine.zip", tmp_path / "none", executing.NOTEBOOKS[:6]):
         assert said[:2] in ("00", "03", "04", "05")
     assert sorted(path.name[:2] for path in (tmp_path / "none").glob("*.ipynb")) == ["01", "02"]
+
+
+def _sentences(path: Path) -> Iterator[tuple[str, str]]:
+    """The findings of an executed notebook by name, each with its sentence."""
+    for cell in executing.code_cells(path):
+        names = re.findall(r'finding\("(\w+)"', cell.source)
+        texts = [output.data["text/plain"] for output in cell.outputs if "data" in output]
+        said = [text for text in texts if text.startswith("Here: ")]
+        yield from zip(names if len(names) == len(said) else names * len(said), said, strict=bool(names))
+
+
+@pytest.mark.parametrize("study", sorted(name for name in bundle.shipped_studies() if "/" in name))
+def test_no_sentence_contradicts_a_study_that_ships(study: str, tmp_path: Path) -> None:
+    """In the notebooks that its part can answer, 01 and 02 for all of them."""
+    executing.shown(study, tmp_path, executing.NOTEBOOKS[:6])
+    made = sorted(tmp_path.glob("[0-9]*.ipynb"))
+    assert {"01", "02"} <= {path.name[:2] for path in made}
+    for path in made:
+        executing.ran_to_its_end(path)
+        said = list(_sentences(path))
+        assert sum(agrees(name, sentence) for name, sentence in said) > 3, said
+        assert not [sentence for _, sentence in said if "nan" in sentence]
 
 
 def test_what_does_not_fit_or_is_no_study_is_not_shipped(

@@ -108,7 +108,7 @@ def test_a_parameter_without_its_folder(value: Any, cut: Any) -> None:
 
 CAST = {"answerer": AbsentModel(ModelIdentity("openai", "desk"), Capabilities(logprobs=True))}
 SHIPPED_NOTEBOOKS = notebooks.sequence(notebooks.SEQUENCE)
-PLACES = {"RUN", "RUNS", "OUT", "STORE", "FIGURES"}  # a replay says where a notebook reads and writes
+PLACES = {"RUN", "RUNS", "OTHER_RUN", "OUT", "STORE", "FIGURES"}  # a replay says where a notebook reads and writes
 DECLARED = [(path, name) for path in SHIPPED_NOTEBOOKS for name in parameters_of(path)]
 
 

@@ -22,7 +22,7 @@ from .final_answer import (
     beliefs as beliefs, changes_of_place as changes_of_place, matched_coverage as matched_coverage,
     predictive_values as predictive_values, surest_answers as surest_answers, utility as utility, utility_differences as utility_differences,
 )
-from .findings import FINDINGS as FINDINGS, finding as finding
+from .findings import FINDINGS as FINDINGS, can_be_told as can_be_told, finding as finding
 from .gating import Gating as Gating
 from .guarantee import DecisionRule as DecisionRule, FinalAnswerGuarantee as FinalAnswerGuarantee
 from .knowledge import (

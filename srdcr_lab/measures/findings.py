@@ -21,10 +21,10 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.measures import evidence
-from srdcr_lab.measures.comparison import condition_rows, outcome
+from srdcr_lab.measures.comparison import Comparison, condition_rows, outcome
 from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval, shares
 from srdcr_lab.measures.evaluation import CONDITIONS
-from srdcr_lab.measures.groups import GOLDEN, groups, is_standard
+from srdcr_lab.measures.groups import FEW, GOLDEN, groups, is_standard
 from srdcr_lab.measures.knowledge import categorise
 from srdcr_lab.measures.precision import PrecisionSteps
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, debates
@@ -284,6 +284,14 @@ def held_back(records: pd.DataFrame, tau: float) -> pd.DataFrame:
     return shares(rows, rows["prior_correct"].astype("boolean").fillna(False))
 
 
+def repeated(turns: pd.DataFrame) -> pd.DataFrame:
+    """Of each model and role, the share of turns after a speaker's first that say, word for word, an earlier one."""
+    ordered = turns.sort_values("position", kind="stable")
+    who = ["item_id", "method", "design", "role", "speaker"]
+    later = ordered.assign(again=ordered.duplicated([*who, "text"]))[ordered.duplicated(who)]
+    return shares(later, later["again"], {name: later[name].unique() for name in ("model", "role")})
+
+
 def beside_printed(measured: pd.DataFrame, printed: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame:
     """A `summary` on false passages beside each model that the paper prints."""
     own = measured[(measured["method"] == method) & (measured["condition"] == "perturbed")]
@@ -307,7 +315,7 @@ _MEASURES = {
     measure.__name__: measure
     for measure in (
         *(rows_with, certain_labels, redrawn, at_papers_tau, risk_above, leads, bias_change, dearer, judged, decided),
-        *(held_back, beside_printed, gave_way, recovered),
+        *(held_back, repeated, beside_printed, gave_way, recovered),
     )
 }
 
@@ -329,6 +337,37 @@ def _findings() -> Iterator[tuple[str, Finding]]:
 
 
 FINDINGS = dict(_findings())
+
+
+def can_be_told(
+    found: Comparison, a: str, b: str, what: str = "right answers", *, difference: float = 0.10
+) -> Sentence:
+    """Whether these questions tell which of A and B has more of `what`, by the `compare` of them.
+
+    They do where its 95 % interval leaves out 0, or lies within ± `difference`. Where it does neither, the sentence
+    says how many such questions would tell a true difference of that size in four studies of five: an interval narrows
+    with the root of their number, and 80 % power wants its half to be 1.96 / (1.96 + 0.84) of the difference. From
+    fewer than ten questions that is not said.
+    """
+    names, n = f"{called(a)} and {called(b)}", found.n_questions
+    if not found.high > found.low:
+        return Sentence(f"Here: which of {names} has more {what} cannot be told: no item has both (n = 0).")
+    numbers = f"{interval(found.difference, found.low, found.high, '+.3f')}, n = {found.n:,} items of {n:,} questions"
+    if found.low > 0 or found.high < 0:
+        ahead = called(a if found.low > 0 else b)
+        return Sentence(f"Here: these questions tell which of {names} has more {what}: {ahead} ({numbers}).")
+    if standing(found.low, found.high, Relation.WITHIN, difference) is Standing.HOLDS:
+        return Sentence(
+            f"Here: these questions tell that {names} differ by less than {difference:.2f} in {what} ({numbers})."
+        )
+    needed = n * ((found.high - found.low) / 2 * (1.96 + 0.84) / 1.96 / difference) ** 2
+    step = 10 ** max(0, len(str(math.ceil(needed))) - 2)
+    enough = "So many" if needed <= n else f"About {math.ceil(needed / step) * step:,} such questions"
+    enough += f" would tell one of {difference:.2f} in four studies of five."
+    return Sentence(
+        f"Here: these questions cannot tell which of {names} has more {what} ({numbers}): neither 0 nor a difference "
+        f"of {difference:.2f} is ruled out. {enough if n >= FEW else 'From so few it cannot be said how many would.'}"
+    )
 
 
 def finding(name: str, *given: Any, against: float | None = None, **named: Any) -> Sentence:

@@ -262,8 +262,11 @@ class PriorPreferenceByRoundDisplay(draw.Display):
 
     @classmethod
     def from_records(cls, records: pd.DataFrame, debate: str = "judge_debate", *, gate: bool = False) -> Self:
-        """`debate` is ``judge_debate`` or the name of a design whose verdicts are in the records."""
+        """`debate` is ``judge_debate`` or the name of a design whose verdicts are in the records. Strata all of which
+        have fewer than `FEW` questions are one line together."""
         table = prior_preference_by_round(records, ("stratum",), gate=gate)
+        if len(table) and draw.is_few(table[~table["prior_is_claim"]]).all():
+            table = prior_preference_by_round(records, (), gate=gate).assign(stratum="all together")
         return cls(table[(table["debate"] == debate) & ~table["prior_is_claim"]] if len(table) else table)
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -1,4 +1,7 @@
-from .explore import example_html as example_html, explorer as explorer, explorer_html as explorer_html
+from .examples import (
+    answers_html as answers_html, beside_html as beside_html, contested as contested, example_html as example_html,
+)
+from .explore import explorer as explorer, explorer_html as explorer_html
 from .sliders import (
     CategoryThresholds as CategoryThresholds, Evaluation as Evaluation, Menu as Menu, Slide as Slide,
     category_sliders as category_sliders, evaluation_controls as evaluation_controls,

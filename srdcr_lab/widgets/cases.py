@@ -59,9 +59,14 @@ class Cases:
         self.facets = [_facets(row, self.turns(place), several) for place, row in enumerate(self.rows)]
 
     @classmethod
-    def of(cls, run: Results, methods: Sequence[str] | None = None) -> Cases:
-        items = {item.item_id: item for item in thaw(run.folder / "items.json").items}
-        return cls(run.records, run.turns, items, methods)
+    def of(cls, run: Results, methods: Sequence[str] | None = None, designs: Sequence[str] | None = None) -> Cases:
+        records = run.records if designs is None else run.records[run.records["design"].isin(list(designs))]
+        return cls(records, run.turns, cls.items_of(run), methods)
+
+    @staticmethod
+    def items_of(run: Results) -> dict[str, Item]:
+        """The items of a run by their ids."""
+        return {item.item_id: item for item in thaw(run.folder / "items.json").items}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -84,6 +89,21 @@ class Cases:
 
         return max(range(len(self)), key=wanted, default=0)
 
+    @property
+    def contested(self) -> int | None:
+        """The first debate over a false passage in which the Judge ruled both ways and a debater did not only repeat
+        itself; where there is none, the first that has as many of these, in this order. None without a debate."""
+
+        def argued(place: int) -> tuple[bool, bool, bool]:
+            spoken = [turn for turn in self.turns(place) if turn.role != Role.JUDGE]
+            new = len({(turn.role, turn.speaker, turn.text) for turn in spoken}) > len(
+                {(turn.role, turn.speaker) for turn in spoken}
+            )
+            ruled = set(self.rows[place]["verdict_path"] or "") - {"?"}
+            return "false" in self.facets[place]["passage"], len(ruled) > 1, new
+
+        return max((place for place in range(len(self)) if self.turns(place)), key=argued, default=None)
+
     def label(self, place: int, *, blind: bool = False) -> str:
         """The case in a line of a list; `blind`, by its method and question alone."""
         facets, names = self.facets[place], ("method",) if blind else ("passage", "method", "verdict", "outcome")
@@ -96,16 +116,27 @@ class Cases:
         """What was asked and shown, what was said in each round, and how it ended. `upto` leaves out later rounds, and
         before the last one the ending; `blind` the truth, the judge and the decision. `sent`: see `by_round`."""
         row = self.rows[place]
-        item, hidden = self.items.get(row["item_id"]), (Role.JUDGE, Role.AGGREGATOR) if blind else ()
+        hidden = (Role.JUDGE, Role.AGGREGATOR) if blind else ()
         turns = [turn for turn in self.turns(place) if turn.role not in hidden]
         last = max((turn.round for turn in turns), default=0)
         told = [turn for turn in turns if upto is None or turn.round <= upto]
         return render(
-            "transcript", "case", row=row, item=item, blind=blind, rounds=by_round(told, sent), elsewhere=sent is None,
-            passage=passage_html(item, truth=not blind) if item and item.context else "",
-            answers="" if blind else _answers(row),
+            "transcript", "case", row=row, blind=blind, rounds=by_round(told, sent), elsewhere=sent is None,
+            **self._asked(row, truth=not blind), answers="" if blind else _answers(row),
             ending=explain_row(row) if (upto is None or upto >= last) and not blind else "",
         )  # fmt: skip
+
+    def column(self, place: int, name: str, sent: Callable[[Any], object] | None = None) -> dict[str, Any]:
+        """The whole case as a column of that name, for the macro `beside` of the templates."""
+        row = self.rows[place]
+        return {
+            "name": name, "row": row, "elsewhere": sent is None, **self._asked(row, truth=True),
+            "answers": _answers(row), "rounds": by_round(self.turns(place), sent), "ending": explain_row(row),
+        }  # fmt: skip
+
+    def _asked(self, row: Mapping[str, Any], *, truth: bool) -> dict[str, Any]:
+        item = self.items.get(row["item_id"])
+        return {"item": item, "passage": passage_html(item, truth=truth) if item and item.context else ""}
 
     def matching(self, wanted: Mapping[str, str], search: str = "") -> list[int]:
         """Places of the cases that have all of these facets, and the text `search` in what was asked, shown or said,
@@ -173,11 +204,11 @@ def _answers(row: Mapping[str, Any]) -> Html:
     confidence, agreed = row["self_confidence"], row["agreed_round"]
     lines = {
         "method": called(row["method"], row["design"]),
-        "passage": _passage(row),
-        "prior answer": _judged(row["prior_answer"], row["prior_correct"]),
+        "passage": passage_of(row),
+        "prior answer": judged(row["prior_answer"], row["prior_correct"]),
         "self-confidence": "" if confidence is None else f"{confidence:.3f} ({row['confidence_kind']})",
         "knowledge category": row["knowledge_category"],
-        "context answer": _judged(row["context_answer"], row["context_correct"]),
+        "context answer": judged(row["context_answer"], row["context_correct"]),
         "verdict path": " → ".join(_SYMBOLS[symbol] for symbol in row["verdict_path"] or ""),
         "agents agreed in round": "" if agreed is None else str(int(agreed)),
     }
@@ -185,7 +216,7 @@ def _answers(row: Mapping[str, Any]) -> Html:
     return html_table((), [(Td(name, left, head=True), Td(value, left)) for name, value in lines.items() if value])
 
 
-def _passage(row: Mapping[str, Any]) -> str:
+def passage_of(row: Mapping[str, Any]) -> str:
     if row["n_documents"]:
         return f"{row['n_misinforming']} of {row['n_documents']} documents misinform" if row["n_misinforming"] else ""
     if row["n_options"]:
@@ -197,5 +228,5 @@ def _passage(row: Mapping[str, Any]) -> str:
     return f"false: {row['perturbation_kind']}{amount}, {row['level']}"
 
 
-def _judged(answer: str | None, correct: bool | None) -> str:
+def judged(answer: str | None, correct: bool | None) -> str:
     return "" if answer is None else answer + ("" if correct is None else " (right)" if correct else " (wrong)")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from srdcr_lab.measures.verdicts import Agreement, agreement
 from srdcr_lab.models.store import as_file
-from srdcr_lab.pages import Html, captioned, interval, render, source
+from srdcr_lab.pages import Html, interval, render, source
 from srdcr_lab.records import BadInput, Level, Verdict
 from srdcr_lab.records.files import whole_file
 from srdcr_lab.records.names import called
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 FILE = "reader_verdicts.csv"
-_KEY_NUMBERS = (
-    "design", "condition", "n", "coverage", "accuracy", "selective_accuracy", "verdict_tpr", "verdict_tnr",
-)  # fmt: skip
 _COLUMNS = ("item_id", "method", "design", "verdict", "blind")
 
 
@@ -72,18 +69,6 @@ def cases_page(cases: Cases, title: str, label: str = "", store: Path | None = N
         sent={"lines": list(lines), "turns": sent},
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )  # fmt: skip
-
-
-def example_html(run: Results, method: str = "sr_dcr", *, store: str | Path | None = None) -> Html:
-    """A method's key numbers in the run, and below them one whole case, as plain HTML: the first debate over a false
-    passage, whatever came of it. `store`: as in `explorer`."""
-    cases, numbers = Cases.of(run, [method]), run.summary[run.summary["method"] == method]
-    if not len(cases):
-        known = ", ".join(run.records["method"].unique())
-        raise BadInput(f"the run in {run.folder} has no row of the method {method!r:.60}; give one of {known}")
-    kept = [name for name in _KEY_NUMBERS if name in numbers and numbers[name].notna().any()]
-    with messages_in(store_of(run, store)) as sent:
-        return Html(captioned(numbers[kept], run.label) + cases.html(cases.start, sent=sent))
 
 
 def store_of(run: Results, store: str | Path | None) -> Path | None:

@@ -88,6 +88,8 @@ def test_a_small_particle_gets_its_capital_at_the_head_of_a_sentence() -> None:
         ),
         ("On 12 May there were 12 states.", "12", NUMBER, "'12' may belong to a date"),
         ("The 98 km (60.9 miles) are long.", "98 km", NUMBER, "the same quantity in another unit: 60.9 mi"),
+        ("Up to 30 million US gallons, or 110,000 m³, of oil.", "110,000 m³", NUMBER, "another unit: 30 million gal"),
+        ("Some 500 million square feet (46.5 million m²).", "46.5 million m²", NUMBER, "unit: 500 million ft²"),
         ("Of 12 states, 12 men spoke.", "12", NUMBER, "12 stands 2 times, and may count different things"),
     ],
 )

@@ -45,7 +45,8 @@ _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
 _BRACKET = re.compile(
     r"[ \u00a0]?[^\W\d_]{0,24}(?:[ \u00a0][^\W\d_]{1,24}){0,3}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]"
 )
-CLOSE = Decimal("0.02")  # share by which a conversion, a rounding or a rounded restatement may differ
+CLOSE = Decimal("0.02")  # share by which a rounding or a rounded restatement may differ
+_CONVERTED = Decimal("0.05")  # the same of a conversion, both of whose numbers may be rounded
 _PART_AFTER = re.compile(
     r"(?:[ \u00a0-][^\W\d_]+){0,3}[ \u00a0](?:of|from|among)[ ](?:them|these|those|whom|which)(?!\w)"
 )
@@ -108,14 +109,14 @@ def _lists(sentence: str, n: int) -> bool:
 
 
 def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterator[str]:
-    """The same quantity in another unit ("60.9 miles" beside 98 km), within two per cent."""
+    """The same quantity in another unit ("60.9 miles" beside 98 km), within five per cent."""
     gold = next((size for unit in sorted(wanted) if (size := in_base(value, unit))), None)
     if gold is None or not gold[1]:
         return
     for quantity in quantities(passage):
         for unit in sorted(quantity.unit - wanted):
             other = in_base(quantity.readings[0], unit)
-            if other and other[0] == gold[0] and abs(other[1] / gold[1] - 1) <= CLOSE:
+            if other and other[0] == gold[0] and abs(other[1] / gold[1] - 1) <= _CONVERTED:
                 stated = passage[quantity.start : quantity.end]
                 yield f"the passage states the same quantity in another unit: {stated} {unit}"
 

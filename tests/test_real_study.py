@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import models_table
 import pandas as pd
 import prompts_report
 import pytest
@@ -454,6 +455,14 @@ def test_no_sentence_contradicts_a_study_that_ships(study: str, tmp_path: Path) 
         said = list(_sentences(path))
         assert sum(agrees(name, sentence) for name, sentence in said) > 3, said
         assert not [sentence for _, sentence in said if "nan" in sentence]
+
+
+@pytest.mark.parametrize("page", ["README.md", "data/studies/README.md"])
+def test_the_table_of_models_is_what_its_command_prints(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    models_table.models_table.main([], standalone_mode=False)
+    assert capsys.readouterr().out.strip() in (Path(models_table.__file__).parents[1] / page).read_text(
+        encoding="utf-8"
+    )
 
 
 def test_what_does_not_fit_or_is_no_study_is_not_shipped(

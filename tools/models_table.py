@@ -29,6 +29,7 @@ from srdcr_lab.measures import (
 from srdcr_lab.measures.estimates import shares
 from srdcr_lab.measures.precision import auroc
 from srdcr_lab.pages import interval
+from srdcr_lab.records.names import called
 
 TAU = 0.9  # the paper's
 STUDIES = Path(__file__).resolve().parent.parent / "data/studies"
@@ -51,9 +52,9 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
         half = "true passages believed" if row.rate == "verdict_tpr" else "false passages caught"
         yield f"{half} by the Judge", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
     table = summary(records).query("condition == 'overall'").set_index("method")
-    for method, name in (("few_shot", "few-shot"), ("sr_dcr", "SR-DCR"), ("golden", "golden (told the truth)")):
+    for method in ("few_shot", "sr_dcr", "confidence_only", "calibrated_token_probability", "golden"):
         row = table.loc[method]
-        yield f"right, {name}", f"{interval(row.accuracy, row.accuracy_low, row.accuracy_high)}, n = {row.n}"
+        yield f"right, {called(method)}", f"{interval(row.accuracy, row.accuracy_low, row.accuracy_high)}, n = {row.n}"
     (row,) = compare_all(records, others=["few_shot"], conditions=["overall"]).itertuples()
     yield "SR-DCR less few-shot", f"{interval(row.difference, row.low, row.high)}, n = {row.n}"
 

@@ -38,45 +38,60 @@ STRICT = swap("You are the Judge", "Be strict. You are the Judge")
 
 # What is refused: the text that takes the judge's place, and where the sentence begins
 VARIABLES = [  # not known, not for this role, lacking, or shown where it must not be
-    (swap(TRANSCRIPT, "{{ transcrip | debate_block }}"), "8: {{ transcrip | debate_block }} may not stand here"),
-    (swap(TRANSCRIPT, TRANSCRIPT + "{{ answer | answer_block }}"), "8: {{ answer | answer_block }} may not stand here"),
-    (swap(TRANSCRIPT, TRANSCRIPT + PASSAGE), "8: {{ passage | passage_block }} may not stand here, take it out; the"),
-    (swap(TRANSCRIPT, ""), "12: the block user lacks {{ transcript | debate_block }}, which this role needs; add it"),
-    (swap("{{ question }}", ""), "12: the block user lacks {{ question }}, which this role needs"),
-    (swap("{% if passage %}", "{% if not passage %}"), "6: {% if not passage %}{{ passage | passage_block }}{% endif"),
-    (swap("{% if passage %}", "{% if question %}"), "6: {% if question %}{{ passage | passage_block }}{% endif %} may"),
-    (swap(END, "{% else %}" + PASSAGE + END), "6: {% if passage %}{{ passage | passage_block }}{% else %}{{ pas"),
+    (swap(TRANSCRIPT, "{{ transcrip | debate_block }}"), "13: {{ transcrip | debate_block }} may not stand here"),
+    (
+        swap(TRANSCRIPT, TRANSCRIPT + "{{ answer | answer_block }}"),
+        "13: {{ answer | answer_block }} may not stand here",
+    ),
+    (swap(TRANSCRIPT, TRANSCRIPT + PASSAGE), "13: {{ passage | passage_block }} may not stand here, take it out; the"),
+    (swap(TRANSCRIPT, ""), "17: the block user lacks {{ transcript | debate_block }}, which this role needs; add it"),
+    (swap("{{ question }}", ""), "17: the block user lacks {{ question }}, which this role needs"),
+    (swap("{% if passage %}", "{% if not passage %}"), "11: {% if not passage %}{{ passage | passage_block }}{% endif"),
+    (
+        swap("{% if passage %}", "{% if question %}"),
+        "11: {% if question %}{{ passage | passage_block }}{% endif %} may",
+    ),
+    (swap(END, "{% else %}" + PASSAGE + END), "11: {% if passage %}{{ passage | passage_block }}{% else %}{{ pas"),
     (swap("You are", "You are {{ question }}"), "3: {{ question }} may not stand here, take it out; the block system"),
 ]
 FENCES = [  # outside of the block that a text cannot leave
-    (swap(TRANSCRIPT, "{{ transcript }}"), "8: {{ transcript }} may not stand here, take it out; the block user holds"),
-    (swap(TRANSCRIPT, "'''{{ transcript }}'''"), "8: {{ transcript }} may not stand here"),
-    (swap(TRANSCRIPT, "{{ transcript | passage_block }}"), "8: {{ transcript | passage_block }} may not stand here"),
-    (swap(TRANSCRIPT, "{{ transcript | debate_block | upper }}"), "8: {{ transcript | debate_block | upper }} may not"),
-    (swap(TRANSCRIPT, "{{ transcript | debate_block('x') }}"), "8: {{ transcript | debate_block ( 'x' ) }} may not"),
+    (
+        swap(TRANSCRIPT, "{{ transcript }}"),
+        "13: {{ transcript }} may not stand here, take it out; the block user holds",
+    ),
+    (swap(TRANSCRIPT, "'''{{ transcript }}'''"), "13: {{ transcript }} may not stand here"),
+    (swap(TRANSCRIPT, "{{ transcript | passage_block }}"), "13: {{ transcript | passage_block }} may not stand here"),
+    (
+        swap(TRANSCRIPT, "{{ transcript | debate_block | upper }}"),
+        "13: {{ transcript | debate_block | upper }} may not",
+    ),
+    (swap(TRANSCRIPT, "{{ transcript | debate_block('x') }}"), "13: {{ transcript | debate_block ( 'x' ) }} may not"),
 ]
 CODE = [
-    (swap(TRANSCRIPT, "{{ transcript.__class__.__mro__ }}"), "8: {{ transcript . __class__ . __mro__ }} may not"),
-    (swap(TRANSCRIPT, "{{ cycler.__init__.__globals__.os }}"), "8: {{ cycler . __init__ . __globals__ . os }} may not"),
-    (swap(TRANSCRIPT, "{{ 9 ** 9 ** 9 ** 9 }}"), "8: {{ 9 ** 9 ** 9 ** 9 }} may not stand here"),
-    (swap(TRANSCRIPT, "{% for _ in range(10**12) %}x{% endfor %}"), "8: {% for _ in range ( 10 ** 12 ) %} may not"),
-    (swap(TRANSCRIPT, "{% include '/etc/passwd' %}"), "8: {% include '/etc/passwd' %} may not stand here"),
+    (swap(TRANSCRIPT, "{{ transcript.__class__.__mro__ }}"), "13: {{ transcript . __class__ . __mro__ }} may not"),
+    (
+        swap(TRANSCRIPT, "{{ cycler.__init__.__globals__.os }}"),
+        "13: {{ cycler . __init__ . __globals__ . os }} may not",
+    ),
+    (swap(TRANSCRIPT, "{{ 9 ** 9 ** 9 ** 9 }}"), "13: {{ 9 ** 9 ** 9 ** 9 }} may not stand here"),
+    (swap(TRANSCRIPT, "{% for _ in range(10**12) %}x{% endfor %}"), "13: {% for _ in range ( 10 ** 12 ) %} may not"),
+    (swap(TRANSCRIPT, "{% include '/etc/passwd' %}"), "13: {% include '/etc/passwd' %} may not stand here"),
     ("{% extends 'critic' %}" + JUDGE, "1: {% extends 'critic' %} may not stand here"),
-    (swap(TRANSCRIPT, "{% raw %}{{ transcript }}{% endraw %}"), "8: {% raw %} may not stand here"),
-    (swap("{% if passage %}", "{% if passage %}" * 900), "6: {% if passage %}{% if passage %}{% if passage %}"),
+    (swap(TRANSCRIPT, "{% raw %}{{ transcript }}{% endraw %}"), "13: {% raw %} may not stand here"),
+    (swap("{% if passage %}", "{% if passage %}" * 900), "11: {% if passage %}{% if passage %}{% if passage %}"),
 ]
 SHAPE = [
     ("\n\nBe kind.\n" + JUDGE, "3: Be kind. may not stand here, take it out; nothing outside of the blocks system"),
-    (swap("{% block user -%}", "{% block usr -%}"), "5: {% block usr %} may not stand here"),
-    (swap("{%- endblock %}\n{% block user -%}", "{% block user -%}"), "4: {% block user %} may not stand here"),
-    (JUDGE + JUDGE, "15: block 'system' defined twice; write it as ours"),
-    (JUDGE.removesuffix("{%- endblock %}\n"), "12: Unexpected end of template."),
-    (JUDGE + "{{", "14: unexpected 'end of template'"),
+    (swap("{% block user -%}", "{% block usr -%}"), "10: {% block usr %} may not stand here"),
+    (swap("{%- endblock %}\n{% block user -%}", "{% block user -%}"), "9: {% block user %} may not stand here"),
+    (JUDGE + JUDGE, "20: block 'system' defined twice; write it as ours"),
+    (JUDGE.removesuffix("{%- endblock %}\n"), "17: Unexpected end of template."),
+    (JUDGE + "{{", "19: unexpected 'end of template'"),
     ("system" + JUDGE.partition("{% endblock %}")[2], "1: system may not stand here"),
     ("{% block user %}system{{ question }}" + TRANSCRIPT, "1: the block system lacks words, which this role needs"),
     (
         swap("final decision: UNREASONABLE", "UNREASONABLE"),
-        "3: the block system lacks final decision: UNREASONABLE, by",
+        "3: the block system lacks final decision:, by",
     ),
     ("  \n", "1: it is empty, or has more than 20,000 characters; start from a copy of ours"),
     (JUDGE + " " * 20_000, "1: it is empty, or has more than 20,000 characters; start from a copy of ours"),
@@ -130,7 +145,7 @@ def _plain(refused: pytest.ExceptionInfo[BadInput]) -> str:
 @pytest.mark.parametrize(
     ("mark", "templates"),
     [
-        ("final decision: REASONABLE", {"judge", "judge_alone"}),
+        ("final decision:", {"judge", "judge_alone"}),
         ("Final answer:", {"astute_answer", "self_ask"}),
         ('"answer: "', {"chain_of_thought", "stance_judge", "mad_judge"}),
         ("answers:", {"documents_aggregator", "documents_judge", "documents_together"}),
@@ -170,7 +185,7 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
         ("README.md", b"# mine", "{}/README.md, line 1: no template is called so; take a name of those in "),
         (
             "judge.j2",
-            JUDGE.replace("Give", "Giv\xe9").encode("latin-1"),
+            JUDGE.replace("Decide", "D\xe9cide").encode("latin-1"),
             "{}/judge.j2, line 3: this is not UTF-8; save",
         ),
         ("judge.j2", b"", "{}/judge.j2, line 1: it is empty"),
@@ -324,7 +339,7 @@ def test_a_bundle_carries_them_and_a_replay_asks_with_them(run: Path, tmp_path: 
     [
         (
             {"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")},
-            "judge.j2, line 8: {{ '' . __class__ }} may not",
+            "judge.j2, line 13: {{ '' . __class__ }} may not",
         ),
         ({"../../judge": JUDGE}, "../../judge.j2, line 1: no template is called so"),
         ({"/etc/passwd": JUDGE}, "/etc/passwd.j2, line 1: no template is called so"),

@@ -51,7 +51,7 @@ def export(file: Path, target: Path) -> None:
 @click.argument("file", type=PATH)
 @click.argument("sources", nargs=-1, required=True, type=PATH)
 def merge(file: Path, sources: tuple[Path, ...]) -> None:
-    """Add other stores, exports or bundles to FILE.
+    """Add stores, exports, bundles to FILE.
 
     A study that ships goes by its name. What FILE already holds stays. Where one row or line of a source is damaged,
     nothing is added.

@@ -258,9 +258,10 @@ def notebooks(out: Path, figures: Path | None, **options: Any) -> None:
 @click.argument("folder", type=PATH, required=False)
 @click.option("--out", type=PATH, default=Path("results/gallery"), show_default=True)
 def gallery(folder: Path | None, out: Path) -> None:
-    """Write the executed notebooks in FOLDER as pages of HTML, with an index that has a picture of each.
+    """Write the executed notebooks in FOLDER as pages of HTML.
 
-    Without FOLDER those of this clone. The pages need no network, and load and run nothing.
+    Without FOLDER those of this clone. The index has a picture of each. The pages need no network, and load and run
+    nothing.
     """
     from srdcr_lab.study.gallery import gallery as paged
     from srdcr_lab.study.notebooks import SEQUENCE

@@ -29,7 +29,7 @@ _CODE = ("{{", "{%")
 _BLOCKS = {"{% block system %}": "system", "{% block user %}": "user", "{% endblock %}": ""}
 # What readers of replies go by, with the full stop after an opening answer: what our instructions have of it is needed.
 _READ_BY = re.compile(
-    r"final decision: (?:UN)?REASONABLE|(?:Final answer|Sub-question|Sub-answer|answers|confidence):|full stop"
+    r"final decision:|UNREASONABLE|(?:Final answer|Sub-question|Sub-answer|answers|confidence):|full stop"
     r'|"(?:answer: |- |state|answer|chain_of_thought|challenges|document|challenge|defend|revise|concede)"'
 )
 

@@ -457,12 +457,19 @@ def test_no_sentence_contradicts_a_study_that_ships(study: str, tmp_path: Path) 
         assert not [sentence for _, sentence in said if "nan" in sentence]
 
 
+def test_a_column_of_the_table_leaves_out_what_a_run_does_not_hold(shipped: Path) -> None:
+    asked, debated = (
+        [row for row, _ in models_table.column(lab.load_run(shipped / f"studies/tiny/{part}.zip"))]
+        for part in ("known", "debates")
+    )
+    assert asked == debated[:3]
+    assert debated[-1] == "SR-DCR less few-shot"
+
+
 @pytest.mark.parametrize("page", ["README.md", "data/studies/README.md"])
 def test_the_table_of_models_is_what_its_command_prints(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     models_table.models_table.main([], standalone_mode=False)
-    assert capsys.readouterr().out.strip() in (Path(models_table.__file__).parents[1] / page).read_text(
-        encoding="utf-8"
-    )
+    assert capsys.readouterr().out.strip() in (Path(models_table.__file__).parents[1] / page).read_text("utf-8")
 
 
 def test_what_does_not_fit_or_is_no_study_is_not_shipped(

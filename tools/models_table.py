@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
@@ -30,40 +29,42 @@ from srdcr_lab.measures.estimates import shares
 from srdcr_lab.measures.precision import auroc
 from srdcr_lab.pages import interval
 from srdcr_lab.records.names import called
+from srdcr_lab.study.bundle import shipped_studies
 
 TAU = 0.9  # the paper's
-STUDIES = Path(__file__).resolve().parent.parent / "data/studies"
+METHODS = ("few_shot", "sr_dcr", "confidence_only", "calibrated_token_probability", "golden")
 
 
 def column(run: lab.Results) -> Iterator[tuple[str, str]]:
-    """What was measured, and its value with 95 % interval and n."""
+    """What was measured, and its value with 95 % interval and n; nothing of what the run does not hold."""
     questions = (run.part("known") or run).questions
     known = highly_known(questions)
-    (row,) = shares(questions, known).itertuples()
-    yield "Highly-Known questions", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
+    for row in shares(questions, known).itertuples():
+        yield "Highly-Known questions", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
     area = auroc(questions["self_confidence"], known)
     yield "confidence ranks them first (AUROC)", f"{interval(area.value, area.low, area.high)}, n = {area.n}"
     sure = precision_steps(questions["self_confidence"], known).at(TAU)
     yield f"P(Highly-Known \\| Conf ≥ {TAU})", f"{interval(sure.precision, sure.low, sure.high)}, n = {sure.n_above}"
     records = run.records[run.records["design"].fillna("acvd") == "acvd"]
-    (row,) = context_preference(records, by=[]).query("not prior_is_claim").itertuples()
-    yield "false passages followed, few-shot", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
-    for row in verdict_rates(records).query("method == 'sr_dcr'").itertuples():
+    for row in context_preference(records, by=[]).query("not prior_is_claim").itertuples():
+        yield "false passages followed, few-shot", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
+    for row in verdict_rates(records[records["method"] == "sr_dcr"]).itertuples():
         half = "true passages believed" if row.rate == "verdict_tpr" else "false passages caught"
         yield f"{half} by the Judge", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
-    table = summary(records).query("condition == 'overall'").set_index("method")
-    for method in ("few_shot", "sr_dcr", "confidence_only", "calibrated_token_probability", "golden"):
-        row = table.loc[method]
-        yield f"right, {called(method)}", f"{interval(row.accuracy, row.accuracy_low, row.accuracy_high)}, n = {row.n}"
-    (row,) = compare_all(records, others=["few_shot"], conditions=["overall"]).itertuples()
-    yield "SR-DCR less few-shot", f"{interval(row.difference, row.low, row.high)}, n = {row.n}"
+    right = summary(records).query("condition == 'overall' and method in @METHODS").set_index("method")
+    for row in right.reindex([name for name in METHODS if name in right.index]).itertuples():
+        share = interval(row.accuracy, row.accuracy_low, row.accuracy_high)
+        yield f"right, {called(row.Index)}", f"{share}, n = {row.n}"
+    if {"few_shot", "sr_dcr"} <= set(right.index):
+        for row in compare_all(records, others=["few_shot"], conditions=["overall"]).itertuples():
+            yield "SR-DCR less few-shot", f"{interval(row.difference, row.low, row.high)}, n = {row.n}"
 
 
 @click.command("models-table")
 @click.argument("runs", nargs=-1)
 def models_table(runs: tuple[str, ...]) -> int:
     """Print the models of RUNS side by side."""
-    names = runs or sorted(path.parent.name for path in STUDIES.glob("*/debates.zip"))
+    names = runs or sorted(name for name in shipped_studies() if "/" not in name)
     columns = {name: dict(column(lab.load_run(name))) for name in names}
     echo("| | " + " | ".join(f"`{name}`" for name in columns) + " |\n" + "|---" * (len(columns) + 1) + "|")
     for row in dict.fromkeys(key for each in columns.values() for key in each):

@@ -348,10 +348,13 @@ class SourcesDisplay(draw.Display):
         label = "as the model read" if "perfect_reader" in known else None
         ax.plot(known["accuracy"], known["reliability"], "o", markersize=5, color=draw.BLUE, label=label)
         if "perfect_reader" in known:
-            look: draw.Look = {"markersize": 5, "color": "0.5", "markerfacecolor": "none", "label": "as nobody misread"}
-            ax.plot(known["accuracy"], known["perfect_reader"], "o", **look)
-        for source, *place in known[["source", "accuracy", "reliability"]].to_numpy():
-            ax.annotate(source, place, (4, 3), textcoords="offset points", fontsize=draw.SMALL)
+            hollow: draw.Look = {"color": "0.5", "markerfacecolor": "none", "label": "as nobody misread"}
+            ax.plot(known["accuracy"], known["perfect_reader"], "o", markersize=5, **hollow)
+        for source, x, y in known[["source", "accuracy", "reliability"]].to_numpy():
+            beside = known[(known["reliability"] - y).abs() < 0.03]["accuracy"] - x
+            side = -1 if beside.between(0, 0.15, inclusive="right").any() else 1  # a name does not run into the next
+            look: draw.Look = {"xytext": (4 * side, 3), "ha": "left" if side > 0 else "right"}
+            ax.annotate(source, (x, y), textcoords="offset points", fontsize=draw.SMALL, **look)
         limits = (min(0.4, *known.filter(["accuracy", "reliability", "perfect_reader"]).min()) - 0.02, 1.02)
         ax.set(xlim=limits, xlabel="true accuracy of the source")
         return draw.finish(ax, draw.BELOW, ylim=limits, ylabel="estimated reliability")

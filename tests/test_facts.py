@@ -90,13 +90,20 @@ def test_the_look_up_of_105_is_of_answers_as_they_are() -> None:
 
 
 def test_the_datasheet_counts_what_readers_found_in_false_passages() -> None:
-    read = pd.read_csv(folder("facts") / "audit-false-360.csv")
-    assert read.groupby("reading").size().tolist() == [120, 120, 120]
+    read = pd.read_csv(folder("facts") / "audit-false-600.csv")
+    assert read.groupby("reading").size().tolist() == [120] * 5
     faults = read[read["fault"] != "none"].groupby(["reading", "severity"]).size()
     text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
     assert f"had {faults[1, 'clear']} clear faults" in text
     others = [f"the {nth} {faults[n, 'clear']} and {faults[n, 'arguable']}" for n, nth in ((2, "second"), (3, "third"))]
     assert f"and {faults[1, 'arguable']} arguable ones, {', '.join(others)}" in text
+    assert f"found {faults[4, 'clear']} clearly at fault and {faults[4, 'arguable']} arguably" in text
+    assert f"found {faults[5, 'clear']} clearly impossible and {faults[5, 'arguable']} arguably" in text
+    last = read[(read["reading"] == 5) & (read["severity"] == "clear")]
+    comical = (last["level"] == "blatant") & (last["how"] == "substitution")
+    future = pd.to_numeric(last["claimed_answer"].str.extract(r"(\d{4})$", expand=False)) > 2026
+    assert f"{sum(last['level'] == 'absurd')} are called absurd, {sum(comical)} bear a name" in text
+    assert f"{sum(future & last['how'].eq('offset'))} a date whose form is flagged as future" in text
 
 
 def test_names_and_numbers_are_masked_before_controls_are_told_by_their_tone() -> None:

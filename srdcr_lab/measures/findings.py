@@ -2,8 +2,10 @@
 
 A `Finding` claims that one number lies above or below a bound. The run *shows* it where the whole 95 % interval is on
 the claimed side and *does not show* it where all of it is on the other; otherwise it *cannot be told*. `standing`
-decides, here and for the claims of the paper. A row with a `p_holm` is one of a family of comparisons, and told only
-where that is below 0.05 too; every other row is by its own interval, of which by chance one in twenty misses.
+decides, here and for the claims of the paper. Where all of the interval is the bound, *it is the same*. Rows of fewer
+than ten are *too few to tell*, as they are grey in the figures. A row with a `p_holm` is one of a family of
+comparisons, and told only where that is below 0.05 too; every other row is by its own interval, of which by chance one
+in twenty misses.
 """
 
 from __future__ import annotations
@@ -66,6 +68,7 @@ _SAID = {
     Standing.DOES_NOT: "it does not show it, but the opposite",
     Standing.CANNOT_TELL: "it cannot be told",
 }
+_SAME, _TOO_FEW = "it is the same", "too few to tell"
 _ALWAYS_NAMED = ("b", "name")  # what is compared with, also where it is one alone
 Rows = list[dict[str, Any]]
 
@@ -122,13 +125,13 @@ class Finding:
         keys = differing + [name for name in self.by if name in _ALWAYS_NAMED and name not in differing]
         counts = [self._count(row) for row in rows]
         many, alike = len(rows) > _MOST, len(rows) > 1 and len(set(counts)) == 1
-        parts: dict[Standing, list[str]] = {each: [] for each in Standing}
+        parts: dict[str, list[str]] = {each: [] for each in (*_SAID.values(), _SAME, _TOO_FEW)}
         for row, count in zip(rows, counts, strict=True):
             name = " · ".join(_label(row[key], key) for key in keys if not _missing(row.get(key)))
             numbers = "" if many and name else f" ({self._numbers(row)}{'' if alike else f', {count}'})"
-            parts[self._standing(row)].append(f"{name}{numbers}".strip())
+            parts[self._phrase(row)].append(f"{name}{numbers}".strip())
         link = " for " if keys else " "
-        said = "; ".join(f"{_SAID[each]}{link}{', '.join(texts)}" for each, texts in parts.items() if texts)
+        said = "; ".join(f"{phrase}{link}{', '.join(texts)}" for phrase, texts in parts.items() if texts)
         said = said or f"it cannot be told, {reason} (n = 0 {self.of})"
         said += f"; {counts[0]} each" if alike else ""
         said += "; the table has the numbers and each n" if many and not alike else ""
@@ -161,6 +164,14 @@ class Finding:
         _, low, high, bound = self._ends(row)
         relation = Relation(row.get("relation", self.relation))
         return standing(round(low, digits), round(high, digits), relation, bound)
+
+    def _phrase(self, row: Mapping[str, Any]) -> str:
+        """What a sentence says of a row."""
+        _, low, high, bound = self._ends(row)
+        held = self._standing(row)
+        if any(row[name] < FEW for name in (self.n, "n_questions") if not _missing(row.get(name))):
+            return _TOO_FEW
+        return _SAME if held is Standing.CANNOT_TELL and low == high == bound else _SAID[held]
 
     def _numbers(self, row: Mapping[str, Any]) -> str:
         """The number, its interval and n, with as many digits as show on which side of the bound the interval lies."""
@@ -362,8 +373,8 @@ def can_be_told(
         )
     needed = n * ((found.high - found.low) / 2 * (1.96 + 0.84) / 1.96 / difference) ** 2
     step = 10 ** max(0, len(str(math.ceil(needed))) - 2)
-    enough = "So many" if needed <= n else f"About {math.ceil(needed / step) * step:,} such questions"
-    enough += f" would tell one of {difference:.2f} in four studies of five."
+    many = "As many questions as these" if needed <= n else f"About {math.ceil(needed / step) * step:,} such questions"
+    enough = f"{many} would tell one of {difference:.2f} in four studies of five."
     return Sentence(
         f"Here: these questions cannot tell which of {names} has more {what} ({numbers}): neither 0 nor a difference "
         f"of {difference:.2f} is ruled out. {enough if n >= FEW else 'From so few it cannot be said how many would.'}"

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -254,6 +255,27 @@ def test_shares_and_means_of_tables_by_hand() -> None:
     worlds = pd.DataFrame({"world": "apart", "seed": range(10), "rank_correlation": [0.96, 0.98] * 5})
     assert "this run shows it (0.97 [0.96, 0.98], n = 10 seeds)" in finding("recovered", worlds)
     assert "too few to tell (0.97 [0.96, 0.98], n = 9 seeds)" in finding("recovered", worlds.tail(9))
+
+
+def test_misled_spared_and_promised_by_hand() -> None:
+    """Twelve questions on either side; of eleven without an error nine that were not debated; a rule's risk."""
+    sides = pd.DataFrame({"question_id": range(24), "method": "ra_rag", "share_misinforming": [0.2] * 12 + [0.6] * 12})
+    lost = finding("misled", sides.assign(exact_match=[True] * 12 + [False] * 12))
+    assert "this run shows it (-1.00 [-1.00, " in lost
+    assert lost.endswith(", n = 12 questions on the smaller side).")
+    assert "it cannot be told (+0.00 [" in finding("misled", sides.assign(exact_match=[True, False] * 12))
+    records = pd.DataFrame({
+        "item_id": range(12), "question_id": range(12), "method": "cfmad_when_unsure", "missing": ["error"] + [None] * 11,
+    })  # fmt: skip
+    turns = pd.DataFrame({"item_id": [0, 10, 11], "method": "cfmad_when_unsure", "stance": [None, "A", "A"]})
+    assert "this run shows it (0.82 [" in finding("spared", records, turns)
+    rules = pd.DataFrame({"accepted": [True, True, False], "coverage": [0.2, 0.4, 0.9], "n_answered": [20, 40, 90]})
+    chosen = SimpleNamespace(rule_="τ", tests_=rules, risk_=(0.05, 0.01, 0.1), sizes_={"n_questions": 50})
+    assert "this run shows it (0.05 [0.01, 0.10], n = 40 answers of 50 questions)" in finding(
+        "promised", chosen, against=0.2
+    )
+    none = finding("promised", SimpleNamespace(rule_=None), against=0.2)
+    assert none.endswith("(below 0.2): it cannot be told, no rule passes the test (n = 0 answers).")
 
 
 def test_words_said_again_by_hand() -> None:

@@ -24,14 +24,14 @@ import pandas as pd
 
 from srdcr_lab.measures import evidence
 from srdcr_lab.measures.comparison import Comparison, condition_rows, outcome
-from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval, shares
+from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, macro_mean, mean_interval, shares
 from srdcr_lab.measures.evaluation import CONDITIONS
 from srdcr_lab.measures.groups import FEW, GOLDEN, groups, is_standard
 from srdcr_lab.measures.knowledge import categorise
 from srdcr_lab.measures.precision import PrecisionSteps
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, debates
 from srdcr_lab.pages import interval, number
-from srdcr_lab.records import BadInput, Decision, Verdict
+from srdcr_lab.records import BadInput, Decision, Missing, Verdict
 from srdcr_lab.records.names import called
 
 
@@ -316,6 +316,34 @@ def gave_way(stands: pd.DataFrame) -> pd.DataFrame:
     return shares(stands, stands["state"] != "defend", {"held_right": [True, False]}).assign(held=["right", "wrong"])
 
 
+def misled(outcomes: pd.DataFrame) -> Rows:
+    """Of `documents.answer_outcomes`: each method's matches where most documents mislead, less those elsewhere."""
+    rows = []
+    for method, part in outcomes.dropna(subset="share_misinforming").groupby("method", sort=False):
+        most, matched = part["share_misinforming"] > 0.5, part["exact_match"].astype(float)
+        ends = contrast_interval(matched, part["question_id"], most, {True: 1.0, False: -1.0}, bounds=(0.0, 1.0))
+        found = dict(zip(("difference", "low", "high"), ends, strict=True))
+        rows.append({"method": method, **found, "n": min(int(most.sum()), int((~most).sum()))})
+    return rows
+
+
+def spared(records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad_when_unsure") -> pd.DataFrame:
+    """Share of the items that this method answers without a debate: nobody defends a preset stance."""
+    rows = records[records["method"] == method]
+    debated = turns.loc[(turns["method"] == method) & turns["stance"].notna(), "item_id"]
+    return shares(rows, (~rows["item_id"].isin(debated)).astype("boolean").mask(rows["missing"] == Missing.ERROR))
+
+
+def promised(guarantee: Any) -> Rows:
+    """Risk of the rule that a `FinalAnswerGuarantee` chose, on the questions that chose it."""
+    if guarantee.rule_ is None:
+        raise evidence.NoEvidence("no rule passes the test")
+    ends = dict(zip(("risk", "low", "high"), guarantee.risk_, strict=True))
+    passed = guarantee.tests_[guarantee.tests_["accepted"]]
+    n = int(passed["n_answered"][passed["coverage"].idxmax()])
+    return [ends | {"n": n, "n_questions": guarantee.sizes_["n_questions"]}]
+
+
 def recovered(recovery: pd.DataFrame) -> Rows:
     """The mean over the seeds of each world's rank correlation."""
     worlds = recovery.dropna(subset="rank_correlation").groupby("world", sort=False)
@@ -326,7 +354,7 @@ _MEASURES = {
     measure.__name__: measure
     for measure in (
         *(rows_with, certain_labels, redrawn, at_papers_tau, risk_above, leads, bias_change, dearer, judged, decided),
-        *(held_back, repeated, beside_printed, gave_way, recovered),
+        *(held_back, repeated, beside_printed, gave_way, misled, spared, promised, recovered),
     )
 }
 

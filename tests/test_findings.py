@@ -265,7 +265,8 @@ def test_misled_spared_and_promised_by_hand() -> None:
     assert lost.endswith(", n = 12 questions on the smaller side).")
     assert "it cannot be told (+0.00 [" in finding("misled", sides.assign(exact_match=[True, False] * 12))
     records = pd.DataFrame({
-        "item_id": range(12), "question_id": range(12), "method": "cfmad_when_unsure", "missing": ["error"] + [None] * 11,
+        "item_id": range(12), "question_id": range(12), "method": "cfmad_when_unsure",
+        "missing": ["error"] + [None] * 11,
     })  # fmt: skip
     turns = pd.DataFrame({"item_id": [0, 10, 11], "method": "cfmad_when_unsure", "stance": [None, "A", "A"]})
     assert "this run shows it (0.82 [" in finding("spared", records, turns)

@@ -331,7 +331,9 @@ def spared(records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad_when
     """Share of the items that this method answers without a debate: nobody defends a preset stance."""
     rows = records[records["method"] == method]
     debated = turns.loc[(turns["method"] == method) & turns["stance"].notna(), "item_id"]
-    return shares(rows, (~rows["item_id"].isin(debated)).astype("boolean").mask(rows["missing"] == Missing.ERROR))
+    return shares(
+        rows, (~rows["item_id"].isin(debated)).astype("boolean").where(rows["missing"].fillna("") != Missing.ERROR)
+    )
 
 
 def promised(guarantee: Any) -> Rows:

@@ -41,7 +41,8 @@ def test_a_claim_holds_where_its_whole_interval_does(
     relation: Relation, interval: tuple[float, float], standing: Standing
 ) -> None:
     claim = Claim("x", "", "", "", Evidence, (), relation, 0.7)
-    assert claim.standing(Evidence(low=interval[0], high=interval[1])) is standing
+    assert claim.standing(Evidence(low=interval[0], high=interval[1], n_questions=10)) is standing
+    assert claim.standing(Evidence(low=interval[0], high=interval[1], n_questions=9)) is Standing.CANNOT_TELL
 
 
 def test_every_claim_has_a_number_where_everything_was_run() -> None:

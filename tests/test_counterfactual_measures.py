@@ -15,6 +15,7 @@ from srdcr_lab.measures.counterfactual import (
     by_number,
     candidate_recall,
     debate_ends,
+    judge_of_debates,
     macro_f1,
     overconfidence,
     position_effect,
@@ -135,6 +136,8 @@ def test_the_ends_of_debates_are_shares_of_all_debated_and_sum_to_one() -> None:
     assert found["share"].sum() == pytest.approx(1)
     assert set(found["n"]) == {6}
     assert set(found["n_undebated"]) == {1}
+    (left,) = judge_of_debates(*debated()).to_dict("records")
+    assert (left["n"], left["share"]) == (4, 0.5)  # two right, one wrong, one that was not read
 
 
 def test_right_and_wrong_stances_that_change() -> None:

@@ -86,5 +86,6 @@ def test_prices_of_a_grid_that_was_run(tmp_path: Path, prior: Any, price: float)
     assert table["calls"].to_dict() == {"last": 15, "stop": 8, "agree": (2 + 20) / 2}
     assert table["difference"].to_dict() == {"last": 0, "stop": 0, "agree": price}
     assert table["verdicts_changed"].sum() == 0
+    assert table.loc["last", ["answers_changed", "low", "high"]].tolist() == [0, 0, 0]
     # One transcript serves all four: the economies ask for nothing that the full design has not asked.
     assert model.calls == 20 + 18

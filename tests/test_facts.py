@@ -292,6 +292,13 @@ def test_a_limit_takes_as_many_of_each_domain_and_offset() -> None:
     assert kinds == {(domain, value): 1 for domain in ("history", "sport", "law") for value in (20.0, 60.0)}
 
 
+def test_a_limit_takes_each_number_of_misleading_documents_by_its_share() -> None:
+    for kept in (load_items("facts:documents").limit(60, seed=seed) for seed in range(3)):
+        misleading = Counter(sum(each.kind == "misinfo" for each in item.documents) for item in kept)
+        assert set(misleading.values()) == {12}
+        assert max(Counter(item.domain for item in kept).values()) <= 32
+
+
 @pytest.mark.parametrize("n", [60, 120, 300])
 def test_a_limited_testbed_keeps_the_shares_of_domains_offsets_and_levels(n: int) -> None:
     """Half of it event years, a tenth each other domain; within them each offset and level by its share."""

@@ -158,6 +158,10 @@ def test_of_the_rules_that_pass_the_one_that_answers_most_is_taken() -> None:
     assert "120 of 120 items answered, 0 wrong" in found.sentence_
     assert "at most 0.1 of the answers given" in found.sentence_
     assert set(found.predict(debated(3, believes=0.0))) == {"USE_CONTEXT", "USE_PRIOR"}
+    tests = found.tests_
+    assert tests.loc[tests["accepted"], "tested"].all()
+    refused, never = (tests[~tests["accepted"] & (tests["tested"] == tried)] for tried in (True, False))
+    assert refused["p_value"].min() > never["p_value"].min(), "what no sequence reaches is not accepted at any p"
 
 
 def test_where_nothing_attains_it_the_sentence_says_what_would() -> None:

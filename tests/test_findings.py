@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -44,24 +45,28 @@ from srdcr_lab.records import BadInput
 from tests.simulated import simulated
 
 SAID = ("this run shows it", "it does not show it, but the opposite", "it cannot be told")
+SAME, FEW = "it is the same", "too few to tell"
+PHRASES = (*SAID, SAME, FEW)
 NUMBER = r"[+-]?\d+\.\d+"
 
 
 def parts(sentence: str) -> dict[str, str]:
-    """What follows each of the three phrases in a sentence."""
+    """What follows each of the phrases in a sentence."""
     found = {}
-    for phrase in SAID:
+    for phrase in PHRASES:
         if phrase in sentence:
             after = sentence.split(phrase, 1)[1]
-            found[phrase] = re.split("|".join(f"; {re.escape(each)}" for each in SAID), after)[0]
+            found[phrase] = re.split("|".join(f"; {re.escape(each)}" for each in PHRASES), after)[0]
     return found
 
 
 def agrees(name: str, sentence: str) -> int:
-    """Each interval of a sentence lies as it says; returns how many it has."""
+    """Each interval of a sentence lies as it says, and what it tells is of ten at least; returns how many it has."""
     relation, bound = FINDINGS[name].relation, FINDINGS[name].against
     n = 0
     for phrase, part in parts(sentence).items():
+        counts = [int(count.replace(",", "")) for count in re.findall(r"(?:\bn =| of) (\d[\d,]*) ", part)]
+        assert not any(counts) or (min(filter(None, counts)) < 10) == (phrase == FEW), sentence
         pattern = rf"\[({NUMBER}), ({NUMBER})\](?: against (\S+?)(?=[,)]))?(?:, p = (\S+?)(?=[,)]))?"
         for low, high, own, p in re.findall(pattern, part):
             n += 1
@@ -69,7 +74,8 @@ def agrees(name: str, sentence: str) -> int:
             above, below = float(low) > edge, float(high) < edge
             shows, opposite = (above, below) if relation is Relation.ABOVE else (below, above)
             expected = SAID[0] if shows else SAID[1] if opposite else SAID[2]
-            assert phrase == (expected if not p or float(p) <= 0.05 else SAID[2]), sentence
+            expected = SAME if phrase == SAME and float(low) == float(high) == edge else expected
+            assert phrase in (FEW, expected if not p or float(p) <= 0.05 else SAID[2]), sentence
     return n
 
 
@@ -175,7 +181,7 @@ def test_no_sentence_contradicts_the_records(run: str, name: str) -> None:
     assert parts(said), said
     assert "nan" not in said
     intervals = agrees(name, said)
-    assert intervals or SAID[2] in said, said
+    assert intervals or SAID[2] in said or FEW in said, said
     if run == "30 questions" and name not in ("later", "told_truly"):
         assert intervals, said
 
@@ -192,22 +198,23 @@ BY_TABLE = [name for name, each in FINDINGS.items() if each.measure is None]
 
 @pytest.mark.parametrize("name", BY_TABLE)
 def test_no_sentence_contradicts_a_table(name: str) -> None:
-    """Clear of the bound on either side, across it, missing, and barely clear of it with a huge n."""
+    """Clear of the bound on either side, across it, missing, barely clear with a huge n, on the bound, few."""
     of = FINDINGS[name]
     bound = 0.5 if isinstance(of.against, str) else of.against
     ends = [
-        (bound + a, bound + b) for a, b in ((0.1, 0.3), (-0.3, -0.1), (-0.1, 0.1), (0.0003, 0.001), (math.nan,) * 2)
+        (bound + a, bound + b)
+        for a, b in ((0.1, 0.3), (-0.3, -0.1), (-0.1, 0.1), (0.0003, 0.001), (math.nan,) * 2, (0, 0), (0.1, 0.3))
     ]
-    rows = [((low + high) / 2, low, high, n) for (low, high), n in zip(ends, (60, 60, 4, 10_000_000, 0), strict=True)]
+    sizes = (60, 60, 10, 10_000_000, 10, 60, 9)
+    rows = [((low + high) / 2, low, high, n) for (low, high), n in zip(ends, sizes, strict=True)]
     said = finding(name, table(of, rows))
-    assert agrees(name, said) == 4
+    assert agrees(name, said) == 6
+    assert list(parts(said)) == list(PHRASES)
     assert "10,000,000" in said
     if of.by:
         shown = parts(said)[SAID[0]]
-        above = [f"{of.by[0]} {i}" in shown for i in range(5)]
-        assert above == (
-            [True, False, False, True, False] if of.relation is Relation.ABOVE else [False, True] + [False] * 3
-        )
+        above = [f"{of.by[0]} {i}" in shown for i in range(7)]
+        assert above == [i in ((0, 3) if of.relation is Relation.ABOVE else (1,)) for i in range(7)]
 
 
 @pytest.mark.parametrize("name", FINDINGS)
@@ -245,8 +252,31 @@ def test_shares_and_means_of_tables_by_hand() -> None:
     )
     audit = pd.DataFrame({"question_id": range(10), "outcome": ["accepted"] * 5 + ["refused"] * 5})
     assert "it cannot be told (0.50 [0.22, 0.78], n = 10 attempts of 10 questions)" in finding("accepted", audit)
-    worlds = pd.DataFrame({"world": "apart", "seed": range(4), "rank_correlation": [0.96, 0.98, 0.96, 0.98]})
-    assert "this run shows it (0.97 [0.95, 0.99], n = 4 seeds)" in finding("recovered", worlds)
+    worlds = pd.DataFrame({"world": "apart", "seed": range(10), "rank_correlation": [0.96, 0.98] * 5})
+    assert "this run shows it (0.97 [0.96, 0.98], n = 10 seeds)" in finding("recovered", worlds)
+    assert "too few to tell (0.97 [0.96, 0.98], n = 9 seeds)" in finding("recovered", worlds.tail(9))
+
+
+def test_misled_spared_and_promised_by_hand() -> None:
+    """Twelve questions on either side; of eleven without an error nine that were not debated; a rule's risk."""
+    sides = pd.DataFrame({"question_id": range(24), "method": "ra_rag", "share_misinforming": [0.2] * 12 + [0.6] * 12})
+    lost = finding("misled", sides.assign(exact_match=[True] * 12 + [False] * 12))
+    assert "this run shows it (-1.00 [-1.00, " in lost
+    assert lost.endswith(", n = 12 questions on the smaller side).")
+    assert "it cannot be told (+0.00 [" in finding("misled", sides.assign(exact_match=[True, False] * 12))
+    records = pd.DataFrame({
+        "item_id": range(12), "question_id": range(12), "method": "cfmad_when_unsure",
+        "missing": ["error"] + [None] * 11,
+    })  # fmt: skip
+    turns = pd.DataFrame({"item_id": [0, 10, 11], "method": "cfmad_when_unsure", "stance": [None, "A", "A"]})
+    assert "this run shows it (0.82 [" in finding("spared", records, turns)
+    rules = pd.DataFrame({"accepted": [True, True, False], "coverage": [0.2, 0.4, 0.9], "n_answered": [20, 40, 90]})
+    chosen = SimpleNamespace(rule_="τ", tests_=rules, risk_=(0.05, 0.01, 0.1), sizes_={"n_questions": 50})
+    assert "this run shows it (0.05 [0.01, 0.10], n = 40 answers of 50 questions)" in finding(
+        "promised", chosen, against=0.2
+    )
+    none = finding("promised", SimpleNamespace(rule_=None), against=0.2)
+    assert none.endswith("(below 0.2): it cannot be told, no rule passes the test (n = 0 answers).")
 
 
 def test_words_said_again_by_hand() -> None:
@@ -286,7 +316,7 @@ def compared(low: float, high: float, n_questions: int) -> Comparison:
         ((-0.1, 0.099), 60, CANNOT, "About 130 such questions would"),
         ((-0.5, 0.5), 10, CANNOT, "About 520 such questions would"),
         ((-0.5, 0.5), 9, CANNOT, "From so few it cannot be said how many would."),
-        ((-0.02, 0.104), 1000, CANNOT, "So many would tell one of 0.10 in four studies of five."),
+        ((-0.02, 0.104), 1000, CANNOT, "As many questions as these would tell one of 0.10 in four studies of five."),
     ],
 )
 def test_whether_so_many_questions_tell_by_hand(ends: tuple[float, float], n: int, said: str, then: str) -> None:
@@ -341,13 +371,12 @@ def test_the_bound_may_be_given() -> None:
 def test_claims_are_counted_by_their_own_bound_and_relation() -> None:
     claims = claims_checklist(of_acvd(DEBATED))
     said = parts(finding("claims", claims))
-    for phrase, standing in zip(SAID, ("holds", "does not hold", "cannot tell"), strict=True):
+    phrases = {"holds": SAID[:1], "does not hold": SAID[1:2], "cannot tell": (SAID[2], SAME, FEW)}
+    for standing, alike in phrases.items():
         rows = claims[claims["standing"] == standing]
         names = {" · ".join(filter(None, pair)) for pair in zip(rows["claim"], rows["denominator"], strict=True)}
-        assert (
-            set(said.get(phrase, "").removeprefix(" for ").split("; the table")[0].rstrip(".").split(", ")) - {""}
-            == names
-        )
+        texts = [said.get(phrase, "").removeprefix(" for ").split("; the table")[0].rstrip(".") for phrase in alike]
+        assert {name for text in texts for name in text.split(", ")} - {""} == names
 
 
 def test_what_a_run_brings_is_escaped() -> None:

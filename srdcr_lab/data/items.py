@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
+from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item
 from srdcr_lab.records.files import as_plain, from_plain, read_json
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ _STRATA: tuple[Stratum, ...] = (
     lambda group: group[0].domain,
     lambda group: tuple(item.level for item in group),
     lambda group: tuple(item.perturbation_value for item in group),
+)
+_OF_DOCUMENTS: tuple[Stratum, ...] = (
+    lambda group: sum(document.kind is DocumentKind.MISINFO for document in group[0].documents),
+    *_STRATA,
 )
 _SET_ASIDE = 8  # exemplars taken from a domain that brings none
 _NAMED = 5  # domains that a note names
@@ -98,7 +102,8 @@ class ItemSet:
         }
 
     def limit(self, n: int | None, seed: int = 0) -> ItemSet:
-        """At most `n` items: whole questions, drawn with a seed in proportion to domains, levels and perturbations.
+        """At most `n` items: whole questions, drawn with a seed in proportion to domains, levels and perturbations, or
+        first of all to how many of their documents mislead.
 
         Standard and perturbed forms remain paired; a question is cut only where not even one fits.
         """
@@ -107,7 +112,8 @@ class ItemSet:
         if n < 1:
             raise BadInput(f"--limit must be at least 1, got {n}")
         questions = list(grouped(self.items, lambda item: item.question_id).values())
-        groups = _in_proportion(questions, _STRATA, random.Random(seed))
+        strata = _OF_DOCUMENTS if any(item.documents for item in self.items) else _STRATA
+        groups = _in_proportion(questions, strata, random.Random(seed))
         chosen: list[Item] = []
         for group in groups:
             if len(chosen) + len(group) <= n:

@@ -1,7 +1,8 @@
 """The claims of the paper's section 4 as a checklist: each with one's own number, its interval, and whether it holds.
 
 Each claim, a row of claims.csv, compares one quantity with one threshold. It *holds* where the whole 95 % interval is
-on the claimed side, *does not hold* where all of it is on the other side; otherwise these records *cannot tell*. There
+on the claimed side, *does not hold* where all of it is on the other side; otherwise these records *cannot tell*, and
+they never do from fewer than ten questions. There
 is no correction for thirty claims: by chance alone about one interval in twenty misses. A claim about accuracy has a
 row for each denominator, and a note where the two differ.
 """
@@ -18,6 +19,7 @@ import pandas as pd
 
 from srdcr_lab.measures.evidence import OF_ACCURACY, OTHERS, SHARES, Denominator, Evidence, NoEvidence
 from srdcr_lab.measures.findings import Relation, Standing, standing
+from srdcr_lab.measures.groups import FEW
 from srdcr_lab.measures.repeats import each_repeat, has_repeats, over_both
 from srdcr_lab.pages import Html, Td, html_table, interval
 
@@ -58,7 +60,9 @@ class Claim:
             return Evidence(note=str(reason))
 
     def standing(self, evidence: Evidence) -> Standing:
-        """What the interval says about the claim."""
+        """What the interval says about the claim; of fewer than ten questions nothing, as in a finding."""
+        if evidence.n_questions < FEW:
+            return Standing.CANNOT_TELL
         return standing(evidence.low, evidence.high, self.relation, self.threshold)
 
 

@@ -154,18 +154,34 @@ def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for names, part in groups(records):
-        replies = _last_replies(part, turns)
-        replies["other"] = replies.groupby("item_id")["stated_answer"].transform("first")
-        same = same_answer(replies, "stated_answer", "other").fillna(False)
-        agree = same.groupby(replies["item_id"]).transform("all")
-        debated = replies.assign(agree=agree, gold=_is_gold(replies, "stated_answer")).drop_duplicates("item_id")
-        agree, right = debated["agree"].astype(bool), debated["correct"].astype("boolean")
-        cases = [agree & debated["gold"], agree, right.fillna(False), ~right.fillna(True)]
-        ended = np.select([case.to_numpy(bool) for case in cases], ENDS[:4], ENDS[4])
+        debated = _ended(part, turns)
         for end in ENDS if len(debated) else ():
-            share = _share(debated, pd.Series(ended == end))
+            share = _share(debated, debated["end"] == end)
             rows.append(names | {"end": end} | share | {"n_undebated": len(part) - len(debated)})
     return _table(records, rows, "end", *_SHARE, "n_undebated")
+
+
+def judge_of_debates(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+    """Per model × method with debates: the share that the judge decides rightly of those whose stances do not agree at
+    last; a ruling that was not read is wrong."""
+    rows = []
+    for names, part in groups(records):
+        debated = _ended(part, turns)
+        left = debated[debated["end"].isin(ENDS[2:])]
+        rows += [names | _share(left, left["end"] == ENDS[2])] if len(debated) else []
+    return _table(records, rows, *_SHARE, "n_questions")
+
+
+def _ended(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+    """The debated questions of one group, each with its `end`."""
+    replies = _last_replies(part, turns)
+    replies["other"] = replies.groupby("item_id")["stated_answer"].transform("first")
+    same = same_answer(replies, "stated_answer", "other").fillna(False)
+    agree = same.groupby(replies["item_id"]).transform("all")
+    debated = replies.assign(agree=agree, gold=_is_gold(replies, "stated_answer")).drop_duplicates("item_id")
+    agree, right = debated["agree"].astype(bool), debated["correct"].astype("boolean")
+    cases = [agree & debated["gold"], agree, right.fillna(False), ~right.fillna(True)]
+    return debated.assign(end=np.select([case.to_numpy(bool) for case in cases], ENDS[:4], ENDS[4]))
 
 
 def stance_changes(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:

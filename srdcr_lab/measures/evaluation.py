@@ -205,7 +205,8 @@ def economy_prices(
     Columns: (`run`,) `model`, `design`, `condition`; fields of `Comparison`, in which A is the economy and `difference`
     its price; `calls_full`, `calls` and `calls_saved` per item of the method by itself, `share_saved` of the full
     design's; `tokens_saved` per item; `accuracy_full`, `accuracy`; `n_verdicts` held under both, `verdicts_changed`
-    among them; `answers_changed`, items whose final answer (or its absence) differs.
+    among them; `answers_changed`, items whose final answer (or its absence) differs. Where none
+    does, the price is 0 on these items and nothing about that is uncertain: so are `low` and `high`.
     """
     rows = []
     for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
@@ -224,7 +225,11 @@ def _price(records: pd.DataFrame, design: str, full: str, condition: str) -> dic
     calls, calls_full = both["calls_alone"].astype(float), both["calls_alone_full"].astype(float)
     tokens, tokens_full = (both[f"prompt_tokens{end}"] + both[f"completion_tokens{end}"] for end in ("", "_full"))
     held = both["verdict"].notna() & both["verdict_full"].notna()
-    return {name: getattr(compared, name) for name in _SHOWN} | {
+    changed = int((both["final_answer"].fillna("") != both["final_answer_full"].fillna("")).sum())
+    price = {name: getattr(compared, name) for name in _SHOWN}
+    if compared.n and not changed:
+        price |= {"low": 0.0, "high": 0.0}
+    return price | {
         "calls_full": calls_full.mean(),
         "calls": calls.mean(),
         "calls_saved": (calls_full - calls).mean(),
@@ -234,7 +239,7 @@ def _price(records: pd.DataFrame, design: str, full: str, condition: str) -> dic
         "accuracy": compared.mean_a,
         "n_verdicts": int(held.sum()),
         "verdicts_changed": int((both["verdict"] != both["verdict_full"])[held].sum()),
-        "answers_changed": int((both["final_answer"].fillna("") != both["final_answer_full"].fillna("")).sum()),
+        "answers_changed": changed,
     }
 
 

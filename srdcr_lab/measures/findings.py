@@ -2,8 +2,10 @@
 
 A `Finding` claims that one number lies above or below a bound. The run *shows* it where the whole 95 % interval is on
 the claimed side and *does not show* it where all of it is on the other; otherwise it *cannot be told*. `standing`
-decides, here and for the claims of the paper. A row with a `p_holm` is one of a family of comparisons, and told only
-where that is below 0.05 too; every other row is by its own interval, of which by chance one in twenty misses.
+decides, here and for the claims of the paper. Where all of the interval is the bound, *it is the same*. Rows of fewer
+than ten are *too few to tell*, as they are grey in the figures. A row with a `p_holm` is one of a family of
+comparisons, and told only where that is below 0.05 too; every other row is by its own interval, of which by chance one
+in twenty misses.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ import pandas as pd
 
 from srdcr_lab.measures import evidence
 from srdcr_lab.measures.comparison import Comparison, condition_rows, outcome
-from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval, shares
+from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, macro_mean, mean_interval, shares
 from srdcr_lab.measures.evaluation import CONDITIONS
 from srdcr_lab.measures.groups import FEW, GOLDEN, groups, is_standard
 from srdcr_lab.measures.knowledge import categorise
 from srdcr_lab.measures.precision import PrecisionSteps
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, debates
 from srdcr_lab.pages import interval, number
-from srdcr_lab.records import BadInput, Decision, Verdict
+from srdcr_lab.records import BadInput, Decision, Missing, Verdict
 from srdcr_lab.records.names import called
 
 
@@ -66,6 +68,7 @@ _SAID = {
     Standing.DOES_NOT: "it does not show it, but the opposite",
     Standing.CANNOT_TELL: "it cannot be told",
 }
+_SAME, _TOO_FEW = "it is the same", "too few to tell"
 _ALWAYS_NAMED = ("b", "name")  # what is compared with, also where it is one alone
 Rows = list[dict[str, Any]]
 
@@ -122,13 +125,13 @@ class Finding:
         keys = differing + [name for name in self.by if name in _ALWAYS_NAMED and name not in differing]
         counts = [self._count(row) for row in rows]
         many, alike = len(rows) > _MOST, len(rows) > 1 and len(set(counts)) == 1
-        parts: dict[Standing, list[str]] = {each: [] for each in Standing}
+        parts: dict[str, list[str]] = {each: [] for each in (*_SAID.values(), _SAME, _TOO_FEW)}
         for row, count in zip(rows, counts, strict=True):
             name = " · ".join(_label(row[key], key) for key in keys if not _missing(row.get(key)))
             numbers = "" if many and name else f" ({self._numbers(row)}{'' if alike else f', {count}'})"
-            parts[self._standing(row)].append(f"{name}{numbers}".strip())
+            parts[self._phrase(row)].append(f"{name}{numbers}".strip())
         link = " for " if keys else " "
-        said = "; ".join(f"{_SAID[each]}{link}{', '.join(texts)}" for each, texts in parts.items() if texts)
+        said = "; ".join(f"{phrase}{link}{', '.join(texts)}" for phrase, texts in parts.items() if texts)
         said = said or f"it cannot be told, {reason} (n = 0 {self.of})"
         said += f"; {counts[0]} each" if alike else ""
         said += "; the table has the numbers and each n" if many and not alike else ""
@@ -161,6 +164,14 @@ class Finding:
         _, low, high, bound = self._ends(row)
         relation = Relation(row.get("relation", self.relation))
         return standing(round(low, digits), round(high, digits), relation, bound)
+
+    def _phrase(self, row: Mapping[str, Any]) -> str:
+        """What a sentence says of a row."""
+        _, low, high, bound = self._ends(row)
+        held = self._standing(row)
+        if any(row[name] < FEW for name in (self.n, "n_questions") if not _missing(row.get(name))):
+            return _TOO_FEW
+        return _SAME if held is Standing.CANNOT_TELL and low == high == bound else _SAID[held]
 
     def _numbers(self, row: Mapping[str, Any]) -> str:
         """The number, its interval and n, with as many digits as show on which side of the bound the interval lies."""
@@ -305,6 +316,36 @@ def gave_way(stands: pd.DataFrame) -> pd.DataFrame:
     return shares(stands, stands["state"] != "defend", {"held_right": [True, False]}).assign(held=["right", "wrong"])
 
 
+def misled(outcomes: pd.DataFrame) -> Rows:
+    """Of `documents.answer_outcomes`: each method's matches where most documents mislead, less those elsewhere."""
+    rows = []
+    for method, part in outcomes.dropna(subset="share_misinforming").groupby("method", sort=False):
+        most, matched = part["share_misinforming"] > 0.5, part["exact_match"].astype(float)
+        ends = contrast_interval(matched, part["question_id"], most, {True: 1.0, False: -1.0}, bounds=(0.0, 1.0))
+        found = dict(zip(("difference", "low", "high"), ends, strict=True))
+        rows.append({"method": method, **found, "n": min(int(most.sum()), int((~most).sum()))})
+    return rows
+
+
+def spared(records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad_when_unsure") -> pd.DataFrame:
+    """Share of the items that this method answers without a debate: nobody defends a preset stance."""
+    rows = records[records["method"] == method]
+    debated = turns.loc[(turns["method"] == method) & turns["stance"].notna(), "item_id"]
+    return shares(
+        rows, (~rows["item_id"].isin(debated)).astype("boolean").where(rows["missing"].fillna("") != Missing.ERROR)
+    )
+
+
+def promised(guarantee: Any) -> Rows:
+    """Risk of the rule that a `FinalAnswerGuarantee` chose, on the questions that chose it."""
+    if guarantee.rule_ is None:
+        raise evidence.NoEvidence("no rule passes the test")
+    ends = dict(zip(("risk", "low", "high"), guarantee.risk_, strict=True))
+    passed = guarantee.tests_[guarantee.tests_["accepted"]]
+    n = int(passed["n_answered"][passed["coverage"].idxmax()])
+    return [ends | {"n": n, "n_questions": guarantee.sizes_["n_questions"]}]
+
+
 def recovered(recovery: pd.DataFrame) -> Rows:
     """The mean over the seeds of each world's rank correlation."""
     worlds = recovery.dropna(subset="rank_correlation").groupby("world", sort=False)
@@ -315,7 +356,7 @@ _MEASURES = {
     measure.__name__: measure
     for measure in (
         *(rows_with, certain_labels, redrawn, at_papers_tau, risk_above, leads, bias_change, dearer, judged, decided),
-        *(held_back, repeated, beside_printed, gave_way, recovered),
+        *(held_back, repeated, beside_printed, gave_way, misled, spared, promised, recovered),
     )
 }
 
@@ -362,8 +403,8 @@ def can_be_told(
         )
     needed = n * ((found.high - found.low) / 2 * (1.96 + 0.84) / 1.96 / difference) ** 2
     step = 10 ** max(0, len(str(math.ceil(needed))) - 2)
-    enough = "So many" if needed <= n else f"About {math.ceil(needed / step) * step:,} such questions"
-    enough += f" would tell one of {difference:.2f} in four studies of five."
+    many = "As many questions as these" if needed <= n else f"About {math.ceil(needed / step) * step:,} such questions"
+    enough = f"{many} would tell one of {difference:.2f} in four studies of five."
     return Sentence(
         f"Here: these questions cannot tell which of {names} has more {what} ({numbers}): neither 0 nor a difference "
         f"of {difference:.2f} is ruled out. {enough if n >= FEW else 'From so few it cannot be said how many would.'}"

@@ -181,7 +181,8 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         questions that chose it.
     sizes_ : `n` items, `n_questions`; `n_left_out`, questions that lack a passage of a kind; `n_error`, items that
         failed and are not answered.
-    tests_ : a row per rule: its actions, `n_answered`, `n_wrong`, `coverage`, `risk`, `p_value`, `accepted`.
+    tests_ : a row per rule: its actions, `n_answered`, `n_wrong`, `coverage`, `risk`, `p_value`, `tested` (a
+        sequence reached it), `accepted`.
 
     Notes
     -----
@@ -228,11 +229,16 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         excess = of_questions[:, 1] - self.alpha * of_questions[:, 0]
         p_value = excess_p_value(excess, self.alpha)
         accepted = accept(p_value, self.delta, Procedure.FIXED_SEQUENCE, sequences)
+        tested = np.zeros(len(rules), bool)
+        for places in sequences:
+            passed = np.logical_and.accumulate(p_value[places] <= self.delta / len(sequences))
+            tested[places[: 1 + passed.sum()]] = True
         coverage, wrong = of_questions.mean(axis=2).T
         counts = of_items.sum(axis=2).astype(int)
         self.tests_ = pd.DataFrame([asdict(rule) for rule in rules]).assign(
             n_answered=counts[:, 0], n_wrong=counts[:, 1], coverage=coverage,
-            risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, accepted=accepted,
+            risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, tested=tested,
+            accepted=accepted,
         )  # fmt: skip
         n_left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
         self.sizes_ = {"n": int(kept.sum()), "n_questions": n_questions, "n_left_out": n_left_out,

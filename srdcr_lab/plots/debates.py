@@ -314,26 +314,27 @@ class RecoveryDisplay(draw.Display):
     """The table of `srdcr_lab.study.demonstrations.source_recovery`: one row a world and seed."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Rank correlation of estimated and true reliability: a point a seed, a bar at each world's median."""
+        """Rank correlation of estimated and true reliability: a point a seed, a bar at each world's mean."""
         worlds = self.table.groupby("world", sort=False)
         ax = draw.named_rows(ax, self.table["world"].unique(), (3.4, 1, 0.42))
         for place, (_, values) in enumerate(worlds["rank_correlation"]):
             spread = draw.shifts(len(values), 0.36 / max(len(values) - 1, 1))
             ax.plot(values, place + spread, "o", markersize=3, color=draw.BLUE, alpha=0.6)
-            ax.plot([np.median(values)] * 2, [place - 0.3, place + 0.3], color="0.15", linewidth=2)
+            ax.plot([values.mean()] * 2, [place - 0.3, place + 0.3], color="0.15", linewidth=2)
         ax.axvline(0.9, color="0.7", linestyle=":", linewidth=1)
         n = worlds["seed"].nunique().max()
-        label = f"Spearman correlation with the\ntrue accuracies ({n} seeds; bar: median)"
+        label = f"Spearman correlation with the\ntrue accuracies ({n} seeds; bar: mean)"
         return draw.finish(ax, xlim=(-1.05, 1.05), xlabel=label)
 
     def plot_majorities(self, ax: Axes | None = None) -> Axes:
         """Share of questions that the plain, the estimated and the oracle's majority get right, mean over the seeds."""
         means = self.table.groupby("world", sort=False)[["plain", "estimated", "oracle"]].mean()
+        label = f"share of questions whose majority is\nthe truth (mean of {self.table['seed'].nunique()} seeds)"
         ax = draw.named_rows(ax, means.index, (3.4, 1, 0.42))
         ax.plot(means["plain"], range(len(means)), "s", color="0.55", label="one vote a source")
         ax.plot(means["estimated"], range(len(means)), "o", color=draw.BLUE, label="weighted by estimate")
         ax.plot(means["oracle"], range(len(means)), "|", color=draw.ORANGE, label="weighted by true accuracy")
-        return draw.finish(ax, draw.BELOW, xlim=(0.5, 1.02), xlabel="share of questions\nwhose majority is the truth")
+        return draw.finish(ax, draw.BELOW, xlim=(0.5, 1.02), xlabel=label)
 
 
 class SourcesDisplay(draw.Display):

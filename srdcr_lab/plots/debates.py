@@ -171,7 +171,7 @@ class OversightDisplay(draw.Display):
                 marker = "*" if name == GOLDEN else "osD^vPX"[models.index(model) % 7] if len(models) > 1 else marker
                 label = f"{called(name)}, {model}" if len(models) > 1 else called(name)
                 look = {"color": colours[name], "marker": marker, "alpha": 0.8, "zorder": 4 - coverage}
-                size = (30 if marker == "*" else 20) + 120 * coverage**3  # 77 % has to look smaller than 100 %
+                size = (25 if marker == "*" else 15) + 85 * coverage**3  # 77 % has to look smaller than 100 %
                 ax.scatter(*at, s=size, label=f"{label}: {coverage:.0%}", **look)
         n = rows.groupby("rate")["n"].max()
         ax.set(aspect="equal", xlabel=f"true passages believed (n = {n['believed']})", xlim=(-0.05, 1.05))

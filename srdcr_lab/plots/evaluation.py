@@ -100,13 +100,14 @@ def _lines(ax: Axes, table: pd.DataFrame, x: str, y: str, band: float = 0.12) ->
     paths = {method: str(rows[[x, y]].round(9).to_numpy().tolist()) for method, rows in table.groupby("method")}
     for method, colour in colours.items():
         rows, one = table[table["method"] == method], [other for other in colours if paths[other] == paths[method]]
-        look: draw.Look = {"color": colour, "label": f"{called(method)} (n = {rows['n'].max()})"}
+        banded = len(colours) <= 2 or method in COMPARED[:2]
+        name = f"{called(method)} (n = {rows['n'].max()})" + (", 95 % band" if banded and len(colours) > 2 else "")
+        look: draw.Look = {"color": colour, "label": name}
         if len(one) > 1:
-            look["linestyle"] = (4 * one.index(method), (4, 4 * (len(one) - 1)))
-        if len(colours) <= 2:
+            ax.plot([], [], **look)  # in the legend a whole line
+            look |= {"linestyle": (4 * one.index(method), (4, 4 * (len(one) - 1))), "label": None}
+        if banded:
             draw.curve(ax, rows, x, y, band, **look)
-        elif method in COMPARED[:2]:
-            draw.curve(ax, rows, x, y, band, **look | {"label": f"{look['label']}, 95 % band"})
         else:
             ax.plot(rows[x], rows[y], **look)
 
@@ -150,7 +151,7 @@ class DifferencesDisplay(draw.Display):
             return EffectsDisplay(self.table.assign(name=self.table["b"].map(called)), axis).plot(ax)
         rows = self.table[(self.table["condition"] == condition) & (self.table["n"] > 0)]
         ax = draw.named_rows(ax, [called(name) for name in rows["b"]], (3.6, 0.9, 0.27))
-        _differences(ax, rows, markersize=5)
+        _differences(ax, rows, np.arange(len(rows)), markersize=5)
         ax.axvline(0, color="0.5", linewidth=0.8, zorder=0)
         reference = [f"{called(name)} less …" for name in rows["a"]] or ["nothing to compare"]
         return draw.finish(ax, draw.BELOW, left=False, xlabel=f"{condition} difference: {reference[0]}{_n(rows)}")
@@ -203,9 +204,8 @@ class EffectsDisplay(draw.Display):
         for shift, condition in zip(draw.shifts(len(conditions), 0.26), conditions, strict=True) if several else ():
             here, look = rows["condition"] == condition, dict(draw.CONDITION_LOOKS[condition])
             ax.plot([], [], linestyle="none", **look | {"label": look["label"] + _n(rows[here])})
-            _differences(ax, rows[here], y[here] + shift, **look)
-        if not several:
-            _differences(ax, rows, y)
+            y = np.where(here, y + shift, y)
+        _differences(ax, rows, y, conditions if several else ())
         for place, p in enumerate(rows.get("p_holm", ()) if not several else ()):
             if pd.notna(p):
                 text = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
@@ -219,20 +219,22 @@ _BY_P = {"filled: p < 0.05 (Holm)": {}, "open: p ≥ 0.05 (Holm)": _OPEN, "half:
 _BY_INTERVAL = {"filled: interval leaves out 0 (uncorrected)": {}, "open: interval contains 0": _OPEN}
 
 
-def _differences(ax: Axes, rows: pd.DataFrame, at: Any = None, **look: Any) -> None:
-    """A point per row, filled, open or half filled by Holm's p, where the table has none by the interval; the legend
-    has the marks that occur."""
+def _differences(ax: Axes, rows: pd.DataFrame, at: Any, conditions: Sequence[str] = (), **look: Any) -> None:
+    """A point per row, in the look of its condition: filled, open or half filled by Holm's p, where the table has none
+    by the interval. The legend has the marks that occur."""
     if "p_holm" in rows:
         clear, marks = np.select([rows["p_holm"] < 0.05, rows["p_holm"] >= 0.05], [0, 1], 2), _BY_P
     else:
         clear, marks = 1 - ((rows["low"] > 0) | (rows["high"] < 0)).to_numpy(int), _BY_INTERVAL
-    rows = rows.assign(mark=[[*marks][place] for place in clear])
-    look = {"marker": "o", "color": draw.INK} | look | {"label": None}
-    looks = {mark: look | face for mark, face in marks.items() if mark in set(rows["mark"])}
-    draw.points(ax, range(len(rows)) if at is None else at, rows, "mark", looks, "difference", across=True)
-    for mark in looks:
-        if mark not in ax.get_legend_handles_labels()[1]:
-            ax.plot([], [], "o", color="0.3", label=mark, **marks[mark])
+    mark = np.array([*marks])[clear]
+    for condition in conditions or [None]:
+        own = {"marker": "o", "color": draw.INK} | look | draw.CONDITION_LOOKS.get(condition or "", {}) | {"label": None}
+        here = rows["condition"] == condition if condition else np.ones(len(rows), bool)
+        looks = {name: own | face for name, face in marks.items() if name in mark[here]}
+        draw.points(ax, at[here], rows.assign(mark=mark)[here], "mark", looks, "difference", across=True)
+    for name, face in marks.items():
+        if name in mark:
+            ax.plot([], [], "o", color="0.3", label=name, **face)
 
 
 def _n(rows: pd.DataFrame) -> str:

@@ -225,8 +225,9 @@ class ContextPreferenceDisplay(draw.Display):
         for name, n in rows.groupby(self.hue, sort=False)["n_questions_in_all"].first().items():
             if name in looks:
                 looks[name] = looks[name] | {"label": f"{looks[name]['label']} ({n} questions)"}
-        for name, part in draw.points(ax, x, rows, self.hue, looks, step=0.12).items():
-            if self.by == "domain":
+        apart = self.by == "domain"  # no line joins them, so each has its n
+        for name, part in draw.points(ax, x, rows, self.hue, looks, step=0.22 if apart else 0.12).items():
+            if apart:
                 draw.numbers_above(ax, "at", part)
             else:
                 for _, joined in part.groupby(part[self.by].map(_kind), sort=False):
@@ -235,7 +236,7 @@ class ContextPreferenceDisplay(draw.Display):
         if len(places) > 7:
             ax.tick_params(axis="x", labelrotation=45, labelsize=draw.SMALL)
         ax.set(xlim=(-0.5, len(places) - 0.5), xlabel=self._axis_label(places))
-        return draw.finish(ax, _LEGEND, ylim=draw.SHARES, ylabel="context preference")
+        return draw.finish(ax, _LEGEND, ylim=(-0.03, 1.1 if apart else 1.03), ylabel="context preference")
 
     def _look(self, name: Any) -> draw.Look:
         if self.hue == "knowledge_category":

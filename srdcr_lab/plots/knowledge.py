@@ -203,11 +203,11 @@ class ContextPreferenceDisplay(draw.Display):
     def from_records(
         cls, records: pd.DataFrame, by: str = "stratum", *, hue: str = "", method: str = "few_shot"
     ) -> Self:
-        """Coloured by category, or by signed `offset` by whether the year claimed lies in the future. Places all of
-        whose points have fewer than `FEW` questions are one place together."""
+        """Coloured by category, or by signed `offset` by whether the year claimed lies in the future. Distances
+        all of whose points have fewer than `FEW` questions are one place together."""
         hue = hue or ("future" if by == "offset" else "knowledge_category")
         table = context_preference(records, (by, hue), method=method)
-        if len(table) and draw.is_few(table[~table["prior_is_claim"]]).all():
+        if by in ("stratum", "offset") and len(table) and draw.is_few(table[~table["prior_is_claim"]]).all():
             table = context_preference(records, (hue,), method=method).assign(**{by: "all together"})
         of_each = context_preference(records, (hue,), method=method)
         keys = ["model", "prior_is_claim", hue]

@@ -65,7 +65,7 @@ _DESIGNS = {
 }
 CONFIDENCE_LABELS = {
     "mean_logprob": "mean log-probability",
-    "sequence": "probability of the sequence",
+    "sequence": "sequence probability",
     "mean_probability": "mean probability",
     "self_consistency": "self-consistency",
     "verbalized": "stated confidence",

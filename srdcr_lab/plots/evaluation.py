@@ -227,9 +227,10 @@ def _differences(ax: Axes, rows: pd.DataFrame, at: Any, conditions: Sequence[str
     else:
         clear, marks = 1 - ((rows["low"] > 0) | (rows["high"] < 0)).to_numpy(int), _BY_INTERVAL
     mark = np.array([*marks])[clear]
-    for condition in conditions or [None]:
-        own = {"marker": "o", "color": draw.INK} | look | draw.CONDITION_LOOKS.get(condition or "", {}) | {"label": None}
-        here = rows["condition"] == condition if condition else np.ones(len(rows), bool)
+    plain: draw.Look = {"marker": "o", "color": draw.INK} | look
+    for condition in conditions or [""]:
+        own = plain | draw.CONDITION_LOOKS.get(condition, {}) | {"label": None}
+        here = (rows["condition"] == condition).to_numpy() if condition else np.ones(len(rows), bool)
         looks = {name: own | face for name, face in marks.items() if name in mark[here]}
         draw.points(ax, at[here], rows.assign(mark=mark)[here], "mark", looks, "difference", across=True)
     for name, face in marks.items():

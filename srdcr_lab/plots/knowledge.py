@@ -228,7 +228,7 @@ class ContextPreferenceDisplay(draw.Display):
         apart = self.by == "domain"  # no line joins them, so each has its n
         for name, part in draw.points(ax, x, rows, self.hue, looks, step=0.22 if apart else 0.12).items():
             if apart:
-                draw.numbers_above(ax, "at", part)
+                draw.numbers_above(ax, "at", part, color=looks[name]["color"])
             else:
                 for _, joined in part.groupby(part[self.by].map(_kind), sort=False):
                     draw.join(ax, joined, color=looks[name]["color"], linewidth=1.2, alpha=0.8)

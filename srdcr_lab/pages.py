@@ -5,13 +5,13 @@ Every value is escaped unless it is `Html`. The policy of our pages lets a brows
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from srdcr_lab.records.names import called
+from srdcr_lab.records.names import OF_CONFIDENCES, called_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,14 +89,14 @@ def html_table(
 
 
 def frame_table(frame: pd.DataFrame) -> Html:
-    """The rows of a DataFrame; column names lose their underscores, methods and designs are called as in figures."""
+    """The rows of a DataFrame; column names lose their underscores, values are called as in figures."""
     frame = _called(frame)
     return html_table([name.replace("_", " ") for name in frame.columns], frame.itertuples(index=False))
 
 
 def captioned(table: pd.DataFrame, label: str, *, digits: int = 2, index: bool = False) -> Html:
     """A DataFrame with its label (`Results.label`) as caption; shares to so many digits, what is missing as a dash,
-    methods and designs as they are called in figures."""
+    methods, designs and confidences as they are called in figures."""
     known = _called(table.where(table.notna(), float("nan")))
     body = known.to_html(
         index=index, border=0, na_rep="–", float_format=lambda value: f"{value:.{digits}f}", escape=True
@@ -105,17 +105,18 @@ def captioned(table: pd.DataFrame, label: str, *, digits: int = 2, index: bool =
     return Html(f"{head}\n{render('parts', 'caption_below', label=label)}\n{inside}")
 
 
-_NAMING = ("method", "methods", "design", "debate", "a", "b", "alone")  # columns (or an index) of methods and designs
+# Columns (or an index, or the name of the columns) of methods and designs, and of confidences
+_NAMING = ("method", "methods", "design", "debate", "a", "b", "alone", *OF_CONFIDENCES)
 
 
 def _called(table: pd.DataFrame) -> pd.DataFrame:
-    named = {name: table[name].map(_if_text) for name in _NAMING if name in table}
-    shown = table.assign(**named)
-    return shown.rename(index=_if_text) if table.index.name in _NAMING else shown
+    def named(column: str) -> Callable[[object], object]:
+        return lambda name: called_in(column, name) if isinstance(name, str) else name
 
-
-def _if_text(name: object) -> object:
-    return called(name) if isinstance(name, str) else name
+    shown = table.assign(**{name: table[name].map(named(name)) for name in _NAMING if name in table})
+    for axis, name in (("index", table.index.name), ("columns", table.columns.name)):
+        shown = shown.rename(named(str(name)), axis=axis) if name in _NAMING else shown
+    return shown
 
 
 Point = tuple[float, float]

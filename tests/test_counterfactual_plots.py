@@ -8,7 +8,7 @@ import pytest
 from srdcr_lab.plots.debates import DebateEndsDisplay, MethodsDisplay, NumberDisplay, OverconfidenceDisplay
 from srdcr_lab.records import AnswerType, Item, Option
 from srdcr_lab.widgets.transcript import options_html, stances_html
-from tests.figures import drawn, tick_labels
+from tests.figures import drawn, legend_labels, tick_labels
 from tests.test_counterfactual_measures import agents, debate, debated, record, tables
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
@@ -21,6 +21,7 @@ def test_methods_stand_one_a_row_with_what_was_answered() -> None:
     assert tick_labels(ax, "y") == ["CoT  (1/2 answered)", "MAD  (1/1 answered)"]
     assert drawn(ax, 0) == [0.5, 1.0]
     assert ax.get_xlabel() == "share of questions that are right\n(grey: fewer than 10 questions)"
+    assert legend_labels(ax) == ["guessing: 0.20"]
 
 
 def test_claims_are_drawn_by_macro_f1() -> None:
@@ -42,6 +43,7 @@ def test_overconfidence_names_its_errors() -> None:
     ax = OverconfidenceDisplay.from_tables(*tables([record("q", "mad", "A")], turns)).plot()
     assert ax.get_yticklabels()[0].get_text() == "MAD  (errors: 1)"
     assert drawn(ax, 0) == [1.0]
+    assert ax.get_xlabel().endswith("(grey: fewer than 10 errors)")
 
 
 @pytest.mark.parametrize("what", ["stances", "rounds"])

@@ -105,6 +105,17 @@ def test_the_figure_draws_a_line_a_method(over: str, points: int) -> None:
     ax = display.plot()
     assert sorted(len(line.get_xdata()) for line in ax.lines) == [2, points, points]
     assert ax.get_legend_handles_labels()[1] == ["Few-Shot (n = 160)", "SR-DCR (n = 160)"]
+    assert len(ax.collections) == 2  # each with its band
+
+
+def test_of_many_lines_two_have_a_band_and_those_that_are_one_are_dashed_in_turn() -> None:
+    few = RECORDS[RECORDS["method"] == "few_shot"]
+    twins = pd.concat([RECORDS[RECORDS["method"] == "sr_dcr"], few, few.assign(method="confidence_only")])
+    ax = UtilityDisplay.from_records(twins).plot()
+    assert len(ax.collections) == 2
+    labels = ["Few-Shot (n = 160), 95 % band", "Confidence Only (n = 160)", "SR-DCR (n = 160), 95 % band"]
+    assert sorted(ax.get_legend_handles_labels()[1]) == sorted(labels)
+    assert [line.is_dashed() for line in ax.lines if len(line.get_xdata()) > 2].count(True) == 2
 
 
 def test_the_slider_says_what_the_table_says() -> None:

@@ -292,6 +292,8 @@ def test_words_said_again_by_hand() -> None:
     assert "this run shows it for critic (1.00 [" in told
     assert "defender (0.67 [" in told
     assert "n = 120 turns of 20 questions each" in told
+    several = finding("repeats", pd.concat([turns, turns.assign(model="other")]))
+    assert ", m · critic (" in several  # a model is named once
 
 
 WHICH = "Here: these questions tell which of SR-DCR and Few-Shot has more right answers: "

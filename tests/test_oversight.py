@@ -261,7 +261,7 @@ def test_the_figure_shows_beliefs_and_coverage() -> None:
         table = display.table
         rows = table[table["design"].isna() if design is None else table["design"] == design]
         assert mark.get_offsets()[0].tolist() == pytest.approx(rows["share"].tolist())  # type: ignore[union-attr]
-        assert mark.get_sizes()[0] == pytest.approx(10 + 90 * rows["coverage"].iloc[0])  # type: ignore[attr-defined]
+        assert mark.get_sizes()[0] == pytest.approx(15 + 85 * rows["coverage"].iloc[0] ** 3)  # type: ignore[attr-defined]
         assert label.endswith(f": {rows['coverage'].iloc[0]:.0%}")
     believed, caught = (display.table.loc[display.table["rate"] == rate, "n"].max() for rate in ("believed", "caught"))
     assert (f"(n = {believed})" in ax.get_xlabel(), f"(n = {caught})" in ax.get_ylabel()) == (True, True)

@@ -123,7 +123,7 @@ def test_a_label_that_panels_do_not_share_stays_with_each() -> None:
     shown = {name: plots.PrecisionDisplay.from_questions(part) for name, part in kinds.items()}
     none = plots.PrecisionDisplay.from_questions(KNOWN.assign(self_confidence=np.nan, confidence_kind=None))
     figure = small_multiples(shown | {"none": none})
-    assert [ax.get_xlabel() for ax in figure.axes[:3]] == ["τ (mean_logprob)", "τ (self_consistency)", ""]
+    assert [ax.get_xlabel() for ax in figure.axes[:3]] == ["τ (mean log-probability)", "τ (self-consistency)", ""]
     assert not any(ax.child_axes for ax in figure.axes)
     assert "no question with a" in figure.axes[2].texts[0].get_text()
 
@@ -192,12 +192,16 @@ def test_the_legend_names_each_method_once_and_open_points_leave_out_what_is_mis
 
 def test_differences_are_filled_where_holm_says_so() -> None:
     rows = [("overall", "few_shot", 0.1, 0.02), ("overall", "rci", -0.05, 0.4), ("standard", "rci", 0.3, 0.01)]
+    rows.append(("overall", "golden", -0.2, np.nan))  # it is told the truth, so nothing tests it
     table = pd.DataFrame(rows, columns=["condition", "b", "difference", "p_holm"])
     table = table.assign(a="sr_dcr", n=40, low=table["difference"] - 0.04, high=table["difference"] + 0.04)
     ax = DifferencesDisplay(table).plot()
-    assert drawn(ax, 0) == [-0.05, 0.1]
-    assert [container.lines[0].get_markerfacecolor() for container in ax.containers] == [INK, "white"]
-    assert tick_labels(ax, "y") == ["Few-Shot", "RCI"]
+    assert drawn(ax, 0) == [-0.2, -0.05, 0.1]
+    assert [container.lines[0].get_markerfacecolor() for container in ax.containers] == [INK, "white", INK]
+    assert [container.lines[0].get_fillstyle() for container in ax.containers] == ["full", "full", "left"]
+    assert legend_labels(ax) == ["filled: p < 0.05 (Holm)", "open: p ≥ 0.05 (Holm)", "half: not tested"]
+    assert tick_labels(ax, "y") == ["Few-Shot", "RCI", "Golden Baseline"]
+    assert ax.get_xlabel() == "overall difference: SR-DCR less … (n = 40)"
 
 
 def test_differences_of_records_are_their_comparisons() -> None:
@@ -250,13 +254,20 @@ def test_factors_in_several_conditions_stand_in_one_row_each() -> None:
     ax = display.plot()
     assert tick_labels(ax, "y") == ["critic sees: always − never"]
     assert drawn(ax, 0) == pytest.approx(sorted(display.table["difference"]))
-    assert legend_labels(ax) == ["true passages", "false passages", "overall", "open: p ≥ 0.05 (Holm)"]
+    n = display.table.groupby("condition")["n"].max()
+    assert legend_labels(ax)[:3] == [
+        f"true passages (n = {n['standard']})",
+        f"false passages (n = {n['perturbed']})",
+        f"overall (n = {n['overall']})",
+    ]
+    assert set(legend_labels(ax)[3:]) <= {"filled: p < 0.05 (Holm)", "open: p ≥ 0.05 (Holm)"}
 
 
 def test_a_point_is_filled_where_its_interval_leaves_out_zero() -> None:
     rows = pd.DataFrame({"difference": [0.2, 0.2], "low": [0.1, -0.1], "high": [0.3, 0.5], "name": ["sure", "unsure"]})
-    fills = [container.lines[0].get_markerfacecolor() for container in EffectsDisplay(rows).plot().containers]
-    assert fills == [INK, "white"]
+    ax = EffectsDisplay(rows).plot()
+    assert [container.lines[0].get_markerfacecolor() for container in ax.containers] == [INK, "white"]
+    assert legend_labels(ax) == ["filled: interval leaves out 0 (uncorrected)", "open: interval contains 0"]
 
 
 # -- cost -------------------------------------------------------------------------------------------------------------
@@ -275,6 +286,12 @@ def test_cost_points_names_and_front() -> None:
     assert sorted(front.get_ydata()) == sorted(display.table.loc[display.table["on_front"], "accuracy"])
     assert ax.get_xlabel() == "tokens per item"
     assert no_text_overlaps(ax)
+
+
+def test_methods_on_one_point_are_rings_of_growing_size() -> None:
+    twin = ONE[ONE["method"] == "few_shot"]
+    ax = CostDisplay.from_records(pd.concat([twin, twin.assign(method="zero_shot")])).plot()
+    assert sorted(container.lines[0].get_markersize() for container in ax.containers) == [5, 9]
 
 
 def test_a_table_without_its_intervals_is_drawn_all_the_same() -> None:

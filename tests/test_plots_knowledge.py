@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 from srdcr_lab.measures import biases
 from srdcr_lab.plots import (
@@ -27,6 +28,7 @@ from tests.simulated import simulated
 pytestmark = pytest.mark.usefixtures("figures_closed")
 
 ONE = simulated(40)
+MANY = simulated(120)
 LABEL = "pocket: a model organism, no evidence about any large model"
 
 
@@ -94,6 +96,8 @@ def test_what_was_never_told_stands_left_of_one() -> None:
     )
     ax = ExposureDisplay.from_questions(questions(), told).plot()
     assert 0 < ax.collections[0].get_offsets()[0, 0] < 1
+    ax.figure.canvas.draw()
+    assert to_hex(ax.collections[0].get_facecolor()[0]) == to_hex("0.6")  # no share of it was true or false
     assert ax.get_xticklabels()[0].get_text() == "never"
 
 
@@ -120,7 +124,7 @@ def test_histogram_counts_questions_by_bin_and_category() -> None:
         (0.1, "UNKNOWN"): 1,
     }  # fmt: skip
     assert set(display.table["n_missing"]) == {1}
-    assert "1 without one" in display.plot().get_xlabel()
+    assert display.plot().get_xlabel().splitlines()[1] == "(1 question without a confidence or draws left out)"
 
 
 def test_histogram_of_self_consistency_has_a_bin_around_every_share() -> None:
@@ -162,7 +166,7 @@ def test_the_label_says_what_the_pocket_model_is() -> None:
 
 
 def test_context_preference_points_are_the_tables() -> None:
-    display = ContextPreferenceDisplay.from_records(ONE)
+    display = ContextPreferenceDisplay.from_records(MANY)
     rows = display.table[~display.table["prior_is_claim"] & (display.table["n"] > 0)]
     ax = display.plot()
     assert drawn(ax) == pytest.approx(sorted(rows["share"]))
@@ -183,7 +187,7 @@ def test_the_legend_counts_the_questions_of_each_category() -> None:
 
 
 def test_signed_offsets_stand_in_order_and_future_claims_apart() -> None:
-    ax = ContextPreferenceDisplay.from_records(ONE, "offset").plot()
+    ax = ContextPreferenceDisplay.from_records(MANY, "offset").plot()
     assert tick_labels(ax) == ["−200", "−100", "−60", "−40", "−20", "+20", "+40", "+60", "+100", "+200"]
     assert any("claim after 2026" in label for label in legend_labels(ax))
 
@@ -192,11 +196,18 @@ def test_context_preference_by_domain() -> None:
     ax = ContextPreferenceDisplay.from_records(ONE, "domain").plot()
     assert tick_labels(ax) == ["years", "records"]
     assert ax.get_xlabel().startswith("domain")
+    assert len(ax.texts) == len(drawn(ax))  # above each point its n
+
+
+def test_context_preference_of_few_questions_a_place_is_one_place() -> None:
+    few = ContextPreferenceDisplay.from_records(simulated(30).query("level != 'standard'"))
+    assert set(few.table["stratum"]) == {"all together"}
+    assert tick_labels(few.plot()) == ["all\ntogether"]
 
 
 def test_kinds_of_perturbation_are_not_joined() -> None:
-    other = ONE["question_id"].isin(["q0", "q10", "q20", "q1", "q11"]) & (ONE["level"] != "standard")
-    records = ONE.assign(perturbation_kind=ONE["perturbation_kind"].where(~other, "factor"))
+    other = MANY["question_id"].isin(["q0", "q10", "q20", "q1", "q11"]) & (MANY["level"] != "standard")
+    records = MANY.assign(perturbation_kind=MANY["perturbation_kind"].where(~other, "factor"))
     records["perturbation_value"] = records["perturbation_value"].where(~other, 3.0)
     ax = ContextPreferenceDisplay.from_records(records).plot()
     assert tick_labels(ax)[-1].startswith("factor\n")

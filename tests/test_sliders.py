@@ -177,3 +177,11 @@ def test_a_captioned_table_carries_its_label_escaped() -> None:
     assert "pocket &lt;script&gt;" in html
     assert "<td>0.12</td>" in html
     assert "<td>–</td>" in html
+
+
+def test_a_captioned_table_names_plans_and_confidences() -> None:
+    plan = pd.DataFrame({"methods": ["few_shot", "sr_dcr (acvd)"], "calls_from": [2, 40]}).set_index("methods")
+    assert "<th>SR-DCR (ACVD)</th>" in captioned(plan.T, "plan", index=True)
+    html = captioned(pd.DataFrame({"method": ["self_consistency"], "confidence_kind": ["self_consistency"]}), "both")
+    assert "<td>Self-Consistency</td>" in html
+    assert "<td>self-consistency</td>" in html

@@ -32,7 +32,7 @@ from srdcr_lab.measures.precision import PrecisionSteps
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, debates
 from srdcr_lab.pages import interval, number
 from srdcr_lab.records import BadInput, Decision, Missing, Verdict
-from srdcr_lab.records.names import called
+from srdcr_lab.records.names import called, called_in
 
 
 class Relation(StrEnum):
@@ -199,7 +199,7 @@ def _label(value: Any, name: str = "") -> str:
     """A value as a sentence names it; a number with the name of its column."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{name.replace('_', ' ')} {value:g}".strip()
-    return called(" ".join(str(value).split()))
+    return called_in(name, " ".join(str(value).split()))
 
 
 # The tables that no other measure makes

@@ -24,6 +24,8 @@ from srdcr_lab.measures.precision import PrecisionSteps, compared_at, precision_
 from srdcr_lab.measures.verdicts import P_UNREASONABLE
 from srdcr_lab.plots import drawers as draw
 from srdcr_lab.records import ConfidenceKind
+from srdcr_lab.records.names import called_in
+from srdcr_lab.records.vocabulary import n_of
 
 
 class ConfidenceHistogramDisplay(draw.Display):
@@ -55,8 +57,8 @@ class ConfidenceHistogramDisplay(draw.Display):
             bottom = bottom + n
         draw.threshold(ax, tau, "τ = {:g}")
         missing = self.table["n_missing"].iloc[0]
-        without = f"; {missing} without one" if missing else ""
-        ax.set(xlim=(-0.05, 1.05), xlabel=f"self-confidence ({_kind(self.table)}{without})")
+        without = f"\n({n_of(missing, 'questions')} without a confidence or draws left out)" if missing else ""
+        ax.set(xlim=(-0.05, 1.05), xlabel=f"self-confidence ({_named(self.table)}){without}")
         return draw.finish(ax, draw.TOP | {"ncols": 2, "reverse": True}, ylabel="questions")
 
 
@@ -81,7 +83,7 @@ class PrecisionDisplay(draw.Display):
         ticks = [0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0]
         n = [rows.loc[rows["tau"] >= tick, "n_above"].max() for tick in ticks]
         draw.upper_axis(ax, ticks, np.nan_to_num(n).astype(int), "questions with Conf ≥ τ")
-        ax.set(xlim=(0, 1.01), xlabel=f"τ ({_kind(self.table)})")
+        ax.set(xlim=(0, 1.01), xlabel=f"τ ({_named(self.table)})")
         return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="share of questions")
 
 
@@ -105,7 +107,7 @@ class ReliabilityDisplay(draw.Display):
         line confidence is a probability."""
         ax = draw.axes(ax, 4.4, 4.2)
         rows, kind = self.table[self.table["n"] > 0], _kind(self.table)
-        of, which, name = "prior answers", "right", f"self-confidence ({kind})"
+        of, which, name = "prior answers", "right", f"self-confidence ({_named(self.table)})"
         if kind == P_UNREASONABLE:
             of, which, name = "passages", "false", f"{kind} of the final verdict"
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label=f"belief = share {which}")
@@ -114,7 +116,7 @@ class ReliabilityDisplay(draw.Display):
         draw.intervals(ax, rows["mean_confidence"], rows, "frequency", **look)
         draw.numbers_above(ax, "mean_confidence", rows, va="bottom", color="0.35")
         ax.set(xlim=draw.SHARES, ylim=(-0.03, 1.08), aspect="equal", ylabel=f"share of {of} that are {which}")
-        return draw.finish(ax, draw.TOP, xlabel=name)
+        return draw.finish(ax, draw.TOP, of=of, xlabel=name)
 
 
 def _with_kind(table: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
@@ -124,6 +126,10 @@ def _with_kind(table: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
 
 def _kind(rows: pd.DataFrame, none: str = "none") -> str:
     return str(next(iter(rows["confidence_kind"].dropna()), none))
+
+
+def _named(rows: pd.DataFrame) -> str:
+    return called_in("confidence_kind", _kind(rows))
 
 
 @dataclass(frozen=True)
@@ -154,7 +160,7 @@ class ConfidenceKindsDisplay(draw.Display):
             rho = "–" if pd.isna(row.spearman) else f"{row.spearman:.2f}\n{row.low:.2f} to\n{row.high:.2f}"
             cells.append((i, j, rho, alike(0.7 * row.spearman)))
             cells.append((j, i, f"{row.n_flipped}\nof {row.n}" if row.n else "–", changed(0.9 * row.flipped)))
-        names = [name.replace("_", "\n") for name in place]
+        names = [called_in("confidence", name).replace(" ", "\n", 1) for name in place]
         ax = draw.axes(ax, 0.9 + 0.63 * len(names), 0.7 + 0.54 * len(names))
         draw.matrix(ax, cells, names, names)
         title = f"below: rank correlation ρ [95 %]\nabove: change sides at τ = {self.tau:g}"

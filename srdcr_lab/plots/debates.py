@@ -155,9 +155,10 @@ class OversightDisplay(draw.Display):
         if self.table.empty:
             return draw.nothing(ax, "no debate and no answer in these records")
         _guessing(ax)
-        for place, text, side in (((0, 1), "trusts none", "left"), ((1, 0), "trusts all", "right")):
+        for place, text, side, up in (((0, 1), "trusts none", "left", 1), ((1, 0), "trusts all", "right", -1)):
             ax.plot(*place, "+", color="0.4", markersize=9, zorder=4)
-            ax.annotate(text, place, (0, 8), textcoords="offset points", ha=side, fontsize=draw.SMALL, color="0.4")
+            look: draw.Look = {"ha": side, "va": "center", "fontsize": draw.SMALL, "color": "0.4"}
+            ax.annotate(text, place, (0, 12 * up), textcoords="offset points", **look)  # outside, where no mark can be
         rows = _with_debate(self.table)
         colours, models = draw.colours(rows["debate"]), list(rows["model"].unique())
         for (model, name), part in rows.groupby(["model", "debate"], sort=False):
@@ -169,13 +170,13 @@ class OversightDisplay(draw.Display):
                 marker = "s" if part["design"].isna().all() else "o"
                 marker = "*" if name == GOLDEN else "osD^vPX"[models.index(model) % 7] if len(models) > 1 else marker
                 label = f"{called(name)}, {model}" if len(models) > 1 else called(name)
-                look: draw.Look = {"color": colours[name], "marker": marker, "alpha": 0.8, "zorder": 4 - coverage}
-                size = (20 if marker == "*" else 10) + 90 * coverage
+                look = {"color": colours[name], "marker": marker, "alpha": 0.8, "zorder": 4 - coverage}
+                size = (25 if marker == "*" else 15) + 85 * coverage**3  # 77 % has to look smaller than 100 %
                 ax.scatter(*at, s=size, label=f"{label}: {coverage:.0%}", **look)
         n = rows.groupby("rate")["n"].max()
         ax.set(aspect="equal", xlabel=f"true passages believed (n = {n['believed']})", xlim=(-0.05, 1.05))
         legend = draw.BELOW | {"title": "larger: answers more of all items", "title_fontsize": draw.SMALL}
-        return draw.finish(ax, legend, ylim=(-0.05, 1.05), ylabel=f"false passages caught (n = {n['caught']})")
+        return draw.finish(ax, legend, ylim=(-0.12, 1.05), ylabel=f"false passages caught (n = {n['caught']})")
 
 
 def _guessing(ax: Axes) -> None:
@@ -190,23 +191,29 @@ _SIZE = (2.8, 0.9, 0.32)  # of a figure with a row a method
 
 @dataclass(frozen=True)
 class MethodsDisplay(draw.Display):
-    """Table 1 of `srdcr_lab.measures.counterfactual`, one row a method of one model; `value` is what is drawn."""
+    """Table 1 of `srdcr_lab.measures.counterfactual`, one row a method of one model; `value` is what is drawn, `chance`
+    what guessing has of it."""
 
     value: str = "accuracy"
+    chance: float | None = None
 
     @classmethod
     def from_records(cls, records: pd.DataFrame) -> Self:
         """Accuracy; macro-F1 where every question is a claim that is true or false."""
-        table = table_1(records)
-        return cls(table, "macro_f1" if table["macro_f1"].notna().all() else "accuracy")
+        table, options = table_1(records), records["n_options"]
+        if table["macro_f1"].notna().all():
+            return cls(table, "macro_f1", 0.5)
+        return cls(table, chance=float((1 / options).mean()) if len(options) and (options > 0).all() else None)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """One row a method, first on top: points with 95 % intervals, what could not be read counted as wrong."""
         names = [f"{called(row.method)}  ({row.n_answered}/{row.n} answered)" for row in self.table.itertuples()]
         ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
+        if self.chance is not None:
+            ax.axvline(self.chance, color="0.6", linewidth=0.8, linestyle="--", label=f"guessing: {self.chance:.2f}")
         draw.intervals(ax, range(len(names)), self.table, self.value, across=True, color=draw.BLUE, **draw.LARGE)
         meaning = "macro-F1" if self.value == "macro_f1" else "share of questions that are right"
-        return draw.finish(ax, xlim=draw.SHARES, xlabel=meaning)
+        return draw.finish(ax, draw.BELOW, xlim=draw.SHARES, xlabel=meaning)
 
 
 class OverconfidenceDisplay(draw.Display):
@@ -221,7 +228,7 @@ class OverconfidenceDisplay(draw.Display):
         names = [f"{called(row.method)}  (errors: {row.n})" for row in self.table.itertuples()]
         ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
         draw.intervals(ax, range(len(names)), self.table, across=True, color=draw.VERMILION, **draw.LARGE)
-        return draw.finish(ax, xlim=draw.SHARES, xlabel="share of errors that are overconfidence")
+        return draw.finish(ax, of="errors", xlim=draw.SHARES, xlabel="share of errors that are overconfidence")
 
 
 _END_LABELS = ("agree, right", "agree, wrong", "judge right", "judge wrong", "judge not read")
@@ -321,10 +328,10 @@ class RecoveryDisplay(draw.Display):
             spread = draw.shifts(len(values), 0.36 / max(len(values) - 1, 1))
             ax.plot(values, place + spread, "o", markersize=3, color=draw.BLUE, alpha=0.6)
             ax.plot([values.mean()] * 2, [place - 0.3, place + 0.3], color="0.15", linewidth=2)
-        ax.axvline(0.9, color="0.7", linestyle=":", linewidth=1)
+        ax.axvline(0.9, color="0.7", linestyle=":", linewidth=1, label="0.9: recovered nearly whole")
         n = worlds["seed"].nunique().max()
         label = f"Spearman correlation with the\ntrue accuracies ({n} seeds; bar: mean)"
-        return draw.finish(ax, xlim=(-1.05, 1.05), xlabel=label)
+        return draw.finish(ax, draw.BELOW, xlim=(-1.05, 1.05), xlabel=label)
 
     def plot_majorities(self, ax: Axes | None = None) -> Axes:
         """Share of questions that the plain, the estimated and the oracle's majority get right, mean over the seeds."""

@@ -178,14 +178,14 @@ def named_rows(
     return ax
 
 
-def finish(ax: Axes, legend: Look | None = None, *, left: bool = True, **axis: Any) -> Axes:
+def finish(ax: Axes, legend: Look | None = None, *, left: bool = True, of: str = "questions", **axis: Any) -> Axes:
     """Limits and labels of the axes, a legend if anything has a label, and no frame; without `left` no y axis.
 
-    Where a point is grey because it rests on few questions, the label of the x axis says so.
+    Where a point is grey because it rests on few, the label of the x axis says so, and `of` what.
     """
     ax.set(**axis)
     if any(line.get_gid() == "few" for line in ax.lines):
-        ax.set_xlabel(f"{ax.get_xlabel()}\n({_GREY})".strip())
+        ax.set_xlabel(f"{ax.get_xlabel()}\n({_GREY} {of})".strip())
     sns.despine(ax=ax, left=not left)
     if not left:
         ax.tick_params(axis="y", length=0)
@@ -214,8 +214,8 @@ def nothing(ax: Axes, why: str) -> Axes:
     return ax
 
 
-_OF_ONE_PANEL = re.compile(r" \((n = )?\d+( questions)?\)|: \d+%$|\n.*", re.DOTALL)  # its counts, its coverage
-_GREY = f"grey: fewer than {FEW} questions"
+_OF_ONE_PANEL = re.compile(r" \((n = )?\d+(–\d+)?( questions)?\)|: \d+%$|\n.*", re.DOTALL)  # its counts, its coverage
+_GREY = f"grey: fewer than {FEW}"
 
 
 def small_multiples(displays: Mapping[str, Any], *, height: float = 2.0, columns: int = 2, **how: Any) -> Figure:
@@ -230,7 +230,7 @@ def small_multiples(displays: Mapping[str, Any], *, height: float = 2.0, columns
     figure, grid = plt.subplots(n_rows, columns, layout="constrained", **shape)
     panels, left_over = list(grid.flat)[: len(displays)], list(grid.flat)[len(displays) :]
     handles: dict[str, Any] = {}
-    title, grey = "", False
+    title, grey = "", ""
     for ax, (name, display) in zip(panels, displays.items(), strict=True):
         display.plot(ax, **how)
         above = any(text.get_window_extent().y1 > ax.bbox.y1 for text in ax.texts)
@@ -243,7 +243,7 @@ def small_multiples(displays: Mapping[str, Any], *, height: float = 2.0, columns
             legend.remove()
         for upper in ax.child_axes:
             upper.remove()
-        grey = grey or _GREY in ax.get_xlabel()
+        grey = next((line for line in ax.get_xlabel().splitlines() if _GREY in line), grey)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_label_text(_OF_ONE_PANEL.sub("", axis.get_label_text()), fontsize=SMALL + 1)
         ax.tick_params(labelsize=SMALL)
@@ -251,7 +251,7 @@ def small_multiples(displays: Mapping[str, Any], *, height: float = 2.0, columns
         ax.set_axis_off()
     for ax in panels[-columns:]:
         ax.tick_params(labelbottom=True)
-    below = [_common([ax.xaxis.label for ax in panels]), f"({_GREY})" if grey else ""]
+    below = [_common([ax.xaxis.label for ax in panels]), grey]
     if columns > 1:
         figure.supylabel(_common([ax.yaxis.label for ax in panels]), fontsize=SMALL + 1)
     figure.draw_without_rendering()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -81,7 +82,7 @@ class UtilityDisplay(draw.Display):
         return cls(utility(rows, [cost], SHARES), over, measure)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A line with its 95 % band for each method; who never answers is at utility 0."""
+        """A line for each method, with its 95 % band as `_lines` says; who never answers is at utility 0."""
         ax = draw.axes(ax, draw.WIDEST, 3.2)
         name = self.measure.replace("_", " ")
         if self.measure == "utility":
@@ -93,11 +94,22 @@ class UtilityDisplay(draw.Display):
 
 
 def _lines(ax: Axes, table: pd.DataFrame, x: str, y: str, band: float = 0.12) -> None:
-    """A line with its band for each method, which is named with its n."""
-    for method, colour in draw.colours(table["method"]).items():
-        rows = table[table["method"] == method]
-        name = f"{called(method)} (n = {rows['n'].max()})"
-        draw.curve(ax, rows, x, y, band, color=colour, label=name)
+    """A line for each method, named with its n. Of more than two methods the first of `COMPARED` alone have a band:
+    others would lie upon it, and the table has them. Of lines that are one, each has its dashes."""
+    colours = draw.colours(table["method"])
+    paths = {method: str(rows[[x, y]].round(9).to_numpy().tolist()) for method, rows in table.groupby("method")}
+    for method, colour in colours.items():
+        rows, one = table[table["method"] == method], [other for other in colours if paths[other] == paths[method]]
+        banded = len(colours) <= 2 or method in COMPARED[:2]
+        name = f"{called(method)} (n = {rows['n'].max()})" + (", 95 % band" if banded and len(colours) > 2 else "")
+        look: draw.Look = {"color": colour, "label": name}
+        if len(one) > 1:
+            ax.plot([], [], **look)  # in the legend a whole line
+            look |= {"linestyle": (4 * one.index(method), (4, 4 * (len(one) - 1))), "label": None}
+        if banded:
+            draw.curve(ax, rows, x, y, band, **look)
+        else:
+            ax.plot(rows[x], rows[y], **look)
 
 
 class SurestDisplay(draw.Display):
@@ -112,7 +124,8 @@ class SurestDisplay(draw.Display):
         return cls(table[table["method"].isin(methods)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A line with its 95 % band for each method; a dot where it has given every answer it gives."""
+        """A line for each method, with its 95 % band as `_lines` says; a dot where it has given every answer it
+        gives."""
         ax = draw.axes(ax, draw.WIDEST, 3.2)
         _lines(ax, self.table, "coverage", "risk", 0.08)
         last = self.table.groupby("method", sort=False).last()
@@ -131,17 +144,17 @@ class DifferencesDisplay(draw.Display):
         return cls(compare_all(records, reference, column=column, name=name))
 
     def plot(self, ax: Axes | None = None, condition: str | None = "overall") -> Axes:
-        """Differences with 95 % intervals, one row per rival; filled where the Holm-adjusted p is below 0.05. None:
-        every condition, in the rows of one picture."""
+        """Differences with 95 % intervals, one row per rival; filled where the Holm-adjusted p is below 0.05, half
+        filled where there is none. None: every condition, in the rows of one picture."""
         if condition is None:
             axis = f"difference: {called(self.table['a'].iloc[0])} less …" if len(self.table) else "nothing to compare"
             return EffectsDisplay(self.table.assign(name=self.table["b"].map(called)), axis).plot(ax)
         rows = self.table[(self.table["condition"] == condition) & (self.table["n"] > 0)]
         ax = draw.named_rows(ax, [called(name) for name in rows["b"]], (3.6, 0.9, 0.27))
-        _differences(ax, rows, rows["p_holm"] < 0.05, markersize=5)
+        _differences(ax, rows, np.arange(len(rows)), markersize=5)
         ax.axvline(0, color="0.5", linewidth=0.8, zorder=0)
         reference = [f"{called(name)} less …" for name in rows["a"]] or ["nothing to compare"]
-        return draw.finish(ax, left=False, xlabel=f"{condition} difference: {reference[0]}")
+        return draw.finish(ax, draw.BELOW, left=False, xlabel=f"{condition} difference: {reference[0]}{_n(rows)}")
 
 
 @dataclass(frozen=True)
@@ -177,39 +190,58 @@ class EffectsDisplay(draw.Display):
         return cls(rows.assign(name=names), f"{condition} accuracy, less the full design's")
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A row per name, with a point for each condition: filled where Holm's p is below 0.05 (where there is no p,
-        where the interval leaves out 0). Equal answers have no interval: nothing about them is uncertain."""
+        """A row per name, with a point for each condition, filled, open or half filled as the legend says. Equal
+        answers have no interval: nothing about them is uncertain."""
         rows, known = self.table, "condition" in self.table
         y, names = pd.factorize(rows["name"])
         conditions = list(dict.fromkeys(rows["condition"])) if known else []
         height = 0.3 + 0.06 * max(len(conditions) - 1, 0)
         ax = draw.named_rows(ax, names, (3.2, 0.7, height), least=2, margin=0.6)
         ax.axvline(0, color="0.7", linewidth=0.8)
-        clear = rows["p_holm"] < 0.05 if "p_holm" in rows else (rows["low"] > 0) | (rows["high"] < 0)
         if "answers_changed" in rows:
             rows = rows.assign(**{end: rows[end].where(rows["answers_changed"] > 0) for end in ("low", "high")})
         several = len(conditions) > 1
         for shift, condition in zip(draw.shifts(len(conditions), 0.26), conditions, strict=True) if several else ():
             here, look = rows["condition"] == condition, dict(draw.CONDITION_LOOKS[condition])
-            _differences(ax, rows[here], clear[here], y[here] + shift, **look)
-            ax.plot([], [], linestyle="none", **look)
-        if several:
-            ax.plot([], [], "o", color="0.3", markerfacecolor="white", label="open: p ≥ 0.05 (Holm)")
-        else:
-            _differences(ax, rows, clear, y)
+            ax.plot([], [], linestyle="none", **look | {"label": look["label"] + _n(rows[here])})
+            y = np.where(here, y + shift, y)
+        _differences(ax, rows, y, conditions if several else ())
         for place, p in enumerate(rows.get("p_holm", ()) if not several else ()):
             if pd.notna(p):
                 text = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
                 ax.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=draw.SMALL)
-        return draw.finish(ax, draw.BELOW, left=False, xlabel=self.axis)
+        return draw.finish(ax, draw.BELOW, left=False, xlabel=self.axis + ("" if several else _n(rows)))
 
 
-def _differences(ax: Axes, rows: pd.DataFrame, clear: pd.Series, at: Any = None, **look: Any) -> None:
-    """A point per row, filled where it is clear, else open."""
-    look = {"marker": "o", "color": draw.INK} | look | {"label": None}
-    looks = {True: look, False: look | {"markerfacecolor": "white"}}
-    places = range(len(rows)) if at is None else at
-    draw.points(ax, places, rows.assign(clear=clear), "clear", looks, "difference", across=True)
+_OPEN: draw.Look = {"markerfacecolor": "white"}
+_HALF: draw.Look = {"fillstyle": "left", "markerfacecoloralt": "white"}
+_BY_P = {"filled: p < 0.05 (Holm)": {}, "open: p ≥ 0.05 (Holm)": _OPEN, "half: not tested": _HALF}
+_BY_INTERVAL = {"filled: interval leaves out 0 (uncorrected)": {}, "open: interval contains 0": _OPEN}
+
+
+def _differences(ax: Axes, rows: pd.DataFrame, at: Any, conditions: Sequence[str] = (), **look: Any) -> None:
+    """A point per row, in the look of its condition: filled, open or half filled by Holm's p, where the table has none
+    by the interval. The legend has the marks that occur."""
+    if "p_holm" in rows:
+        clear, marks = np.select([rows["p_holm"] < 0.05, rows["p_holm"] >= 0.05], [0, 1], 2), _BY_P
+    else:
+        clear, marks = 1 - ((rows["low"] > 0) | (rows["high"] < 0)).to_numpy(int), _BY_INTERVAL
+    mark = np.array([*marks])[clear]
+    plain: draw.Look = {"marker": "o", "color": draw.INK} | look
+    for condition in conditions or [""]:
+        own = plain | draw.CONDITION_LOOKS.get(condition, {}) | {"label": None}
+        here = (rows["condition"] == condition).to_numpy() if condition else np.ones(len(rows), bool)
+        looks = {name: own | face for name, face in marks.items() if name in mark[here]}
+        draw.points(ax, at[here], rows.assign(mark=mark)[here], "mark", looks, "difference", across=True)
+    for name, face in marks.items():
+        if name in mark:
+            ax.plot([], [], "o", color="0.3", label=name, **face)
+
+
+def _n(rows: pd.DataFrame) -> str:
+    """The n of these differences, to stand behind a label."""
+    n = sorted({int(number) for number in rows.get("n", ())} - {0})
+    return f" (n = {'–'.join(map(str, dict.fromkeys([n[0], n[-1]])))})" if n else ""
 
 
 def _saved(row: Mapping[str, Any]) -> str:
@@ -227,7 +259,8 @@ class CostDisplay(draw.Display):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A point per method with its 95 % interval, filled where nothing beats it at its price, and the line of these
-        (Pareto); names are at the right, each in its method's colour."""
+        (Pareto); of methods on one point, each is a ring around the one before. Names are at the right, and a line in
+        the method's colour leads to each."""
         ax = draw.axes(ax, 3.5, 4.0)
         rows = self.table.dropna(subset=["cost", "accuracy"]).sort_values("accuracy", kind="stable")
         designs = rows["design"] if "design" in rows else [None] * len(rows)
@@ -235,10 +268,12 @@ class CostDisplay(draw.Display):
         rows = rows.assign(name=[called(method, d) if isinstance(d, str) else method for method, d in under])
         colours = draw.colours(rows["name"])
         looks: dict[str, draw.Look] = {}
-        for name, on_front in rows[["name", "on_front"]].itertuples(index=False):
+        first = rows.sort_values("on_front", ascending=False, kind="stable")
+        ring = first.groupby([first["cost"].round(1), first["accuracy"].round(3)]).cumcount()
+        for name, on_front, k in rows.assign(ring=ring)[["name", "on_front", "ring"]].itertuples(index=False):
             face = colours[name] if on_front else "white"
-            look: draw.Look = {"marker": "o", "markersize": 5, "elinewidth": 0.8, "zorder": 3}
-            looks[name] = look | {"color": colours[name], "markerfacecolor": face}
+            look: draw.Look = {"marker": "o", "markersize": 5 + 4 * k, "elinewidth": 0.8, "zorder": 3 - k / 100}
+            looks[name] = look | {"color": colours[name], "markerfacecolor": face, "ecolor": "0.8"}
         draw.points(ax, rows["cost"], rows, "name", looks, "accuracy")
         front = rows[rows["on_front"]].sort_values("cost")
         ax.plot(front["cost"], front["accuracy"], color="0.5", linewidth=1.2, drawstyle="steps-post", zorder=2)
@@ -301,5 +336,5 @@ class OneQuestionDisplay(draw.Display):
                 look = {"color": colour, "label": f"decision {decision} (no answer, drawn at the bottom)"}
             if here.any():
                 ax.scatter(claim[here], final[here], marker=marker, s=64, **look)
-        ax.set_title(fill(self.table["question"].iloc[0], 64), fontsize="medium")
+        ax.set_title(fill(self.table["question"].iloc[0], 48), fontsize="medium")
         return draw.finish(ax, draw.BELOW, xlabel="year the passage claims", ylabel="year answered")

@@ -169,10 +169,12 @@ class ExposureDisplay(draw.Display):
         ax = draw.axes(ax, draw.WIDEST, 3.8)
         told = self.table["exposures"].to_numpy(float)
         shift = 0.018 * ((np.arange(len(told)) * 0.618034) % 1 - 0.5)
-        scale: draw.Look = {"norm": Normalize(0, 1), "cmap": sns.color_palette("flare_r", as_cmap=True)}
+        colours = sns.color_palette("flare_r", as_cmap=True).with_extremes(bad="0.6")
+        scale: draw.Look = {"norm": Normalize(0, 1), "cmap": colours}
         x, y = np.where(told > 0, told, _NEVER), self.table["sampled_accuracy"].to_numpy(float) + shift
-        ax.scatter(x, y, c=self.table["true_share"].fillna(1.0), s=18, alpha=0.75, linewidths=0, **scale)
-        ax.figure.colorbar(ScalarMappable(**scale), ax=ax, pad=0.02).set_label("share told truly")
+        look: draw.Look = {"s": 18, "alpha": 0.75, "linewidths": 0, "plotnonfinite": True}
+        ax.scatter(x, y, c=self.table["true_share"].astype(float), **look, **scale)
+        ax.figure.colorbar(ScalarMappable(**scale), ax=ax, pad=0.02).set_label("share told truly (grey: never told)")
         most = max(told.max(initial=1.0), 10.0)
         ticks = [tick for tick in (1, 3, 10, 30, 100, 300, 1000, 3000) if tick <= most * 1.5]
         ax.set_xscale("log")
@@ -201,9 +203,12 @@ class ContextPreferenceDisplay(draw.Display):
     def from_records(
         cls, records: pd.DataFrame, by: str = "stratum", *, hue: str = "", method: str = "few_shot"
     ) -> Self:
-        """Coloured by category, or by signed `offset` by whether the year claimed lies in the future."""
+        """Coloured by category, or by signed `offset` by whether the year claimed lies in the future. Distances
+        all of whose points have fewer than `FEW` questions are one place together."""
         hue = hue or ("future" if by == "offset" else "knowledge_category")
         table = context_preference(records, (by, hue), method=method)
+        if by in ("stratum", "offset") and len(table) and draw.is_few(table[~table["prior_is_claim"]]).all():
+            table = context_preference(records, (hue,), method=method).assign(**{by: "all together"})
         of_each = context_preference(records, (hue,), method=method)
         keys = ["model", "prior_is_claim", hue]
         counts = of_each[[*keys, "n_questions"]].rename(columns={"n_questions": "n_questions_in_all"})
@@ -220,15 +225,18 @@ class ContextPreferenceDisplay(draw.Display):
         for name, n in rows.groupby(self.hue, sort=False)["n_questions_in_all"].first().items():
             if name in looks:
                 looks[name] = looks[name] | {"label": f"{looks[name]['label']} ({n} questions)"}
-        for name, part in draw.points(ax, x, rows, self.hue, looks, step=0.12).items():
-            if self.by != "domain":
+        apart = self.by == "domain"  # no line joins them, so each has its n
+        for name, part in draw.points(ax, x, rows, self.hue, looks, step=0.22 if apart else 0.12).items():
+            if apart:
+                draw.numbers_above(ax, "at", part, color=looks[name]["color"])
+            else:
                 for _, joined in part.groupby(part[self.by].map(_kind), sort=False):
                     draw.join(ax, joined, color=looks[name]["color"], linewidth=1.2, alpha=0.8)
         ax.set_xticks(range(len(places)), [_tick(value) for value in places])
         if len(places) > 7:
             ax.tick_params(axis="x", labelrotation=45, labelsize=draw.SMALL)
         ax.set(xlim=(-0.5, len(places) - 0.5), xlabel=self._axis_label(places))
-        return draw.finish(ax, _LEGEND, ylim=draw.SHARES, ylabel="context preference")
+        return draw.finish(ax, _LEGEND, ylim=(-0.03, 1.1 if apart else 1.03), ylabel="context preference")
 
     def _look(self, name: Any) -> draw.Look:
         if self.hue == "knowledge_category":

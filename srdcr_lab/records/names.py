@@ -1,12 +1,14 @@
-"""What methods and debate designs are called where a reader sees them, and the colour each has in every figure.
+"""What methods, debate designs and confidences are called where a reader sees them, and the colour each has.
 
-Tables on disk, arguments and code keep the names that `--methods` and `--design` take; `called` is for a figure, a page
-or a notebook's table. A method, or a design, that is added needs its line here; a figure that tells methods apart by
-colour takes it from `colours`.
+Tables on disk, arguments and code keep the names that `--methods`, `--design` and `--confidence` take; `called` is for
+a figure, a page or a sentence, `called_in` for a value of a table: its column says whether `self_consistency` is a
+method or a confidence. A method, a design or a confidence that is added needs its line here; a figure that tells
+methods apart by colour takes it from `colours`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from zlib import crc32
 
@@ -61,6 +63,16 @@ _DESIGNS = {
     "placebo": ("Placebo", "#51cccc"),
     "swapped": ("Swapped names", "#7f007f"),
 }
+CONFIDENCE_LABELS = {
+    "mean_logprob": "mean log-probability",
+    "sequence": "sequence probability",
+    "mean_probability": "mean probability",
+    "self_consistency": "self-consistency",
+    "verbalized": "stated confidence",
+    "p_true": "P(True)",
+    "semantic_entropy": "semantic entropy",
+}
+OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
 _RESERVE = (
     "#92cc1e", "#235923", "#0075ea", "#7f0000", "#a8a000", "#5f7fa8", "#b0708c", "#4e9f9f", "#c07a3e", "#6a6ad0",
     "#3f3f3f", "#8fae00",
@@ -69,23 +81,36 @@ _RESERVE = (
 METHOD_LABELS = {name: label for name, (label, _) in _METHODS.items()} | _UNCOLOURED
 DESIGN_LABELS = {name: label for name, (label, _) in _DESIGNS.items()}
 COLOURS = {name: colour for name, (_, colour) in (_METHODS | _DESIGNS).items()}
+_FAMILY = {"judge_debate": "Judge Debate"}  # of which the methods are beginnings
 
 
 def called(name: str, design: object = None) -> str:
     """A method, a debate design, or a method under a design, as a reader sees it; any other name as it is.
 
-    >>> called("few_shot"), called("sr_dcr", "symmetric")
-    ('Few-Shot', 'SR-DCR (Symmetric)')
+    >>> called("few_shot"), called("sr_dcr", "symmetric"), called("sr_dcr (acvd)")
+    ('Few-Shot', 'SR-DCR (Symmetric)', 'SR-DCR (ACVD)')
     >>> called("acvd, order=defender_first, judge_sees_passage=True")
     'ACVD, order: defender first, judge sees passage: yes'
     """
     if isinstance(design, str):
         return f"{called(name)} ({called(design)})"
-    known = METHOD_LABELS.get(name) or DESIGN_LABELS.get(name)
+    under = re.fullmatch(r"(\w+) \((.+)\)", name)  # as a plan names a row
+    if under and under[1] in METHOD_LABELS:
+        return called(*under.groups())
+    known = METHOD_LABELS.get(name) or DESIGN_LABELS.get(name) or _FAMILY.get(name)
     base, *changes = name.split(", ")
     if known or base not in DESIGN_LABELS or not all("=" in change for change in changes):
         return known or name
     return ", ".join([DESIGN_LABELS[base], *map(_change, changes)])
+
+
+def called_in(column: str, name: str) -> str:
+    """The same of a value in this column of a table.
+
+    >>> called_in("method", "self_consistency"), called_in("confidence_kind", "self_consistency")
+    ('Self-Consistency', 'self-consistency')
+    """
+    return CONFIDENCE_LABELS.get(name, name) if column in OF_CONFIDENCES else called(name)
 
 
 def _change(text: str) -> str:

@@ -26,6 +26,7 @@ from srdcr_lab.measures import (
     verdict_rates,
 )
 from srdcr_lab.measures.estimates import shares
+from srdcr_lab.measures.groups import is_standard
 from srdcr_lab.measures.precision import auroc
 from srdcr_lab.pages import interval
 from srdcr_lab.records.names import called
@@ -51,6 +52,8 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
     for row in verdict_rates(records[records["method"] == "sr_dcr"]).itertuples():
         half = "true passages believed" if row.rate == "verdict_tpr" else "false passages caught"
         yield f"{half} by the Judge", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
+    if is_standard(records).all():
+        return  # no false passage was asked about, as in `known`
     right = summary(records).query("condition == 'overall' and method in @METHODS").set_index("method")
     for row in right.reindex([name for name in METHODS if name in right.index]).itertuples():
         share = interval(row.accuracy, row.accuracy_low, row.accuracy_high)

@@ -67,7 +67,9 @@ def long(summary: pd.DataFrame) -> pd.DataFrame:
 def strata(rows: pd.DataFrame) -> pd.Series:
     """Offsets by their size, other kinds by level."""
     size = rows.perturbation_value.astype(float).abs().map(lambda v: f"{v:g}")
-    return ("offset " + size).where(rows.perturbation_kind == "offset", rows.perturbation_kind + " " + rows.level)
+    dates = rows.answer_type == "date"  # moved by days
+    other = rows.perturbation_kind.mask(dates, "date") + " " + rows.level
+    return ("offset " + size).where((rows.perturbation_kind == "offset") & ~dates, other)
 
 
 def table_2(ours: pd.DataFrame) -> pd.DataFrame:

@@ -85,17 +85,28 @@ def halves(records: pd.DataFrame) -> pd.Series:
 
 
 def strata(records: pd.DataFrame) -> pd.Series:
-    """How far each passage is from the truth: "standard", "offset 20" (either sign), other kinds by level ("factor
-    mild")."""
-    kind, level = records["perturbation_kind"].astype(object), records["level"].astype(object)
-    size = records["perturbation_value"].abs().where(kind == PerturbationKind.OFFSET)
+    """How far each passage is from the truth: "standard", "offset 20" (years, either sign), other kinds by level
+    ("factor mild"), and so dates ("date mild"), whose offsets are days."""
+    size, level = year_offset(records).abs(), records["level"].astype(object)
+    kind = records["perturbation_kind"].astype(object).mask(_of_dates(records), AnswerType.DATE.value)
     named = {value: f"offset {value:g}" for value in size.dropna().unique()}
     words = (kind + " " + level).mask(size.notna(), size.map(named).astype(object))
     return words.mask(is_standard(records), STANDARD)
 
 
+def year_offset(records: pd.DataFrame) -> pd.Series:
+    """Signed offset of the claim in years; missing for every other kind of false passage, and for dates."""
+    years = (records["perturbation_kind"] == PerturbationKind.OFFSET) & ~_of_dates(records)
+    return records["perturbation_value"].where(years)
+
+
+def _of_dates(records: pd.DataFrame) -> pd.Series:
+    kinds = records["answer_type"] if "answer_type" in records else pd.Series(index=records.index, dtype=object)
+    return kinds == AnswerType.DATE
+
+
 def stratum_order(names: Sequence[str]) -> list[str]:
-    """Distinct strata: standard first, offsets by size, then each other kind from subtle to blatant."""
+    """Distinct strata: standard first, offsets in years by size, then each other kind from subtle to blatant."""
     return sorted(set(names), key=_place)
 
 

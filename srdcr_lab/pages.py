@@ -5,6 +5,7 @@ Every value is escaped unless it is `Html`. The policy of our pages lets a brows
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache

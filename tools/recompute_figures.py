@@ -290,13 +290,14 @@ def compare_figures(figures: Path, ours: pd.DataFrame, bounds: tuple[float, floa
 # --- tables in executed notebooks ------------------------------------------------------------------------------------
 
 
-# What notebooks call the methods, whose names the results have.
+# What notebooks call methods and confidences, whose names the results have.
 SHOWN = {
     "Zero-Shot": "zero_shot", "Few-Shot": "few_shot", "Self-Ask": "self_ask", "RCI": "rci", "Astute RAG": "astute",
     **{f"Judge Debate (Round {n})": f"judge_debate_{n}" for n in (1, 3, 5)}, "Naive Debate": "naive_debate",
     "Vote (20 answers)": "vote_20", "Token Probability": "token_probability",
     "Calibrated Token Probability": "calibrated_token_probability", "Confidence Only": "confidence_only",
     "Debate Only": "debate_only", "SR-DCR": "sr_dcr", "Golden Baseline": "golden",
+    "mean log-probability": "mean_logprob", "self-consistency": "self_consistency",
 }  # fmt: skip
 
 
@@ -335,8 +336,8 @@ def compare_notebooks(notebooks: Path, ours: pd.DataFrame, ledger: Any) -> None:
             if rule is None or not path.name.startswith(("02", "05")):
                 continue
             shown = shown.rename(columns={"confidence": "confidence_kind"})
-            if "method" in shown:
-                shown["method"] = shown.method.map(lambda name: SHOWN.get(name, name))
+            for column in shown.columns.intersection(["method", "confidence_kind"]):
+                shown[column] = shown[column].map(lambda name: SHOWN.get(name, name))
             mine = rule(shown)
             digits = {}
             for column in shown.columns.intersection(mine.columns):

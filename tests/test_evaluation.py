@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.measures import accuracy, clustered_interval, summary
+from srdcr_lab.measures import accuracy, clustered_interval, summary, weighted_back
 from srdcr_lab.measures.estimates import bootstrapped
 
 ABSTAINED, UNPARSED, ERROR = "abstained", "unparsed", "error"
@@ -201,3 +201,15 @@ def test_methods_and_models_have_rows_of_their_own() -> None:
         pd.DataFrame([*ROWS, row("a", "standard", False, method="few_shot")]).astype({"correct": "boolean"})
     )
     assert found.groupby("method", sort=False).size().to_dict() == {"sr_dcr": 3, "few_shot": 3}
+
+
+def test_accuracies_weighted_back_by_hand() -> None:
+    """Of two known questions both are right on either passage, of two unknown ones none; 3 of 4 facts are unknown."""
+    names = ["HIGHLY_KNOWN", "HIGHLY_KNOWN", "UNKNOWN", "UNKNOWN"]
+    first = pd.DataFrame({"question_id": list("abcdefgh"), "knowledge_category": [*names, *["UNKNOWN"] * 4]})
+    right = pd.array([True, True, False, None] * 2, dtype="boolean")
+    records = pd.DataFrame({"model": "m", "method": "few_shot", "question_id": list("abcd") * 2, "correct": right})
+    (row,) = weighted_back(records.assign(level=["standard"] * 4 + ["mild"] * 4), first).itertuples()
+    assert (row.accuracy, row.weighted) == (0.5, 0.25)
+    assert (row.coverage, row.coverage_weighted) == (0.75, 0.625)
+    assert row.weighted_low < 0.25 < row.weighted_high

@@ -113,7 +113,7 @@ def beside(records: pd.DataFrame) -> Sentence:
 
 ON_RECORDS: dict[str, Callable[[pd.DataFrame], Sentence]] = {
     "right_draws": lambda r: finding("right_draws", questions(r).head(3)),
-    "certain_labels": lambda r: finding("certain_labels", questions(r)),
+    "within_category": lambda r: finding("within_category", questions(r)),
     "unknown": lambda r: finding("unknown", categories_by_domain(questions(r))),
     "extremes": lambda r: finding("extremes", questions(r)),
     "redrawn": lambda r: finding("redrawn", questions(r)),
@@ -297,6 +297,8 @@ def test_words_said_again_by_hand() -> None:
     assert "n = 120 turns of 20 questions each" in told
     several = finding("repeats", pd.concat([turns, turns.assign(model="other")]))
     assert ", m · critic (" in several  # a model is named once
+    assert "defender (0.67 [" in several  # one model's turns are not said again by another of the same item
+    assert "n = 120 turns of 20 questions each" in several
 
 
 WHICH = "Here: these questions tell which of SR-DCR and Few-Shot has more right answers: "
@@ -398,7 +400,7 @@ def test_what_a_run_brings_is_escaped() -> None:
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("0*.ipynb"))
 MEASURES_NOTHING = (
     *("Parameters", "Next", "Another model, other ", "The designs", "Turn the knobs", "Read the debates", "The table"),
-    *("Read more debates", "The report to hand on", "A statement against a category tag", "The runs"),
+    *("Read more debates", "The report to hand on", "A statement against a category tag", "The runs", "Words of these"),
 )
 
 

@@ -152,3 +152,22 @@ def test_a_target_that_the_interval_spans_is_told(
     aimed = report.findings.aimed(found, "≥ 0.10", lambda f: f.value >= 0.10)
     assert (aimed.met, aimed.spanned) == (met, spanned)
     assert ("the interval spans the bound)" in report.script.table({"": [aimed]})) is spanned
+
+
+def test_two_trainings_stand_side_by_side_where_they_differ(report: SimpleNamespace) -> None:
+    found, script = report.findings.Finding, report.script
+    rates = found("false passage ruled unreasonable (verdict_tnr)", 0.5, 0.4, 0.6, 150)
+    this = [rates, found("copied", 0.90, met=True), found("cot: accuracy (answered 1.00)", 0.6, 0.5, 0.7, 60)]
+    that = [rates, found("copied", 0.81, met=False), found("cot: accuracy (answered 0.90)", 0.7, 0.6, 0.8, 60)]
+    text = script.beside({"One": this}, {"One": that})
+    assert "| cot: accuracy | 0.60 [0.50, 0.70] (n = 60) | 0.70 [0.60, 0.80] (n = 60) |" in text
+    assert "verdict_tnr" in text
+    assert "copied" not in text
+    assert "0 of 1 targets. Of 3 numbers" in text
+
+
+def test_another_seeds_model_is_measured_from_its_own_folder(report: SimpleNamespace, tmp_path: Path) -> None:
+    given = ["--testbed", "mine", "--limit", "300", "--also", str(tmp_path / "seed1"), "--out", str(tmp_path)]
+    other = report.script.trained_anew(report.script.parse(given))
+    assert (other.model, other.limit, other.testbed) == (f"hf:{tmp_path / 'seed1'}", 300, None)
+    assert (other.exposures, other.out) == (tmp_path / "seed1" / "exposures.csv", tmp_path / "seed1")

@@ -244,6 +244,15 @@ def test_slopes_per_category_have_n_and_a_row_for_all() -> None:
     assert table.loc[HIGH, "low"] < table.loc[HIGH, "slope"] < 0
 
 
+def test_slopes_without_the_future_are_those_of_the_other_claims() -> None:
+    """1900 + 200 lies after 2026: without such claims what is left is the same as if none of them had been asked."""
+    asked = [(f"{n}", offset, n % 3 == 0) for n, offset in enumerate([40, 200, -200, -40] * 6)]
+    rows = [row(q, offset, "1900", f"{1900 + offset}" if follows else "1900") for q, offset, follows in asked]
+    past = [each for each in rows if each["perturbation_value"] != 200]
+    pd.testing.assert_frame_equal(offset_slopes(frame(*rows), future=False), offset_slopes(frame(*past)))
+    assert offset_slopes(frame(*rows))["n"].max() > offset_slopes(frame(*past))["n"].max()
+
+
 def test_without_a_false_passage_the_tables_are_empty_and_can_be_filtered() -> None:
     records = simulated()
     true = records[records["level"] == "standard"]

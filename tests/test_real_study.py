@@ -230,19 +230,6 @@ def test_half_of_the_chosen_are_known_and_weights_undo_it(studied: Ran) -> None:
     assert shares.to_dict() == pytest.approx(known["knowledge_category"].value_counts(normalize=True).to_dict())
 
 
-def test_accuracies_weighted_back_by_hand() -> None:
-    """Of two known questions both are right on either passage, of two unknown ones none; 3 of 4 facts are unknown."""
-    names = ["HIGHLY_KNOWN", "HIGHLY_KNOWN", "UNKNOWN", "UNKNOWN"]
-    weights = pd.DataFrame({"question_id": list("abcd"), "knowledge_category": names})
-    weights["share_first_pass"] = [0.25, 0.25, 0.75, 0.75]
-    right = pd.array([True, True, False, None] * 2, dtype="boolean")
-    records = pd.DataFrame({"model": "m", "method": "few_shot", "question_id": list("abcd") * 2, "correct": right})
-    (row,) = study_real.weighted_back(records.assign(level=["standard"] * 4 + ["mild"] * 4), weights).itertuples()
-    assert (row.accuracy, row.weighted) == (0.5, 0.25)
-    assert (row.coverage, row.coverage_weighted) == (0.75, 0.625)
-    assert row.weighted_low < 0.25 < row.weighted_high
-
-
 @pytest.mark.parametrize(
     ("there", "quota"),
     [

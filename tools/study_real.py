@@ -41,8 +41,7 @@ from srdcr_lab import cli
 from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo
 from srdcr_lab.commands.study import with_options
 from srdcr_lab.data import facts
-from srdcr_lab.measures import accuracy, contrast_interval
-from srdcr_lab.measures.groups import groups, is_standard
+from srdcr_lab.measures import weighted_back
 from srdcr_lab.models import ChatModel
 from srdcr_lab.models.load import load_model
 from srdcr_lab.protocols import METHODS
@@ -156,7 +155,7 @@ class RealStudy:
             write_whole(self.out / WEIGHTS, csv_text(weights))
             echo(weights.value_counts(["knowledge_category", "share_first_pass", "weight"], sort=False).to_string())
             debates = self.part("debates", chosen, self.compared, design=DESIGNS)
-            table = weighted_back(debates.records, weights)
+            table = weighted_back(debates.records, known)
             write_whole(self.out / WEIGHTED, csv_text(table))
             echo(table.drop(columns="model").to_string(index=False, na_rep="–", float_format="{:.3f}".format))
         some = choose(chosen, known, (self.symmetric + 1) // 2, self.seed)
@@ -205,26 +204,6 @@ def weights_of(known: pd.DataFrame, chosen: Collection[str]) -> pd.DataFrame:
     share = category.map(known["knowledge_category"].value_counts(normalize=True)).astype(float)
     among = category.map(category.value_counts(normalize=True)).astype(float)
     return table.assign(share_first_pass=share, weight=share / among).reset_index(drop=True)
-
-
-def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
-    """Overall accuracy and coverage of each method as they are and weighted back to the categories' shares in the first
-    pass, which are taken as known; 95 % intervals over questions. Categories of which none was chosen are left out."""
-    share = weights.groupby("knowledge_category")["share_first_pass"].first()
-    halves = {True: "true", False: "false"}
-    of = {f"{name}, {half}": value / share.sum() / 2 for name, value in share.items() for half in halves.values()}
-    category = weights.set_index("question_id")["knowledge_category"]
-    rows = []
-    for names, part in groups(records):
-        true, questions = is_standard(part), part["question_id"]
-        strata = questions.map(category) + ", " + true.map(halves)
-        row = accuracy(part["correct"], questions, true)
-        row = {name: row[name] for name in ("n", "coverage", "accuracy", "accuracy_low", "accuracy_high")}
-        answered, right = part["correct"].notna(), part["correct"].astype("boolean").fillna(False)
-        row["coverage_weighted"] = contrast_interval(answered, questions, strata, of, bounds=(0, 1))[0]
-        ends = contrast_interval(right, questions, strata, of, bounds=(0, 1))
-        rows.append(names | row | dict(zip(("weighted", "weighted_low", "weighted_high"), ends, strict=True)))
-    return pd.DataFrame(rows)
 
 
 def ship(out: Path, target: Path) -> None:

@@ -122,7 +122,8 @@ def claims_html(table: pd.DataFrame) -> Html:
         quantity = row["quantity"] + (f", of {row['denominator']}" if row["denominator"] else "")
         cells = [*(row[key] for key in keys), text, quantity, row["paper"], here, n, claimed]
         standing = Standing(row["standing"])
-        last = Td(Html(f"<b>{standing}</b>"), f"color: {_COLOURS[standing]}")
+        said = standing if row["n"] else "not measured"
+        last = Td(Html(f"<b>{said}</b>"), f"color: {_COLOURS[standing]}")
         rows.append([*(Td(cell, "text-align: left") for cell in cells), last])
     return html_table([*keys, "claim", "quantity", "paper", "here (95 %)", "n", "claimed", "standing"], rows)
 

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srdcr_lab.measures.comparison import comparable, compare, condition_rows, outcome
-from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval, with_interval
+from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, macro_mean, mean_interval, with_interval
 from srdcr_lab.measures.groups import (
     GOLDEN,
     by_group,
@@ -153,6 +153,30 @@ def _costs(part: pd.DataFrame, intervals: bool) -> dict[str, Any]:
 
 
 _NUMBERS = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "cost_usd")
+
+
+def weighted_back(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.DataFrame:
+    """Overall accuracy and coverage of each group as they are and, for questions that were chosen by category from the
+    questions table `first_pass`, weighted back to the categories' shares there.
+
+    These shares are taken as known; 95 % intervals over questions. Categories of which none was chosen are left out.
+    """
+    category = first_pass.set_index("question_id")["knowledge_category"].dropna()
+    chosen = set(records["question_id"].map(category).dropna())
+    share = category[category.isin(chosen)].value_counts(normalize=True)
+    sides = {True: "true", False: "false"}
+    of = {f"{name}, {side}": value / 2 for name, value in share.items() for side in sides.values()}
+    rows = []
+    for names, part in groups(records):
+        true, questions = is_standard(part), part["question_id"]
+        cells = questions.map(category) + ", " + true.map(sides)
+        row = accuracy(part["correct"], questions, true)
+        row = {name: row[name] for name in ("n", "coverage", "accuracy", "accuracy_low", "accuracy_high")}
+        answered, right = part["correct"].notna(), part["correct"].astype("boolean").fillna(False)
+        row["coverage_weighted"] = contrast_interval(answered, questions, cells, of, bounds=(0, 1))[0]
+        ends = contrast_interval(right, questions, cells, of, bounds=(0, 1))
+        rows.append(names | row | dict(zip(("weighted", "weighted_low", "weighted_high"), ends, strict=True)))
+    return pd.DataFrame(rows)
 
 
 def sharing(records: pd.DataFrame) -> pd.DataFrame:

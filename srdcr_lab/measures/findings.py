@@ -69,7 +69,7 @@ _SAID = {
     Standing.CANNOT_TELL: "it cannot be told",
 }
 _SAME, _TOO_FEW, _NOT_ASKED = "it is the same", "too few to tell", "not measured"
-_ALWAYS_NAMED = ("b", "name")  # what is compared with, also where it is one alone
+_ALWAYS_NAMED = ("condition", "b", "name")  # on which passages, and what is compared with, also where it is one alone
 Rows = list[dict[str, Any]]
 
 
@@ -211,10 +211,10 @@ def rows_with(table: pd.DataFrame, column: str, *values: str) -> pd.DataFrame:
     return shares(table, hits.mask(table[column].isna()))
 
 
-def certain_labels(questions: pd.DataFrame) -> pd.DataFrame:
+def within_category(questions: pd.DataFrame) -> pd.DataFrame:
     low, high = (categorise(questions[f"accuracy_{end}"]).clip(max=2) for end in ("low", "high"))
-    certain = pd.Series(low == high, questions.index, "boolean")
-    return shares(questions, certain.mask(questions["sampled_accuracy"].isna()))
+    within = pd.Series(low == high, questions.index, "boolean")
+    return shares(questions, within.mask(questions["sampled_accuracy"].isna()))
 
 
 def redrawn(questions: pd.DataFrame) -> dict[str, float]:
@@ -298,7 +298,7 @@ def held_back(records: pd.DataFrame, tau: float) -> pd.DataFrame:
 def repeated(turns: pd.DataFrame) -> pd.DataFrame:
     """Of each model and role, the share of turns after a speaker's first that say, word for word, an earlier one."""
     ordered = turns.sort_values("position", kind="stable")
-    who = ["item_id", "method", "design", "role", "speaker"]
+    who = ["model", "item_id", "method", "design", "role", "speaker"]
     later = ordered.assign(again=ordered.duplicated([*who, "text"]))[ordered.duplicated(who)]
     return shares(later, later["again"], {name: later[name].unique() for name in ("model", "role")})
 
@@ -355,7 +355,7 @@ def recovered(recovery: pd.DataFrame) -> Rows:
 _MEASURES = {
     measure.__name__: measure
     for measure in (
-        *(rows_with, certain_labels, redrawn, at_papers_tau, risk_above, leads, bias_change, dearer, judged, decided),
+        *(rows_with, within_category, redrawn, at_papers_tau, risk_above, leads, bias_change, dearer, judged, decided),
         *(held_back, repeated, beside_printed, gave_way, misled, spared, promised, recovered),
     )
 }

@@ -158,15 +158,17 @@ FEW_QUESTIONS = 20  # below, a cluster-robust interval is too narrow
 _SLOPE = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "note")
 
 
-def offset_slopes(records: pd.DataFrame) -> pd.DataFrame:
+def offset_slopes(records: pd.DataFrame, *, future: bool = True) -> pd.DataFrame:
     """logit P(few-shot answer = claimed) = α + β · |offset| / 100 years, for every category and for all items (ours).
 
-    Year offsets only; items whose prior answer equals the claim, and those without an answer, are left out. A negative
+    Year offsets only; items whose prior answer equals the claim, and those without an answer, are left out, and where
+    `future` is False claims of a year after `PRESENT`, which may be rejected for another reason. A negative
     `slope` β means that a claim is followed less the farther off it is. Standard errors are clustered on the question.
     `note` says why there is no slope, or what weakens it.
     """
     rows = []
-    for names, part in groups(_year_answers(records)):
+    answers = _year_answers(records)
+    for names, part in groups(answers if future else answers[~answers["future"]]):
         for category in (*CATEGORY_NAMES, ALL):
             cell = part if category == ALL else part[part["knowledge_category"] == category]
             slope = logistic_slope(cell["offset"].abs() / PER, cell["follows_claim"].astype(bool), cell["question_id"])

@@ -53,7 +53,7 @@ class AccuracyDisplay(draw.Display):
         return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="share of items")
 
 
-COMPARED = ("sr_dcr", "few_shot", "confidence_only", "debate_only", GOLDEN)
+COMPARED = ("sr_dcr", "few_shot", "confidence_only", "calibrated_token_probability", "debate_only", GOLDEN)
 
 
 @dataclass(frozen=True)

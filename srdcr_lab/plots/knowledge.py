@@ -17,6 +17,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
 from srdcr_lab.measures import knowledge
+from srdcr_lab.measures.groups import year_offset
 from srdcr_lab.measures.knowledge import HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM
 from srdcr_lab.measures.preference import PRESENT, biases, context_preference, prior_preference_by_round
 from srdcr_lab.pages import interval
@@ -206,6 +207,8 @@ class ContextPreferenceDisplay(draw.Display):
         """Coloured by category, or by signed `offset` by whether the year claimed lies in the future. Distances
         all of whose points have fewer than `FEW` questions are one place together."""
         hue = hue or ("future" if by == "offset" else "knowledge_category")
+        if by == "offset":
+            records = records[year_offset(records).notna()]
         table = context_preference(records, (by, hue), method=method)
         if by in ("stratum", "offset") and len(table) and draw.is_few(table[~table["prior_is_claim"]]).all():
             table = context_preference(records, (hue,), method=method).assign(**{by: "all together"})

@@ -3,7 +3,8 @@
 Four studies, run here from the weights, all but the second read instead where `srdcr run` has written them: the
 testbed, with debates; the grid's standard items and false years, without; and, on samples, counterfactual debates on
 questions with options and the debates between documents. Prints one table: target, value, 95 % interval, met or missed;
-``--write-card`` puts it into MODEL_CARD.md.
+``--write-card`` puts it into MODEL_CARD.md. ``--also FOLDER`` measures what another seed's training put there too, and
+says what differs: intervals are over questions and do not contain what changes from one training to another.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ START, END = "<!-- measured: start -->", "<!-- measured: end -->"
 ON_OPTIONS = "cot,self_reflection,self_consistency,mad,self_contrast,cfmad,cfmad_when_unsure"
 ON_DOCUMENTS = "concatenate,madam_rag,ra_rag,dialectical"
 OWN = "own_answers"  # the design in which debaters state answers of their own, so that what they recall can be seen
+APART = 0.10  # two trainings differ by less in what is stable
 MOST = 100  # questions with options, and questions with documents: 45 and 30 calls each
 
 
@@ -119,6 +121,34 @@ def further(options: lab.Results, documents: lab.Results) -> dict[str, list[F.Fi
     }
 
 
+def measured(arguments: argparse.Namespace) -> dict[str, list[F.Finding]]:
+    """All findings on one model, by the heading they stand under."""
+    known, verbalized = grid(arguments)
+    parts = sections(testbed(arguments), known, verbalized, pd.read_csv(arguments.exposures))
+    return parts | further(options(arguments), documents(arguments))
+
+
+def trained_anew(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The same measurements of the model in ``--also``: no finished run is its."""
+    other = {"model": f"hf:{arguments.also}", "exposures": arguments.also / "exposures.csv"}
+    unread = dict.fromkeys(("testbed", "options", "documents"))
+    return argparse.Namespace(**vars(arguments) | other | unread | {"out": arguments.out / arguments.also.name})
+
+
+def beside(parts: dict[str, list[F.Finding]], also: dict[str, list[F.Finding]]) -> str:
+    """Markdown: where two trainings differ by `APART` or more, both values with their intervals; and the Judge's."""
+    pairs = [pair for heading, rows in parts.items() for pair in zip(rows, also[heading], strict=True)]
+    lines = ["| measured | this model | another seed's |", "|---|---|---|"]
+    for one, other in pairs:
+        if "(verdict_t" in one.name or not round(abs(one.value - other.value), 2) < APART:
+            lines.append(f"| {one.name.partition(' (answered')[0].strip()} | {_cell(one)} | {_cell(other)} |")
+    aims = [other.met for _, other in pairs if other.met is not None]
+    said = (
+        f"Another seed's model meets {sum(aims)} of {len(aims)} targets. Of {len(pairs)} numbers the table has those "
+    )
+    return "\n".join([*lines, "", f"{said}that differ by {APART:.2f} or more, and how strict the Judge is."])
+
+
 def _cell(found: F.Finding) -> str:
     interval = "" if pd.isna(found.low) else f" [{found.low:.2f}, {found.high:.2f}]"
     return "no case" if pd.isna(found.value) else f"{found.value:.2f}{interval} (n = {found.n})"
@@ -158,6 +188,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--most", type=int, default=MOST, help="at most so many items of facts:options, and of facts:documents"
     )
+    parser.add_argument("--also", type=Path, help="a folder that train.py filled with another --seed")
     parser.add_argument("--out", type=Path, default=RESULTS / "pocket-report")
     parser.add_argument("--store", type=Path, default=RESULTS / "store.sqlite", help="completions shared with others")
     parser.add_argument("--write-card", action="store_true")
@@ -168,9 +199,10 @@ def main() -> None:
     arguments = parse()
     arguments.out.mkdir(parents=True, exist_ok=True)
     arguments.store.parent.mkdir(parents=True, exist_ok=True)
-    known, verbalized = grid(arguments)
-    parts = sections(testbed(arguments), known, verbalized, pd.read_csv(arguments.exposures))
-    text = table(parts | further(options(arguments), documents(arguments)))
+    parts = measured(arguments)
+    text = table(parts)
+    if arguments.also:
+        text += "\n\n" + beside(parts, measured(trained_anew(arguments)))
     print(text)
     if arguments.write_card:
         write_card(POCKET / "MODEL_CARD.md", text)

@@ -386,6 +386,11 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
             lab.BadInput, match=r"has no placebo; its methods are sr_dcr.*its designs acvd, judge_alone"
         ):
             lab.Study.of_run(debates, design="placebo")
+        known = debates.part("known")
+        assert known
+        assert len(debates.first_pass) == len(known.questions) == 32
+        assert debates.chosen == "; chosen questions: 25% Highly-Known, 12% of the 32 asked first"
+        assert (known.first_pass, known.chosen) == (None, "")
     shutil.copy(shipped / "studies/tiny/debates.zip", tmp_path / "mine.zip")
     shutil.copy(shipped / "studies/tiny/symmetric.zip", tmp_path / "symmetric.zip")
     assert lab.load_run(tmp_path / "mine.zip").part("symmetric") is None, "whose it is cannot be known"

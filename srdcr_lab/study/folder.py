@@ -160,6 +160,20 @@ class Results:
         models = (f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
         return label(models) + ("; unfinished" if self.manifest["status"] == "stopped" else "")
 
+    @cached_property
+    def first_pass(self) -> pd.DataFrame | None:
+        """The questions that the study asked first, where those of this part are fewer, chosen from them; else None."""
+        first = self.part("known")
+        return first.questions if first and len(first.questions) > self.records["question_id"].nunique() else None
+
+    @property
+    def chosen(self) -> str:
+        """Behind a label: how much is known of chosen questions, and of those they were chosen from; else nothing."""
+        if self.first_pass is None:
+            return ""
+        here, first = (measures.highly_known(table).mean() for table in (self.questions, self.first_pass))
+        return f"; chosen questions: {here:.0%} Highly-Known, {first:.0%} of the {len(self.first_pass)} asked first"
+
     @property
     def exposures(self) -> pd.DataFrame | None:
         """How often the training texts told the shipped pocket model each question of this run, and how often truly.

@@ -158,12 +158,14 @@ def test_two_trainings_stand_side_by_side_where_they_differ(report: SimpleNamesp
     found, script = report.findings.Finding, report.script
     rates = found("false passage ruled unreasonable (verdict_tnr)", 0.5, 0.4, 0.6, 150)
     this = [rates, found("copied", 0.90, met=True), found("cot: accuracy (answered 1.00)", 0.6, 0.5, 0.7, 60)]
-    that = [rates, found("copied", 0.81, met=False), found("cot: accuracy (answered 0.90)", 0.7, 0.6, 0.8, 60)]
+    that = [rates, found("copied", 0.81, met=True), found("cot: accuracy (answered 0.90)", 0.7, 0.6, 0.8, 60)]
     text = script.beside({"One": this}, {"One": that})
     assert "| cot: accuracy | 0.60 [0.50, 0.70] (n = 60) | 0.70 [0.60, 0.80] (n = 60) |" in text
     assert "verdict_tnr" in text
     assert "copied" not in text
-    assert "0 of 1 targets. Of 3 numbers" in text
+    assert "1 of 1 targets. Of 3 numbers" in text
+    missed = [rates, found("copied", 0.81, met=False), that[2]]
+    assert "| copied | 0.90 (n = 0) | 0.81 (n = 0) |" in script.beside({"One": this}, {"One": missed})
 
 
 def test_another_seeds_model_is_measured_from_its_own_folder(report: SimpleNamespace, tmp_path: Path) -> None:

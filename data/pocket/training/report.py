@@ -136,17 +136,20 @@ def trained_anew(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def beside(parts: dict[str, list[F.Finding]], also: dict[str, list[F.Finding]]) -> str:
-    """Markdown: where two trainings differ by `APART` or more, both values with their intervals; and the Judge's."""
+    """Markdown: both values, with their intervals, where two trainings differ by `APART` or more or in what they meet;
+    and how strict their Judges are."""
     pairs = [pair for heading, rows in parts.items() for pair in zip(rows, also[heading], strict=True)]
     lines = ["| measured | this model | another seed's |", "|---|---|---|"]
     for one, other in pairs:
-        if "(verdict_t" in one.name or not round(abs(one.value - other.value), 2) < APART:
+        near = round(abs(one.value - other.value), 2) < APART and one.met == other.met
+        if not near or "(verdict_t" in one.name:
             lines.append(f"| {one.name.partition(' (answered')[0].strip()} | {_cell(one)} | {_cell(other)} |")
     aims = [other.met for _, other in pairs if other.met is not None]
     said = (
         f"Another seed's model meets {sum(aims)} of {len(aims)} targets. Of {len(pairs)} numbers the table has those "
     )
-    return "\n".join([*lines, "", f"{said}that differ by {APART:.2f} or more, and how strict the Judge is."])
+    chosen = f"that differ by {APART:.2f} or more, or of which one alone meets its target, and how strict the Judge is."
+    return "\n".join([*lines, "", said + chosen])
 
 
 def _cell(found: F.Finding) -> str:

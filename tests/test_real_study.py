@@ -389,7 +389,7 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
         known = debates.part("known")
         assert known
         assert len(debates.first_pass) == len(known.questions) == 32
-        assert debates.chosen == "; chosen questions: 25% Highly-Known, 12% of the 32 asked first"
+        assert debates.chosen == "; chosen questions: 25% are Highly-Known, of the 32 asked first 12%"
         assert (known.first_pass, known.chosen) == (None, "")
     shutil.copy(shipped / "studies/tiny/debates.zip", tmp_path / "mine.zip")
     shutil.copy(shipped / "studies/tiny/symmetric.zip", tmp_path / "symmetric.zip")

@@ -172,7 +172,7 @@ class Results:
         if self.first_pass is None:
             return ""
         here, first = (measures.highly_known(table).mean() for table in (self.questions, self.first_pass))
-        return f"; chosen questions: {here:.0%} Highly-Known, {first:.0%} of the {len(self.first_pass)} asked first"
+        return f"; chosen questions: {here:.0%} are Highly-Known, of the {len(self.first_pass)} asked first {first:.0%}"
 
     @property
     def exposures(self) -> pd.DataFrame | None:

@@ -18,7 +18,7 @@ from importlib import resources
 import pandas as pd
 
 from srdcr_lab.measures.evidence import OF_ACCURACY, OTHERS, SHARES, Denominator, Evidence, NoEvidence
-from srdcr_lab.measures.findings import Relation, Standing, standing
+from srdcr_lab.measures.findings import NOT_MEASURED, Relation, Standing, standing
 from srdcr_lab.measures.groups import FEW
 from srdcr_lab.measures.repeats import each_repeat, has_repeats, over_both
 from srdcr_lab.pages import Html, Td, html_table, interval
@@ -122,7 +122,7 @@ def claims_html(table: pd.DataFrame) -> Html:
         quantity = row["quantity"] + (f", of {row['denominator']}" if row["denominator"] else "")
         cells = [*(row[key] for key in keys), text, quantity, row["paper"], here, n, claimed]
         standing = Standing(row["standing"])
-        said = standing if row["n"] else "not measured"
+        said = standing if row["n"] else NOT_MEASURED
         last = Td(Html(f"<b>{said}</b>"), f"color: {_COLOURS[standing]}")
         rows.append([*(Td(cell, "text-align: left") for cell in cells), last])
     return html_table([*keys, "claim", "quantity", "paper", "here (95 %)", "n", "claimed", "standing"], rows)

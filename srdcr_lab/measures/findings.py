@@ -68,7 +68,7 @@ _SAID = {
     Standing.DOES_NOT: "it does not show it, but the opposite",
     Standing.CANNOT_TELL: "it cannot be told",
 }
-_SAME, _TOO_FEW, _NOT_ASKED = "it is the same", "too few to tell", "not measured"
+_SAME, _TOO_FEW, NOT_MEASURED = "it is the same", "too few to tell", "not measured"
 _ALWAYS_NAMED = ("condition", "b", "name")  # on which passages, and what is compared with, also where it is one alone
 Rows = list[dict[str, Any]]
 
@@ -125,7 +125,7 @@ class Finding:
         keys = differing + [name for name in self.by if name in _ALWAYS_NAMED and name not in differing]
         counts = [self._count(row) for row in rows]
         many, alike = len(rows) > _MOST, len(rows) > 1 and len(set(counts)) == 1
-        parts: dict[str, list[str]] = {each: [] for each in (*_SAID.values(), _SAME, _TOO_FEW, _NOT_ASKED)}
+        parts: dict[str, list[str]] = {each: [] for each in (*_SAID.values(), _SAME, _TOO_FEW, NOT_MEASURED)}
         for row, count in zip(rows, counts, strict=True):
             name = " · ".join(_label(row[key], key) for key in keys if not _missing(row.get(key)))
             numbers = "" if many and name else f" ({self._numbers(row)}{'' if alike else f', {count}'})"
@@ -170,7 +170,7 @@ class Finding:
         _, low, high, bound = self._ends(row)
         held = self._standing(row)
         if any(row[name] < FEW for name in (self.n, "n_questions") if not _missing(row.get(name))):
-            return _NOT_ASKED if row.get(self.n) == 0 else _TOO_FEW
+            return NOT_MEASURED if row.get(self.n) == 0 else _TOO_FEW
         return _SAME if held is Standing.CANNOT_TELL and low == high == bound else _SAID[held]
 
     def _numbers(self, row: Mapping[str, Any]) -> str:

@@ -97,7 +97,7 @@ def frame_table(frame: pd.DataFrame) -> Html:
 
 def captioned(table: pd.DataFrame, label: str, *, digits: int = 2, index: bool = False) -> Html:
     """A DataFrame with its label (`Results.label`) as caption; shares to so many digits, what is missing as a dash,
-    methods, designs and confidences as they are called in figures."""
+    methods, designs, confidences and categories as they are called in figures."""
     known = _called(table.where(table.notna(), float("nan")))
     body = known.to_html(
         index=index, border=0, na_rep="–", float_format=lambda value: f"{value:.{digits}f}", escape=True
@@ -108,8 +108,8 @@ def captioned(table: pd.DataFrame, label: str, *, digits: int = 2, index: bool =
     return Html(f"{head}\n{render('parts', 'caption_below', label=label)}\n{inside}")
 
 
-# Columns (or an index, or the name of the columns) of methods and designs, and of confidences
-_NAMING = ("method", "methods", "design", "debate", "a", "b", "alone", *OF_CONFIDENCES)
+# Columns (or an index, or the name of the columns) of methods and designs, of categories and of confidences
+_NAMING = ("method", "methods", "design", "debate", "a", "b", "alone", "knowledge_category", *OF_CONFIDENCES)
 
 
 def _called(table: pd.DataFrame) -> pd.DataFrame:

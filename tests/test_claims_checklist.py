@@ -41,8 +41,8 @@ def test_a_claim_holds_where_its_whole_interval_does(
     relation: Relation, interval: tuple[float, float], standing: Standing
 ) -> None:
     claim = Claim("x", "", "", "", Evidence, (), relation, 0.7)
-    assert claim.standing(Evidence(low=interval[0], high=interval[1], n_questions=10)) is standing
-    assert claim.standing(Evidence(low=interval[0], high=interval[1], n_questions=9)) is Standing.CANNOT_TELL
+    assert claim.standing(Evidence(low=interval[0], high=interval[1], n=10, n_questions=10)) is standing
+    assert claim.standing(Evidence(low=interval[0], high=interval[1], n=9, n_questions=9)) is Standing.CANNOT_TELL
 
 
 def test_every_claim_has_a_number_where_everything_was_run() -> None:
@@ -55,20 +55,20 @@ def test_every_claim_has_a_number_where_everything_was_run() -> None:
     assert table.loc[~inside, "claim"].tolist() == []
 
 
-def test_what_was_not_run_cannot_tell_and_says_so() -> None:
+def test_what_was_not_run_is_not_measured_and_says_so() -> None:
     table = claims_checklist(RECORDS[RECORDS["method"] == "few_shot"]).set_index(["claim", "denominator"])["standing"]
     assert table["4.4a2"].tolist() == ["holds"] * 2
     table = claims_checklist(RECORDS[RECORDS["method"] == "few_shot"]).set_index("claim")
     assert (
         table.loc["4.4f", ["standing", "n", "note"]].to_numpy().tolist()
-        == [["cannot tell", 0, "sr_dcr was not run"]] * 2
+        == [["not measured", 0, "sr_dcr was not run"]] * 2
     )
 
 
-def test_nothing_at_all_is_a_checklist_that_cannot_tell() -> None:
+def test_of_nothing_at_all_no_claim_is_measured() -> None:
     no_category = RECORDS.assign(knowledge_category=None, self_confidence=float("nan"))
     table = claims_checklist(no_category[no_category["level"] == "standard"]).set_index("claim")
-    assert table.loc[["4.1a", "4.1b", "4.2a", "4.3b", "4.4k"], "standing"].tolist() == ["cannot tell"] * 7
+    assert table.loc[["4.1a", "4.1b", "4.2a", "4.3b", "4.4k"], "standing"].tolist() == ["not measured"] * 7
 
 
 def test_differences_are_those_of_a_comparison() -> None:

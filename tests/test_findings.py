@@ -45,7 +45,7 @@ from srdcr_lab.records import BadInput
 from tests.simulated import simulated
 
 SAID = ("this run shows it", "it does not show it, but the opposite", "it cannot be told")
-SAME, FEW, NONE = "it is the same", "too few to tell", "not measured"
+SAME, FEW, NONE = "it is the same on every item", "too few to tell", "not measured"
 PHRASES = (*SAID, SAME, FEW, NONE)
 NUMBER = r"[+-]?\d+\.\d+"
 
@@ -77,8 +77,9 @@ def agrees(name: str, sentence: str) -> int:
             above, below = float(low) > edge, float(high) < edge
             shows, opposite = (above, below) if relation is Relation.ABOVE else (below, above)
             expected = SAID[0] if shows else SAID[1] if opposite else SAID[2]
-            expected = SAME if phrase == SAME and float(low) == float(high) == edge else expected
-            assert phrase in (FEW, NONE, expected if not p or float(p) <= 0.05 else SAID[2]), sentence
+            expected = SAME if phrase == SAME and float(low) <= edge <= float(high) else expected
+            by_p = SAID[2] if p and float(p) > 0.05 and phrase != SAME else expected
+            assert phrase in (FEW, NONE, by_p), sentence
     return n
 
 
@@ -243,6 +244,16 @@ def test_a_sentence_by_hand() -> None:
     )
 
 
+def test_where_no_item_differs_it_is_the_same_by_hand() -> None:
+    """Equal on all of 60 items, and equal on average: one of them better once, the other once."""
+    rows = pd.DataFrame({
+        "a": "sr_dcr", "b": ["few_shot", "rci"], "condition": "overall", "difference": 0.0, "low": -0.03, "high": 0.03,
+        "only_a": [0, 1], "only_b": [0, 1], "n": 60, "n_questions": 60, "p_holm": 1.0,
+    })  # fmt: skip
+    said = finding("more_right", rows)
+    assert "it cannot be told for RCI (+0.00 [-0.03, +0.03], p = 1.000); it is the same on every item for Few" in said
+
+
 def test_shares_and_means_of_tables_by_hand() -> None:
     """Proponents who gave way, attempts that were accepted, the mean over seeds."""
     held = [True] * 10 + [False] * 10
@@ -378,7 +389,7 @@ def test_the_bound_may_be_given() -> None:
 def test_claims_are_counted_by_their_own_bound_and_relation() -> None:
     claims = claims_checklist(of_acvd(DEBATED))
     said = parts(finding("claims", claims))
-    phrases = {"holds": SAID[:1], "does not hold": SAID[1:2], "cannot tell": (SAID[2], SAME, FEW, NONE)}
+    phrases = {"holds": SAID[:1], "does not hold": SAID[1:2], "cannot tell": (SAID[2], SAME, FEW), NONE: (NONE,)}
     for standing, alike in phrases.items():
         rows = claims[claims["standing"] == standing]
         names = {" · ".join(filter(None, pair)) for pair in zip(rows["claim"], rows["denominator"], strict=True)}
@@ -393,6 +404,9 @@ def test_what_a_run_brings_is_escaped() -> None:
     shown = finding("unknown", rows)._repr_html_()
     assert "&lt;b&gt;years" in shown
     assert shown.startswith("<p><b>Here:</b> more than half")
+    several = finding("unknown", table(FINDINGS["unknown"], [(0.9, 0.8, 0.95, 60), (0.2, 0.1, 0.3, 50)]))
+    assert several._repr_html_().count("<li><b>") == 2
+    assert re.sub(r"<.*?>|\s", "", several._repr_html_()) == re.sub(r"[ ;.]+(?=it does|$)| ", "", several)
 
 
 # -- notebooks --------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from srdcr_lab.prompts import sources
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.vocabulary import ORGANISM
 from srdcr_lab.study import notebooks as sequence
-from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
+from srdcr_lab.study.notebooks import SEQUENCE, WIDGET, run_notebooks
 from srdcr_lab.study.share import share
 from tests.conftest import Srdcr
 from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, executed_with, kept_with_its_label, ran_to_its_end
@@ -153,7 +153,10 @@ def test_in_a_kernel_a_study_runs_and_figures_and_sliders_are_kept(
     ran_to_its_end(written)
     assert _printed(written).endswith("3 rows\n")
     shown = {kind for cell in code_cells(written) for output in cell.outputs for kind in output.get("data", ())}
-    assert {"image/png", "application/vnd.jupyter.widget-view+json"} <= shown
+    assert {"image/png", WIDGET} <= shown
+    (still,) = (o.data["text/html"] for cell in code_cells(written) for o in cell.outputs if WIDGET in o.get("data", ()))
+    assert "Controls as they stood" in still
+    assert "<b>τ:</b> 0.9" in still
     assert "application/vnd.jupyter.widget-state+json" in nbformat.read(written, 4).metadata["widgets"]
 
 

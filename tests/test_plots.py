@@ -19,7 +19,6 @@ from matplotlib.container import ErrorbarContainer
 from srdcr_lab import plots
 from srdcr_lab.measures import (
     compare_all,
-    cost_accuracy,
     factor_effects,
     matched_coverage,
     thresholds,
@@ -123,7 +122,7 @@ def test_a_label_that_panels_do_not_share_stays_with_each() -> None:
     shown = {name: plots.PrecisionDisplay.from_questions(part) for name, part in kinds.items()}
     none = plots.PrecisionDisplay.from_questions(KNOWN.assign(self_confidence=np.nan, confidence_kind=None))
     figure = small_multiples(shown | {"none": none})
-    assert [ax.get_xlabel() for ax in figure.axes[:3]] == ["τ (mean log-probability)", "τ (self-consistency)", ""]
+    assert [ax.get_xlabel() for ax in figure.axes[:3]] == ["τ (geometric mean probability)", "τ (self-consistency)", ""]
     assert not any(ax.child_axes for ax in figure.axes)
     assert "no question with a" in figure.axes[2].texts[0].get_text()
 
@@ -273,30 +272,25 @@ def test_a_point_is_filled_where_its_interval_leaves_out_zero() -> None:
 # -- cost -------------------------------------------------------------------------------------------------------------
 
 
-def test_cost_points_names_and_front() -> None:
+def test_cost_rows_go_from_cheap_to_dear_and_the_front_is_filled() -> None:
     display = CostDisplay.from_records(BOTH)
     ax = display.plot()
-    assert drawn(ax) == pytest.approx(sorted(display.table["accuracy"]))
-    assert {text.get_text() for text in ax.texts} >= {
-        "Few-Shot",
-        "SR-DCR (Symmetric)",
-        "Golden Baseline, told the truth",
-    }
-    front = next(line for line in ax.lines if line.get_drawstyle() == "steps-post")
-    assert sorted(front.get_ydata()) == sorted(display.table.loc[display.table["on_front"], "accuracy"])
-    assert ax.get_xlabel() == "tokens per item"
+    rows = display.table.sort_values(["cost", "accuracy"], ascending=[True, False], kind="stable", ignore_index=True)
+    marks = {}
+    for container in ax.containers:
+        line = container.lines[0]
+        face = line.get_markerfacecolor() if line.get_fillstyle() == "full" else "half"
+        marks |= {int(y): (x, face) for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)}
+    told = rows["method"] == "golden"
+    faces = rows["on_front"].map({True: INK, False: "white"}).mask(told, "half")
+    assert [marks[place] for place in rows.index] == list(zip(rows["accuracy"], faces, strict=True))
+    names = [label.partition("  (")[0] for label in tick_labels(ax, "y")]
+    assert {"Few-Shot", "SR-DCR (Symmetric)", "Golden Baseline"} < set(names)
+    best = next(line for line in ax.lines if line.get_drawstyle() == "steps-pre")
+    reached = rows["accuracy"].where(~told).cummax().ffill()
+    assert best.get_xdata() == pytest.approx(reached.to_numpy(), nan_ok=True)
+    assert ax.get_xlabel().endswith("in parentheses: tokens per item")
     assert no_text_overlaps(ax)
-
-
-def test_methods_on_one_point_are_rings_of_growing_size() -> None:
-    twin = ONE[ONE["method"] == "few_shot"]
-    ax = CostDisplay.from_records(pd.concat([twin, twin.assign(method="zero_shot")])).plot()
-    assert sorted(container.lines[0].get_markersize() for container in ax.containers) == [5, 9]
-
-
-def test_a_table_without_its_intervals_is_drawn_all_the_same() -> None:
-    table = cost_accuracy(ONE)
-    assert len(CostDisplay(table).plot().texts) == len(table)
 
 
 # -- one question -----------------------------------------------------------------------------------------------------

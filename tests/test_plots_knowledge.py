@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from srdcr_lab.measures import biases
+from srdcr_lab.measures import biases, context_preference
 from srdcr_lab.plots import (
     BiasDisplay,
     CategoriesDisplay,
@@ -170,7 +170,7 @@ def test_context_preference_points_are_the_tables() -> None:
     rows = display.table[~display.table["prior_is_claim"] & (display.table["n"] > 0)]
     ax = display.plot()
     assert drawn(ax) == pytest.approx(sorted(rows["share"]))
-    assert tick_labels(ax) == ["20", "40", "60", "100", "200"]
+    assert tick_labels(ax) == ["20", "40", "60", "100", "200", "all\ntogether"]
     assert ax.get_ylabel() == "context preference"
     assert ax.get_xlabel().startswith("offset of the claim in years, either sign")
 
@@ -188,7 +188,8 @@ def test_the_legend_counts_the_questions_of_each_category() -> None:
 
 def test_signed_offsets_stand_in_order_and_future_claims_apart() -> None:
     ax = ContextPreferenceDisplay.from_records(MANY, "offset").plot()
-    assert tick_labels(ax) == ["−200", "−100", "−60", "−40", "−20", "+20", "+40", "+60", "+100", "+200"]
+    signed = ["−200", "−100", "−60", "−40", "−20", "+20", "+40", "+60", "+100", "+200"]
+    assert tick_labels(ax) == [*signed, "all\ntogether"]
     assert any("claim after 2026" in label for label in legend_labels(ax))
 
 
@@ -197,6 +198,20 @@ def test_context_preference_by_domain() -> None:
     assert tick_labels(ax) == ["years", "records"]
     assert ax.get_xlabel().startswith("domain")
     assert len(ax.texts) == len(drawn(ax))  # above each point its n
+
+
+def test_a_category_of_few_questions_a_place_is_one_place() -> None:
+    """Highly-Known questions, ten at one offset, stay apart; the others are pooled, all that there are."""
+    each = context_preference(MANY).query("~prior_is_claim").groupby("knowledge_category")["n"].agg(["max", "sum"])
+    table = ContextPreferenceDisplay.from_records(MANY).table
+    for category, n in table[table["stratum"] == "all together"].set_index("knowledge_category")["n"].items():
+        assert each.loc[category, "max"] < 10
+        assert each.loc[category, "sum"] == n
+    assert set(table.loc[table["stratum"] != "all together", "knowledge_category"]) == {"HIGHLY_KNOWN"}
+    both = pd.concat([MANY, MANY[MANY["knowledge_category"] == "UNKNOWN"].assign(model="other")])
+    panels = ContextPreferenceDisplay.from_records(both).table.groupby("model", sort=False)
+    ticks = [tick_labels(ContextPreferenceDisplay(rows).plot()) for _, rows in panels]
+    assert ticks[0] == ticks[1]  # each model's panel has the places of all
 
 
 def test_context_preference_of_few_questions_a_place_is_one_place() -> None:
@@ -210,9 +225,8 @@ def test_kinds_of_perturbation_are_not_joined() -> None:
     records = MANY.assign(perturbation_kind=MANY["perturbation_kind"].where(~other, "factor"))
     records["perturbation_value"] = records["perturbation_value"].where(~other, 3.0)
     ax = ContextPreferenceDisplay.from_records(records).plot()
-    assert tick_labels(ax)[-1].startswith("factor\n")
+    before = [label.startswith("factor\n") for label in tick_labels(ax)].index(True) - 0.5
     assert ax.get_xlabel().startswith("how far off the claim is")
-    before = len(tick_labels(ax)) - sum(label.startswith("factor") for label in tick_labels(ax)) - 0.5
     lines = [line.get_xdata() for line in ax.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 1]
     assert lines
     assert not any(min(x) < before < max(x) for x in lines)

@@ -297,7 +297,7 @@ SHOWN = {
     "Vote (20 answers)": "vote_20", "Token Probability": "token_probability",
     "Calibrated Token Probability": "calibrated_token_probability", "Confidence Only": "confidence_only",
     "Debate Only": "debate_only", "SR-DCR": "sr_dcr", "Golden Baseline": "golden",
-    "mean log-probability": "mean_logprob", "self-consistency": "self_consistency",
+    "geometric mean probability": "mean_logprob", "self-consistency": "self_consistency",
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from srdcr_lab.measures.groups import groups, is_standard, of_one_kind
 from srdcr_lab.measures.paired import holm
 from srdcr_lab.measures.preference import perturbed_answers
 from srdcr_lab.measures.verdicts import debates
-from srdcr_lab.records.names import called
+from srdcr_lab.records.names import called, model_called
 
 _QUESTION = ["question", "gold_answer"]  # question_ids of two tables may be the same by chance
 _ITEM = ["item_id", *_QUESTION, "claimed_answer"]
@@ -26,13 +26,15 @@ RIGHT_OF = ("few_shot", "sr_dcr")  # methods whose answers are compared between 
 
 
 def names_apart(models: Sequence[str], runs: Sequence[str]) -> list[str]:
-    """A name for each run: its model's; with the run's, or else a number, where several would have the same.
+    """A name for each run: what its model is called; with the run's, or else a number, where several would have the
+    same.
 
-    >>> names_apart(["pocket", "pocket", "openai:m"], ["new", "old", "study"])
-    ['pocket (new)', 'pocket (old)', 'openai:m']
+    >>> names_apart(["pocket", "pocket", "hf:m (dtype bfloat16)"], ["new", "old", "study"])
+    ['pocket (new)', 'pocket (old)', 'm']
     """
-    both = zip(models, runs, strict=True)
-    names = [f"{model} ({run})" if models.count(model) > 1 else model for model, run in both]
+    short = [model_called(model) for model in models]
+    both = zip(short, runs, strict=True)
+    names = [f"{model} ({run})" if short.count(model) > 1 else model for model, run in both]
     return [f"{name} {names[:i].count(name) + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 

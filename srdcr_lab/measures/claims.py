@@ -2,9 +2,9 @@
 
 Each claim, a row of claims.csv, compares one quantity with one threshold. It *holds* where the whole 95 % interval is
 on the claimed side, *does not hold* where all of it is on the other side; otherwise these records *cannot tell*, and
-they never do from fewer than ten questions. There
-is no correction for thirty claims: by chance alone about one interval in twenty misses. A claim about accuracy has a
-row for each denominator, and a note where the two differ.
+they never do from fewer than ten questions; without any it is *not measured*. There is no correction for thirty claims:
+by chance alone about one interval in twenty misses. A claim about accuracy has a row for each denominator, and a note
+where the two differ.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib import resources
 import pandas as pd
 
 from srdcr_lab.measures.evidence import OF_ACCURACY, OTHERS, SHARES, Denominator, Evidence, NoEvidence
-from srdcr_lab.measures.findings import NOT_MEASURED, Relation, Standing, standing
+from srdcr_lab.measures.findings import Relation, Standing, standing
 from srdcr_lab.measures.groups import FEW
 from srdcr_lab.measures.repeats import each_repeat, has_repeats, over_both
 from srdcr_lab.pages import Html, Td, html_table, interval
@@ -62,7 +62,7 @@ class Claim:
     def standing(self, evidence: Evidence) -> Standing:
         """What the interval says about the claim; of fewer than ten questions nothing, as in a finding."""
         if evidence.n_questions < FEW:
-            return Standing.CANNOT_TELL
+            return Standing.CANNOT_TELL if evidence.n else Standing.NOT_MEASURED
         return standing(evidence.low, evidence.high, self.relation, self.threshold)
 
 
@@ -122,10 +122,9 @@ def claims_html(table: pd.DataFrame) -> Html:
         quantity = row["quantity"] + (f", of {row['denominator']}" if row["denominator"] else "")
         cells = [*(row[key] for key in keys), text, quantity, row["paper"], here, n, claimed]
         standing = Standing(row["standing"])
-        said = standing if row["n"] else NOT_MEASURED
-        last = Td(Html(f"<b>{said}</b>"), f"color: {_COLOURS[standing]}")
+        last = Td(Html(f"<b>{standing}</b>"), f"color: {_COLOURS.get(standing, '#555555')}")
         rows.append([*(Td(cell, "text-align: left") for cell in cells), last])
     return html_table([*keys, "claim", "quantity", "paper", "here (95 %)", "n", "claimed", "standing"], rows)
 
 
-_COLOURS = {Standing.HOLDS: "#0173b2", Standing.DOES_NOT: "#d55e00", Standing.CANNOT_TELL: "#555555"}
+_COLOURS = {Standing.HOLDS: "#0173b2", Standing.DOES_NOT: "#d55e00"}

@@ -161,7 +161,7 @@ class ConfidenceKindsDisplay(draw.Display):
             cells.append((i, j, rho, alike(0.7 * row.spearman)))
             cells.append((j, i, f"{row.n_flipped}\nof {row.n}" if row.n else "–", changed(0.9 * row.flipped)))
         names = [called_in("confidence", name).replace(" ", "\n", 1) for name in place]
-        ax = draw.axes(ax, 0.9 + 0.63 * len(names), 0.7 + 0.54 * len(names))
+        ax = draw.axes(ax, max(4.4, 0.9 + 0.63 * len(names)), max(2.6, 0.7 + 0.54 * len(names)))
         draw.matrix(ax, cells, names, names)
         title = f"below: rank correlation ρ [95 %]\nabove: change sides at τ = {self.tau:g}"
         ax.set_title(title, size=draw.SMALL, loc="left")

@@ -150,7 +150,8 @@ class OversightDisplay(draw.Display):
     def plot(self, ax: Axes | None = None) -> Axes:
         """A mark for each, the larger the more of all items it answers, with 95 % intervals: round for debates, whose
         Judge rules, square for methods without verdicts, whose answers tell, a star for the golden baseline. Of several
-        models each has a shape of its own. On the dashed line is who knows nothing of the passage."""
+        models each has a shape of its own; marks of one model have their names beside them. On the dashed line is who
+        knows nothing of the passage."""
         ax = draw.axes(ax, draw.WIDEST, 4.2)
         if self.table.empty:
             return draw.nothing(ax, "no debate and no answer in these records")
@@ -161,6 +162,8 @@ class OversightDisplay(draw.Display):
             ax.annotate(text, place, (0, 12 * up), textcoords="offset points", **look)  # outside, where no mark can be
         rows = _with_debate(self.table)
         colours, models = draw.colours(rows["debate"]), list(rows["model"].unique())
+        marks: dict[tuple[float, float], list[str]] = {}
+        most = rows.groupby("rate")["n"].max()
         for (model, name), part in rows.groupby(["model", "debate"], sort=False):
             believed, caught = (part[part["rate"] == rate] for rate in ("believed", "caught"))
             if believed["n"].sum() and caught["n"].sum():
@@ -172,11 +175,17 @@ class OversightDisplay(draw.Display):
                 label = f"{called(name)}, {model}" if len(models) > 1 else called(name)
                 look = {"color": colours[name], "marker": marker, "alpha": 0.8, "zorder": 4 - coverage}
                 size = (25 if marker == "*" else 15) + 85 * coverage**3  # 77 % has to look smaller than 100 %
-                ax.scatter(*at, s=size, label=f"{label}: {coverage:.0%}", **look)
-        n = rows.groupby("rate")["n"].max()
-        ax.set(aspect="equal", xlabel=f"true passages believed (n = {n['believed']})", xlim=(-0.05, 1.05))
+                n = believed["n"].iloc[0], caught["n"].iloc[0]
+                fewer = f" (n = {n[0]}, {n[1]})" if n != (most["believed"], most["caught"]) else ""
+                ax.scatter(*at, s=size, label=f"{label}: {coverage:.0%}{fewer}", **look)
+                near = next((other for other in marks if np.hypot(*np.subtract(at, other)) < 0.02), at)
+                marks.setdefault(near, []).append(called(name))
+        ax.set(aspect="equal", xlabel=f"true passages believed (n = {most['believed']})", xlim=(-0.05, 1.05))
+        ax.set(ylim=(-0.12, 1.05))
+        if len(models) == 1:
+            draw.names_beside(ax, {place: "\n".join(names) for place, names in marks.items()})
         legend = draw.BELOW | {"title": "larger: answers more of all items", "title_fontsize": draw.SMALL}
-        return draw.finish(ax, legend, ylim=(-0.12, 1.05), ylabel=f"false passages caught (n = {n['caught']})")
+        return draw.finish(ax, legend, ylabel=f"false passages caught (n = {most['caught']})")
 
 
 def _guessing(ax: Axes) -> None:

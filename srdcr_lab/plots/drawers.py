@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal, TypeAlias
@@ -26,13 +27,13 @@ from numpy.typing import ArrayLike
 from srdcr_lab.measures.groups import FEW
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
+from srdcr_lab.records.names import CATEGORY_LABELS as CATEGORY_LABELS
 from srdcr_lab.records.names import colours as colours
 
 Look: TypeAlias = dict[str, Any]  # keywords of a matplotlib function
 
 _CATEGORIES = [category.value for category in KnowledgeCategory]  # from highly known to unknown
 CATEGORY_COLOURS = dict(zip(_CATEGORIES, ("#0b3c5d", "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
-CATEGORY_LABELS = {name: name.replace("_", "-").title() for name in _CATEGORIES}
 CATEGORY_LOOKS: dict[str, Look] = {
     name: {"color": CATEGORY_COLOURS[name], "label": CATEGORY_LABELS[name]} for name in _CATEGORIES
 }
@@ -310,6 +311,29 @@ def numbers_above(ax: Axes, at: str, rows: pd.DataFrame, **text: Any) -> None:
     look: Look = {"textcoords": "offset points", "ha": "center", "fontsize": SMALL} | text
     for x, height, n in zip(rows[at], rows["high"], rows.get("n_questions", rows["n"]), strict=True):
         ax.annotate(str(n), (x, height), (0, 2), **look)
+
+
+def names_beside(ax: Axes, names: Mapping[tuple[float, float], str]) -> None:
+    """A name beside each mark, above or below it, on the side where no other mark is near; none where it would lie on
+    another name or mark. The limits of the axes are set before."""
+    ax.apply_aspect()
+    left, right = ax.bbox.x0, ax.figure.bbox.x1
+    names = dict(sorted(names.items(), key=lambda named: -named[0][1]))  # the upper of two has the upper name
+    marks = ax.transData.transform([*names]) if names else np.empty((0, 2))
+    taken = [mark + np.array([[-5], [5]]) for mark in marks]  # the lower left and the upper right corner of each
+    for mark, (at, name) in zip(marks, names.items(), strict=True):
+        beside = marks[np.abs(marks[:, 1] - mark[1]) < 20][:, 0] - mark[0]
+        sides = (6, -6) if ((beside > -40) & (beside < 0)).any() else (-6, 6)
+        for y, x in product((5, -5, 13, -13, 21, -21), sides):
+            look: Look = {"ha": "right" if x < 0 else "left", "va": "bottom" if y > 0 else "top", "fontsize": SMALL}
+            look |= {"linespacing": 1.0}
+            text = ax.annotate(name, at, (x, y), textcoords="offset points", zorder=5, **look)
+            low, high = corners = np.asarray(text.get_window_extent())
+            free = all((low > upper).any() or (high < lower).any() for lower, upper in taken)
+            if free and left < low[0] and high[0] < right:
+                taken.append(corners)
+                break
+            text.remove()
 
 
 def apart(heights: Sequence[float], gap: float) -> list[float]:

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from srdcr_lab.measures import compare_all, cost_accuracy
 from srdcr_lab.measures.final_answer import SHARES, surest_answers, utility
@@ -258,51 +257,33 @@ class CostDisplay(draw.Display):
         return cls(cost_accuracy(records, cost=cost, condition=condition))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A point per method with its 95 % interval, filled where nothing beats it at its price, and the line of these
-        (Pareto); of methods on one point, each is a ring around the one before. Names are at the right, and a line in
-        the method's colour leads to each."""
-        ax = draw.axes(ax, 3.5, 4.0)
-        rows = self.table.dropna(subset=["cost", "accuracy"]).sort_values("accuracy", kind="stable")
+        """A row per method with its cost, the cheapest on top; accuracy with its 95 % interval, filled where nothing
+        beats it at its price (Pareto). The line is the best accuracy at the price of each row or less."""
+        rows = self.table.dropna(subset=["cost", "accuracy"]).sort_values(
+            ["cost", "accuracy"], ascending=[True, False], kind="stable", ignore_index=True
+        )
+        costs = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
         designs = rows["design"] if "design" in rows else [None] * len(rows)
-        under = zip(rows["method"], designs, strict=True)
-        rows = rows.assign(name=[called(method, d) if isinstance(d, str) else method for method, d in under])
-        colours = draw.colours(rows["name"])
-        looks: dict[str, draw.Look] = {}
-        first = rows.sort_values("on_front", ascending=False, kind="stable")
-        ring = first.groupby([first["cost"].round(1), first["accuracy"].round(3)]).cumcount()
-        for name, on_front, k in rows.assign(ring=ring)[["name", "on_front", "ring"]].itertuples(index=False):
-            face = colours[name] if on_front else "white"
-            look: draw.Look = {"marker": "o", "markersize": 5 + 4 * k, "elinewidth": 0.8, "zorder": 3 - k / 100}
-            looks[name] = look | {"color": colours[name], "markerfacecolor": face, "ecolor": "0.8"}
-        draw.points(ax, rows["cost"], rows, "name", looks, "accuracy")
-        front = rows[rows["on_front"]].sort_values("cost")
-        ax.plot(front["cost"], front["accuracy"], color="0.5", linewidth=1.2, drawstyle="steps-post", zorder=2)
-        if len(rows) and (rows["cost"] > 0).all() and rows["cost"].max() > 5 * rows["cost"].min():
-            ax.set_xscale("log")
-            ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-            ax.xaxis.set_minor_formatter(NullFormatter())
-        _name_points(ax, rows, colours)
+        names = [f"{called(*row)}  ({cost})" for *row, cost in zip(rows["method"], designs, costs, strict=True)]
+        ax = draw.named_rows(ax, names, (3.4, 1.1, 0.27))
         if rows.empty:
-            return draw.finish(ax, ylabel="overall accuracy")
+            return draw.finish(ax, left=False, xlabel="overall accuracy")
+        front = rows[rows["on_front"]]
+        best = front["accuracy"].reindex(rows.index).ffill()
+        ax.plot(best, rows.index, color="0.7", linewidth=1.2, drawstyle="steps-pre", zorder=1)
+        filled, opened, half = _BY_PRICE
+        mark = np.select([rows["method"] == GOLDEN, rows["on_front"]], [half, filled], opened)
+        looks = {name: {"marker": "o", "color": draw.INK, "label": name} | face for name, face in _BY_PRICE.items()}
+        draw.points(ax, rows.index, rows.assign(mark=mark), "mark", looks, "accuracy", across=True)
         cost, condition = rows.iloc[0][["cost_of", "condition"]]
-        label = cost.replace("cost_usd", "US dollars").replace("_", " ")
-        return draw.finish(ax, xlabel=label, ylabel=f"{condition} accuracy (n = {rows['n'].max()})")
+        of = cost.replace("cost_usd", "US dollars").replace("_", " ")
+        label = f"{condition} accuracy (n = {rows['n'].max()})\nin parentheses: {of}"
+        return draw.finish(ax, draw.BELOW, left=False, xlabel=label)
 
 
-def _name_points(ax: Axes, rows: pd.DataFrame, colours: Mapping[str, str]) -> None:
-    """Names in a column at the right, each as near to its accuracy as the others allow: they cannot overlap."""
-    low, high = ax.get_ylim()
-    rows = rows[::-1]
-    heights = draw.apart(((rows["accuracy"] - low) / (high - low)).tolist(), 0.062)  # the height of a name
-    for height, row in zip(heights, rows.to_dict("records"), strict=True):
-        name = called(row["name"]) + (", told the truth" if row["method"] == GOLDEN else "")
-        line: draw.Look = {"arrowstyle": "-", "relpos": (0, 0.5), "color": colours[row["name"]], "linewidth": 0.5}
-        ax.annotate(
-            name, xy=(row["cost"], row["accuracy"]), xytext=(1.06, height), textcoords="axes fraction", va="center",
-            fontsize=draw.SMALL, arrowprops=line | {"shrinkA": 1, "shrinkB": 3}, annotation_clip=False,
-        )  # fmt: skip
-    ax.set_ylim(low, high)
+_BY_PRICE: dict[str, draw.Look] = {
+    "filled: nothing better at its price or less": {}, "open: something is": _OPEN, "half: told the truth": _HALF,
+}  # fmt: skip
 
 
 class OneQuestionDisplay(draw.Display):

@@ -17,7 +17,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
 from srdcr_lab.measures import knowledge
-from srdcr_lab.measures.groups import year_offset
+from srdcr_lab.measures.groups import FEW, year_offset
 from srdcr_lab.measures.knowledge import HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM
 from srdcr_lab.measures.preference import PRESENT, biases, context_preference, prior_preference_by_round
 from srdcr_lab.pages import interval
@@ -187,6 +187,7 @@ class ExposureDisplay(draw.Display):
 
 # Context preference [Figures 2, 4], prior preference [Figures 8, 9], biases
 
+_TOGETHER = "all together"
 _LEGEND = draw.TOP | {"ncols": 2, "handletextpad": 0.3, "columnspacing": 1.2}
 
 
@@ -204,16 +205,20 @@ class ContextPreferenceDisplay(draw.Display):
     def from_records(
         cls, records: pd.DataFrame, by: str = "stratum", *, hue: str = "", method: str = "few_shot"
     ) -> Self:
-        """Coloured by category, or by signed `offset` by whether the year claimed lies in the future. Distances
-        all of whose points have fewer than `FEW` questions are one place together."""
+        """Coloured by category, or by signed `offset` by whether the year claimed lies in the future. The distances of
+        a model and colour that all have fewer than `FEW` questions are one place together."""
         hue = hue or ("future" if by == "offset" else "knowledge_category")
         if by == "offset":
             records = records[year_offset(records).notna()]
-        table = context_preference(records, (by, hue), method=method)
-        if by in ("stratum", "offset") and len(table) and draw.is_few(table[~table["prior_is_claim"]]).all():
-            table = context_preference(records, (hue,), method=method).assign(**{by: "all together"})
-        of_each = context_preference(records, (hue,), method=method)
+        table, of_each = (context_preference(records, names, method=method) for names in ((by, hue), (hue,)))
         keys = ["model", "prior_is_claim", hue]
+        if by in ("stratum", "offset") and len(table):
+            drawn = table[~table["prior_is_claim"]].groupby(["model", hue])["n_questions"].agg(["max", "sum"])
+            pooled = drawn[(drawn["max"] < FEW) & (drawn["sum"] > 0)].index
+            together, apart = (each.set_index(["model", hue]).index.isin(pooled) for each in (of_each, table))
+            whole = of_each[together].assign(**{by: _TOGETHER})
+            table = pd.concat([table[~apart].astype({by: object}), whole], ignore_index=True)[table.columns]
+            table[by] = pd.Categorical(table[by], table[by].unique())  # each model's panel has the places of all
         counts = of_each[[*keys, "n_questions"]].rename(columns={"n_questions": "n_questions_in_all"})
         return cls(table.merge(counts, "left", on=keys), by, hue)
 
@@ -223,7 +228,10 @@ class ContextPreferenceDisplay(draw.Display):
         if self.table.empty:
             return draw.nothing(ax, "no false passage in these records")
         rows = self.table[~self.table["prior_is_claim"]]
-        x, places = pd.factorize(rows[self.by])
+        if isinstance(rows[self.by].dtype, pd.CategoricalDtype):
+            x, places = rows[self.by].cat.codes, rows[self.by].cat.categories
+        else:
+            x, places = pd.factorize(rows[self.by])
         looks = {name: self._look(name) for name, part in rows.groupby(self.hue, sort=False) if part["n"].any()}
         for name, n in rows.groupby(self.hue, sort=False)["n_questions_in_all"].first().items():
             if name in looks:
@@ -251,7 +259,7 @@ class ContextPreferenceDisplay(draw.Display):
 
     def _axis_label(self, places: Sequence[Any]) -> str:
         names = {"stratum": "offset of the claim in years, either sign", "offset": "offset of the claim in years"}
-        other_kinds = self.by == "stratum" and any(_kind(value) != "offset" for value in places)
+        other_kinds = self.by == "stratum" and any(_kind(value) != "offset" for value in {*places} - {_TOGETHER})
         label = "how far off the claim is" if other_kinds else names.get(self.by, self.by)
         left_out = int(self.table.loc[self.table["prior_is_claim"], "n"].sum())
         return label + (f"\n({left_out} passages whose claim is the prior answer are left out)" if left_out else "")
@@ -277,7 +285,7 @@ class PriorPreferenceByRoundDisplay(draw.Display):
         have fewer than `FEW` questions are one line together."""
         table = prior_preference_by_round(records, ("stratum",), gate=gate)
         if len(table) and draw.is_few(table[~table["prior_is_claim"]]).all():
-            table = prior_preference_by_round(records, (), gate=gate).assign(stratum="all together")
+            table = prior_preference_by_round(records, (), gate=gate).assign(stratum=_TOGETHER)
         return cls(table[(table["debate"] == debate) & ~table["prior_is_claim"]] if len(table) else table)
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -1,4 +1,4 @@
-"""What methods, debate designs and confidences are called where a reader sees them, and the colour each has.
+"""What methods, designs, confidences and categories are called where a reader sees them, and the colour of methods.
 
 Tables on disk, arguments and code keep the names that `--methods`, `--design` and `--confidence` take; `called` is for
 a figure, a page or a sentence, `called_in` for a value of a table: its column says whether `self_consistency` is a
@@ -26,7 +26,7 @@ _METHODS = {
     "token_probability": ("Token Probability", "#949494"),
     "calibrated_token_probability": ("Calibrated Token Probability", "#543a59"),
     "confidence_only": ("Confidence Only", "#029e73"),
-    "debate_only": ("Debate Only", "#de8f05"),
+    "debate_only": ("Debate Only", "#693cff"),
     "sr_dcr": ("SR-DCR", "#d55e00"),
     "golden": ("Golden Baseline", "#d4b106"),
     # over several documents
@@ -64,13 +64,19 @@ _DESIGNS = {
     "swapped": ("Swapped names", "#7f007f"),
 }
 CONFIDENCE_LABELS = {
-    "mean_logprob": "mean log-probability",
+    "mean_logprob": "geometric mean probability",
     "sequence": "sequence probability",
     "mean_probability": "mean probability",
     "self_consistency": "self-consistency",
     "verbalized": "stated confidence",
     "p_true": "P(True)",
     "semantic_entropy": "semantic entropy",
+}
+CATEGORY_LABELS = {
+    "HIGHLY_KNOWN": "Highly-Known",
+    "MAYBE_KNOWN": "Maybe-Known",
+    "WEAKLY_KNOWN": "Weakly-Known",
+    "UNKNOWN": "Unknown",
 }
 OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
 _RESERVE = (
@@ -110,7 +116,20 @@ def called_in(column: str, name: str) -> str:
     >>> called_in("method", "self_consistency"), called_in("confidence_kind", "self_consistency")
     ('Self-Consistency', 'self-consistency')
     """
+    if column == "model":
+        return model_called(name)
+    if column == "knowledge_category":
+        return CATEGORY_LABELS.get(name, name)
     return CONFIDENCE_LABELS.get(name, name) if column in OF_CONFIDENCES else called(name)
+
+
+def model_called(identity: str) -> str:
+    """A local model without how it was run, which captions have.
+
+    >>> model_called("hf:qwen2.5-coder-1.5b (dtype bfloat16)"), model_called("openai:m")
+    ('qwen2.5-coder-1.5b', 'openai:m')
+    """
+    return re.sub(r" \(dtype \w+\)$", "", identity.removeprefix("hf:"))
 
 
 def _change(text: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from srdcr_lab.pages import Html, number, render
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.files import one_writer
 from srdcr_lab.study.bundle import TABLE_ENDINGS
@@ -21,6 +22,7 @@ _PARAMETERS = {"parameters", "injected-parameters"}  # tags of cells
 WORDS = ("METHODS", "QUESTION", "DOMAIN")  # parameters that are no paths
 _LONGEST_VALUE, _LONGEST_CELL = 2_000, 20_000  # characters that Python's own parser is given
 _WARNED = re.compile(r"^.*[/\\](?=[^/\\\n]+\.py:\d+: )", re.MULTILINE)  # the folder of FILE.py:LINE: SomeWarning
+WIDGET = "application/vnd.jupyter.widget-view+json"  # an output that is one
 _SPEC = re.compile(r"(hf:|gguf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, gguf:FILE, BENCHMARK=FILE
 
 
@@ -77,7 +79,7 @@ def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], folder
             part.unlink()
             raise BadInput(f"{notebook.name}: {error.evalue}") from None
         raise SrdcrError(f"{notebook.name} failed: {error.ename}: {error.evalue}; see {part}") from None
-    _drop_runner_notes(part)
+    _tidy(part)
     return part.replace(target)
 
 
@@ -90,15 +92,50 @@ def _whole_path(name: str, value: Any) -> Any:
     return value
 
 
-def _drop_runner_notes(path: Path) -> None:
-    """Drop the paths and times of this machine that the runner noted."""
+def _tidy(path: Path) -> None:
+    """Drop the paths and times of this machine that the runner noted; show widgets where no kernel runs."""
     import nbformat
 
     notebook = nbformat.read(path, as_version=4)
     for part in (notebook, *notebook.cells):
         part.metadata.pop("papermill", None)
         part.metadata.pop("execution", None)
+    with_stills(notebook)
     nbformat.write(notebook, path)
+
+
+def with_stills(notebook: Any) -> list[Any]:
+    """Give each widget of the notebook as HTML too, as it stood: the values of its controls, and what they made.
+    Returns the outputs that are widgets."""
+    states = dict(notebook.metadata.get("widgets", {}).get(WIDGET.replace("view", "state"), {}).get("state", {}))
+    widgets = [each for cell in notebook.cells for each in cell.get("outputs", ()) if WIDGET in each.get("data", {})]
+    for output in widgets:
+        parts = list(_parts(states, output["data"][WIDGET]["model_id"]))
+        output["data"]["text/html"] = render("parts", "still", parts=parts)
+    return widgets
+
+
+def _parts(states: dict[str, Any], model: str) -> Iterator[tuple[str, str]]:
+    """What stands beside a control and its value, or nothing and HTML; `states` loses what was shown."""
+    held = states.pop(model.removeprefix("IPY_MODEL_"), None)
+    if held is None:
+        return
+    state, kind = held["state"], held["model_name"]
+    if kind in ("HTMLModel", "LabelModel"):
+        yield "", Html(state["value"]) if kind == "HTMLModel" else state["value"]
+    elif value := _value(state):
+        yield state.get("description", ""), value
+    for child in state.get("children", ()):
+        yield from _parts(states, child)
+
+
+def _value(state: Mapping[str, Any]) -> str:
+    """The value of a control as its reader sees it: a number, a text, or the names that are chosen."""
+    names, index = state.get("_options_labels"), state.get("index")
+    if names:
+        return ", ".join(names[place] for place in (index if isinstance(index, list) else [index]) if place is not None)
+    value = state.get("value", "")
+    return number(value, "g") if isinstance(value, float) else str(value)
 
 
 def executed(folder: Path, work: Path) -> dict[str, Path]:

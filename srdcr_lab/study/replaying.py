@@ -172,9 +172,11 @@ def _offline(cast: Mapping[str, ChatModel]) -> AbstractContextManager[object]:
 
 
 def tables_of(path: Path) -> list[Table]:
-    """Every table that a notebook shows, in order, without the columns of what the run had to pay."""
-    outputs = (output for cell in notebooks.read_notebook(path).cells for output in cell.get("outputs", ()))
-    pages = ("".join(output.get("data", {}).get("text/html", "")) for output in outputs)
+    """Every table that a notebook shows, in order, those of widgets apart, without what the run had to pay."""
+    outputs = (
+        output.get("data", {}) for cell in notebooks.read_notebook(path).cells for output in cell.get("outputs", ())
+    )
+    pages = ("".join(data.get("text/html", "")) for data in outputs if notebooks.WIDGET not in data)
     return [_without_costs(table) for page in pages for table in html_tables(page)]
 
 

@@ -315,19 +315,20 @@ def numbers_above(ax: Axes, at: str, rows: pd.DataFrame, **text: Any) -> None:
 
 def names_beside(ax: Axes, names: Mapping[tuple[float, float], str]) -> None:
     """A name beside each mark, above or below it, on the side where no other mark is near; none where it would lie on
-    another name or mark. The limits of the axes are set before."""
+    another text or mark. The limits of the axes are set before."""
     ax.apply_aspect()
-    left, right = ax.bbox.x0, ax.figure.bbox.x1
+    left, right = ax.bbox.x0, (ax if len(ax.figure.axes) > 1 else ax.figure).bbox.x1
     names = dict(sorted(names.items(), key=lambda named: -named[0][1]))  # the upper of two has the upper name
     marks = ax.transData.transform([*names]) if names else np.empty((0, 2))
     taken = [mark + np.array([[-5], [5]]) for mark in marks]  # the lower left and the upper right corner of each
+    taken += [np.asarray(text.get_window_extent()) for text in ax.texts]
     for mark, (at, name) in zip(marks, names.items(), strict=True):
         beside = marks[np.abs(marks[:, 1] - mark[1]) < 20][:, 0] - mark[0]
         sides = (6, -6) if ((beside > -40) & (beside < 0)).any() else (-6, 6)
         for y, x in product((5, -5, 13, -13, 21, -21), sides):
             look: Look = {"ha": "right" if x < 0 else "left", "va": "bottom" if y > 0 else "top", "fontsize": SMALL}
-            look |= {"linespacing": 1.0}
-            text = ax.annotate(name, at, (x, y), textcoords="offset points", zorder=5, **look)
+            look |= {"linespacing": 1.0, "zorder": 5, "in_layout": right == ax.figure.bbox.x1}
+            text = ax.annotate(name, at, (x, y), textcoords="offset points", **look)
             low, high = corners = np.asarray(text.get_window_extent())
             free = all((low > upper).any() or (high < lower).any() for lower, upper in taken)
             if free and left < low[0] and high[0] < right:

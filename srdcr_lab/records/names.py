@@ -66,7 +66,7 @@ _DESIGNS = {
 CONFIDENCE_LABELS = {
     "mean_logprob": "geometric mean probability",
     "sequence": "sequence probability",
-    "mean_probability": "mean probability",
+    "mean_probability": "arithmetic mean probability",
     "self_consistency": "self-consistency",
     "verbalized": "stated confidence",
     "p_true": "P(True)",

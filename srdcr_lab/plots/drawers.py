@@ -314,8 +314,8 @@ def numbers_above(ax: Axes, at: str, rows: pd.DataFrame, **text: Any) -> None:
 
 
 def names_beside(ax: Axes, names: Mapping[tuple[float, float], str]) -> None:
-    """A name beside each mark, above or below it, on the side where no other mark is near; none where it would lie on
-    another text or mark. The limits of the axes are set before."""
+    """A name beside each mark, above or below it, on a side where no other mark is near; none where it would lie on
+    another text or mark: the legend has them all. The limits of the axes are set before."""
     ax.apply_aspect()
     left, right = ax.bbox.x0, (ax if len(ax.figure.axes) > 1 else ax.figure).bbox.x1
     names = dict(sorted(names.items(), key=lambda named: -named[0][1]))  # the upper of two has the upper name
@@ -324,7 +324,8 @@ def names_beside(ax: Axes, names: Mapping[tuple[float, float], str]) -> None:
     taken += [np.asarray(text.get_window_extent()) for text in ax.texts]
     for mark, (at, name) in zip(marks, names.items(), strict=True):
         beside = marks[np.abs(marks[:, 1] - mark[1]) < 20][:, 0] - mark[0]
-        sides = (6, -6) if ((beside > -40) & (beside < 0)).any() else (-6, 6)
+        near = [((0 < side * beside) & (side * beside < 40)).any() for side in (-1, 1)]
+        sides = [6 * side for side, other in zip((-1, 1), near, strict=True) if not other]
         for y, x in product((5, -5, 13, -13, 21, -21), sides):
             look: Look = {"ha": "right" if x < 0 else "left", "va": "bottom" if y > 0 else "top", "fontsize": SMALL}
             look |= {"linespacing": 1.0, "zorder": 5, "in_layout": right == ax.figure.bbox.x1}

@@ -324,7 +324,7 @@ def names_beside(ax: Axes, names: Mapping[tuple[float, float], str]) -> None:
     taken += [np.asarray(text.get_window_extent()) for text in ax.texts]
     for mark, (at, name) in zip(marks, names.items(), strict=True):
         beside = marks[np.abs(marks[:, 1] - mark[1]) < 20][:, 0] - mark[0]
-        near = [((0 < side * beside) & (side * beside < 40)).any() for side in (-1, 1)]
+        near = [((side * beside > 0) & (side * beside < 40)).any() for side in (-1, 1)]
         sides = [6 * side for side, other in zip((-1, 1), near, strict=True) if not other]
         for y, x in product((5, -5, 13, -13, 21, -21), sides):
             look: Look = {"ha": "right" if x < 0 else "left", "va": "bottom" if y > 0 else "top", "fontsize": SMALL}

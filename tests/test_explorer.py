@@ -126,8 +126,8 @@ def test_it_opens_on_a_debate_over_a_false_passage(cases: Cases) -> None:
 
 
 def test_a_case_in_the_list_tells_what_came_of_it_unless_blind(cases: Cases) -> None:
-    question = "sr_dcr · When was Ash built?"
-    assert cases.label(cases.start).startswith("false passage · sr_dcr · UNREASONABLE · right · When was Ash")
+    question = "SR-DCR · When was Ash built?"
+    assert cases.label(cases.start).startswith("false passage · SR-DCR · UNREASONABLE · right · When was Ash")
     assert cases.label(cases.start, blind=True) == question
 
 

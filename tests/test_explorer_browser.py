@@ -110,7 +110,7 @@ def test_a_filter_narrows_and_steps_walk_through_the_rounds(
     _open(browser, tmp_path, explorer_html(run))
     assert browser.find_element(By.ID, "which").text == f"case 4 of {len(run.records)}"
     chosen = Select(browser.find_element(By.ID, "list")).first_selected_option.text
-    assert chosen.startswith("false passage · sr_dcr · UNREASONABLE · ")
+    assert chosen.startswith("false passage · SR-DCR · UNREASONABLE · ")
     Select(browser.find_element(By.NAME, "method")).select_by_value("sr_dcr")
     Select(browser.find_element(By.NAME, "passage")).select_by_value("false")
     assert browser.find_element(By.ID, "which").text == "case 1 of 1"

@@ -107,7 +107,7 @@ class Cases:
     def label(self, place: int, *, blind: bool = False) -> str:
         """The case in a line of a list; `blind`, by its method and question alone."""
         facets, names = self.facets[place], ("method",) if blind else ("passage", "method", "verdict", "outcome")
-        told = [f"{value} passage" if name == "passage" else value for name in names for value in facets[name]]
+        told = [f"{value} passage" if name == "passage" else said(value) for name in names for value in facets[name]]
         return " · ".join([*told, visible(self.rows[place]["question"], 120)])
 
     def html(
@@ -168,6 +168,11 @@ class Cases:
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(object).where(table.notna(), None)
+
+
+def said(value: str) -> str:
+    """A value of a facet as its reader sees it: a method under a design by their names."""
+    return " · ".join(map(called, value.split(" · ")))
 
 
 def _facets(row: Mapping[str, Any], turns: Sequence[Any], several_designs: bool) -> dict[str, tuple[str, ...]]:

@@ -21,8 +21,7 @@ from srdcr_lab.models.store import as_file
 from srdcr_lab.pages import Html, interval, render, source
 from srdcr_lab.records import BadInput, Level, Verdict
 from srdcr_lab.records.files import whole_file
-from srdcr_lab.records.names import called
-from srdcr_lab.widgets.cases import FACETS, Cases, Key
+from srdcr_lab.widgets.cases import FACETS, Cases, Key, said
 from srdcr_lab.widgets.transcript import messages_in
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ _RULINGS = {"no verdict yet": None, "Reasonable": ReaderVerdict.REASONABLE, "Unr
 
 def _menu(cases: Cases, facet: str) -> list[tuple[str, str]]:
     """What each value of a facet is called, and the value."""
-    return [(" · ".join(map(called, value.split(" · "))), value) for value in cases.options(facet)]
+    return [(said(value), value) for value in cases.options(facet)]
 
 
 def explorer(

@@ -189,7 +189,7 @@ def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough(
     sure = [on.difference(table, "sr_dcr", other, "perturbed", level=0.975) for other in ("few_shot", "rci")]
     assert found.value == min(lead.value for lead in leads)
     assert (found.low, found.high) == (min(lead.low for lead in leads), min(lead.high for lead in sure))
-    assert "rci" in found.note
+    assert "RCI (n = " in found.note
 
 
 def test_a_claim_does_not_hold_against_the_exact_test() -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.measures import accuracy, clustered_interval, summary, weighted_back
+from srdcr_lab.measures import accuracy, clustered_interval, summary, weighted_back, weighted_leads
 from srdcr_lab.measures.estimates import bootstrapped
 
 ABSTAINED, UNPARSED, ERROR = "abstained", "unparsed", "error"
@@ -213,3 +213,8 @@ def test_accuracies_weighted_back_by_hand() -> None:
     assert (row.accuracy, row.weighted) == (0.5, 0.25)
     assert (row.coverage, row.coverage_weighted) == (0.75, 0.625)
     assert row.weighted_low < 0.25 < row.weighted_high
+    both = records.assign(level=["standard"] * 4 + ["mild"] * 4, item_id=range(8))
+    both = pd.concat([both, both.assign(method="sr_dcr", correct=False)], ignore_index=True)
+    (lead,) = weighted_leads(both, first, "few_shot").itertuples()
+    assert (lead.a, lead.b, lead.difference, lead.n, lead.n_questions) == ("few_shot", "sr_dcr", 0.25, 8, 4)
+    assert lead.low < 0.25 < lead.high

@@ -319,18 +319,18 @@ RULED = {"verdict": "UNREASONABLE", "decision": "USE_PRIOR", "self_confidence": 
     [
         (
             RULED,
-            "V* = UNREASONABLE and Conf = 0.950 (sequence) is ≥ τ = 0.9, so the decision is USE_PRIOR: A. "
+            "V* = UNREASONABLE and Conf = 0.950 (sequence probability) is ≥ τ = 0.9, so the decision is USE_PRIOR: A. "
             "The truth is A.",
         ),
         (
             RULED | {"self_confidence": None, "decision": "ABSTAIN", "final_answer": None, "missing": "abstained"},
-            "V* = UNREASONABLE and Conf = missing (sequence) is not ≥ τ = 0.9, so the decision is ABSTAIN and there is "
-            "no answer. The truth is A.",
+            "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so the decision is ABSTAIN and "
+            "there is no answer. The truth is A.",
         ),
         (
             RULED | {"self_confidence": 0.5},
-            "V* = UNREASONABLE and Conf = 0.500 (sequence) is not ≥ τ = 0.9 (which this preset leaves out), so the "
-            "decision is USE_PRIOR: A. The truth is A.",
+            "V* = UNREASONABLE and Conf = 0.500 (sequence probability) is not ≥ τ = 0.9 (which this preset leaves out), "
+            "so the decision is USE_PRIOR: A. The truth is A.",
         ),
         (
             {"verdict": "REASONABLE", "decision": "USE_CONTEXT"},
@@ -343,7 +343,7 @@ RULED = {"verdict": "UNREASONABLE", "decision": "USE_PRIOR", "self_confidence": 
         ),
         (
             {"method": "confidence_only", **RULED, "verdict": None},
-            "Conf = 0.950 (sequence) is ≥ τ = 0.9, so the decision is USE_PRIOR: A. The truth is A.",
+            "Conf = 0.950 (sequence probability) is ≥ τ = 0.9, so the decision is USE_PRIOR: A. The truth is A.",
         ),
         (
             {"method": "token_probability", "decision": "USE_PRIOR", "self_confidence": 0.9, "context_confidence": 0.8},

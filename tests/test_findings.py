@@ -42,6 +42,7 @@ from srdcr_lab.measures.comparison import compare_pairs
 from srdcr_lab.measures.estimates import jeffreys_interval
 from srdcr_lab.measures.findings import FINDINGS, Finding, Relation, Sentence
 from srdcr_lab.records import BadInput
+from tests.scripted import item
 from tests.simulated import simulated
 
 SAID = ("this run shows it", "it does not show it, but the opposite", "it cannot be told")
@@ -70,15 +71,14 @@ def agrees(name: str, sentence: str) -> int:
             assert 0 in counts or not counts, sentence
         else:
             assert not any(counts) or (min(filter(None, counts)) < 10) == (phrase == FEW), sentence
-        pattern = rf"\[({NUMBER}), ({NUMBER})\](?: against (\S+?)(?=[,)]))?(?:, p = (\S+?)(?=[,)]))?"
+        pattern = rf"\[({NUMBER}), ({NUMBER})\](?: against (\S+?)(?=[,)]))?(?:, p [=<] (\S+?)(?=[,)]))?"
         for low, high, own, p in re.findall(pattern, part):
             n += 1
             edge = float(own or bound)
             above, below = float(low) > edge, float(high) < edge
             shows, opposite = (above, below) if relation is Relation.ABOVE else (below, above)
             expected = SAID[0] if shows else SAID[1] if opposite else SAID[2]
-            expected = SAME if phrase == SAME and float(low) <= edge <= float(high) else expected
-            by_p = SAID[2] if p and float(p) > 0.05 and phrase != SAME else expected
+            by_p = SAID[2] if p and float(p) > 0.05 else expected
             assert phrase in (FEW, NONE, by_p), sentence
     return n
 
@@ -185,7 +185,7 @@ def test_no_sentence_contradicts_the_records(run: str, name: str) -> None:
     assert parts(said), said
     assert "nan" not in said
     intervals = agrees(name, said)
-    assert intervals or any(each in said for each in (SAID[2], FEW, NONE)), said
+    assert intervals or any(each in said for each in (SAID[2], SAME, FEW, NONE)), said
     if run == "30 questions" and name not in ("later", "told_truly"):
         assert intervals, said
 
@@ -212,7 +212,7 @@ def test_no_sentence_contradicts_a_table(name: str) -> None:
     sizes = (60, 60, 10, 10_000_000, 10, 60, 9, 0)
     rows = [((low + high) / 2, low, high, n) for (low, high), n in zip(ends, sizes, strict=True)]
     said = finding(name, table(of, rows))
-    assert agrees(name, said) == 6
+    assert agrees(name, said) == 5
     assert list(parts(said)) == list(PHRASES)
     assert "10,000,000" in said
     if of.by:
@@ -222,11 +222,11 @@ def test_no_sentence_contradicts_a_table(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FINDINGS)
-def test_nothing_measured_cannot_be_told(name: str) -> None:
+def test_of_nothing_it_says_not_measured(name: str) -> None:
     arguments = {"risky": (0.9,), "held_back": (0.9,), "beside_printed": (None,)}
     for nothing in (None, pd.DataFrame(), []) if FINDINGS[name].measure is None else (None, pd.DataFrame()):
         said = finding(name, nothing, *arguments.get(name, ()))
-        assert said.endswith(f": it cannot be told, nothing was measured (n = 0 {FINDINGS[name].of}).")
+        assert said.endswith(f": not measured (n = 0 {FINDINGS[name].of}).")
 
 
 def test_a_sentence_by_hand() -> None:
@@ -251,7 +251,8 @@ def test_where_no_item_differs_it_is_the_same_by_hand() -> None:
         "only_a": [0, 1], "only_b": [0, 1], "n": 60, "n_questions": 60, "p_holm": 1.0,
     })  # fmt: skip
     said = finding("more_right", rows)
-    assert "it cannot be told for RCI (+0.00 [-0.03, +0.03], p = 1.000); it is the same on every item for Few" in said
+    assert "it cannot be told for RCI (+0.00 [-0.03, +0.03], p = 1.000); it is the same on every item for Few-" in said
+    assert "Few-Shot (+0.00); n = 60 items" in said
 
 
 def test_shares_and_means_of_tables_by_hand() -> None:
@@ -290,7 +291,28 @@ def test_misled_spared_and_promised_by_hand() -> None:
         "promised", chosen, against=0.2
     )
     none = finding("promised", SimpleNamespace(rule_=None), against=0.2)
-    assert none.endswith("(below 0.2): it cannot be told, no rule passes the test (n = 0 answers).")
+    assert none.endswith("(below 0.2): not measured, no rule passes the test (n = 0 answers).")
+
+
+def test_sides_kept_and_what_knowing_does_by_hand() -> None:
+    """Of ten debates a Defender who keeps to 1934 in half of its turns, and a Critic who was given nothing to keep to;
+    Highly-Known questions that are never followed, Unknown ones that always are."""
+    items = {f"q{n}": item(1934, question_id=f"q{n}") for n in range(10)}
+    turns = pd.DataFrame([
+        {"item_id": name, "question_id": name, "model": "m", "role": role, "stance": stance, "stated_answer": stated}
+        for name in items
+        for role, stance, stated in (("defender", "1934", "1934"), ("defender", "1934", None), ("critic", None, "1874"))
+    ])  # fmt: skip
+    kept = finding("keeps_side", turns, items)
+    assert "for defender (0.50 [" in kept
+    assert "n = 20 turns of 10 questions)" in kept
+    assert "not measured for critic (–, n = 0 turns, 10 missing)" in kept
+    many = some_methods(90)
+    known = many[many["knowledge_category"].isin(["HIGHLY_KNOWN", "UNKNOWN"])]
+    claim = np.where(known["knowledge_category"] == "UNKNOWN", known["claimed_answer"], known["gold_answer"])
+    followed = known.assign(context_answer=claim, final_answer=claim, prior_answer=known["gold_answer"])
+    assert "this run shows it (-1.00 [" in finding("known_followed", followed)
+    assert "not measured, one of the two has no false passage" in finding("known_followed", KNOWN)
 
 
 def test_words_said_again_by_hand() -> None:

@@ -97,6 +97,14 @@ def test_the_index_has_every_notebook_with_its_question_and_picture(folder: Path
     assert sorted(path.stem for path in folder.glob("*.html")) == sorted(["index", *(path.stem for path in NOTEBOOKS)])
 
 
+def test_the_index_has_what_each_notebook_found(folder: Path) -> None:
+    page = (folder / "index.html").read_text("utf-8")
+    assert page.count("<b>Here:</b>") >= len(NOTEBOOKS)
+    assert 'alt="the figure 05_plane; its numbers are in 05_plane.csv"' in (
+        folder / "05_full_evaluation.html"
+    ).read_text("utf-8")
+
+
 def _notebook(path: Path, *outputs: Any, **metadata: Any) -> None:
     first = nbformat.v4.new_markdown_cell("# Mills & <b>τ</b>\n\n**Question.** Does the *mill* stand?")
     cell = nbformat.v4.new_code_cell("1", outputs=list(outputs))

@@ -281,7 +281,7 @@ def test_marks_on_one_point_have_their_names_together_and_one_asked_less_its_n()
     records = records[records["method"].isin(["sr_dcr", "debate_only", "few_shot"])]
     half = (records["method"] == "few_shot") & (records["level"] != "standard") & (records["question_id"] < "q2")
     ax = OversightDisplay.from_records(records[~half]).plot()
-    assert "SR-DCR\nDebate Only" in {text.get_text() for text in ax.texts}
+    assert "SR-DCR · Debate Only" in {text.get_text() for text in ax.texts}
     n = {name: rows["n"].tolist() for name, rows in belief_rates(records[~half]).groupby("method")}
     assert n["few_shot"] != n["sr_dcr"]
     (less,) = [label for label in legend_labels(ax) if "(n = " in label]

@@ -198,7 +198,7 @@ def test_differences_are_filled_where_holm_says_so() -> None:
     assert drawn(ax, 0) == [-0.2, -0.05, 0.1]
     assert [container.lines[0].get_markerfacecolor() for container in ax.containers] == [INK, "white", INK]
     assert [container.lines[0].get_fillstyle() for container in ax.containers] == ["full", "full", "left"]
-    assert legend_labels(ax) == ["filled: p < 0.05 (Holm)", "open: p ≥ 0.05 (Holm)", "half: not tested"]
+    assert legend_labels(ax) == ["filled: p < 0.05 (Holm)", "open: p ≥ 0.05 (Holm)", "half: outside the family (Holm)"]
     assert tick_labels(ax, "y") == ["Few-Shot", "RCI", "Golden Baseline"]
     assert ax.get_xlabel() == "overall difference: SR-DCR less … (n = 40)"
 

@@ -389,7 +389,8 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
         known = debates.part("known")
         assert known
         assert len(debates.first_pass) == len(known.questions) == 32
-        assert debates.chosen == "; chosen questions: 25% are Highly-Known, of the 32 asked first 12%"
+        told = "; chosen questions: 25% Highly-Known and 25% Unknown, of the 32 asked first 12% Highly-Known and "
+        assert debates.chosen == f"{told}19% Unknown"
         assert (known.first_pass, known.chosen) == (None, "")
     shutil.copy(shipped / "studies/tiny/debates.zip", tmp_path / "mine.zip")
     shutil.copy(shipped / "studies/tiny/symmetric.zip", tmp_path / "symmetric.zip")
@@ -406,7 +407,8 @@ def test_notebooks_show_a_study_that_ships(studied: Ran, shipped: Path, tmp_path
     for path in executing.NOTEBOOKS[:6]:
         executing.ran_to_its_end(tmp_path / path.name)
     tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "figures").glob("*.csv")}
-    assert set(tables["00_first_study"]["label"]) == {"scripted:scripted"}
+    (label,) = set(tables["00_first_study"]["label"])
+    assert label.startswith("scripted:scripted; chosen questions: ")
     assert tables["01_sampled_accuracy"]["n_questions"].sum() == 32, "the first pass"
     assert {"acvd", "symmetric"} <= set(tables["04_verdicts"]["design"])
     assert set(tables["05_table_1"]["method"]) == set(study_real.COMPARED)

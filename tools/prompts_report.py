@@ -20,16 +20,14 @@ import pandas as pd
 
 import srdcr_lab as lab
 from srdcr_lab import cli
-from srdcr_lab.answers import same_answer
 from srdcr_lab.commands import PATH, echo
-from srdcr_lab.data.items import thaw
 from srdcr_lab.measures import verdict_discrimination, verdict_rates
 from srdcr_lab.measures.estimates import shares
+from srdcr_lab.measures.finding_tables import keeps
 from srdcr_lab.measures.groups import is_standard
 from srdcr_lab.prompts.messages import Prompts, own_prompts, sources
-from srdcr_lab.records import Item, Missing, Verdict
+from srdcr_lab.records import Missing, Verdict
 from srdcr_lab.records.files import csv_text, write_whole
-from srdcr_lab.study.manifest import ITEMS
 
 TEMPLATES = {
     "defender": ("defender", "defender_told", "judge_debate_debater"),
@@ -49,7 +47,6 @@ def opened(run: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     where it was given none) and whether it repeats its instructions."""
     results = lab.load_run(run)
     records, turns, manifest = results.records, results.turns, results.manifest
-    items = {item.item_id: item for item in thaw(results.folder / ITEMS)}
     prompts = own_prompts(manifest["prompts"])
     asked, names = manifest["asked"].get("prompts_sha256", {}), sorted(set(chain(*TEMPLATES.values())))
     if changed := [name for name in names if asked.get(name) != prompts.hashes()[name]]:
@@ -61,7 +58,7 @@ def opened(run: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     phrases = {role: phrases_of(role, prompts) for role in TEMPLATES}
     repeats = [any(f" {each} " in said(row.text) for each in phrases[row.role]) for row in turns.itertuples()]
     about = turns["speaker"].str.removeprefix("about ").where(turns["speaker"].str.startswith("about "))
-    talked_of = [items[item_id] for item_id in about.fillna(turns["item_id"])]  # a placebo's debaters: another item
+    talked_of = about.fillna(turns["item_id"]).map(results.items)  # a placebo's debaters: another item
     kept = [keeps(*side) for side in zip(turns["stated_answer"], turns["stance"], talked_of, strict=True)]
     of = turns["role"] + " (" + turns["design"].fillna(turns["method"]) + ")"
     kept_to = pd.array(kept, dtype="boolean")
@@ -85,12 +82,6 @@ def phrases_of(role: str, prompts: Prompts) -> set[str]:
         sentences = map(said, _BETWEEN.split(shown))
         phrases |= {sentence.strip() for sentence in sentences if len(sentence.split()) >= FRAME}
     return phrases
-
-
-def keeps(stated: str | None, stance: str | None, item: Item) -> bool | None:
-    """Whether a turn states the answer that it was given; None where it was given none, or one that cannot be read."""
-    given = None if pd.isna(stance) else stance
-    return same_answer(None if pd.isna(stated) else stated, given, item) if same_answer(given, given, item) else None
 
 
 def measured(model: str, records: pd.DataFrame, turns: pd.DataFrame) -> Iterator[pd.DataFrame]:

@@ -16,7 +16,7 @@ from .estimates import (
     clustered_interval as clustered_interval, contrast_interval as contrast_interval, jeffreys_interval as jeffreys_interval, mean_interval as mean_interval,
 )
 from .evaluation import (
-    accuracy as accuracy, accuracy_by_stratum as accuracy_by_stratum, cost_accuracy as cost_accuracy, cost_summary as cost_summary, economy_prices as economy_prices, pareto_front as pareto_front, sharing as sharing, summary as summary, weighted_back as weighted_back,
+    accuracy as accuracy, accuracy_by_stratum as accuracy_by_stratum, cost_accuracy as cost_accuracy, cost_summary as cost_summary, economy_prices as economy_prices, pareto_front as pareto_front, sharing as sharing, summary as summary, weighted_back as weighted_back, weighted_leads as weighted_leads,
 )
 from .final_answer import (
     beliefs as beliefs, changes_of_place as changes_of_place, matched_coverage as matched_coverage,

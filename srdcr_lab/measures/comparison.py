@@ -198,7 +198,7 @@ def factor_effects(
 
 
 _OF_AN_EFFECT = ["factor", "a", "b", "n_pairs", "n", "n_questions", "mean_a", "mean_b", "difference", "low", "high",
-                 "p_value"]  # fmt: skip
+                 "p_value", "only_a", "only_b"]  # fmt: skip
 
 
 def _alike_but_one(designs: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, Any, Any], list[tuple[str, str]]]:

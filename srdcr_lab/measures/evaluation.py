@@ -161,15 +161,9 @@ def weighted_back(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.DataFra
 
     These shares are taken as known; 95 % intervals over questions. Categories of which none was chosen are left out.
     """
-    category = first_pass.set_index("question_id")["knowledge_category"].dropna()
-    chosen = set(records["question_id"].map(category).dropna())
-    share = category[category.isin(chosen)].value_counts(normalize=True)
-    sides = {True: "true", False: "false"}
-    of = {f"{name}, {side}": value / 2 for name, value in share.items() for side in sides.values()}
-    rows = []
+    rows, of = [], _weights_back(records, first_pass)
     for names, part in groups(records):
-        true, questions = is_standard(part), part["question_id"]
-        cells = questions.map(category) + ", " + true.map(sides)
+        true, questions, cells = is_standard(part), part["question_id"], _cells(part, first_pass)
         row = accuracy(part["correct"], questions, true)
         row = {name: row[name] for name in ("n", "coverage", "accuracy", "accuracy_low", "accuracy_high")}
         answered, right = part["correct"].notna(), part["correct"].astype("boolean").fillna(False)
@@ -177,6 +171,36 @@ def weighted_back(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.DataFra
         ends = contrast_interval(right, questions, cells, of, bounds=(0, 1))
         rows.append(names | row | dict(zip(("weighted", "weighted_low", "weighted_high"), ends, strict=True)))
     return pd.DataFrame(rows)
+
+
+def weighted_leads(records: pd.DataFrame, first_pass: pd.DataFrame, a: str = "sr_dcr") -> pd.DataFrame:
+    """Overall accuracy of A less that of every other method, weighted as in `weighted_back`; paired, of the items that
+    both have: `a`, `b`, `difference`, `low`, `high` (95 %, over questions), `n`, `n_questions`. Of one model."""
+    of = _weights_back(records, first_pass)
+    right = records["correct"].astype("boolean").fillna(False).astype(float)
+    own = records[["item_id"]].assign(own=right)[records["method"] == a].set_index("item_id")["own"]
+    rows = []
+    for b in records["method"].unique():
+        part = records[(records["method"] == b) & records["item_id"].isin(own.index)]
+        lead = part["item_id"].map(own) - right[part.index]
+        ends = contrast_interval(lead, part["question_id"], _cells(part, first_pass), of, bounds=(-1, 1))
+        n = {"n": len(part), "n_questions": part["question_id"].nunique()}
+        rows.append({"a": a, "b": b} | dict(zip(("difference", "low", "high"), ends, strict=True)) | n)
+    return pd.DataFrame([row for row in rows if row["b"] != a])
+
+
+def _cells(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.Series:
+    """Of each row the category of its question, and whether its passage is true; missing without a category."""
+    category = records["question_id"].map(first_pass.set_index("question_id")["knowledge_category"])
+    return category.astype(object) + ", " + is_standard(records).map({True: "true", False: "false"})
+
+
+def _weights_back(records: pd.DataFrame, first_pass: pd.DataFrame) -> dict[str, float]:
+    """What each of the `_cells` weighs: half of the category's share in the first pass, of those that are there."""
+    there = first_pass["question_id"].isin(records["question_id"])
+    category = first_pass["knowledge_category"].dropna()
+    share = category[category.isin(set(category[there[category.index]]))].value_counts(normalize=True)
+    return {f"{name}, {side}": value / 2 for name, value in share.items() for side in ("true", "false")}
 
 
 def sharing(records: pd.DataFrame) -> pd.DataFrame:

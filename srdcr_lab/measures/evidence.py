@@ -31,6 +31,7 @@ from srdcr_lab.measures.groups import (
 from srdcr_lab.measures.paired import paired_interval
 from srdcr_lab.measures.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory
+from srdcr_lab.records.names import called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,9 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
         for half in ("standard", "perturbed")
     ]
     least = {name: min(getattr(lead, name) for lead in leads) for name in ("value", "low", "high")}
-    return Evidence(**least, n=len(rows), n_questions=leads[0].n_questions, note=f"the worse half of {b}: {worse}")
+    return Evidence(
+        **least, n=len(rows), n_questions=leads[0].n_questions, note=f"the worse half of {called(b)}: {worse}"
+    )
 
 
 def best_of_others(records: pd.DataFrame, method: str, denominator: str = Denominator.ALL) -> Evidence:
@@ -131,7 +134,7 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
     Source: intersection-union, Berger 1982; Bonferroni.
     """
     rivalries = [
-        (name + where, items, wide[method], wide[name])
+        (f"{called(name)}{where}", items, wide[method], wide[name])
         for where, (items, wide) in ((where, _side_by_side(part, denominator)) for where, part in parts.items())
         for name in (wide if method in wide else ())
         if name not in (method, GOLDEN, *NOT_IN_PAPER)
@@ -141,7 +144,7 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
         with suppress(NoEvidence):
             lead = _lead(items, own, other, "overall", denominator)
             sure = _lead(items, own, other, "overall", denominator, 1 - 0.05 / len(rivalries))
-            leads.append((lead.value, lead.low, sure.high, name))
+            leads.append((lead.value, lead.low, sure.high, f"{name} (n = {lead.n})"))
     if not leads:
         raise NoEvidence("no other method was run")
     value, _, _, name = min(leads)

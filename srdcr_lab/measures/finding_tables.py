@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from srdcr_lab.answers import same_answer
 from srdcr_lab.measures import evidence
 from srdcr_lab.measures.comparison import condition_rows, outcome
 from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, macro_mean, mean_interval, shares
@@ -16,8 +17,9 @@ from srdcr_lab.measures.evaluation import CONDITIONS
 from srdcr_lab.measures.groups import groups, is_standard
 from srdcr_lab.measures.knowledge import categorise
 from srdcr_lab.measures.precision import PrecisionSteps
+from srdcr_lab.measures.preference import perturbed_answers
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, debates
-from srdcr_lab.records import Decision, Missing, Verdict
+from srdcr_lab.records import Decision, Item, KnowledgeCategory, Missing, Role, Verdict
 
 Rows = list[dict[str, Any]]
 
@@ -128,6 +130,37 @@ def beside_printed(measured: pd.DataFrame, printed: pd.DataFrame, method: str = 
     return columns.merge(own, on="method")
 
 
+def keeps(stated: Any, stance: Any, item: Item) -> bool | None:
+    """Whether a turn states the answer that it was given; None where it was given none, or one that cannot be read."""
+    told = None if pd.isna(stance) else stance
+    return same_answer(None if pd.isna(stated) else stated, told, item) if same_answer(told, told, item) else None
+
+
+def kept_side(turns: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
+    """Of each model and role, the share of turns of debaters that `keep` to the answer they were given."""
+    spoken = turns[turns["role"].isin([Role.DEFENDER, Role.CRITIC])]
+    sides = zip(spoken["stated_answer"], spoken["stance"], spoken["item_id"].map(items), strict=True)
+    kept = pd.Series(pd.array([keeps(*side) for side in sides], "boolean"), spoken.index)
+    return shares(spoken, kept, {name: spoken[name].unique() for name in ("model", "role")})
+
+
+def follow_known(records: pd.DataFrame) -> Rows:
+    """Context preference of few-shot answers to false passages about Highly-Known questions, less that about Unknown
+    ones; n counts the questions of the side with fewer."""
+    answers = perturbed_answers(records, "few_shot")
+    answers = answers[~answers["prior_is_claim"] & answers["follows_claim"].notna()]
+    category = answers["knowledge_category"].astype(str)
+    here = category.isin([KnowledgeCategory.HIGHLY_KNOWN, KnowledgeCategory.UNKNOWN])
+    answers, category = answers[here], category[here]
+    weights = {KnowledgeCategory.HIGHLY_KNOWN.value: 1.0, KnowledgeCategory.UNKNOWN.value: -1.0}
+    n = min(answers.loc[category == name, "question_id"].nunique() for name in weights)
+    if not n:
+        raise evidence.NoEvidence("one of the two has no false passage")
+    follows, questions = answers["follows_claim"].astype(float), answers["question_id"]
+    ends = contrast_interval(follows, questions, category, weights, bounds=(0.0, 1.0))
+    return [dict(zip(("difference", "low", "high"), ends, strict=True)) | {"n": n}]
+
+
 def gave_way(stands: pd.DataFrame) -> pd.DataFrame:
     """Of `documents.stands`: how often proponents who were right, or wrong, revised or conceded."""
     return shares(stands, stands["state"] != "defend", {"held_right": [True, False]}).assign(held=["right", "wrong"])
@@ -173,6 +206,6 @@ TABLES = {
     measure.__name__: measure
     for measure in (
         *(rows_with, within_category, redrawn, at_papers_tau, risk_above, leads, bias_change, dearer, judged, decided),
-        *(held_back, repeated, beside_printed, gave_way, misled, spared, promised, recovered),
+        *(held_back, repeated, kept_side, follow_known, beside_printed, gave_way, misled, spared, promised, recovered),
     )
 }

@@ -85,7 +85,7 @@ class Sentence(str):
 
 class _Names(dict[str, str]):
     def __missing__(self, key: str) -> str:
-        return "…"  # what the first row of a table without rows would have named
+        return "the first"  # whatever the first row of a table without rows would have named
 
 
 @dataclass(frozen=True)
@@ -112,13 +112,13 @@ class Finding:
     arguments: Sequence[str]
 
     def __call__(self, *given: Any, **named: Any) -> Sentence:
-        """The sentence on these tables. Without a row nothing can be told, and it says so."""
-        rows, reason = [], "nothing was measured"
+        """The sentence on these tables. Without a row nothing was measured, and it says so."""
+        rows, reason = [], ""
         if not any(part is None or (isinstance(part, pd.DataFrame) and part.empty) for part in given):
             try:
                 rows = self._rows(self.measure(*given, *self.arguments, **named) if self.measure else given[0])
             except evidence.NoEvidence as nothing:
-                reason = str(nothing)
+                reason = f", {nothing}"
         differing = [name for name in ("run", "model", *self.by) if len({str(row.get(name)) for row in rows}) > 1]
         keys = differing + [name for name in self.by if name in _ALWAYS_NAMED and name not in differing]
         counts = [self._count(row) for row in rows]
@@ -130,7 +130,7 @@ class Finding:
             parts[self._phrase(row)].append(f"{name}{numbers}".strip())
         link = " for " if keys else " "
         said = [(phrase, f"{link}{', '.join(texts)}") for phrase, texts in parts.items() if texts]
-        said = said or [(_SAID[Standing.CANNOT_TELL], f", {reason} (n = 0 {self.of})")]
+        said = said or [(Standing.NOT_MEASURED, f"{reason} (n = 0 {self.of})")]
         of_all = f"; {counts[0]} each" if alike else ""
         of_all += "; the table has the numbers and each n" if many and not alike else ""
         of_all += f"; told where Holm's p is below {FAMILY_WISE}" if any("p_holm" in row for row in rows) else ""
@@ -179,11 +179,14 @@ class Finding:
     def _numbers(self, row: Mapping[str, Any]) -> str:
         """The number, its interval and n, with as many digits as show on which side of the bound the interval lies."""
         value, low, high, bound = self._ends(row)
+        if self._phrase(row) == _SAME:
+            return number(value, "+.2f" if bound == 0 else ".2f")  # of these items there is nothing uncertain
         digits = next(digits for digits in range(2, 16) if self._standing(row, digits) is self._standing(row))
         form = f"{'+' if bound == 0 else ''}.{digits}f"
         shown = number(value, form) if math.isnan(low) else interval(value, low, high, form)
         shown += f" against {bound:g}" if isinstance(self.against, str) else ""
-        shown += "" if _missing(row.get("p_holm")) else f", p = {row['p_holm']:.3f}"
+        p = math.nan if _missing(row.get("p_holm")) else float(row["p_holm"])
+        shown += "" if math.isnan(p) else ", p < 0.001" if p < 0.001 else f", p = {p:.3f}"
         return shown + ("" if _missing(row.get("note")) else f", {row['note']}")
 
     def _count(self, row: Mapping[str, Any]) -> str:

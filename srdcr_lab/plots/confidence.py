@@ -157,7 +157,8 @@ class ConfidenceKindsDisplay(draw.Display):
             cells.append((i, i, f"{row.n_above}\nof {row.n}\n≥ τ", "white"))
         for row in self.table.itertuples():
             i, j = place[row.first], place[row.second]
-            rho = "–" if pd.isna(row.spearman) else f"{row.spearman:.2f}\n{row.low:.2f} to\n{row.high:.2f}"
+            ends = (round(end, 2) + 0.0 for end in (row.spearman, row.low, row.high))  # no −0
+            rho = "–" if pd.isna(row.spearman) else "{:.2f}\n{:.2f} to\n{:.2f}".format(*ends)
             cells.append((i, j, rho, alike(0.7 * row.spearman)))
             cells.append((j, i, f"{row.n_flipped}\nof {row.n}" if row.n else "–", changed(0.9 * row.flipped)))
         names = [called_in("confidence", name).replace(" ", "\n", 1) for name in place]
@@ -184,11 +185,16 @@ class ConsistencyByDrawsDisplay(draw.Display):
         distance from the share of all draws; above each number the draws that must agree."""
         ax = draw.axes(ax, draw.WIDEST, 3.2)
         rows, sizes = self.table, self.table["size"]
-        look: draw.Look = {"marker": "o", "color": draw.ORANGE, "label": f"change sides at τ = {self.tau:g}"}
+        n = int(rows["n"].max())
+        look: draw.Look = {
+            "marker": "o",
+            "color": draw.ORANGE,
+            "label": f"share that changes sides at τ = {self.tau:g}",
+        }
         draw.curve(ax, rows, "size", "flipped", **look)
         ax.plot(sizes, rows["difference"], "s--", color=draw.BLUE, markersize=4, label="mean distance of Conf")
         top = max(0.1, 1.15 * float(rows[["high", "difference"]].max().max())) if rows["flipped"].notna().any() else 0.1
-        ax.set(xticks=sizes, ylabel=f"of {int(rows['n'].max())} questions, against all draws")
+        ax.set(xticks=sizes, ylabel=f"against all draws (n = {n} questions)")
         draw.upper_axis(ax, sizes, rows["least_agreeing"], "draws that must agree to reach τ")
         return draw.finish(ax, draw.INSIDE, xlabel="draws", ylim=(-0.02 * top, top))
 

@@ -183,7 +183,10 @@ class OversightDisplay(draw.Display):
         ax.set(aspect="equal", xlabel=f"true passages believed (n = {most['believed']})", xlim=(-0.05, 1.05))
         ax.set(ylim=(-0.12, 1.05))
         if len(models) == 1:
-            draw.names_beside(ax, {place: "\n".join(names) for place, names in marks.items()})
+            joined = {place: " · ".join(names) for place, names in marks.items()}
+            draw.names_beside(
+                ax, {at: name if len(name) < 26 else name.replace(" · ", "\n") for at, name in joined.items()}
+            )
         legend = draw.BELOW | {"title": "larger: answers more of all items", "title_fontsize": draw.SMALL}
         return draw.finish(ax, legend, ylabel=f"false passages caught (n = {most['caught']})")
 
@@ -260,7 +263,7 @@ class DebateEndsDisplay(draw.Display):
         start = np.zeros(len(n))
         for end, label, colour in zip(ENDS, _END_LABELS, _END_COLOURS, strict=True):
             shares = self.table.loc[self.table["end"] == end, "share"].to_numpy(float)
-            bars = ax.barh(range(len(n)), shares, 0.6, start, color=colour, label=label)
+            bars = ax.barh(range(len(n)), shares, 0.6, start, color=colour, label=label if shares.any() else None)
             texts = [f"{share:.2f}" if share >= 0.12 else "" for share in shares]
             ink = "white" if end.endswith("change") else "black"
             ax.bar_label(bars, texts, label_type="center", color=ink, fontsize=draw.SMALL)
@@ -364,14 +367,12 @@ class SourcesDisplay(draw.Display):
         known = self.table.dropna(subset=["reliability", "accuracy"])
         label = "as the model read" if "perfect_reader" in known else None
         ax.plot(known["accuracy"], known["reliability"], "o", markersize=5, color=draw.BLUE, label=label)
+        limits = (min(0.4, *known.filter(["accuracy", "reliability", "perfect_reader"]).min()) - 0.02, 1.02)
+        ax.set(xlim=limits, ylim=limits, xlabel="true accuracy of the source", ylabel="estimated reliability")
+        draw.names_beside(ax, {(x, y): name for name, x, y in known[["source", "accuracy", "reliability"]].to_numpy()})
         if "perfect_reader" in known:
             hollow: draw.Look = {"color": "0.5", "markerfacecolor": "none", "label": "as nobody misread"}
             ax.plot(known["accuracy"], known["perfect_reader"], "o", markersize=5, **hollow)
-        for source, x, y in known[["source", "accuracy", "reliability"]].to_numpy():
-            beside = known[(known["reliability"] - y).abs() < 0.03]["accuracy"] - x
-            side = -1 if beside.between(0, 0.15, inclusive="right").any() else 1  # a name does not run into the next
-            look: draw.Look = {"xytext": (4 * side, 3), "ha": "left" if side > 0 else "right"}
-            ax.annotate(source, (x, y), textcoords="offset points", fontsize=draw.SMALL, **look)
-        limits = (min(0.4, *known.filter(["accuracy", "reliability", "perfect_reader"]).min()) - 0.02, 1.02)
-        ax.set(xlim=limits, xlabel="true accuracy of the source")
-        return draw.finish(ax, draw.BELOW, ylim=limits, ylabel="estimated reliability")
+            ends = known[["reliability", "perfect_reader"]].T
+            ax.plot([known["accuracy"]] * 2, ends, color="0.8", linewidth=0.8, zorder=0)
+        return draw.finish(ax, draw.BELOW)

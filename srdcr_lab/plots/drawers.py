@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal, TypeAlias
@@ -257,6 +257,8 @@ def small_multiples(displays: Mapping[str, Any], *, height: float = 2.0, columns
         figure.supylabel(_common([ax.yaxis.label for ax in panels]), fontsize=SMALL + 1)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
+    for text in chain(*(ax.texts for ax in panels)):
+        text.set_in_layout(True)  # names that took no room from the panels belong to the figure
     centre = (panels[0].bbox.x0 + panels[:columns][-1].bbox.x1) / 2 / figure.bbox.width
     put: Look = {"ha": "center", "va": "top", "fontsize": SMALL + 1}
     figure.text(centre, _bottom(figure), "\n".join(filter(None, below)), **put)
@@ -306,18 +308,19 @@ def upper_axis(ax: Axes, ticks: ArrayLike, numbers: Iterable[int], label: str) -
 
 
 def numbers_above(ax: Axes, at: str, rows: pd.DataFrame, **text: Any) -> None:
-    """Above the interval of each row its number of questions (of items, where questions are not counted); the column
-    `at` is its place."""
-    look: Look = {"textcoords": "offset points", "ha": "center", "fontsize": SMALL} | text
-    for x, height, n in zip(rows[at], rows["high"], rows.get("n_questions", rows["n"]), strict=True):
-        ax.annotate(str(n), (x, height), (0, 2), **look)
+    """Above the interval of each row its number of questions (of items, where questions are not counted), grey as a
+    point of few; the column `at` is its place."""
+    look: Look = {"textcoords": "offset points", "ha": "center", "fontsize": SMALL, "xytext": (0, 2)} | text
+    numbers = zip(rows[at], rows["high"], rows.get("n_questions", rows["n"]), is_few(rows), strict=True)
+    for x, height, n, few in numbers:
+        ax.annotate(str(n), (x, height), **look | ({"color": "0.45"} if few else {}))
 
 
 def names_beside(ax: Axes, names: Mapping[tuple[float, float], str]) -> None:
-    """A name beside each mark, above or below it, on a side where no other mark is near; none where it would lie on
-    another text or mark: the legend has them all. The limits of the axes are set before."""
+    """A name beside each mark, on a side where no other mark is near, or above or below it; none where it would lie on
+    another text or mark: the legend has them all. Names cover lines. The limits of the axes are set before."""
     ax.apply_aspect()
-    left, right = ax.bbox.x0, (ax if len(ax.figure.axes) > 1 else ax.figure).bbox.x1
+    left, right = ax.bbox.x0, ax.bbox.x1 + 40 if len(ax.figure.axes) > 1 else ax.figure.bbox.x1
     names = dict(sorted(names.items(), key=lambda named: -named[0][1]))  # the upper of two has the upper name
     marks = ax.transData.transform([*names]) if names else np.empty((0, 2))
     taken = [mark + np.array([[-5], [5]]) for mark in marks]  # the lower left and the upper right corner of each
@@ -326,9 +329,15 @@ def names_beside(ax: Axes, names: Mapping[tuple[float, float], str]) -> None:
         beside = marks[np.abs(marks[:, 1] - mark[1]) < 20][:, 0] - mark[0]
         near = [((side * beside > 0) & (side * beside < 40)).any() for side in (-1, 1)]
         sides = [6 * side for side, other in zip((-1, 1), near, strict=True) if not other]
-        for y, x in product((5, -5, 13, -13, 21, -21), sides):
-            look: Look = {"ha": "right" if x < 0 else "left", "va": "bottom" if y > 0 else "top", "fontsize": SMALL}
-            look |= {"linespacing": 1.0, "zorder": 5, "in_layout": right == ax.figure.bbox.x1}
+        for y, x in [*product((5, -5, 13, -13, 21, -21), sides), (9, 0), (-9, 0)]:
+            across = "center" if x == 0 else "right" if x < 0 else "left"
+            look: Look = {"ha": across, "va": "bottom" if y > 0 else "top", "fontsize": SMALL}
+            look |= {
+                "linespacing": 1.0,
+                "in_layout": len(ax.figure.axes) == 1,
+                "zorder": 2.5,
+            }  # over lines, under marks
+            look["bbox"] = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.3}
             text = ax.annotate(name, at, (x, y), textcoords="offset points", **look)
             low, high = corners = np.asarray(text.get_window_extent())
             free = all((low > upper).any() or (high < lower).any() for lower, upper in taken)

@@ -94,11 +94,13 @@ class UtilityDisplay(draw.Display):
 
 def _lines(ax: Axes, table: pd.DataFrame, x: str, y: str, band: float = 0.12) -> None:
     """A line for each method, named with its n. Of more than two methods the first of `COMPARED` alone have a band:
-    others would lie upon it, and the table has them. Of lines that are one, each has its dashes."""
+    others would lie upon it, and the table has them. Lines no farther apart than they are thick have dashes."""
     colours = draw.colours(table["method"])
-    paths = {method: str(rows[[x, y]].round(9).to_numpy().tolist()) for method, rows in table.groupby("method")}
+    paths = table.pivot_table(index=x, columns="method", values=y).reindex(columns=list(colours))
+    near = 0.02 * float(paths.max(axis=None) - paths.min(axis=None))
     for method, colour in colours.items():
-        rows, one = table[table["method"] == method], [other for other in colours if paths[other] == paths[method]]
+        rows = table[table["method"] == method]
+        one = [other for other in colours if (paths[other] - paths[method]).abs().max() <= near]
         banded = len(colours) <= 2 or method in COMPARED[:2]
         name = f"{called(method)} (n = {rows['n'].max()})" + (", 95 % band" if banded and len(colours) > 2 else "")
         look: draw.Look = {"color": colour, "label": name}
@@ -214,7 +216,7 @@ class EffectsDisplay(draw.Display):
 
 _OPEN: draw.Look = {"markerfacecolor": "white"}
 _HALF: draw.Look = {"fillstyle": "left", "markerfacecoloralt": "white"}
-_BY_P = {"filled: p < 0.05 (Holm)": {}, "open: p ≥ 0.05 (Holm)": _OPEN, "half: not tested": _HALF}
+_BY_P = {"filled: p < 0.05 (Holm)": {}, "open: p ≥ 0.05 (Holm)": _OPEN, "half: outside the family (Holm)": _HALF}
 _BY_INTERVAL = {"filled: interval leaves out 0 (uncorrected)": {}, "open: interval contains 0": _OPEN}
 
 

@@ -19,6 +19,7 @@ from srdcr_lab.plots import drawers as draw
 
 GAP, BAR = 0.045, 0.022  # between the bars of a stage; their width
 LABEL_GAP = 0.058  # least distance of two labels
+_AT = (0, 0.31, 0.67, 1)  # of each stage; a verdict has the longest label
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def layout(table: pd.DataFrame) -> tuple[list[Bar], list[Ribbon]]:
     ribbons: list[Ribbon] = []
     before: dict[tuple[int, ...], tuple[float, float]] = {}  # where each way leaves the stage before
     for stage, names in enumerate(STAGES.values()):
-        left, top = stage * (1 - BAR) / (len(STAGES) - 1), 1.0
+        left, top = _AT[stage] * (1 - BAR), 1.0
         spans, enters = [], {}
         for value in present[stage]:
             start, here = top, [way for way in ways if way[stage] == value]
@@ -109,9 +110,9 @@ class DecisionFlowDisplay(draw.Display):
         for bar in bars:
             height = bar.top - bar.bottom
             ax.add_patch(Rectangle((bar.left, bar.bottom), BAR, height, color=_colour(bar), linewidth=0))
-            ax.text(bar.left + BAR + 0.008, bar.label_at, f"{bar.value}  {bar.n}", va="center", fontsize=draw.SMALL)
+            ax.text(bar.left + BAR + 0.008, bar.label_at, f"{bar.value} {bar.n}", va="center", fontsize=draw.SMALL)
         for stage, head in enumerate(_HEADS):
-            left = next((bar.left for bar in bars if bar.stage == stage), stage / (len(_HEADS) - 1))
+            left = next((bar.left for bar in bars if bar.stage == stage), _AT[stage])
             ax.text(left, 1.06, head, fontsize=draw.SMALL, fontweight="bold", ha="left")
         passages = "true" if condition == "standard" else "false"
         ax.set_title(f"{passages} passages (n = {int(part['n'].sum())})", fontsize="medium", loc="left", pad=18)

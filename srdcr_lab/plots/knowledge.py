@@ -237,9 +237,10 @@ class ContextPreferenceDisplay(draw.Display):
             if name in looks:
                 looks[name] = looks[name] | {"label": f"{looks[name]['label']} ({n} questions)"}
         apart = self.by == "domain"  # no line joins them, so each has its n
-        for name, part in draw.points(ax, x, rows, self.hue, looks, step=0.22 if apart else 0.12).items():
-            if apart:
-                draw.numbers_above(ax, "at", part, color=looks[name]["color"])
+        drawn = draw.points(ax, x, rows, self.hue, looks, step=0.22 if apart else 0.12)
+        for place, (name, part) in enumerate(drawn.items()):
+            if apart:  # numbers side by side are not one number
+                draw.numbers_above(ax, "at", part, color=looks[name]["color"], xytext=(0, 4 + 8 * (place % 2)))
             else:
                 for _, joined in part.groupby(part[self.by].map(_kind), sort=False):
                     draw.join(ax, joined, color=looks[name]["color"], linewidth=1.2, alpha=0.8)
@@ -247,7 +248,7 @@ class ContextPreferenceDisplay(draw.Display):
         if len(places) > 7:
             ax.tick_params(axis="x", labelrotation=45, labelsize=draw.SMALL)
         ax.set(xlim=(-0.5, len(places) - 0.5), xlabel=self._axis_label(places))
-        return draw.finish(ax, _LEGEND, ylim=(-0.03, 1.1 if apart else 1.03), ylabel="context preference")
+        return draw.finish(ax, _LEGEND, ylim=(-0.03, 1.13 if apart else 1.03), ylabel="context preference")
 
     def _look(self, name: Any) -> draw.Look:
         if self.hue == "knowledge_category":
@@ -262,6 +263,7 @@ class ContextPreferenceDisplay(draw.Display):
         other_kinds = self.by == "stratum" and any(_kind(value) != "offset" for value in {*places} - {_TOGETHER})
         label = "how far off the claim is" if other_kinds else names.get(self.by, self.by)
         left_out = int(self.table.loc[self.table["prior_is_claim"], "n"].sum())
+        label += "; above each point: its questions" if self.by == "domain" else ""
         return label + (f"\n({left_out} passages whose claim is the prior answer are left out)" if left_out else "")
 
 

@@ -119,8 +119,18 @@ def called_in(column: str, name: str) -> str:
     if column == "model":
         return model_called(name)
     if column == "knowledge_category":
-        return CATEGORY_LABELS.get(name, name)
-    return CONFIDENCE_LABELS.get(name, name) if column in OF_CONFIDENCES else called(name)
+        return category_called(name)
+    return kind_called(name) if column in OF_CONFIDENCES else called(name)
+
+
+def kind_called(kind: object) -> str:
+    """A kind of confidence."""
+    return CONFIDENCE_LABELS.get(str(kind), str(kind))
+
+
+def category_called(category: object) -> str:
+    """A knowledge category; nothing where there is none."""
+    return CATEGORY_LABELS.get(str(category), str(category or ""))
 
 
 def model_called(identity: str) -> str:

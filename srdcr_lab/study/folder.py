@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from srdcr_lab import measures
+from srdcr_lab.data.items import thaw
 from srdcr_lab.measures.groups import of_one_kind
 from srdcr_lab.models import Store
-from srdcr_lab.records import BadInput, Capabilities, Level, ModelIdentity, arrow_schema, check_schema, label
+from srdcr_lab.records import BadInput, Capabilities, Item, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.files import whole_file
+from srdcr_lab.records.names import called_in
 from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
-from srdcr_lab.study.manifest import FILES, TABLES, differing, read_manifest, short
+from srdcr_lab.study.manifest import FILES, ITEMS, TABLES, differing, read_manifest, short
 from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.rows import ItemRows, Row
 
@@ -84,6 +86,9 @@ class TableWriter:
                 rows.clear()
 
 
+_ENDS = {name: called_in("knowledge_category", name) for name in ("HIGHLY_KNOWN", "UNKNOWN")}  # of what is known
+
+
 @dataclass(frozen=True)
 class Results:
     """The tables of one results folder, read when first asked for (columns: `srdcr_lab.records.tables`)."""
@@ -117,6 +122,11 @@ class Results:
             return None
         other = load_run(beside)
         return other if other.identities == self.identities else None
+
+    @cached_property
+    def items(self) -> dict[str, Item]:
+        """What was asked, by `item_id`."""
+        return {item.item_id: item for item in thaw(self.folder / ITEMS)}
 
     @cached_property
     def records(self) -> pd.DataFrame:
@@ -171,8 +181,11 @@ class Results:
         """Behind a label: how much is known of chosen questions, and of those they were chosen from; else nothing."""
         if self.first_pass is None:
             return ""
-        here, first = (measures.highly_known(table).mean() for table in (self.questions, self.first_pass))
-        return f"; chosen questions: {here:.0%} are Highly-Known, of the {len(self.first_pass)} asked first {first:.0%}"
+        here, first = (
+            " and ".join(f"{(table['knowledge_category'] == name).mean():.0%} {label}" for name, label in _ENDS.items())
+            for table in (self.questions, self.first_pass)
+        )
+        return f"; chosen questions: {here}, of the {len(self.first_pass)} asked first {first}"
 
     @property
     def exposures(self) -> pd.DataFrame | None:

@@ -1,4 +1,5 @@
-"""Notebooks as pages of HTML, and an index with a picture of each: to be sent to a colleague, or served by a host.
+"""Notebooks as pages of HTML, and an index with the question, the answer and a picture of each: to be sent to a
+colleague, or served by a host.
 
 Nothing is executed, and a page loads and runs nothing: widgets are shown as they stood when the notebook was kept.
 """
@@ -15,6 +16,7 @@ from srdcr_lab.records.files import one_writer, write_whole
 from srdcr_lab.records.vocabulary import label
 from srdcr_lab.study.notebooks import WIDGET, parameters_of, read_notebook, sequence, with_stills
 
+_SAVED = re.compile(r'save_figure\(.*"(\w+)"')
 _QUESTION = re.compile(r"\*\*Question\.\*\* (.+)")
 
 
@@ -40,6 +42,9 @@ def gallery(folder: Path, out: Path) -> list[Path]:
         for output in with_stills(notebook):
             del output["data"][WIDGET]
         notebook.metadata.pop("widgets", None)
+        for cell in notebook.cells:
+            if saved := _SAVED.search(cell.source):
+                cell.metadata["alt"] = f"the figure {saved[1]}; its numbers are in {saved[1]}.csv"
         pages[f"{path.stem}.html"]["body"] = Html(exporter.from_notebook_node(notebook)[0])
     code = Html(HtmlFormatter().get_style_defs(".highlight"))
     with one_writer(out):
@@ -50,16 +55,20 @@ def gallery(folder: Path, out: Path) -> list[Path]:
 
 
 def _card(path: Path, notebook: Any) -> dict[str, Any]:
-    """What the index says of a notebook; its heading is taken out of it, since the page has one."""
+    """What the index says of a notebook, with what its cells tagged `answer` found; its heading is taken out of it,
+    since the page has one."""
     first, pictures = notebook.cells[0], (output for cell in notebook.cells for output in cell.get("outputs", ()))
     heading, _, first.source = first.source.partition("\n")
     asked = _QUESTION.search(first.source)
+    answers = [cell for cell in notebook.cells if "answer" in cell.metadata.get("tags", ())]
+    said = (one.get("data", {}).get("text/plain", "") for cell in answers for one in cell.get("outputs", ()))
     given = parameters_of(path)
     about = given.get("RUN") or given.get("RUNS") or given.get("MODEL", "")
     return {
         "number": path.stem.partition("_")[0],
         "title": heading.lstrip("# "),
         "question": asked[1].replace("*", "") if asked else "",
+        "answers": [text.removeprefix("Here: ") for text in said if text.startswith("Here: ")],
         "about": label(about if isinstance(about, list) else [about]),
         "picture": next((data["image/png"] for one in pictures if "image/png" in (data := one.get("data", {}))), ""),
     }

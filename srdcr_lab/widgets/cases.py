@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from srdcr_lab.data.items import thaw
 from srdcr_lab.measures.groups import with_matches
 from srdcr_lab.pages import Html, Td, html_table, render
 from srdcr_lab.records import Item, Level, Role, Verdict
-from srdcr_lab.records.names import called
+from srdcr_lab.records.names import called, category_called, kind_called
 from srdcr_lab.records.vocabulary import visible
 from srdcr_lab.widgets.transcript import by_round, explain_row, passage_html, withdrawn
 
@@ -61,12 +60,7 @@ class Cases:
     @classmethod
     def of(cls, run: Results, methods: Sequence[str] | None = None, designs: Sequence[str] | None = None) -> Cases:
         records = run.records if designs is None else run.records[run.records["design"].isin(list(designs))]
-        return cls(records, run.turns, cls.items_of(run), methods)
-
-    @staticmethod
-    def items_of(run: Results) -> dict[str, Item]:
-        """The items of a run by their ids."""
-        return {item.item_id: item for item in thaw(run.folder / "items.json").items}
+        return cls(records, run.turns, run.items, methods)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -211,8 +205,8 @@ def _answers(row: Mapping[str, Any]) -> Html:
         "method": called(row["method"], row["design"]),
         "passage": passage_of(row),
         "prior answer": judged(row["prior_answer"], row["prior_correct"]),
-        "self-confidence": "" if confidence is None else f"{confidence:.3f} ({row['confidence_kind']})",
-        "knowledge category": row["knowledge_category"],
+        "self-confidence": "" if confidence is None else f"{confidence:.3f} ({kind_called(row['confidence_kind'])})",
+        "knowledge category": category_called(row["knowledge_category"]),
         "context answer": judged(row["context_answer"], row["context_correct"]),
         "verdict path": " → ".join(_SYMBOLS[symbol] for symbol in row["verdict_path"] or ""),
         "agents agreed in round": "" if agreed is None else str(int(agreed)),

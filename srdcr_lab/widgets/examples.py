@@ -14,7 +14,7 @@ import pandas as pd
 
 from srdcr_lab.pages import Html, Td, captioned, html_table, interval, render
 from srdcr_lab.records import BadInput, Item, Level
-from srdcr_lab.records.names import called
+from srdcr_lab.records.names import called, category_called, kind_called
 from srdcr_lab.widgets.cases import Cases, judged, passage_of
 from srdcr_lab.widgets.explore import store_of
 from srdcr_lab.widgets.transcript import messages_in, passage_html
@@ -81,7 +81,7 @@ def answers_html(run: Results, question_id: str | None = None, methods: Sequence
         question_id = next((name for name in questions.index if drawn.get(name, 0) > 1), questions.index[0])
     if question_id not in questions.index:
         raise BadInput(f"the run in {run.folder} has no question {question_id!r:.60}")
-    cases = Cases(run.records[run.records["question_id"] == question_id], run.turns.iloc[:0], Cases.items_of(run))
+    cases = Cases(run.records[run.records["question_id"] == question_id], run.turns.iloc[:0], run.items)
     read = [row for row in cases.rows if (item := cases.items.get(row["item_id"])) and item.context]
     given = [row for row in read if row["method"] in methods]
     first = next((row for row in given if row["level"] != Level.STANDARD), (given or cases.rows)[0])
@@ -113,13 +113,13 @@ def _known(question: pd.Series, samples: pd.DataFrame) -> dict[str, str]:
         "right answer": str(known["gold_answer"]),
         "prior answer": judged(known["prior_answer"], known["prior_correct"]),
         "self-confidence": "" if known["self_confidence"] is None
-        else f"{known['self_confidence']:.3f} ({known['confidence_kind']})",
+        else f"{known['self_confidence']:.3f} ({kind_called(known['confidence_kind'])})",
         "tokens of that reply, with their probabilities": " ".join(
             f"{token!r} {math.exp(p):.3f}" for tokens, ps in zip(reply["tokens"], reply["logprobs"], strict=True)
             if tokens is not None for token, p in zip(tokens, ps, strict=True)
         ),
         "sampled accuracy": "" if ends[0] is None else f"{interval(*ends)} of {known['n_samples']} draws",
-        "knowledge category": called(known["knowledge_category"] or ""),
+        "knowledge category": category_called(known["knowledge_category"]),
     }  # fmt: skip
 
 

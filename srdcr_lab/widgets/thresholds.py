@@ -27,8 +27,8 @@ from srdcr_lab.measures.thresholds import PAPER_TAU, SCOPE, ThresholdChoice, eve
 from srdcr_lab.measures.verdicts import rates_by_kappa, with_kappa
 from srdcr_lab.pages import Chart, Dot, Html, Label, Line, frame_table, html_table, interval, number, render
 from srdcr_lab.plots.confidence import METHOD_NAMES, ReliabilityDisplay, RiskCoverageDisplay
-from srdcr_lab.plots.drawers import CATEGORY_LABELS
 from srdcr_lab.records import BadInput, Level, Verdict
+from srdcr_lab.records.names import CATEGORY_LABELS, kind_called
 from srdcr_lab.widgets.sliders import Menu, Slide, with_sliders
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ class Calibrated:
         rows = debated.assign(self_confidence=debated["question_id"].map(confidence).astype(float))
         self.gating = Gating.from_records(rows)
         curve = risk_coverage(self.steps, at_most=_POINTS)
-        self.risk = Line(list(zip(curve["coverage"], curve["risk"], strict=True)), _BLUE)
+        steps = zip(curve["coverage"].repeat(2)[1:], curve["risk"].repeat(2)[:-1], strict=True)
+        self.risk = Line(list(steps), _BLUE)
         self.reliability = _reliability(questions)
 
     def html(self, alpha: float, delta: float) -> Html:
@@ -267,7 +268,7 @@ def domain_report(
         perturbed=perturbed, perturbed_tables=[frame_table(table) for table in counts if len(table)],
         n_draws=int(questions["n_samples"].fillna(0).max()) if len(questions) else 0,
         knowledge=_knowledge(questions),
-        confidence_kind=next(iter(questions["confidence_kind"].dropna()), "none"),
+        confidence_kind=kind_called(next(iter(questions["confidence_kind"].dropna()), "none")),
         calibration=_calibration(questions),
         reliability=_figure("reliability diagram", ReliabilityDisplay.from_questions(questions)),
         choices=choices_html(choices, scope=False),

@@ -23,7 +23,7 @@ from srdcr_lab.pages import captioned as captioned  # both belong to the floor
 from srdcr_lab.pages import render
 from srdcr_lab.protocols import METHODS, Choices, Outcome
 from srdcr_lab.records import Decision, Item, Role, SrdcrError, Verdict
-from srdcr_lab.records.names import called
+from srdcr_lab.records.names import called, kind_called
 
 Parts = list[tuple[str, str]]  # headings and texts: the messages of a request, its settings, the raw reply
 
@@ -71,7 +71,7 @@ def _reason(row: Mapping[str, Any]) -> str:
         )
     if verdict is None and (method is None or method.debates):
         return "Prior and context answer agree without a debate"
-    belief = _compared(row["self_confidence"], row["confidence_kind"], row["tau"])
+    belief = _compared(row["self_confidence"], kind_called(row["confidence_kind"]), row["tau"])
     if verdict is None:
         return belief
     weighed = row["decision"] != Decision.USE_CONTEXT and verdict != Verdict.UNPARSED

@@ -324,13 +324,13 @@ RULED = {"verdict": "UNREASONABLE", "decision": "USE_PRIOR", "self_confidence": 
         ),
         (
             RULED | {"self_confidence": None, "decision": "ABSTAIN", "final_answer": None, "missing": "abstained"},
-            "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so the decision is ABSTAIN and "
-            "there is no answer. The truth is A.",
+            "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so the decision is ABSTAIN "
+            "and there is no answer. The truth is A.",
         ),
         (
             RULED | {"self_confidence": 0.5},
-            "V* = UNREASONABLE and Conf = 0.500 (sequence probability) is not ≥ τ = 0.9 (which this preset leaves out), "
-            "so the decision is USE_PRIOR: A. The truth is A.",
+            "V* = UNREASONABLE and Conf = 0.500 (sequence probability) is not ≥ τ = 0.9 (which this preset leaves "
+            "out), so the decision is USE_PRIOR: A. The truth is A.",
         ),
         (
             {"verdict": "REASONABLE", "decision": "USE_CONTEXT"},

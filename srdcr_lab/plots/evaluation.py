@@ -103,7 +103,7 @@ def _lines(ax: Axes, table: pd.DataFrame, x: str, y: str, band: float = 0.12) ->
         one = [other for other in colours if (paths[other] - paths[method]).abs().max() <= near]
         banded = len(colours) <= 2 or method in COMPARED[:2]
         name = f"{called(method)} (n = {rows['n'].max()})" + (", 95 % band" if banded and len(colours) > 2 else "")
-        look: draw.Look = {"color": colour, "label": name}
+        look: draw.Look = {"color": colour, "label": name, "zorder": 2.5 if method == COMPARED[0] else 2}
         if len(one) > 1:
             ax.plot([], [], **look)  # in the legend a whole line
             look |= {"linestyle": (4 * one.index(method), (4, 4 * (len(one) - 1))), "label": None}

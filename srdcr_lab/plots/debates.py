@@ -369,7 +369,8 @@ class SourcesDisplay(draw.Display):
         ax.plot(known["accuracy"], known["reliability"], "o", markersize=5, color=draw.BLUE, label=label)
         limits = (min(0.4, *known.filter(["accuracy", "reliability", "perfect_reader"]).min()) - 0.02, 1.02)
         ax.set(xlim=limits, ylim=limits, xlabel="true accuracy of the source", ylabel="estimated reliability")
-        draw.names_beside(ax, {(x, y): name for name, x, y in known[["source", "accuracy", "reliability"]].to_numpy()})
+        names = {(x, y): name for name, x, y in known[["source", "accuracy", "reliability"]].to_numpy()}
+        draw.names_beside(ax, names, each=True)
         if "perfect_reader" in known:
             hollow: draw.Look = {"color": "0.5", "markerfacecolor": "none", "label": "as nobody misread"}
             ax.plot(known["accuracy"], known["perfect_reader"], "o", markersize=5, **hollow)

@@ -178,7 +178,7 @@ class OversightDisplay(draw.Display):
                 n = believed["n"].iloc[0], caught["n"].iloc[0]
                 fewer = f" (n = {n[0]}, {n[1]})" if n != (most["believed"], most["caught"]) else ""
                 ax.scatter(*at, s=size, label=f"{label}: {coverage:.0%}{fewer}", **look)
-                near = next((other for other in marks if np.hypot(*np.subtract(at, other)) < 0.02), at)
+                near = next((other for other in marks if np.hypot(*np.subtract(at, other)) < 0.03), at)
                 marks.setdefault(near, []).append(called(name))
         ax.set(aspect="equal", xlabel=f"true passages believed (n = {most['believed']})", xlim=(-0.05, 1.05))
         ax.set(ylim=(-0.12, 1.05))

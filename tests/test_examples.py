@@ -130,7 +130,7 @@ def test_the_answers_to_the_first_question_whose_draws_differ(other: lab.Results
     cells = _cells(html)
     assert ["right answer", "1874"] in cells
     assert ["prior answer", "1900 (wrong)"] in cells
-    assert ["knowledge category", "MAYBE_KNOWN"] in cells
+    assert ["knowledge category", "Maybe-Known"] in cells
     assert sorted(row for row in cells if row[1:] in (["2", "right"], ["2", "wrong"])) == [
         ["1874", "2", "right"], ["1900", "2", "wrong"],
     ]  # fmt: skip

@@ -137,11 +137,11 @@ def keeps(stated: Any, stance: Any, item: Item) -> bool | None:
 
 
 def kept_side(turns: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
-    """Of each model and role, the share of turns of debaters that `keep` to the answer they were given."""
+    """Of each model, design and role, the share of turns of debaters that `keep` to the answer they were given."""
     spoken = turns[turns["role"].isin([Role.DEFENDER, Role.CRITIC])]
     sides = zip(spoken["stated_answer"], spoken["stance"], spoken["item_id"].map(items), strict=True)
     kept = pd.Series(pd.array([keeps(*side) for side in sides], "boolean"), spoken.index)
-    return shares(spoken, kept, {name: spoken[name].unique() for name in ("model", "role")})
+    return shares(spoken, kept, {name: spoken[name].unique() for name in ("model", "design", "role")})
 
 
 def follow_known(records: pd.DataFrame) -> Rows:
@@ -158,7 +158,8 @@ def follow_known(records: pd.DataFrame) -> Rows:
         raise evidence.NoEvidence("one of the two has no false passage")
     follows, questions = answers["follows_claim"].astype(float), answers["question_id"]
     ends = contrast_interval(follows, questions, category, weights, bounds=(0.0, 1.0))
-    return [dict(zip(("difference", "low", "high"), ends, strict=True)) | {"n": n}]
+    about = "questions about years" if (answers["answer_type"] == "year").all() else ""
+    return [dict(zip(("difference", "low", "high"), ends, strict=True)) | {"n": n, "about": about}]
 
 
 def gave_way(stands: pd.DataFrame) -> pd.DataFrame:

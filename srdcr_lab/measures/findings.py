@@ -65,7 +65,12 @@ _SAID = {
     Standing.CANNOT_TELL: "it cannot be told",
 }
 _SAME, _TOO_FEW = "it is the same on every item", "too few to tell"
-_ALWAYS_NAMED = ("condition", "b", "name")  # on which passages, and what is compared with, also where it is one alone
+_ALWAYS_NAMED = (
+    "condition",
+    "b",
+    "name",
+    "about",
+)  # on which passages, and what is compared with, also where it is one alone
 
 
 class Sentence(str):
@@ -84,8 +89,8 @@ class Sentence(str):
 
 
 class _Names(dict[str, str]):
-    def __missing__(self, key: str) -> str:
-        return "the first"  # whatever the first row of a table without rows would have named
+    def __missing__(self, name: str) -> str:
+        return {"a": "the first", "b": "the second"}.get(name, "…")  # what a table without rows does not name
 
 
 @dataclass(frozen=True)

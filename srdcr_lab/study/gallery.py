@@ -17,6 +17,7 @@ from srdcr_lab.records.vocabulary import label
 from srdcr_lab.study.notebooks import WIDGET, parameters_of, read_notebook, sequence, with_stills
 
 _SAVED = re.compile(r'save_figure\(.*"(\w+)"')
+_CHOSEN = re.compile(r"chosen questions: [^;<\n]+")
 _QUESTION = re.compile(r"\*\*Question\.\*\* (.+)")
 
 
@@ -62,6 +63,8 @@ def _card(path: Path, notebook: Any) -> dict[str, Any]:
     asked = _QUESTION.search(first.source)
     answers = [cell for cell in notebook.cells if "answer" in cell.metadata.get("tags", ())]
     said = (one.get("data", {}).get("text/plain", "") for cell in answers for one in cell.get("outputs", ()))
+    printed = "".join(one.get("text", "") for cell in notebook.cells for one in cell.get("outputs", ()))
+    chosen = _CHOSEN.search(printed)
     given = parameters_of(path)
     about = given.get("RUN") or given.get("RUNS") or given.get("MODEL", "")
     return {
@@ -69,6 +72,6 @@ def _card(path: Path, notebook: Any) -> dict[str, Any]:
         "title": heading.lstrip("# "),
         "question": asked[1].replace("*", "") if asked else "",
         "answers": [text.removeprefix("Here: ") for text in said if text.startswith("Here: ")],
-        "about": label(about if isinstance(about, list) else [about]),
+        "about": "; ".join([label(about if isinstance(about, list) else [about]), *([chosen[0]] if chosen else [])]),
         "picture": next((data["image/png"] for one in pictures if "image/png" in (data := one.get("data", {}))), ""),
     }

@@ -40,7 +40,7 @@ prompts-report: env ## how far a model (MODEL=…) keeps to what the prompts ask
 		--store $(STORE) --out results/prompts-report/$(NAME) || [ $$? -eq 1 ]
 	$(PY) tools/prompts_report.py results/prompts-report/$(NAME) --csv results/prompts-report/$(NAME).csv
 
-notebooks: env ## execute the notebooks with the parameters that stand in them: what is committed in notebooks/ and figures/
+notebooks: env ## execute the notebooks with the parameters that stand in them (an hour and a half): what is committed
 	$(SRDCR) notebooks --out notebooks
 
 NOTEBOOKS ?= notebooks

@@ -15,7 +15,7 @@ from srdcr_lab.records.names import called
 from srdcr_lab.study import Results, Study
 from srdcr_lab.study.demonstrations import FILM, film, film_script
 from srdcr_lab.widgets import documents_html, side_by_side
-from tests.figures import legend_labels
+from tests.figures import legend_labels, tick_labels
 from tests.test_document_measures import ITEMS, records
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
@@ -106,4 +106,4 @@ def test_recovery_has_a_point_a_seed_and_its_mean() -> None:
 def test_sources_without_an_estimate_are_left_out() -> None:
     table = pd.DataFrame({"source": ["A", "B"], "accuracy": [0.9, 0.5], "reliability": [0.8, float("nan")]})
     ax = SourcesDisplay(table).plot()
-    assert [text.get_text() for text in ax.texts] == ["A"]
+    assert tick_labels(ax, "y") == ["A"]

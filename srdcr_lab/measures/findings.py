@@ -255,8 +255,10 @@ def can_be_told(
         )
     needed = n * ((found.high - found.low) / 2 * (1.96 + 0.84) / 1.96 / difference) ** 2
     step = 10 ** max(0, len(str(math.ceil(needed))) - 2)
-    many = "As many questions as these" if needed <= n else f"About {math.ceil(needed / step) * step:,} such questions"
-    enough = f"{many} would tell one of {difference:.2f} in four studies of five."
+    many = f"About {math.ceil(needed / step) * step:,} such questions would tell one of {difference:.2f}"
+    enough = f"{many} in four studies of five."
+    if needed <= n:
+        enough = f"So many would tell a true one of {difference:.2f} in four studies of five: here it lies in between."
     return Sentence(
         f"Here: these questions cannot tell which of {names} has more {what} ({numbers}): neither 0 nor a difference "
         f"of {difference:.2f} is ruled out. {enough if n >= FEW else 'From so few it cannot be said how many would.'}"

@@ -217,7 +217,7 @@ class GatingDisplay(draw.Display):
             look: draw.Look = {"color": colour, "linestyle": style, "drawstyle": "steps-pre"}
             draw.curve(ax, rows, "tau", measure, 0.15, label=measure.replace("_", " "), **look)
         ax.plot(rows["tau"], rows["coverage"], ":", color="0.3", drawstyle="steps-pre", label="coverage")
-        draw.threshold(ax, tau)
+        draw.threshold(ax, tau, "τ = {:g}")
         n = int(rows["n"].max()) if len(rows) else 0
         ax.set_title(f"{'true' if condition == 'standard' else 'false'} passages (n = {n})", fontsize="medium")
         return draw.finish(ax, xlim=(0, 1), xlabel="τ", ylim=draw.SHARES, ylabel="share of items")

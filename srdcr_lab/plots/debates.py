@@ -361,19 +361,14 @@ class SourcesDisplay(draw.Display):
     `perfect_reader`, the estimate from documents that nobody misread."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Estimated reliability against true accuracy, a named point a source; one without an estimate is left out."""
-        ax = draw.axes(ax, 4, 4)
-        ax.plot([0, 1], [0, 1], color="0.8", linewidth=1, zorder=0)
-        known = self.table.dropna(subset=["reliability", "accuracy"])
-        label = "as the model read" if "perfect_reader" in known else None
-        ax.plot(known["accuracy"], known["reliability"], "o", markersize=5, color=draw.BLUE, label=label)
-        limits = (min(0.4, *known.filter(["accuracy", "reliability", "perfect_reader"]).min()) - 0.02, 1.02)
-        ax.set(xlim=limits, ylim=limits, xlabel="true accuracy of the source", ylabel="estimated reliability")
-        names = {(x, y): name for name, x, y in known[["source", "accuracy", "reliability"]].to_numpy()}
-        draw.names_beside(ax, names, each=True)
+        """A row per source, the most accurate on top: its true accuracy and the estimates; one without an estimate is
+        left out."""
+        known = self.table.dropna(subset=["reliability", "accuracy"]).sort_values("accuracy", ascending=False)
+        ax = draw.named_rows(ax, known["source"].tolist(), (3.6, 1.1, 0.27))
+        y, read = range(len(known)), "estimated" + (", as the model read" if "perfect_reader" in known else "")
+        ax.plot(known["accuracy"], y, "|", markersize=11, markeredgewidth=2, color=draw.INK, label="true accuracy")
+        ax.plot(known["reliability"], y, "o", markersize=5, color=draw.BLUE, label=read)
         if "perfect_reader" in known:
-            hollow: draw.Look = {"color": "0.5", "markerfacecolor": "none", "label": "as nobody misread"}
-            ax.plot(known["accuracy"], known["perfect_reader"], "o", markersize=5, **hollow)
-            ends = known[["reliability", "perfect_reader"]].T
-            ax.plot([known["accuracy"]] * 2, ends, color="0.8", linewidth=0.8, zorder=0)
-        return draw.finish(ax, draw.BELOW)
+            hollow: draw.Look = {"color": "0.5", "markerfacecolor": "none", "label": "estimated, as nobody misread"}
+            ax.plot(known["perfect_reader"], y, "o", markersize=7, **hollow)
+        return draw.finish(ax, draw.BELOW, left=False, xlabel="accuracy of the source")

@@ -316,10 +316,9 @@ def numbers_above(ax: Axes, at: str, rows: pd.DataFrame, **text: Any) -> None:
         ax.annotate(str(n), (x, height), **look | ({"color": "0.45"} if few else {}))
 
 
-def names_beside(ax: Axes, names: Mapping[tuple[float, float], str], *, each: bool = False) -> None:
-    """A name beside each mark, on a side where no other mark is near, or above or below it; where it would lie on
-    another text or mark none, or with `each` one all the same. Names cover lines. The limits of the axes are set
-    before."""
+def names_beside(ax: Axes, names: Mapping[tuple[float, float], str]) -> None:
+    """A name beside each mark, on a side where no other mark is near, or above or below it; none where it would lie on
+    another text or mark: the legend has it. Names cover lines. The limits of the axes are set before."""
     ax.apply_aspect()
     left, right = ax.bbox.x0, ax.bbox.x1 + 40 if len(ax.figure.axes) > 1 else ax.figure.bbox.x1
     names = dict(sorted(names.items(), key=lambda named: -named[0][1]))  # the upper of two has the upper name
@@ -330,9 +329,7 @@ def names_beside(ax: Axes, names: Mapping[tuple[float, float], str], *, each: bo
         beside = marks[np.abs(marks[:, 1] - mark[1]) < 20][:, 0] - mark[0]
         near = [((side * beside > 0) & (side * beside < 40)).any() for side in (-1, 1)]
         sides = [6 * side for side, other in zip((-1, 1), near, strict=True) if not other]
-        places = [*product((5, -5, 13, -13, 21, -21), sides), (9, 0), (-9, 0)]
-        places += [*product((5, -5, 13, -13, 21, -21), (-6, 6))] if each else []
-        for y, x in places:
+        for y, x in [*product((5, -5, 13, -13, 21, -21), sides), (9, 0), (-9, 0)]:
             across = "center" if x == 0 else "right" if x < 0 else "left"
             look: Look = {"ha": across, "va": "bottom" if y > 0 else "top", "fontsize": SMALL, "linespacing": 1.0}
             look["bbox"] = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.3}
@@ -340,7 +337,7 @@ def names_beside(ax: Axes, names: Mapping[tuple[float, float], str], *, each: bo
             text = ax.annotate(name, at, (x, y), textcoords="offset points", **look)
             low, high = corners = np.asarray(text.get_window_extent())
             free = all((low > upper).any() or (high < lower).any() for lower, upper in taken)
-            if (free and left < low[0] and high[0] < right) or (each and (y, x) == places[-1]):
+            if free and left < low[0] and high[0] < right:
                 taken.append(corners)
                 break
             text.remove()

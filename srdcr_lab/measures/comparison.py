@@ -180,7 +180,8 @@ def factor_effects(
 
     `designs` has each design's factors, such as ``asdict`` of each `DebateDesign`; `name` is no factor. Whether an
     item's verdict is right is averaged over the `n_pairs` pairs of designs, then compared as in `compare`. `a` and `b`
-    are the factor's levels; `p_holm` is over all rows of a run and model.
+    are the factor's levels; `only_a` and `only_b` count the items of every pair, so that an average of 0 is not taken
+    for no difference; `p_holm` is over all rows of a run and model.
     """
     tables = []
     rows = condition_rows(records[records["method"] == "sr_dcr"], condition)
@@ -188,8 +189,10 @@ def factor_effects(
         factors = {design: designs[design] for design in present if design in designs}
         effects = []
         for (factor, a, b), pairs in _alike_but_one(factors).items():
-            averaged = _averaged([paired(part, x, y, column="design", name="verdict_right") for x, y in pairs])
-            compared = asdict(compare_pairs(averaged, macro=condition == "overall"))
+            each = [paired(part, x, y, column="design", name="verdict_right") for x, y in pairs]
+            compared = asdict(compare_pairs(_averaged(each), macro=condition == "overall"))
+            compared["only_a"] = sum(int((table["a"] > table["b"]).sum()) for table in each)
+            compared["only_b"] = sum(int((table["a"] < table["b"]).sum()) for table in each)
             effects.append({"factor": factor, "a": a, "b": b, "n_pairs": len(pairs)} | compared)
         if effects:
             table = pd.DataFrame(effects, columns=_OF_AN_EFFECT)

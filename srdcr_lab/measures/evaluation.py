@@ -178,15 +178,15 @@ def weighted_leads(records: pd.DataFrame, first_pass: pd.DataFrame, a: str = "sr
     both have: `a`, `b`, `difference`, `low`, `high` (95 %, over questions), `n`, `n_questions`. Of one model."""
     of = _weights_back(records, first_pass)
     right = records["correct"].astype("boolean").fillna(False).astype(float)
-    own = records[["item_id"]].assign(own=right)[records["method"] == a].set_index("item_id")["own"]
+    own = right[records["method"] == a].set_axis(records.loc[records["method"] == a, "item_id"])
     rows = []
-    for b in records["method"].unique():
+    for b in records.loc[records["method"] != a, "method"].unique():
         part = records[(records["method"] == b) & records["item_id"].isin(own.index)]
         lead = part["item_id"].map(own) - right[part.index]
         ends = contrast_interval(lead, part["question_id"], _cells(part, first_pass), of, bounds=(-1, 1))
         n = {"n": len(part), "n_questions": part["question_id"].nunique()}
         rows.append({"a": a, "b": b} | dict(zip(("difference", "low", "high"), ends, strict=True)) | n)
-    return pd.DataFrame([row for row in rows if row["b"] != a])
+    return pd.DataFrame(rows)
 
 
 def _cells(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.Series:
@@ -197,9 +197,9 @@ def _cells(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.Series:
 
 def _weights_back(records: pd.DataFrame, first_pass: pd.DataFrame) -> dict[str, float]:
     """What each of the `_cells` weighs: half of the category's share in the first pass, of those that are there."""
-    there = first_pass["question_id"].isin(records["question_id"])
-    category = first_pass["knowledge_category"].dropna()
-    share = category[category.isin(set(category[there[category.index]]))].value_counts(normalize=True)
+    category = first_pass.set_index("question_id")["knowledge_category"].dropna()
+    chosen = category[category.index.isin(records["question_id"])].unique()
+    share = category[category.isin(chosen)].value_counts(normalize=True)
     return {f"{name}, {side}": value / 2 for name, value in share.items() for side in ("true", "false")}
 
 

@@ -65,12 +65,7 @@ _SAID = {
     Standing.CANNOT_TELL: "it cannot be told",
 }
 _SAME, _TOO_FEW = "it is the same on every item", "too few to tell"
-_ALWAYS_NAMED = (
-    "condition",
-    "b",
-    "name",
-    "about",
-)  # on which passages, and what is compared with, also where it is one alone
+_ALWAYS_NAMED = ("condition", "b", "name", "about")  # of what, and what is compared with, also where it is one alone
 
 
 class Sentence(str):

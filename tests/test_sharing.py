@@ -191,7 +191,7 @@ def _cell(column: str, value: str) -> Callable[[bytes], bytes]:
         ("run/run.json", _replacing('"items": "facts:testbed"', '"items": "mine"'), "run.json: items is not what was"),
         ("run/run.json", _replacing('"turns": ', '"turns": 9'), "run.json: counts, turns: "),
         ("run/items.json", _replacing('"domain": "', '"domain": "x'), "run.json: items_sha256 is not what was"),
-        ("run/summary.csv", _replacing("standard", "Standard"), "summary.csv: its bytes differ"),
+        ("run/summary.csv", _replacing("standard", "Standard"), "summary.csv: row 1, condition: 'Standard' became "),
         ("run/records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
         ("run/turns.parquet", _cell("text", "9"), "turns.parquet: row 1, text: '9' became "),
         ("run/samples.parquet", _cell("text", "9"), "samples.parquet: row 1, text: '9' became "),
@@ -203,6 +203,21 @@ def test_a_changed_file_is_a_difference(
 ) -> None:
     made = replay(_resealed(shared, tmp_path, name, change), tmp_path / "replayed")
     assert [found for found in made.differences if found.startswith(said)], made.differences
+
+
+def test_a_summary_that_another_processor_rounded_is_the_same(shared: Path, tmp_path: Path) -> None:
+    """Their last digits differ; anything more is a difference."""
+
+    def scaled(content: bytes, factor: float) -> bytes:
+        table = pd.read_csv(io.BytesIO(content))
+        return table.assign(accuracy=table["accuracy"] * factor + (factor - 1)).to_csv(index=False).encode()
+
+    for factor, differ in ((1 + 4e-16, False), (1 + 1e-6, True)):
+        place = tmp_path / str(factor)
+        place.mkdir()
+        changed = _resealed(shared, place, "run/summary.csv", lambda content, by=factor: scaled(content, by))
+        made = replay(changed, place / "replayed")
+        assert any(found.startswith("summary.csv: row 1, accuracy") for found in made.differences) is differ
 
 
 def test_other_versions_are_a_note(shared: Path, tmp_path: Path) -> None:
@@ -260,7 +275,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("summary.csv", _replacing("standard", "Standard"), "summary.csv: its bytes differ, first in line 2"),
+        ("summary.csv", _replacing("standard", "Standard"), "summary.csv: row 1, condition: 'Standard' became "),
         ("records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
         ("records.parquet", lambda content: content[:400], "the same srdcr run writes it anew"),
         ("items.json", _replacing('"domain": "', '"domain": "x'), "the same srdcr run writes anew a file"),

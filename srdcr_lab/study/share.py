@@ -6,13 +6,14 @@ makes everything again from the completions alone and compares. Studies that shi
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 from contextlib import closing
 from dataclasses import astuple, dataclass, replace
 from importlib.metadata import version
-from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -190,7 +191,7 @@ def _replayed(source: Path, out: Path) -> Replayed:
         differences += differing
     own, lock = SEQUENCE.parent / _LOCK, shared / _LOCK
     notes: tuple[str, ...] = ()
-    if (made_by := _of_another_version(before)) and _other_line(before, again):
+    if (made_by := _of_another_version(before)) and _other_summary(before, again):
         notes = (f"{SUMMARY} differs: srdcr-lab {made_by} computed it from the same records in another way",)
     if names := before.manifest["renamed"]:
         called = "; ".join(f"{was} is now {now}" for was, now in names.items())
@@ -228,8 +229,8 @@ def run_differences(before: Results, after: Results) -> list[str]:
         unknown = [name for name in LATER if name in was and was[name].isna().all()]  # to the version of the run
         if difference := _difference(was.drop(columns=unknown), made.drop(columns=unknown)):
             differences.append(f"{table}.parquet: {difference}")
-    if not _of_another_version(before) and (line := _other_line(before, after)):
-        differences.append(f"{SUMMARY}: its bytes differ, first in line {line}")
+    if not _of_another_version(before) and (difference := _other_summary(before, after)):
+        differences.append(f"{SUMMARY}: {difference}")
     return differences
 
 
@@ -240,10 +241,13 @@ def _of_another_version(run: Results) -> str:
     return made_by if made_by != version("srdcr-lab") else ""
 
 
-def _other_line(before: Results, after: Results) -> int | None:
-    """The first line, from 1, in which the summaries differ."""
-    lines = zip_longest(*((run.folder / SUMMARY).read_bytes().split(b"\n") for run in (before, after)))
-    return next((number for number, (was, made) in enumerate(lines, start=1) if was != made), None)
+def _other_summary(before: Results, after: Results) -> str | None:
+    """The first cell in which the saved summaries differ, in words."""
+    try:
+        was, made = (pd.read_csv(run.folder / SUMMARY) for run in (before, after))
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError):
+        return "it cannot be read as CSV"
+    return _difference(was, made)
 
 
 def _comparable(table: pd.DataFrame) -> pd.DataFrame:
@@ -259,6 +263,12 @@ def _difference(left: pd.DataFrame, right: pd.DataFrame) -> str | None:
         return f"{len(left)} rows of {left.shape[1]} columns became {len(right)} of {right.shape[1]}"
     for column in left.columns:
         for row, (before, after) in enumerate(zip(left[column], right[column], strict=True), start=1):
-            if repr(before) != repr(after):
+            if not _same(before, after):
                 return f"row {row}, {column}: {before!r} became {after!r}"
     return None
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Equal, or two floats that agree to nine digits: processors round the last digits differently."""
+    floats = isinstance(before, float) and isinstance(after, float)
+    return repr(before) == repr(after) or (floats and math.isclose(before, after, rel_tol=1e-9, abs_tol=1e-12))

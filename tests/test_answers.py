@@ -8,7 +8,7 @@ from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_typ
 from srdcr_lab.answers.kinds import Kind, kind_of
 from srdcr_lab.records import AnswerType
 
-YEAR, NUMBER, NAME, CITY, TEXT = map(AnswerType, "year number name city text".split())
+YEAR, NUMBER, NAME, CITY, TEXT, YES_NO = map(AnswerType, "year number name city text yes_no".split())
 
 
 @pytest.mark.parametrize("answer_type", AnswerType)
@@ -203,6 +203,30 @@ def test_extraction_is_strict(reply: str, answer_type: AnswerType, answer: str |
     assert extract(reply, answer_type) == answer
 
 
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("Yes", "yes"), ("no.", "no"), ("**No**", "no"), ("True", "yes"), ("FALSE.", "no"), ("Yes it is.", "yes"),
+        ("No, there is no record of it.", "no"), ("Yes: the tower is of 1500. There is no doubt.", "yes"),
+        ("The answer is yes.", "yes"), ("One is of 1500.\nAnswer: no", "no"), ("<think>No.</think>Yes", "yes"),
+        ("Is the tower the older one? No.", "no"), ("The tower is of 1500. So, yes.", "yes"),
+        ("There is no record of it.", None), ("No one knows.", None), ("No. 5 is the older one.", None),
+        ("Not true.", None), ("yes or no", None), ("Yes and no.", None), ("Yes. Actually, no.", None),
+        ("Answer: yes\nAnswer: no", None), ("I don't know. Yes?", None), ("Is it yes, no, or unknown?", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_yes_or_no_is_read_where_it_is_the_answer(reply: str, answer: str | None) -> None:
+    assert extract(reply, YES_NO, question="Is the tower older than the bridge?") == answer
+
+
+def test_yes_is_true_and_no_is_false() -> None:
+    assert equal("True", "yes", YES_NO)
+    assert equal("No, it is not.", "false", YES_NO)
+    assert not equal("yes", "no", YES_NO)
+    assert [span.surface for span in find("No, there is no record.", "no", YES_NO)] == ["No"]  # whose tokens are sure
+
+
 def test_the_unit_asked_for_picks_among_numbers() -> None:
     assert extract("Adults take 500 mg every 6 hours.", NUMBER, "mg") == "500"
     assert extract("Adults take 500 mg or 250 mg every 6 hours.", NUMBER, "mg") is None
@@ -221,7 +245,8 @@ def test_the_released_code_matches_anywhere() -> None:
         (["1874", "2019"], YEAR), (["1874", "3"], NUMBER), (["2300"], NUMBER), (["5 mg", "7mg", "8"], NUMBER),
         (["5 mg", "7 g"], TEXT),
         (["3,559 people", "12 people"], NUMBER), (["Paris"], TEXT), (["1874", "Paris"], TEXT), ([], TEXT),
-        (["", " "], TEXT), (["١٩٨٤"], YEAR),
+        (["", " "], TEXT), (["١٩٨٤"], YEAR), (["Yes", "no"], YES_NO), (["True", "False"], YES_NO),
+        (["yes", "maybe"], TEXT),
     ],
 )  # fmt: skip
 def test_guessed_types(answers: list[str], answer_type: AnswerType) -> None:

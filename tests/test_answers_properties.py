@@ -253,6 +253,7 @@ def test_a_long_text_of_one_thing_is_read(answer_type: AnswerType, unit_of_text:
         CITY: "Saint Louis",
         OPTION: "D",
         DATE: "14 July 1789",
+        AnswerType.YES_NO: "yes",
     }
     answer = answers.get(answer_type, "the red cat")
     assert [s.surface for s in find(f"{passage} ; {answer}.", answer, answer_type)] == [answer.removeprefix("the ")]

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from srdcr_lab import answers
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.benchmarks.conflictqa import differing
 from srdcr_lab.data.benchmarks.ramdocs import kind_of_answer
@@ -102,9 +103,9 @@ def test_clasheval_model_responses_load_as_the_data_set_does(tmp_path: Path) -> 
 def test_a_yes_or_no_question_takes_its_true_passage_from_the_side_that_agrees_with_the_truth() -> None:
     items = by_id(loaded("conflictqa"))
     ferry, airport = items["conflictqa-1"], items["conflictqa-2"]
-    assert (ferry.gold_answer, ferry.aliases, ferry.context) == (
+    assert (ferry.answer_type, ferry.gold_answer, ferry.context) == (
+        AnswerType.YES_NO,
         "yes",
-        ("True",),
         "Train ferries have rails on deck. (counter)",
     )
     assert (airport.gold_answer, airport.context) == ("no", "The nearest runway is in Marnow. (memory)")
@@ -112,6 +113,13 @@ def test_a_yes_or_no_question_takes_its_true_passage_from_the_side_that_agrees_w
         "no",
         "yes",
     )
+
+
+def test_a_reply_of_a_sentence_answers_a_yes_or_no_question() -> None:
+    """As text, "No, …" was another answer than "no", and "True" than "yes"."""
+    item = by_id(loaded("conflictqa"))["conflictqa-1"]
+    replies = ("Yes, train ferries have rails.", "True.", "No, there is no rail on a ferry.", "There is no rail.")
+    assert [answers.read(reply, item) for reply in replies] == ["yes", "yes", "no", None]
 
 
 def test_another_question_claims_what_differs_in_the_wrong_sentence() -> None:

@@ -1,7 +1,7 @@
 """What one answer type knows, in one class, and the functions of this floor, which ask the class of a type.
 
 `Kind` is free text and the base of the others, each in the module of its type's name (`year`, `number`, `name`, `city`,
-`option`, `date`), loaded when the type is first met. A new type is a member of `AnswerType` and such a module.
+`option`, `date`, `yes_no`), loaded when the type is first met. A new type is a member of `AnswerType` and a module.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ class Kind:
     """
 
     answer_type: ClassVar[AnswerType] = AnswerType.TEXT
-    is_value: ClassVar[bool] = False  # an amount or a point in time: read from a sentence, given in canonical form
+    is_value: ClassVar[bool] = False  # an amount, a point in time, yes or no: read from a sentence, in canonical form
+    is_stated: ClassVar[bool] = True  # a passage that claims such an answer says it in words
     is_proper: ClassVar[bool] = False  # a name: in a sentence it has capitals
     has_unit: ClassVar[bool] = False
     perturbation: ClassVar[PerturbationKind] = PerturbationKind.NONE
@@ -393,7 +394,8 @@ def guess_type(answers: Sequence[str]) -> AnswerType:
     """Answer type of a table that does not name one.
 
     YEAR where all gold answers are four digits in 1000–2199; NUMBER where all are numbers with at most one unit between
-    them; DATE where all are dates; else TEXT. Names and cities are never guessed; no answers at all are TEXT.
+    them; DATE where all are dates; YES_NO where all are yes, no, true or false; else TEXT. Names and cities are never
+    guessed; no answers at all are TEXT.
     """
     given = [fold_digits(answer).strip() for answer in answers if answer and answer.strip()]
     fitting = (answer_type for answer_type in AnswerType if given and kind_of(answer_type).guesses(given))

@@ -30,6 +30,7 @@ class Label(Kind):
     """The label of an option, compared without case and brackets; it is not perturbed."""
 
     answer_type = AnswerType.OPTION
+    is_stated = False
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """None for anything longer than a word of twelve characters."""
@@ -103,13 +104,24 @@ def without_repeats(options: Sequence[Option], gold: str) -> tuple[Option, ...]:
     A reply that is such a text then names one option, as `extract_option` wants it. The right option is never dropped,
     nor what repeats it: such a question has two right options, which `fault_of` says.
     """
-    right = [_folded(option) for option in options if option.label == gold]
-    texts = [_folded(option) for option in options]
+    right = [_folded(option.text) for option in options if option.label == gold]
+    texts = [_folded(option.text) for option in options]
     return tuple(o for i, o in enumerate(options) if texts[i] in right or texts[i] not in texts[:i])
 
 
-def _folded(option: Option) -> str:
-    return " ".join(option.text.split()).casefold()
+def label_of(named: str, options: Sequence[Option], offered: Sequence[Option] = ()) -> str:
+    """The label of the option that is named by its label or text, also by the label of a repeat among those `offered`.
+
+    What names no option stays as it is.
+    """
+    if named in [option.label for option in options]:
+        return named
+    text = _folded(next((option.text for option in offered if option.label == named), named))
+    return next((option.label for option in options if _folded(option.text) == text), named)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def fault_of(options: Sequence[Option], gold: str) -> str:
@@ -127,7 +139,7 @@ def fault_of(options: Sequence[Option], gold: str) -> str:
     folded = [label.casefold() for label in labels]
     if twice := [label for label in labels if folded.count(label.casefold()) > 1]:
         return f"the label {twice[0]!r} stands twice"
-    texts = [_folded(option) for option in options]
+    texts = [_folded(option.text) for option in options]
     if repeated := [label for i, label in enumerate(labels) if texts[i] in texts[:i]]:
         return f"option {repeated[0]} repeats the text of an earlier one"
     if gold not in labels:

@@ -29,6 +29,7 @@ class AnswerType(StrEnum):
     TEXT = "text"
     OPTION = "option"  # a label of the item's options
     DATE = "date"
+    YES_NO = "yes_no"
 
 
 class PerturbationKind(StrEnum):

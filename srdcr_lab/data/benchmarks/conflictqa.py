@@ -23,7 +23,6 @@ from srdcr_lab.records import AnswerType, Document, DocumentKind
 
 _NEGATED = re.compile(r"(?<!\w)(?:not|cannot|never|no|nor|neither|none)(?!\w)|n['’]t(?!\w)", re.IGNORECASE)
 _EVIDENCE = {"memory": "parametric_memory_aligned_evidence", "counter": "counter_memory_aligned_evidence"}
-_YES_NO = {"true": "yes", "false": "no"}
 _OTHER = {"yes": "no", "no": "yes"}
 
 
@@ -35,13 +34,14 @@ def read(rows: Sequence[Row]) -> Passages:
             raise row.bad("ground_truth", "is empty")
         gold, aliases = golds[0], golds[1:]
         sentences = {side: row.text(f"{side}_answer") for side in _EVIDENCE}
-        yes_or_no = len(golds) == 1 and gold.lower() in _YES_NO
+        yes_or_no = len(golds) == 1 and answers.guess_type(golds) is AnswerType.YES_NO
+        kind = AnswerType.YES_NO if yes_or_no else AnswerType.TEXT
         if yes_or_no:
-            gold, aliases = _YES_NO[gold.lower()], golds
+            gold = answers.normalise(gold, kind) or gold
             right = {side: bool(_NEGATED.search(text)) is (gold == "no") for side, text in sentences.items()}
             undecided = "its answer sentences do not tell yes from no"
         else:
-            finding = (gold, AnswerType.TEXT, "", aliases)
+            finding = (gold, kind, "", aliases)
             right = {side: bool(answers.find(text, *finding)) for side, text in sentences.items()}
             undecided = "both its answer sentences name an accepted answer, or neither"
         if len(set(right.values())) == 1 or (yes_or_no and _NEGATED.search(question)):
@@ -49,10 +49,11 @@ def read(rows: Sequence[Row]) -> Passages:
             continue
         true, false = sorted(_EVIDENCE, key=lambda side: not right[side])
         item_id, context = f"conflictqa-{row.number}", row.text(_EVIDENCE[true])
-        item = standard_item(item_id, question, gold, context, domain="conflictqa", aliases=aliases)
+        fields = {"domain": "conflictqa", "answer_type": kind, "aliases": aliases}
+        item = standard_item(item_id, question, gold, context, **fields)
         claim = _OTHER[gold] if yes_or_no else differing(sentences[false], sentences[true])
-        passages.take(item, argued=yes_or_no)
-        passages.take(contradicted(item, "conflict", row.text(_EVIDENCE[false]), claim), argued=yes_or_no)
+        passages.take(item)
+        passages.take(contradicted(item, "conflict", row.text(_EVIDENCE[false]), claim))
     return passages
 
 

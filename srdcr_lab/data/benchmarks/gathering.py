@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from srdcr_lab import answers
+from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.option import fault_of, without_repeats
 from srdcr_lab.data import facts
 from srdcr_lab.data.items import ItemSet, not_evaluated, standard_item, with_exemplars
@@ -62,7 +63,7 @@ class Gathering:
 
 
 class Passages(Gathering):
-    """Passages, true or false, that each state the answer they are said to claim."""
+    """Passages, true or false, that each state the answer they are said to claim, or argue for a yes or no."""
 
     counted = "passages"
     _with_gold = 0  # false passages that mention the gold answer
@@ -78,11 +79,11 @@ class Passages(Gathering):
                 yield row, question
             asked.add(question)
 
-    def take(self, item: Item, *, argued: bool = False) -> None:
-        """Keep the item if its passage states what it claims, or is `argued` (for "yes" or "no", without the word)."""
-        if item.item_id not in self._taken and (reason := _unfit(item, argued)):
+    def take(self, item: Item) -> None:
+        """Keep the item if its passage states what it claims, where answers of its type are stated."""
+        if item.item_id not in self._taken and (reason := _unfit(item)):
             self.leave_out(reason)
-        elif self._take_once(item, item.item_id, "it stands in an earlier row") and not (item.is_standard or argued):
+        elif self._take_once(item, item.item_id, "it stands in an earlier row") and not item.is_standard:
             self._with_gold += _mentions_gold(item)
 
     def result(self, file: str) -> ItemSet:
@@ -147,7 +148,7 @@ def contradicted(true: Item, tag: str, context: str, claim: str) -> Item:
     )
 
 
-def _unfit(item: Item, argued: bool) -> str:
+def _unfit(item: Item) -> str:
     """Why a passage cannot be used; empty where it can."""
     if not (item.question and item.gold_answer and item.claimed_answer and item.context):
         return "question, answer or passage is empty"
@@ -159,7 +160,8 @@ def _unfit(item: Item, argued: bool) -> str:
     if same is not item.is_standard:
         return "the false passage claims a right answer"
     aliases = item.aliases if item.is_standard else ()
-    if not argued and not answers.find(item.context, item.claimed_answer, item.answer_type, item.unit, aliases):
+    claim = item.claimed_answer, item.answer_type, item.unit, aliases
+    if kind_of(item.answer_type).is_stated and not answers.find(item.context, *claim):
         return f"the {'true' if item.is_standard else 'false'} passage does not contain its answer"
     return ""
 

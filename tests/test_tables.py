@@ -280,7 +280,17 @@ SOUND = {"question": "When?", "gold_answer": "1874", "context": "In 1874."}
         ({"perturbation_value": float("inf")}, "column perturbation_value: 'inf' is not a number; leave the cell"),
         (
             {"answer_type": "yaer"},
-            "'yaer' is none of year, number, name, city, text, option, date (did you mean year?)",
+            "'yaer' is none of year, number, name, city, text, option, date, yes_no (did you mean year?)",
+        ),
+        ({"argued": "maybe"}, "column argued: 'maybe' is neither true nor false; write true, false, 1 or 0"),
+        (
+            {"perturbation_kind": "offset"},
+            "column perturbation_kind: is offset, but claimed_answer is empty; fill it",
+        ),
+        ({"level": "mild"}, "column level: is mild, but perturbation_kind is none; correct one, or leave level empty"),
+        (
+            {"gold_answer": "yes", "claimed_answer": "perhaps"},
+            "column claimed_answer: 'perhaps' is no answer of type yes_no; correct it",
         ),
     ],
 )
@@ -288,6 +298,84 @@ def test_a_cell_of_another_kind_is_named(row: dict[str, Any], says: str) -> None
     """G 9: dicts as questions, NaN and infinite perturbations; F 6: near names."""
     with pytest.raises(BadInput, match=re.escape(f"table, row 1, {says}" if says.startswith("column") else says)):
         load_items(pd.DataFrame([{**SOUND, **row}], dtype=object))
+
+
+CHOICE = {
+    "question_id": "old",
+    "question": "Which is the older one?",
+    "gold_answer": "the tower",
+    "options": "the tower|the bridge|The  bridge",
+    "context": "The tower is of 1500.",
+}
+
+
+@pytest.mark.parametrize("claim", ["B", "C", "the bridge", "The  bridge"])
+def test_options_keep_which_passages_are_false(claim: str) -> None:
+    """Each item was standard, whatever it claimed. A repeated option is dropped, as benchmarks do, also as a claim."""
+    false = {**CHOICE, "context": "The tower is of 1700.", "claimed_answer": claim}
+    true, other = items = load_items(pd.DataFrame([{**CHOICE, "claimed_answer": "A"}, false]))
+    assert (true.claimed_answer, true.level) == ("A", Level.STANDARD)
+    assert (other.claimed_answer, other.perturbation_kind, other.level) == ("B", "substitution", Level.MODERATE)
+    assert [option.label for option in true.options] == ["A", "B"]
+    assert "table: 2 rows asked without an option that repeats a wrong one" in items.notes
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ({"claimed_answer": "D"}, "column claimed_answer: the answer 'D' is none of the labels A, B"),
+        ({"claimed_answer": "A", "perturbation_kind": "rewrite"}, "column perturbation_kind: is rewrite, but"),
+        ({"options": "the tower|The tower|the bridge"}, "column options: option B repeats the text of an earlier one"),
+    ],
+)
+def test_what_options_refuse(cells: dict[str, str], says: str) -> None:
+    with pytest.raises(BadInput, match=f"table, row 1, {says}"):
+        load_items(pd.DataFrame([{**CHOICE, **cells}]))
+
+
+OLDER = [
+    {"question": "Is the tower older?", "gold_answer": True, "context": "The tower is of 1500."},
+    {"question": "Is the dam older?", "gold_answer": "no", "context": "The dam is of 1700."},
+    {"question": "When was the mill built?", "gold_answer": "1801", "context": "The mill was built in 1801."},
+]
+
+
+def test_a_passage_need_not_say_yes_or_no() -> None:
+    """Such rows were left out. The rows of other types are of the type that they are without them."""
+    items = load_items(pd.DataFrame(OLDER))
+    assert [item.answer_type.value for item in items] == ["yes_no", "yes_no", "year"]
+    assert items.notes[0] == (
+        "table: taken to be true, since claimed_answer and perturbation_kind are empty: 2 passages that need not "
+        "contain the answer (options, yes or no, argued)"
+    )
+    told = load_items(pd.DataFrame(OLDER).assign(claimed_answer=["false", "no", ""]))
+    assert [item.level for item in told] == [Level.MODERATE, Level.STANDARD, Level.STANDARD]
+    assert not any("need not contain" in note for note in told.notes)
+
+
+@pytest.mark.parametrize("row", [OLDER[0], OLDER[1], {**CHOICE, "options": "the tower|the bridge"}])
+def test_of_two_answers_a_false_passage_claims_the_other(row: dict[str, Any]) -> None:
+    (item,) = load_items(pd.DataFrame([{**row, "perturbation_kind": "rewrite"}]))
+    assert item.level is Level.MODERATE
+    assert item.claimed_answer == {"True": "no", "no": "yes", "A": "B"}[item.gold_answer]
+
+
+def test_an_argued_passage_is_kept_where_the_table_says_so(tmp_path: Path) -> None:
+    argued = [{**row, "argued": flag} for row, flag in zip(ODD, ("", "true", "0"), strict=True)]
+    items = load_items(pd.DataFrame(argued))
+    assert len(items) == 3
+    write_items(items, path := tmp_path / "items.csv")
+    assert load_items(path).items == items.items
+    with pytest.raises(BadInput, match="row 2, column context: the passage does not contain the answer '1801'"):
+        load_items(pd.DataFrame(argued).assign(argued="0"), strict=True)
+
+
+def test_irrelevant_passages_are_counted_and_their_rows_named() -> None:
+    rows = [{**ODD[i % 3], "question": f"When {i}?"} for i in range(24)] + [{**ODD[0], "question": ""}]
+    assert load_items(pd.DataFrame(rows)).notes[6] == (
+        "table: 8 of these because the passage does not contain the answer (row 2, 5, 8, 11, 14, 17, 20, 23): "
+        "irrelevant passages are not evaluated; one that argues in other words needs the column argued"
+    )
 
 
 def test_a_missing_perturbation_of_a_program_is_an_empty_cell(tmp_path: Path) -> None:

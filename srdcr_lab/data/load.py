@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Traits
+from srdcr_lab.answers.kinds import Traits, kind_of
 from srdcr_lab.answers.year import YEAR_OFFSETS as YEAR_OFFSETS
 from srdcr_lab.data import facts, rewrites, sources
 from srdcr_lab.data.benchmarks import BENCHMARKS, benchmark, load_benchmark
@@ -66,7 +66,7 @@ def load_items(
         file as published); the items.json of a results folder; a CSV, JSONL or Parquet file, or a DataFrame with the
         columns `question, gold_answer` and (unless it is closed-book) `context`, `options` or `documents`, and any of
         `claimed_answer, domain, answer_type, aliases, unit, question_id, item_id, perturbation_kind,
-        perturbation_value, level, gold_answers, wrong_answers, accepted, is_exemplar`.
+        perturbation_value, level, gold_answers, wrong_answers, accepted, is_exemplar, argued`.
     seed : of what is drawn from the shipped facts.
     year_offsets : by how many years, either way, the passages of the shipped testbed and grid lie.
     documents : whether a benchmark that has both forms is wanted with all documents of a question rather than as single
@@ -168,9 +168,18 @@ def _frame(items: ItemSet) -> pd.DataFrame:
         frame[lists] = frame[lists].map("|".join)
     frame["is_exemplar"] = [*[""] * len(items), *["true"] * len(exemplars)]
     frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
+    frame["argued"] = ["true" if _is_argued(item) else "" for item in (*items, *exemplars)]
     text = [name for name in WRITTEN if name != "perturbation_value"]
-    frame = frame[[*WRITTEN]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
-    return frame.drop(columns=[name for name in LISTS if name != "aliases" and not frame[name].any()])
+    frame = frame[[*WRITTEN, "argued"]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
+    rare = [name for name in (*LISTS, "argued") if name != "aliases"]
+    return frame.drop(columns=[name for name in rare if not frame[name].any()])
+
+
+def _is_argued(item: Item) -> bool:
+    """Whether a passage claims its answer in other words."""
+    aliases = item.aliases if item.is_standard else ()
+    claim = item.claimed_answer, item.answer_type, item.unit, aliases
+    return kind_of(item.answer_type).is_stated and bool(item.context) and not answers.find(item.context, *claim)
 
 
 def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
@@ -178,7 +187,7 @@ def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
     question, answer, context, domain = exemplar.question, exemplar.answer, exemplar.context, exemplar.domain
     types = dict.fromkeys(item.answer_type for item in items if item.domain == domain)
     fitting = (kind for kind in (*types, *AnswerType) if answers.find(context, answer, kind))
-    answer_type = next(fitting, AnswerType.TEXT)
+    answer_type = next(fitting, answers.guess_type([answer]))
     return standard_item(item_id, question, answer, context, domain=domain, answer_type=answer_type)
 
 

@@ -30,6 +30,7 @@ MOST_DOCUMENTS = 50
 DOCUMENT_KEYS = ("id", "text", "source", "type", "answer")
 _LETTERS = "ABCDEFGHIJ"
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_FLAGS = {"": None} | dict.fromkeys(("true", "1", "1.0"), True) | dict.fromkeys(("false", "0", "0.0"), False)
 _EXPECTED_OPTIONS = 'texts with bars between them, or {"A": "…", "B": "…"}'
 
 
@@ -135,6 +136,14 @@ def _object(entry: Any, unit: str, number: int, file: str) -> dict[str, Any] | B
     return value if isinstance(value, dict) else BadInput(f'{where}: a {unit} is an object such as {{"question": "…"}}')
 
 
+class LacksAnswer(BadInput):
+    """A passage does not contain the answer that it is said to claim; `row` is the number of its row."""
+
+    def __init__(self, sentence: str, row: int) -> None:
+        super().__init__(sentence)
+        self.row = row
+
+
 @dataclass
 class Row:
     """A row with its place in the table; `number` counts from 1, `cells` are as the file holds them.
@@ -195,6 +204,12 @@ class Row:
         if number is not None and not math.isfinite(number):
             raise self.bad(column, f"{text!r:.40} is not a number; leave the cell empty where there is none")
         return number
+
+    def flag(self, column: str) -> bool | None:
+        """Whether a cell says true (or 1) or false (or 0); None where it is empty."""
+        if (text := self.text(column).lower()) not in _FLAGS:
+            raise self.bad(column, f"{text!r:.40} is neither true nor false; write true, false, 1 or 0")
+        return _FLAGS[text]
 
     def between_bars(self, column: str) -> tuple[str, ...]:
         """The texts of a cell such as "William|the Conqueror", each short enough for an answer."""

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
-from srdcr_lab.answers.option import fault_of
+from srdcr_lab.answers.option import fault_of, label_of, without_repeats
 from srdcr_lab.data.items import ItemSet, as_exemplar, grouped, standard_item, with_exemplars
 from srdcr_lab.data.rows import (
     DOCUMENT_KEYS,
     LONGEST_ANSWER,
     REQUIRED,
+    LacksAnswer,
     Row,
     documents_in,
     listed,
     options_in,
     plain_text,
+    rows_of,
     unreadable,
     with_wrong_answers,
 )
@@ -36,10 +38,10 @@ WRITTEN = (
     "aliases", "unit", "perturbation_kind", "perturbation_value", "level", "gold_answers", "wrong_answers",
     "accepted", "is_exemplar",
 )  # fmt: skip
-COLUMNS = (*WRITTEN, "options", "documents")
+COLUMNS = (*WRITTEN, "options", "documents", "argued")
 LISTS = ("aliases", "gold_answers", "wrong_answers", "accepted")
 _SHOWN = frozenset({"context", "documents", "options"})  # without any of them, a table is closed-book
-_NAMED, _NOTED = 3, 5  # rows that one sentence names, and that have a note each
+_NAMED, _NOTED, _NUMBERED = 3, 5, 12  # rows that one sentence names, that have a note each, and whose numbers are given
 
 
 def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
@@ -81,7 +83,41 @@ def items_from_frame(
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     whole = with_exemplars(name, items, exemplars, exemplar_pool)
-    return replace(whole, notes=(*left_out(faults, name), *_doubts(frame, items), *whole.notes))
+    pairs = with_rows(frame, name, rows)
+    notes = [*left_out(faults, name), *shortened(pairs, name), *_doubts(frame, items)]
+    if unstated := condition_unstated(pairs):
+        notes.append(
+            f"{name}: taken to be true, since claimed_answer and perturbation_kind are empty: "
+            f"{n_of(len(unstated), 'passages')} that need not contain the answer (options, yes or no, argued)"
+        )
+    return replace(whole, notes=(*notes, *whole.notes))
+
+
+def with_rows(frame: pd.DataFrame, name: str, entries: Sequence[Item | Exemplar | BadInput]) -> list[tuple[Row, Item]]:
+    """The items among what `checked_rows` made of a table, each with its row."""
+    return [(row, item) for row, item in zip(rows_of(frame, name), entries, strict=True) if isinstance(item, Item)]
+
+
+def condition_unstated(pairs: Sequence[tuple[Row, Item]]) -> list[Row]:
+    """The rows that do not say whether their passage is true, where looking for the answer in it cannot tell either."""
+    return [
+        row
+        for row, item in pairs
+        if item.context
+        and _need_not_state(row, item)
+        and not (row.text("claimed_answer") or row.text("perturbation_kind"))
+    ]
+
+
+def _need_not_state(row: Row, item: Item) -> bool:
+    """Whether a passage may claim its answer without stating it in words."""
+    return bool(row.flag("argued")) or not kind_of(item.answer_type).is_stated
+
+
+def shortened(pairs: Sequence[tuple[Row, Item]], name: str) -> Iterator[str]:
+    """How many questions lost an option."""
+    if n := sum(len(options_in(row, "options")) > len(item.options) for row, item in pairs if item.options):
+        yield f"{name}: {n_of(n, 'rows')} asked without an option that repeats a wrong one"
 
 
 def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
@@ -90,6 +126,12 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
         more = f"; here are {_NOTED}, srdcr data check names all" if len(faults) > _NOTED else ""
         yield f"{name}: left out {n_of(len(faults), 'rows')} that cannot be used{more}; --strict would refuse"
         yield from map(str, faults[:_NOTED])
+    if numbers := [str(fault.row) for fault in faults if isinstance(fault, LacksAnswer)]:
+        which = ", ".join(numbers[:_NUMBERED]) + " …" * (len(numbers) > _NUMBERED)
+        yield (
+            f"{name}: {len(numbers):,} of these because the passage does not contain the answer (row "
+            f"{which}): irrelevant passages are not evaluated; one that argues in other words needs the column argued"
+        )
 
 
 def together(faults: Sequence[BadInput], name: str) -> BadInput:
@@ -143,7 +185,7 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
     records = enumerate(frame.to_dict("records"), start=1)
     rows = [Row(name, number, _cells(record), is_ours=is_ours) for number, record in records]
     untyped = [row.cells["gold_answer"] for row in rows if row.cells.get("answer_type") in (None, "")]
-    guessed = answers.guess_type([gold for gold in untyped if isinstance(gold, str)])
+    guessed = answers.guess_type([gold for gold in untyped if isinstance(gold, str) and not _is_yes_no(gold)])
     ids: dict[str, str] = {}  # question → the id of the first row that asks it
     row_of: dict[str, int] = {}  # item_id → its row
     first: dict[str, Item] = {}  # question_id → its first item
@@ -151,7 +193,8 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
         try:
             own_id = row.text("question_id") or row.text("item_id") or f"row-{row.number}"
             question_id = ids.setdefault(row.text("question"), own_id)
-            item = _item(row, guessed, question_id)
+            is_yes_no = _is_yes_no(row.text("gold_answer"))
+            item = _item(row, AnswerType.YES_NO if is_yes_no else guessed, question_id)
             if row.text("is_exemplar").lower() in ("true", "1", "yes"):
                 yield as_exemplar(item)
                 continue
@@ -163,6 +206,10 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
             yield item
         except BadInput as error:
             yield error
+
+
+def _is_yes_no(gold: str) -> bool:
+    return kind_of(AnswerType.YES_NO).guesses([gold])
 
 
 def _cells(record: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
@@ -210,10 +257,9 @@ def _with_options(row: Row, item: Item) -> Item:
     """The item with its options and the label of its gold answer; a passage need not contain the words of an option."""
     if item.documents:
         raise row.bad("documents", "stands beside options; give a question one of the two and leave the other empty")
-    options, label = options_in(row, "options"), item.gold_answer
-    by_text = [option.label for option in options if option.text == label]
-    if len(by_text) == 1 and label not in [option.label for option in options]:
-        label = by_text[0]
+    offered = options_in(row, "options")
+    label = label_of(item.gold_answer, offered)
+    options = without_repeats(offered, label)
     if fault := fault_of(options, label):
         raise row.bad("gold_answer" if fault.startswith("the answer") else "options", fault)
     if (named := row.one_of("answer_type", AnswerType, AnswerType.OPTION)) != AnswerType.OPTION:
@@ -221,7 +267,10 @@ def _with_options(row: Row, item: Item) -> Item:
     item = replace(item, gold_answer=label, claimed_answer=label, answer_type=AnswerType.OPTION, options=options)
     if why := unreadable(item):
         raise row.bad("options", f"{why}: its label or text is another option's too; change one of them")
-    return item
+    claim = label_of(_claim(row, item), options, offered)
+    if fault := fault_of(options, claim):
+        raise row.bad("claimed_answer", fault)
+    return _with_claim(row, item, claim, row.number_in("perturbation_value")) if item.context else item
 
 
 def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
@@ -252,7 +301,7 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
     if not row.is_ours and (why := unreadable(item)):
         raise row.bad("gold_answer", f"{why}; write it as a reply would, or put a shorter form into aliases")
     item = with_wrong_answers(item, row.between_bars("wrong_answers"))
-    return _with_claim(row, item, value) if item.context else item
+    return _with_claim(row, item, _claim(row, item), value) if item.context else item
 
 
 def _advice(gold: str, answer_type: AnswerType) -> str:
@@ -266,9 +315,18 @@ def _advice(gold: str, answer_type: AnswerType) -> str:
     return f"write it {how}, or take another type ({f'as a {kind} it is {value}' if kind else ', '.join(AnswerType)})"
 
 
-def _with_claim(row: Row, item: Item, value: float | None) -> Item:
+def _claim(row: Row, item: Item) -> str:
+    """What the passage is said to assert; by default the gold answer, of a false passage the only other answer."""
+    possible = ("yes", "no") if item.answer_type is AnswerType.YES_NO else [option.label for option in item.options]
+    others = [each for each in possible if not answers.equal(each, item.gold_answer, item.answer_type)]
+    is_false = row.text("perturbation_kind", PerturbationKind.NONE) != PerturbationKind.NONE
+    return row.text("claimed_answer", others[0] if is_false and len(others) == 1 else item.gold_answer)
+
+
+def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
     """The item with what its passage claims, and how far that is from the truth."""
-    claim = row.text("claimed_answer", item.gold_answer)
+    if answers.normalise(claim, item.answer_type, item.unit) is None:
+        raise row.bad("claimed_answer", f"{claim!r:.60} is no answer of type {item.answer_type}; correct it")
     perturbed = not answers.equal(claim, item.gold_answer, item.answer_type, item.unit, item.aliases)
     if perturbed and answers.is_accepted(claim, item):
         raise row.bad("claimed_answer", f"{claim!r:.60} counts as right, see the column accepted; claim another answer")
@@ -276,15 +334,20 @@ def _with_claim(row: Row, item: Item, value: float | None) -> Item:
     kind = PerturbationKind(row.one_of("perturbation_kind", PerturbationKind, default))
     if perturbed == (kind is PerturbationKind.NONE):
         negation = "not " if perturbed else ""
-        raise row.bad("perturbation_kind", f"is {kind}, but claimed_answer {claim!r} is {negation}the gold answer")
+        told = f"{claim!r} is {negation}the gold answer" if row.text("claimed_answer") else "is empty; fill it"
+        raise row.bad("perturbation_kind", f"is {kind}, but claimed_answer {told}")
+    level = Level(row.one_of("level", Level, kind_of(item.answer_type).level(kind, value)))
+    if perturbed == (level is Level.STANDARD):
+        raise row.bad("level", f"is {level}, but perturbation_kind is {kind}; correct one, or leave level empty")
     aliases = () if perturbed else item.aliases
-    if not row.is_ours and not answers.find(item.context, claim, item.answer_type, item.unit, aliases):
+    is_checked = not (row.is_ours or _need_not_state(row, item))
+    if is_checked and not answers.find(item.context, claim, item.answer_type, item.unit, aliases):
         others = (kind for kind in (AnswerType.NUMBER, AnswerType.YEAR, AnswerType.DATE) if kind != item.answer_type)
         fitting = next((kind for kind in others if answers.find(item.context, claim, kind, item.unit)), None)
         hint = f" (as answer_type {fitting} it does)" if fitting else ""
         missing = f"the passage does not contain the answer {claim!r}{hint}"
-        raise row.bad("context", f"{missing}; correct it, or put what it says into claimed_answer")
-    level = Level(row.one_of("level", Level, kind_of(item.answer_type).level(kind, value)))
+        told = f"{missing}; correct it, or put what it says into claimed_answer"
+        raise LacksAnswer(f"{row.place('context')}: {told}", row.number)
     return replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.measures import ece, precision_steps, thresholds
-from srdcr_lab.records import BadInput
+from srdcr_lab.measures import context_preference, ece, precision_steps, thresholds, verdict_rates
+from srdcr_lab.records import BadInput, PerturbationKind
 from srdcr_lab.study.elsewhere import NEEDED_BESIDE
 from tests.conftest import Srdcr
 
@@ -115,6 +115,22 @@ def test_what_the_table_does_not_tell_is_missing(results: lab.Results) -> None:
     assert bare.samples.empty
 
 
+def test_a_verdict_without_a_path_is_a_ruling_without_a_debate(tmp_path: Path, srdcr: Srdcr) -> None:
+    """Rows as our own runs of the design judge_alone write them; they were those of a debate."""
+    told = table(verdict_path=None, verdict=["REASONABLE", "UNREASONABLE", "UNREASONABLE", "UNPARSED"])
+    told.to_json(tmp_path / "own.jsonl", orient="records", lines=True)
+    ended = srdcr("import", tmp_path / "own.jsonl", "--out", tmp_path / "out")
+    assert "debate_only (judge_alone)" in ended.out
+    assert "a verdict without verdict_path is a ruling without a debate: design judge_alone" in ended.out
+    results = lab.load_run(tmp_path / "out")
+    for method in ("debate_only", "sr_dcr"):
+        assert of(results, method, "design", "verdict_path", "rounds", "r_star") == [
+            ("judge_alone", letter, 1, None) for letter in "RUU?"
+        ]
+    rates = verdict_rates(results.records).set_index("rate")
+    assert (rates.loc["verdict_tpr", "n"], rates.loc["verdict_tnr", "share"]) == (2, 1)
+
+
 def test_a_stated_confidence_keeps_its_kind_and_may_stand_alone_with_a_verdict() -> None:
     ruled = ["REASONABLE", "UNREASONABLE", "UNREASONABLE", "UNPARSED"]
     told = table(logprobs=None, verdict_path=None, samples=None, self_confidence=[0.5, 0.5, 0.9, None],
@@ -123,7 +139,7 @@ def test_a_stated_confidence_keeps_its_kind_and_may_stand_alone_with_a_verdict()
     shown = records.query("method == 'sr_dcr'")
     assert [*shown["decision"]] == ["USE_CONTEXT", "USE_PRIOR", "USE_PRIOR", "ABSTAIN"]
     assert set(shown["confidence_kind"]) == {"verbalized"}
-    assert shown[["r_star", "stabilised", "verdict_path", "rounds"]].isna().all(axis=None)
+    assert shown[["r_star", "stabilised"]].isna().all(axis=None)
 
 
 def test_no_debate_is_needed_where_both_answers_are_equal() -> None:
@@ -140,6 +156,130 @@ def test_questions_without_passages_are_asked_of_memory() -> None:
         "USE_PRIOR",
         "ABSTAIN",
     ]
+
+
+OPTIONS = {
+    "question": "Which is the older one?",
+    "options": "the tower|the bridge|The bridge",
+    "gold_answer": "the tower",
+    "prior_answer": "A",
+}
+OLDER: list[dict[str, Any]] = [
+    {**OPTIONS, "context": "The tower is of 1500.", "claimed_answer": "A", "context_answer": "A"},
+    {**OPTIONS, "context": "The tower is of 1700.", "claimed_answer": "B", "context_answer": "C"},
+]
+
+
+def test_a_table_with_options_keeps_which_passages_are_false() -> None:
+    """A reply may name an option that is left out as a repeat: it is that of the one that stays."""
+    rows = of(lab.results_from(pd.DataFrame(OLDER)), "few_shot", "claimed_answer", "level", "final_answer", "correct")
+    assert rows == [("A", "standard", "A", True), ("B", "moderate", "B", False)]
+
+
+@pytest.mark.parametrize(
+    ("frame", "told"),
+    [
+        (pd.DataFrame(OLDER).drop(columns="claimed_answer"), "in 2 rows (the first is row 1) nothing says whether"),
+        (pd.DataFrame(OLDER).assign(claimed_answer=["A", ""]), "in 1 row (the first is row 2) nothing says whether"),
+        (
+            pd.DataFrame(OLDER).drop(columns=["options", "claimed_answer"]).assign(gold_answer="yes"),
+            "fill claimed_answer (the gold answer where it is true) or perturbation_kind (none where it is true)",
+        ),
+        (
+            table(claimed_answer=None, argued=1, gold_answer="1801"),
+            "in 4 rows (the first is row 1) nothing says whether the passage is true",
+        ),
+        (
+            table(context=None),
+            "in 4 rows (the first is row 1) nothing says whether the passage is true: it is not given",
+        ),
+    ],
+)
+def test_a_condition_that_is_not_known_is_never_guessed(frame: pd.DataFrame, told: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as error:
+        lab.results_from(frame, tmp_path / "out")
+    assert told in str(error.value)
+    assert len(str(error.value)) < 400
+    assert not (tmp_path / "out").exists()
+
+
+def test_replies_to_yes_or_no_questions_are_read() -> None:
+    asked = {"question": "Is the tower older?", "gold_answer": "yes", "prior_answer": "Yes, it is."}
+    cells = [
+        {"context": "It is of 1500.", "claimed_answer": "yes", "context_answer": "True"},
+        {"context": "It is of 1700.", "claimed_answer": "no", "context_answer": "No: it is of 1700."},
+        {"context": "It is not of 1500.", "claimed_answer": "no", "context_answer": "There is no date."},
+    ]
+    results = lab.results_from(pd.DataFrame([asked | each for each in cells]))
+    assert of(results, "few_shot", "level", "prior_correct", "final_answer", "correct", "missing") == [
+        ("standard", True, "yes", True, None),
+        ("moderate", True, "no", False, None),
+        ("moderate", True, None, None, "unparsed"),
+    ]
+
+
+def test_answers_from_memory_alone_count_once_a_question() -> None:
+    memory = [name for name in NEEDED_BESIDE if name.startswith(("context", "final", "verdict", "p_un"))]
+    told = table(**dict.fromkeys(memory), context=["", "It stands.", "", "a"])
+    results = lab.results_from(told)
+    assert of(results, "few_shot", "question_id", "level", "correct") == [
+        ("mill", "standard", False), ("dam", "standard", True), ("quay", "standard", None),
+    ]  # fmt: skip
+    assert results.manifest["notes"][1:] == [
+        "table: answers from memory alone, so passages are not read",
+        "table: left out 1 row whose question stands in an earlier row",
+    ]
+    with pytest.raises(BadInput, match="row 2, column prior_answer: is another one than in row 1, which asks the same"):
+        lab.results_from(told.assign(prior_answer=["1799", "1801", "1900", "1700"]))
+
+
+def test_options_are_answered_from_memory_too() -> None:
+    told = pd.DataFrame([OPTIONS] * 2).assign(question=["Which?", "Where?"], confidence_kind="p_true")
+    results = lab.results_from(told.assign(self_confidence=[0.5, 0.95]))
+    assert of(results, "few_shot", "final_answer", "correct") == [("A", True)] * 2
+    assert of(results, "confidence_only", "decision") == [("ABSTAIN",), ("USE_PRIOR",)]
+
+
+def test_grades_from_elsewhere_replace_our_comparison() -> None:
+    """Every answer below is graded otherwise than we compare it, the last is not one that we can read."""
+    told = table(prior_correct=[True, True, False, False], context_correct=["0", "1", "1.0", "false"],
+                 final_correct=[0, 0, 1, 1], final_answer=["1801", "", "1920", "in the reign of Anne"])  # fmt: skip
+    results = lab.results_from(told)
+    assert results.manifest["graded_elsewhere"] == ["prior_correct", "context_correct", "final_correct"]
+    assert "table: graded elsewhere, and not compared here: prior_correct, context_correct, final_correct" in str(
+        results.manifest["notes"]
+    )
+    assert of(results, "own", "final_answer", "correct", "missing") == [
+        ("1801", False, None), (None, None, "abstained"), ("1920", True, None), ("in the reign of Anne", True, None),
+    ]  # fmt: skip
+    assert of(results, "few_shot", "prior_correct", "correct") == [
+        (True, False), (True, True), (False, True), (None, None),
+    ]  # fmt: skip
+    assert of(results, "sr_dcr", "decision", "correct")[:3] == [
+        ("USE_CONTEXT", False), ("ABSTAIN", None), ("USE_PRIOR", False),
+    ]  # fmt: skip
+    assert lab.results_from(table()).manifest["graded_elsewhere"] == []
+
+
+def test_a_category_may_be_given_without_draws() -> None:
+    given = ["HIGHLY_KNOWN", "HIGHLY_KNOWN", "UNKNOWN", ""]
+    results = lab.results_from(table(samples=None, knowledge_category=given))
+    assert of(results, "few_shot", "knowledge_category", "n_samples")[1:] == [
+        ("HIGHLY_KNOWN", 0),
+        ("UNKNOWN", 0),
+        (None, 0),
+    ]
+    shown = context_preference(results.records).set_index("knowledge_category")["share"]
+    assert (shown.xs("HIGHLY_KNOWN").max(), shown.xs("UNKNOWN").max()) == (1, 1)
+    by_prior = context_preference(results.records, ["prior_correct"]).set_index("prior_correct")["n"]
+    assert by_prior.to_dict() == {False: 1, True: 1}
+
+
+@pytest.mark.parametrize("where", ["README.md", "srdcr import --help"])
+def test_every_column_and_kind_is_listed(where: str, srdcr: Srdcr) -> None:
+    readme = Path(__file__).parent.parent / "README.md"
+    text = readme.read_text("utf-8") if where == "README.md" else srdcr("import", "--help").out
+    assert [name for name in (*NEEDED_BESIDE, *PerturbationKind, "argued") if name not in text] == []
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
@@ -219,6 +359,18 @@ def test_measures_take_it(results: lab.Results) -> None:
         ),
         ({"samples": [["\ud800"]] * 4}, "row 1, column samples, entry 1, text: holds half of a character"),
         ({"context_answer": "x" * 200_000}, "row 1, column context_answer: has 200,000 characters"),
+        ({"context_correct": "right"}, "row 1, column context_correct: 'right' is neither true nor false; write true"),
+        (
+            {"prior_correct": [1, 1, 0, None]},
+            "row 4, column prior_correct: is empty, but prior_answer is not; grade every",
+        ),
+        ({"context_correct": 1}, "row 4, column context_correct: is true, but context_answer is empty"),
+        ({"final_answer": None, "final_correct": 1}, "final_correct tells nothing without the column final_answer"),
+        ({"knowledge_category": "UNKNOWN"}, "samples and knowledge_category both give the category; keep one"),
+        (
+            {"samples": None, "knowledge_category": "Unknown"},
+            "row 1, column knowledge_category: 'Unknown' is none of HIGHLY_KNOWN, MAYBE_KNOWN",
+        ),
         (dict.fromkeys(NEEDED_BESIDE), "tells no answers; needed is the column context_answer or final_answer"),
         ({"question": None}, "the column question is missing"),
     ],

@@ -47,13 +47,29 @@ def export(kind: str, folder: Path, target: str) -> None:
 def import_(table: Path, out: Path, model: str, method: str, tau: float | None, strict: bool) -> None:
     """Make a results folder of results from elsewhere.
 
-    TABLE (.csv, .jsonl, .parquet) has a row an item: the columns of --items, and any of prior_answer, context_answer,
-    final_answer, self_confidence with confidence_kind, logprobs, samples, verdict, verdict_path, p_unreasonable.
+    TABLE (.csv, .jsonl, .parquet) has a row an item: question, gold_answer and, unless it was asked of memory alone,
+    context; what the passage asserts (claimed_answer, and perhaps perturbation_kind: none, offset, factor,
+    substitution, rewrite); any other column of --items (options, answer_type, argued …); and any of these results:
+
+    \b
+    prior_answer, context_answer    answers without and with the passage, or replies that state them
+    final_answer                    answers of a method of your own; empty where it abstained
+    prior_correct, context_correct, final_correct
+                                    their grades (true or false, 1 or 0), used instead of our own comparison
+    self_confidence                 in the prior answer, from 0 to 1, with confidence_kind
+    logprobs                        a list: natural logarithms of the prior answer's tokens
+    samples                         a list: answers drawn without the passage
+    knowledge_category              where there are no samples: HIGHLY_KNOWN, MAYBE_KNOWN, WEAKLY_KNOWN, UNKNOWN
+    verdict_path                    R, U or ? after each round of a debate
+    verdict                         alone: of a judge without a debate (REASONABLE, UNREASONABLE, UNPARSED)
+    p_unreasonable                  how likely the judge found UNREASONABLE
     """
     from srdcr_lab.study import results_from
 
     results = results_from(table, out, model=model, method=method, tau=tau, strict=strict)
-    echo(as_text(results.summary[_SHOWN]))
+    designs = results.records.dropna(subset="design").set_index("method")["design"].to_dict()
+    named = {method: f"{method} ({design})" for method, design in designs.items()}
+    echo(as_text(results.summary[_SHOWN].replace({"method": named})))
     for note in results.manifest["notes"]:
         echo(f"note: {note}")
     echo(f"results in {out}")

@@ -75,8 +75,8 @@ def context_preference(
 
     Items whose prior answer already equals the claim cannot tell a preference: they have rows of their own
     (`prior_is_claim`). An item without an answer is outside the share and in `n_missing`. `by` is any of `stratum`,
-    `offset` (signed), `knowledge_category`, `domain`, `level`, `future`, `perturbation_kind`. One row per group × cell,
-    empty cells included, except those of future claims; columns as in `shares`.
+    `offset` (signed), `knowledge_category`, `prior_correct`, `domain`, `level`, `future`, `perturbation_kind`. One row
+    per group × cell, empty cells included, except those of future claims; columns as in `shares`.
     """
     rows = perturbed_answers(records, method)
     return _preference(rows, ("model", "method"), "follows_claim", by)

@@ -120,7 +120,12 @@ def majority(turns: Sequence[T], item: Item, stated: Callable[[T], str | None] =
 
 
 def is_correct(answer: Answer, item: Item, match: Match = Match.EXACT) -> bool:
-    """Whether an answer is the gold answer, an alias or an accepted value, by the chosen match; unread, it is not."""
+    """Whether an answer is the gold answer, an alias or an accepted value, by the chosen match; unread, it is not.
+
+    The grade of an answer that was graded elsewhere counts instead.
+    """
+    if answer.graded is not None:
+        return answer.graded
     gold = item.gold_answer, item.answer_type, item.unit, item.aliases
     if answers.is_accepted(answer.value, item):
         return True

@@ -85,6 +85,7 @@ class Answer:
     """A reply, the answer read from it (None where none could be read), and the part `said` that states it.
 
     `decoding` is the request's. `draws`: if it was chosen as the most frequent answer, all those that it was chosen of.
+    `graded`: whether others found it right; None: we compare it ourselves.
     """
 
     value: str | None
@@ -93,6 +94,7 @@ class Answer:
     said: str | None = None
     decoding: str = ""
     draws: tuple[Answer, ...] = ()
+    graded: bool | None = None
 
     @property
     def text(self) -> str:

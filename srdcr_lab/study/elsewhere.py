@@ -1,7 +1,7 @@
 """Results that were made elsewhere: a table of questions and answers as a results folder, without any model.
 
-Answers are read and compared by our answer types, decisions made by our rule, categories taken from the samples. What
-the table lacks is missing in `records`; nothing is put in its place.
+Answers are read and compared by our answer types unless the table grades them, decisions made by our rule, categories
+taken from the samples or the table. What the table lacks is missing in `records`; nothing is put in its place.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -18,10 +18,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
+from srdcr_lab.answers.option import label_of
+from srdcr_lab.answers.replies import is_refusal
 from srdcr_lab.answers.token_confidence import FROM_LOGPROBS
 from srdcr_lab.data.items import ItemSet, freeze
-from srdcr_lab.data.rows import Row, listed, plain_text, read_table, rows_of
-from srdcr_lab.data.tables import COLUMNS, checked_rows, left_out, together
+from srdcr_lab.data.rows import Row, listed, options_in, plain_text, read_table
+from srdcr_lab.data.tables import (
+    COLUMNS,
+    checked_rows,
+    condition_unstated,
+    left_out,
+    shortened,
+    together,
+    with_rows,
+)
 from srdcr_lab.measures.groups import RULINGS
 from srdcr_lab.measures.rule import decide, stabilised_verdict
 from srdcr_lab.models.spending import Meter
@@ -35,12 +45,13 @@ from srdcr_lab.records import (
     Debate,
     Decision,
     Item,
+    KnowledgeCategory,
     Missing,
     ModelIdentity,
     Verdict,
 )
 from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, read_json, write_whole
-from srdcr_lab.records.vocabulary import did_you_mean, visible
+from srdcr_lab.records.vocabulary import did_you_mean, n_of, visible
 from srdcr_lab.study import manifest as manifests
 from srdcr_lab.study.folder import Results, table_writer
 from srdcr_lab.study.opening import AbsentModel
@@ -50,6 +61,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _BOTH = ("prior_answer", "context_answer")
+RULED = ("verdict", "verdict_path")
+GRADES = {f"{name}_answer": f"{name}_correct" for name in ("prior", "context", "final")}
 NEEDED_BESIDE: dict[str, tuple[str, ...]] = {  # column of results → those without which it tells nothing
     "prior_answer": (),
     "context_answer": (),
@@ -58,10 +71,15 @@ NEEDED_BESIDE: dict[str, tuple[str, ...]] = {  # column of results → those wit
     "confidence_kind": ("prior_answer",),
     "logprobs": ("prior_answer",),
     "samples": ("prior_answer",),
+    "knowledge_category": (),
+    **{grade: (answer,) for answer, grade in GRADES.items()},
     "verdict": _BOTH,
     "verdict_path": _BOTH,
     "p_unreasonable": _BOTH,
 }
+_OF_PASSAGES = ("context_answer", "context_correct", "final_answer", "final_correct", *RULED, "p_unreasonable")
+_PASSAGE = ["context", "documents", "claimed_answer", "perturbation_kind", "perturbation_value", "level", "argued"]
+_ALONE = "judge_alone"  # the design in which nobody debates
 _NOT_TOLD = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "cost_usd", "knowledge_decoding")
 _NOTE = "results made elsewhere: no model was asked; nothing is known of prompts, calls, tokens and costs"
 
@@ -82,31 +100,50 @@ def results_from(
     table : CSV, JSONL or Parquet file, or a DataFrame: a row an item, with the columns of `load_items` and any of
         `prior_answer` (without the passage), `context_answer` (with it): answers, or replies that state them; empty
         where none could be read. `final_answer`: of a `method` of your own; empty where it abstained.
+        `prior_correct`, `context_correct`, `final_correct` (true or false, 1 or 0): the grades of these answers, used
+        instead of our own comparison; `graded_elsewhere` in run.json lists them.
         `self_confidence` in [0, 1] and its `confidence_kind`; or `logprobs`, a list of the natural logarithms of the
-        prior answer's tokens. `samples`: a list of answers drawn without the passage.
-        `verdict` (REASONABLE, UNREASONABLE, UNPARSED) or `verdict_path` (R, U or ? after each round), empty where both
-        answers are equal and nobody debated; `p_unreasonable`. Lists are lists, JSON, or texts with bars between them.
+        prior answer's tokens. `samples`, a list of answers drawn without the passage; or the `knowledge_category`.
+        `verdict_path` (R, U or ? after each round of a debate), or `verdict` alone (REASONABLE, UNREASONABLE, UNPARSED)
+        of a judge without a debate (design `judge_alone`); empty where both answers are equal and nobody ruled.
+        `p_unreasonable`. Lists are lists, JSON, or texts with bars between them.
     model : the name of what answered; tables and figures show it after ``elsewhere:``.
     tau : of the decision; default: the paper's.
     strict : refuse a table of which a row is no item. A wrong cell among the results is always refused.
 
     Rows of `few_shot` are the context answers (of closed-book questions the prior answers), however they were prompted.
-    With confidences there are rows of `confidence_only`, with verdicts of `debate_only`, with both of `sr_dcr`.
+    With confidences there are rows of `confidence_only`, with verdicts of `debate_only`, with both of `sr_dcr`. A table
+    of prior answers alone is closed-book: each question counts once, and its passages are not read.
+
+    Raises
+    ------
+    BadInput
+        A cell is wrong, or it is not known whether a passage is true: it was not given, or it need not contain the
+        answer (options, yes or no, `argued`), and `claimed_answer` and `perturbation_kind` are empty.
     """
     name = "table" if not isinstance(table, str | Path) else visible(Path(table).name)
     frame = read_table(Path(table)) if isinstance(table, str | Path) else table
+    notes = [_NOTE, *_not_read(frame, name)]
+    if is_of_memory := "prior_answer" in frame and not {*_OF_PASSAGES} & {*frame}:
+        notes += [f"{name}: answers from memory alone, so passages are not read"] * bool({*_PASSAGE} & {*frame})
+        frame = frame.drop(columns=_PASSAGE, errors="ignore")
     entries = list(checked_rows(frame, name))
-    pairs = [(row, item) for row, item in zip(rows_of(frame, name), entries, strict=True) if isinstance(item, Item)]
+    pairs = with_rows(frame, name, entries)
     faults = [entry for entry in entries if isinstance(entry, BadInput)]
     if faults and (strict or not pairs):
         raise together(faults, name)
     if not pairs:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
-    closed_book = all(item.is_closed_book for _, item in pairs)
-    found, methods = _told(frame, name, closed_book, method)
-    items = ItemSet(
-        name, tuple(item for _, item in pairs), (), (_NOTE, *_not_read(frame, name), *left_out(faults, name))
-    )
+    notes += [*shortened(pairs, name), *left_out(faults, name)]
+    if is_of_memory and (repeated := len(pairs) - len(pairs := _each_question_once(pairs))):
+        notes.append(f"{name}: left out {n_of(repeated, 'rows')} whose question stands in an earlier row")
+    found, methods = _told(frame, name, not any(map(_has_passage, (item for _, item in pairs))), method)
+    _refuse_unknown_conditions(pairs, name)
+    if graded := [grade for grade in GRADES.values() if grade in found]:
+        notes.append(f"{name}: graded elsewhere, and not compared here: {', '.join(graded)}")
+    if _is_alone(found):
+        notes.append(f"{name}: a verdict without verdict_path is a ruling without a debate: design {_ALONE}")
+    items = ItemSet(name, tuple(item for _, item in pairs), (), tuple(notes))
     answerer = AbsentModel(ModelIdentity("elsewhere", visible(model)), Capabilities(logprobs="logprobs" in found))
     setup = Setup(Cast(answerer, answerer, answerer, answerer), choices(tau=tau), items)
     made = [_item_rows(row, item, setup, found, methods) for row, item in pairs]
@@ -132,7 +169,8 @@ def results_from(
         "status": "done",
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "asked": asked,
-        "notes": list(items.notes),
+        "notes": notes,
+        "graded_elsewhere": graded,
         "logprobs": {str(answerer.identity): answerer.capabilities.logprobs},
         "prices": {str(answerer.identity): None},
         "versions": {"srdcr-lab": version("srdcr-lab")},
@@ -156,7 +194,9 @@ def _told(frame: pd.DataFrame, name: str, closed_book: bool, method: str) -> tup
     for column in found:
         if missing := [each for each in NEEDED_BESIDE[column] if each not in found]:
             raise BadInput(f"{name}: the column {column} tells nothing without the column {missing[0]}; add it")
-    believed, ruled = {"self_confidence", "logprobs"} & {*found}, {"verdict", "verdict_path"} & {*found}
+    if {"samples", "knowledge_category"} <= {*found}:
+        raise BadInput(f"{name}: samples and knowledge_category both give the category; keep one of the two columns")
+    believed, ruled = {"self_confidence", "logprobs"} & {*found}, {*RULED} & {*found}
     answer = "prior_answer" if closed_book else "context_answer"
     methods = ["few_shot"] * (answer in found) + ["confidence_only"] * (answer in found and bool(believed))
     methods += ["debate_only"] * bool(ruled) + ["sr_dcr"] * bool(ruled and believed)
@@ -168,6 +208,43 @@ def _told(frame: pd.DataFrame, name: str, closed_book: bool, method: str) -> tup
     return found, methods
 
 
+def _has_passage(item: Item) -> bool:
+    return bool(item.context or item.documents)
+
+
+def _is_alone(found: Collection[str]) -> bool:
+    """Whether a judge ruled without a debate."""
+    return "verdict" in found and "verdict_path" not in found
+
+
+def _each_question_once(pairs: Sequence[tuple[Row, Item]]) -> list[tuple[Row, Item]]:
+    """The first row of each question; bad input where another one gives another prior answer."""
+    first: dict[str, tuple[Row, Item]] = {}
+    for row, item in pairs:
+        earlier, _ = first.setdefault(item.question_id, (row, item))
+        if row.text("prior_answer") != earlier.text("prior_answer"):
+            told = f"is another one than in row {earlier.number}, which asks the same; put further draws into samples"
+            raise row.bad("prior_answer", told)
+    return [*first.values()]
+
+
+def _refuse_unknown_conditions(pairs: Sequence[tuple[Row, Item]], name: str) -> None:
+    """Raise `BadInput` where nothing says whether a passage is true: a wrong guess would be in every result."""
+    columns = ("context_answer", *RULED)
+    unseen = [row for row, item in pairs if not _has_passage(item) and any(map(row.text, columns))]
+    stated = "claimed_answer (the gold answer where it is true) or perturbation_kind (none where it is true)"
+    for rows, advice in (
+        (unseen, "it is not given; add the column context"),
+        (
+            condition_unstated(pairs),
+            f"beside options, for yes or no, or where it is argued it need not state its answer; fill {stated}",
+        ),
+    ):
+        if rows:
+            which = f"{n_of(len(rows), 'rows')} (the first is row {rows[0].number})"
+            raise BadInput(f"{name}: in {which} nothing says whether the passage is true: {advice}")
+
+
 def _not_read(frame: pd.DataFrame, name: str) -> Iterator[str]:
     known = {*COLUMNS, *NEEDED_BESIDE}
     for column in (str(column) for column in frame if column not in known):
@@ -176,16 +253,19 @@ def _not_read(frame: pd.DataFrame, name: str) -> Iterator[str]:
 
 
 def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], methods: list[str]) -> ItemRows:
-    """The rows of an item in all tables; no row names a design or speakers, which the table does not tell."""
-    replies = {column: _read(row.short(column), item) for column in found if column.endswith("_answer")}
+    """The rows of an item in all tables; no row names speakers, or the design of a debate: the table has neither."""
+    replies = {column: _graded(row, column, item) for column in GRADES if column in found}
     prior, context = (replies.get(column) for column in _BOTH)
-    draws = tuple(replace(_read(text, item, draw), stream=KNOWLEDGE) for draw, text in enumerate(_list(row, "samples")))
+    texts = enumerate(_list(row, "samples"))
+    draws = tuple(replace(_read(row, text, item, draw), stream=KNOWLEDGE) for draw, text in texts)
     probe = Probe(prior, context, _confidence(row, prior, found), draws)
     path = _path(row)
     ruling = _ruling(row, path)
     equal = prior and context and answers.same_answer(prior.value, context.value, item)
-    if ruling is None and not equal and {"verdict", "verdict_path"} & {*found}:
+    if ruling is None and not equal and {*RULED} & {*found}:
         raise row.bad("verdict", "is empty, and the two answers differ; write UNPARSED where none could be read")
+    if ruling and _is_alone(found):
+        path = (ruling.verdict,)
     debate = Debate(turns=(), verdict_path=path) if path else None
     outcomes = []
     for name in methods:
@@ -196,6 +276,10 @@ def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], metho
     p_unreasonable = _share(row, "p_unreasonable")
     for record in made.records:
         record |= dict.fromkeys(_NOT_TOLD)
+        if row.text("knowledge_category"):
+            record["knowledge_category"] = row.one_of("knowledge_category", KnowledgeCategory)
+        if _is_alone(found) and record["method"] in ("sr_dcr", "debate_only"):
+            record["design"] = _ALONE
         if record["verdict"]:
             record |= {"p_unreasonable": p_unreasonable, "rounds": len(path) or None}
     for sample in made.samples:
@@ -203,8 +287,25 @@ def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], metho
     return made
 
 
-def _read(text: str, item: Item, draw: int = 0) -> Answer:
-    return Answer(answers.read(text, item), Completion(text, draw=draw))
+def _read(row: Row, text: str, item: Item, draw: int = 0) -> Answer:
+    value = answers.read(text, item)
+    if value is None and item.options:  # perhaps an option that is left out since it repeats another one
+        offered = options_in(row, "options")
+        named = answers.extract_option(text, offered, item.question)
+        value = named and label_of(named, item.options, offered)
+    return Answer(value, Completion(text, draw=draw))
+
+
+def _graded(row: Row, column: str, item: Item) -> Answer:
+    """The answer in a cell, with its grade if the table has one; a graded reply that we cannot read stays as it is."""
+    text, grade = row.short(column), row.flag(GRADES[column])
+    if GRADES[column] in row.cells and (grade is None if text else grade):
+        told = f"is empty, but {column} is not; grade every answer" if text else f"is true, but {column} is empty"
+        raise row.bad(GRADES[column], told)
+    answer = _read(row, text, item)
+    if answer.value is None and (grade or (grade is False and text and not is_refusal(text))):
+        answer = replace(answer, value=text)
+    return replace(answer, graded=grade)
 
 
 def _confidence(row: Row, prior: Answer | None, found: Collection[str]) -> SelfConfidence | None:
@@ -242,9 +343,9 @@ def _outcome(name: str, item: Item, probe: Probe, final: Answer | None, ruling: 
     verdict = ruling.verdict if ruling else None
     match name:
         case "few_shot":
-            return answered(context or prior)
+            return answered(context if context and _has_passage(item) else prior)
         case "confidence_only":
-            otherwise = Decision.ABSTAIN if item.is_closed_book else Decision.USE_CONTEXT
+            otherwise = Decision.USE_CONTEXT if _has_passage(item) else Decision.ABSTAIN
             return decided(Decision.USE_PRIOR if confidence >= tau else otherwise, context, prior)
         case "sr_dcr" | "debate_only":
             decision = decide(verdict, confidence, tau, gate=name == "sr_dcr")

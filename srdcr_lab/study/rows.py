@@ -247,7 +247,7 @@ def _final_columns(outcome: Outcome, item: Item, setup: Setup) -> Row:
     if answer is None or outcome.missing:
         return final_columns([], None, outcome.missing)
     values = outcome.values or (answer.value,)
-    if outcome.values or item.other_gold_answers or item.wrong_answers:
+    if answer.graded is None and (outcome.values or item.other_gold_answers or item.wrong_answers):
         return final_columns(values, all_and_no_wrong(values, item))
     return final_columns(values, is_correct(answer, item, setup.choices.match))
 

@@ -106,6 +106,29 @@ def parquet(rows: list[dict[str, Any]]) -> bytes:
     return written.getvalue()
 
 
+RESULTS = {"prior_answer": "1874", "context_answer": "1912", "final_answer": "1874", "prior_correct": "1",
+           "context_correct": "0", "final_correct": "true", "self_confidence": "0.9", "confidence_kind": "verbalized",
+           "logprobs": "[-0.1]", "samples": "1874|1912", "verdict": "UNREASONABLE", "verdict_path": "RU",
+           "p_unreasonable": "0.8", "claimed_answer": "1874", "options": "1874|1912|1801|1912", "argued": "1",
+           "knowledge_category": "UNKNOWN", "perturbation_kind": "none", "level": "standard"}  # fmt: skip
+
+
+def results() -> Iterator[tuple[str, bytes]]:
+    """Tables of results in which one cell is odd, or one column is missing, by file name."""
+    for beside in ("samples", "knowledge_category"):
+        whole = [line | {name: cell for name, cell in RESULTS.items() if name != beside} for line in LINES]
+        for column in whole[0]:
+            for name, value in VALUES.items():
+                yield (
+                    f"{column} {name or 'empty'} without {beside}.jsonl",
+                    b"\n".join(map(nested, changed(whole, f"0.{column}", value))),
+                )
+            rows = [{name: cell for name, cell in row.items() if name != column} for row in whole]
+            yield f"no {column}, no {beside}.jsonl", b"\n".join(map(nested, rows))
+    memory = [line | {"prior_answer": "1874"} for line in (*LINES, *LINES)]
+    yield "memory.jsonl", b"\n".join(map(nested, memory))
+
+
 def tables() -> Iterator[tuple[str, bytes]]:
     """Malformed tables, by file name."""
     head, first = HEADER.encode() + b"\n", ROWS[0].encode() + b"\n"
@@ -125,8 +148,8 @@ def tables() -> Iterator[tuple[str, bytes]]:
     yield from ((f"{name}.csv", content) for name, content in texts.items())
     columns = {"domain": (ESC, BIDI), "perturbation_value": ("nan", "inf", "1e999"), "answer_type": ("x", ESC),
                "perturbation_kind": ("offset", ESC), "level": ("x",), "options": ("a|a", "|", "a"), "is_exemplar": ("x",),
-               "documents": ("[", "[" * 100_000, "{}", '[{"text": 1}]', "[1e999]"), "item_id": (ESC, "x" * 5000),
-               "claimed_answer": ("1874 1875", ESC), "aliases": ("|||",), "unit": (BIDI,)}  # fmt: skip
+               "argued": ("x", ESC, "2"), "documents": ("[", "[" * 100_000, "{}", '[{"text": 1}]', "[1e999]"), "item_id": (ESC, "x" * 5000),
+               "claimed_answer": ("1874 1875", ESC, "yes"), "aliases": ("|||",), "unit": (BIDI,)}  # fmt: skip
     for column, cells in columns.items():
         for place, cell in enumerate(cells):
             quoted = '"' + cell.replace('"', '""') + '"'
@@ -174,6 +197,9 @@ def inputs(seed: int) -> Iterator[Trial]:
         yield Trial(f"run {name}", (*OFFLINE, "--items", name), {name: content})
         if name.endswith(".csv"):
             yield Trial(f"data perturb {name}", ("data", "perturb", name, "--out", "made.csv"), {name: content})
+        yield Trial(f"import {name}", ("import", name, "--out", "out"), {name: content})
+    for name, content in results():
+        yield Trial(f"import {name}", ("import", name, "--out", "out"), {name: content})
     for benchmark in ("clasheval", "conflictqa", "ramdocs", "commonsenseqa", "boolq", "hover"):
         for name, content in tables():
             if name.endswith((".json", ".parquet")):

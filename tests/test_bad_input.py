@@ -80,7 +80,7 @@ def refused(tmp_path: Path, srdcr: Srdcr) -> Refused:
         ),
         (
             f"{HEADER},perturbation_kind\n{BRIDGE},offset\n".encode(),
-            "items.csv, row 1, column perturbation_kind: is offset, but claimed_answer '1874' is the gold answer",
+            "items.csv, row 1, column perturbation_kind: is offset, but claimed_answer is empty; fill it",
         ),
         (f'{HEADER}\n"When,1874\n'.encode(), "cannot read"),
     ],

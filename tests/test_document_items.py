@@ -60,7 +60,7 @@ def test_conflictqa_as_documents_pairs_memory_and_counter_evidence() -> None:
         "counter": (DocumentKind.CORRECT, "yes"),
         "memory": (DocumentKind.MISINFO, "no"),
     }
-    assert (ferry.gold_answer, ferry.aliases, ferry.wrong_answers) == ("yes", ("True",), ("no",))
+    assert (ferry.answer_type, ferry.gold_answer, ferry.wrong_answers) == ("yes_no", "yes", ("no",))
 
 
 def test_the_plain_name_takes_the_form_that_the_methods_need() -> None:

@@ -283,10 +283,6 @@ SOUND = {"question": "When?", "gold_answer": "1874", "context": "In 1874."}
             "'yaer' is none of year, number, name, city, text, option, date, yes_no (did you mean year?)",
         ),
         ({"argued": "maybe"}, "column argued: 'maybe' is neither true nor false; write true, false, 1 or 0"),
-        (
-            {"perturbation_kind": "offset"},
-            "column perturbation_kind: is offset, but claimed_answer is empty; fill it",
-        ),
         ({"level": "mild"}, "column level: is mild, but perturbation_kind is none; correct one, or leave level empty"),
         (
             {"gold_answer": "yes", "claimed_answer": "perhaps"},

@@ -8,6 +8,7 @@ import json
 import logging
 import tracemalloc
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +18,11 @@ import pytest
 
 from srdcr_lab.models.anthropic import AnthropicChat
 from srdcr_lab.models.api import ApiChat
+from srdcr_lab.models.doctor import one_reply
 from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import BadInput, CallFailed, Completion, Request, Stopped
+from srdcr_lab.records import BadInput, CallFailed, Completion, Message, Request, SrdcrError, Stopped, Told
 from tests.loopback.asking import GREEDY, use
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
@@ -508,3 +510,88 @@ def test_who_limits_the_rate_is_named(loopback: Loopback, caplog: pytest.LogCapt
     said = [note for note in model.sent()["notes"] if "limits the rate (429)" in note]
     assert len(said) == 1
     assert "limits the rate" in caplog.text
+
+
+# Replies that are none ----------------------------------------------------------------------------------------------
+
+CALLED = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}
+PICTURE = {"role": "assistant", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}
+SPACES = {"role": "assistant", "content": " \n"}
+UNREAD = "40 tokens that are no text"
+OPENAI = {"choices": [{"message": CALLED, "finish_reason": "stop"}], "usage": {"completion_tokens": 40}}
+ANTHROPIC = {
+    "content": [{"type": "tool_use", "name": "search"}],
+    "stop_reason": "tool_use",
+    "usage": {"output_tokens": 40},
+}
+
+
+@pytest.mark.parametrize(
+    ("of", "reply", "named"),
+    [
+        (OpenAIChat, OPENAI, "tool_calls"),
+        (OpenAIChat, OPENAI | {"choices": [{"message": PICTURE, "finish_reason": "stop"}]}, "image_url"),
+        (
+            OpenAIChat,
+            OPENAI | {"choices": [{"message": SPACES, "finish_reason": "stop"}]},
+            "40 tokens that are no text",
+        ),
+        (AnthropicChat, ANTHROPIC, "tool_use"),
+    ],
+)
+def test_a_reply_without_text_is_named_and_not_kept(
+    loopback: Loopback, tmp_path: Any, of: type[ApiChat], reply: dict[str, Any], named: str
+) -> None:
+    """A tool call is no thinking: what stood in the store as an empty answer was never asked for again."""
+    loopback.behaviour.body = json.dumps(reply).encode()
+    model = of("tested", base_url=loopback.openai_url)
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        with pytest.raises(CallFailed, match=rf"replied without text \({named}\); such a reply is not kept"):
+            use(model, lambda model: StoredModel(model, store).complete(GREEDY))
+        assert store.count() == 0
+        assert model.sent()["unanswered_attempts"] == 1
+        loopback.behaviour.body = None
+        use(of("tested", base_url=loopback.openai_url), lambda model: StoredModel(model, store).complete(GREEDY))
+        assert store.count() == 1
+
+
+@pytest.mark.parametrize(("elsewhere", "follows"), [(True, False), (False, True)])
+def test_prompts_are_sent_to_no_other_origin(loopback: Loopback, elsewhere: bool, follows: bool) -> None:
+    with Loopback() as other:
+        loopback.behaviour.body, loopback.behaviour.status = b"", 307
+        target = f"{(other if elsewhere else loopback).url}/v1/messages"
+        loopback.behaviour.headers = {"Location": target}
+        with pytest.raises(SrdcrError) as raised:
+            ask(loopback, max_retries=0)
+        assert not other.asked
+        assert ("redirects to 127.0.0.1" in str(raised.value)) is not follows
+        assert (len(loopback.completions) > 1) is follows
+
+
+def test_a_second_reply_to_one_request_is_not_taken_for_the_next() -> None:
+    """A server that repeats itself would shift every later answer by one, and nobody would see it."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
+            asked = json.loads(await reader.readexactly(length))["messages"][-1]["content"]
+            reply = json.dumps({"choices": [{"message": {"content": asked}, "finish_reason": "stop"}]}).encode()
+            whole = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+            whole += b"content-length: %d\r\n\r\n%s" % (len(reply), reply)
+            writer.write(whole + whole)
+
+    async def ask_ten() -> tuple[list[str], dict[str, Any]]:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        model = OpenAIChat("tested", base_url=f"http://127.0.0.1:{port}/v1", concurrency=1)
+        requests = [Request((Message("user", str(i)),), 16) for i in range(10)]
+        texts = [(await model.complete(request))[0].text for request in requests]
+        await model.aclose()
+        server.close()
+        return texts, model.sent()
+
+    texts, sent = asyncio.run(ask_ten())
+    assert texts == [str(i) for i in range(10)]
+    assert any("more than one reply to a request" in note for note in sent["notes"])
+    assert one_reply(sent)[0] is Told.NO
+    assert one_reply({"notes": []})[0] is Told.YES

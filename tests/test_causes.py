@@ -11,7 +11,7 @@ import pytest
 from srdcr_lab import BadInput, Results, Study
 from srdcr_lab.records import Completion, FinishReason, Verdict
 from srdcr_lab.study.rows import Cause, _each_once, cause
-from tests.loopback import replies
+from tests.loopback import protocols, replies
 from tests.loopback.server import Loopback
 
 UNPARSED = Verdict.UNPARSED
@@ -21,7 +21,7 @@ UNPARSED = Verdict.UNPARSED
     ("reply", "verdict", "expected"),
     [
         (Completion("", finish_reason=FinishReason.LENGTH), UNPARSED, Cause.STARVED),
-        (Completion(" \n", completion_tokens=400), None, Cause.STARVED),
+        (Completion(" \n", completion_tokens=400), None, Cause.WITHOUT_TEXT),
         (Completion("", completion_tokens=1), None, Cause.EMPTY),
         (Completion("<think>Hm, 1874?</think>"), None, Cause.STARVED),
         (Completion("<think>Hm, 1874?", completion_tokens=6), UNPARSED, Cause.STARVED),
@@ -132,3 +132,15 @@ def test_a_cause_that_failed_several_calls_is_told_once() -> None:
     )
     assert _each_once(["knowledge: it slept.", "prior answer: it slept."]) == "knowledge, prior answer: it slept."
     assert _each_once([]) == ""
+
+
+def test_prior_answers_that_another_run_may_change_are_counted(
+    loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token of probability .51 is ahead of the rest by logit(.51) = .04."""
+    monkeypatch.setattr(protocols, "belief", lambda messages: 0.51 if "bridge 0" in messages[-1]["content"] else 0.9)
+    found = results(loopback, tmp_path / "out")
+    by_question = found.records.groupby("question_id")["prior_margin"]
+    assert [round(value, 2) for value in by_question.first()] == [0.04, 2.2]
+    (note,) = (note for note in found.manifest["notes"] if note.startswith("near ties"))
+    assert "of 2 prior answers 1 are ahead of another one by less than 0.05" in note

@@ -446,7 +446,7 @@ def test_a_log_hears_of_a_run_now_and_then(capsys: pytest.CaptureFixture[str], m
                 said += capsys.readouterr().err
 
     asyncio.run(asyncio.wait_for(run(), timeout=20))
-    assert said.strip().splitlines()[0] == "2 of 40 items, 00:00 passed, 12 completions, $0.5000"
+    assert said.strip().splitlines()[0] == "2 of 40 answers, 00:00 passed, 12 completions, $0.5000"
 
 
 def test_every_command_prints_by_one_function() -> None:

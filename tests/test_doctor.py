@@ -31,6 +31,8 @@ HONEST = {
     "log-probabilities at T = 0": BEFORE,
     "greedy repeats": YES,
     "prompt cache matters": NO,
+    "near ties": UNTOLD,
+    "one reply to a request": YES,
     "thinking in replies": NO,
     "system message arrives": YES,
     "left out of requests": NO,

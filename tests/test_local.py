@@ -257,11 +257,12 @@ def plain_logits(model: LocalChat, ids: tuple[int, ...]) -> torch.Tensor:
     return SuppressTokensLogitsProcessor(named)(None, logits) if named else logits
 
 
-def plain_greedy(model: LocalChat, request: Request) -> tuple[str, list[float]]:
-    """Text and log-probabilities of greedy decoding by whole forward passes, one a token."""
+def plain_greedy(model: LocalChat, request: Request) -> tuple[str, list[float], list[float]]:
+    """Text, log-probabilities and margins of greedy decoding by whole forward passes, one a token."""
     prompt = model._format.prompt_ids(request.messages)
     reply: list[int] = []
     logprobs: list[float] = []
+    margins: list[float] = []
     while len(reply) < request.max_tokens:
         last = torch.log_softmax(plain_logits(model, (*prompt, *reply))[-1], dim=-1)
         token = int(last.argmax())
@@ -269,7 +270,8 @@ def plain_greedy(model: LocalChat, request: Request) -> tuple[str, list[float]]:
             break
         reply.append(token)
         logprobs.append(float(last[token]))
-    return model._format.decode(reply), logprobs
+        margins.append(float(last[token] - last.topk(2).values[1]))
+    return model._format.decode(reply), logprobs, margins
 
 
 @pytest.mark.parametrize("which", ["llama", "gpt2"])
@@ -277,13 +279,14 @@ def test_greedy_equals_a_plain_forward_pass_alone_and_in_a_batch(which: str, req
     model: LocalChat = request.getfixturevalue(which)
     together = [answer for (answer,) in ask(model, *MIX)]
     for asked, answer in zip(MIX, together, strict=True):
-        text, logprobs = plain_greedy(model, asked)
+        text, logprobs, margins = plain_greedy(model, asked)
         ((alone,),) = ask(model, asked)
         assert answer.text == alone.text == text
         assert answer.tokens is not None
         assert "".join(answer.tokens) == text
         np.testing.assert_allclose(answer.logprobs, logprobs, atol=1e-4)
         np.testing.assert_allclose(alone.logprobs, logprobs, atol=1e-4)
+        np.testing.assert_allclose(answer.margins, margins, atol=2e-4)
 
 
 def test_shared_prefixes_change_nothing_but_the_work(llama_folder: Path) -> None:
@@ -322,7 +325,7 @@ def test_growing_prompts_are_computed_once_where_memory_allows_and_rightly_where
     debates = [debate(6, about) for about in range(4)]
     for now in zip(*debates, strict=True):
         for asked, (answer,) in zip(now, ask(model, *now), strict=True):
-            text, logprobs = plain_greedy(model, asked)
+            text, logprobs, _ = plain_greedy(model, asked)
             assert answer.text == text
             np.testing.assert_allclose(answer.logprobs, logprobs, atol=1e-4)
     sent = model.sent()
@@ -351,7 +354,7 @@ def test_a_sliding_window_is_decoded_exactly_without_shared_prefixes(tmp_path: P
     assert model.capabilities.notes == ("no shared prefixes: its cache allows none",)
     requests = [*MIX[:8], sampled("Who wrote the novel?", 4)]
     for asked, answers in zip(requests[:8], ask(model, *requests), strict=False):
-        text, logprobs = plain_greedy(model, asked)
+        text, logprobs, _ = plain_greedy(model, asked)
         assert answers[0].text == text
         np.testing.assert_allclose(answers[0].logprobs, logprobs, atol=1e-4)
 

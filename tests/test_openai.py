@@ -34,6 +34,20 @@ def test_greedy_answer_with_its_tokens(loopback: Loopback) -> None:
     assert (answer.draw, answer.finish_reason) == (0, FinishReason.STOP)
 
 
+def test_a_greedy_reply_says_how_far_ahead_each_of_its_tokens_was(loopback: Loopback) -> None:
+    """Of two tokens with the probabilities p and 1 − p one is ahead by the logit of p."""
+    (answer,) = ask(loopback)
+    p = math.exp((answer.logprobs or ())[0])
+    assert answer.margins is not None
+    assert len(answer.margins) == 2
+    assert answer.margins[0] == pytest.approx(max(math.log(p / (1 - p)), 0), abs=1e-3)
+    loopback.behaviour.refuses = frozenset({"top_logprobs"})
+    model = model_of(loopback)
+    (answer,) = use(model, lambda model: model.complete(GREEDY))
+    assert (answer.margins, bool(answer.logprobs)) == (None, True)
+    assert any("near ties are not seen" in note for note in model.sent()["notes"])
+
+
 def test_what_is_sent(loopback: Loopback) -> None:
     ask(loopback, replace(GREEDY, stop=("\n",)))
     (asked,) = loopback.completions
@@ -46,6 +60,7 @@ def test_what_is_sent(loopback: Loopback) -> None:
         "seed": request.draw_seed(0),
         "stop": ["\n"],
         "logprobs": True,
+        "top_logprobs": 2,
     }
 
 

@@ -90,14 +90,17 @@ def test_tables_are_those_of_a_run_without_ray_also_where_a_worker_dies(
     with study(loopback, tmp_path / "ray", methods, design=design) as sharded:
         results = sharded.run(progress=False, ray="local", shards=2)
     assert len(killed) == 1
-    assert (results.manifest["status"], results.manifest["counts"]["calls_paid"]) == ("done", 0)
+    paid = results.manifest["counts"]["calls_paid"]
+    assert results.manifest["status"] == "done"
+    assert paid >= results.manifest["counts"]["completions_in_store"]  # two shards of a placebo may ask the same
     assert loopback.most_in_flight <= CONCURRENCY
     if design == "acvd":  # of a placebo's other items two shards ask the same
         assert asked_again(loopback) <= CONCURRENCY
     assert not (tmp_path / "ray/shards").exists()
     loopback.behaviour.latency_s = 0.0
     with study(loopback, tmp_path / "alone", methods, design=design) as alone:
-        alone.run(progress=False)
+        live = alone.run(progress=False)
+    assert results.records["calls_paid"].sum() == live.records["calls_paid"].sum() > 0
     same_numbers(tmp_path / "ray", tmp_path / "alone")
 
 
@@ -154,10 +157,11 @@ def test_a_store_that_a_worker_still_writes_into_is_left(
     (tmp_path / "shards").mkdir()
     with closing(Store(tmp_path / "shards/1.sqlite")) as shard, closing(Store(tmp_path / "store.sqlite")) as store:
         shard.put(IDENTITY, request(), [completion(request(), 0)])
+        session = SimpleNamespace(store=store, models=())
         with pytest.raises(Stopped, match=r"still writes into .*1\.sqlite; run the same again later"):
-            sharding.gather(tmp_path, store, "key")
+            sharding.gather(tmp_path, session, "key")
         shard.close()
-        sharding.gather(tmp_path, store, "key")
+        sharding.gather(tmp_path, session, "key")
         assert store.count() == 1
     assert not (tmp_path / "shards").exists()
 
@@ -177,7 +181,7 @@ def test_one_budget_holds_over_all_shards(
     counts = json.loads((tmp_path / "out/run.json").read_text())["counts"]
     asked = len(loopback.completions)
     assert asked > 20
-    assert counts["calls_paid"] < asked / 4  # what workers gave back at their end may pay for a few more
+    assert counts["calls_paid"] == counts["completions_in_store"] >= asked
 
 
 def test_a_part_of_a_budget_waits_for_more() -> None:

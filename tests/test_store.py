@@ -295,6 +295,42 @@ def test_the_database_of_another_program_is_left_as_it_was(tmp_path: Path) -> No
     assert [entry.name for entry in tmp_path.iterdir()] == ["bookmarks.sqlite"]
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE VIEW more AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+        "CREATE TRIGGER often AFTER INSERT ON requests BEGIN UPDATE requests SET id = id; END",
+    ],
+)
+def test_a_store_that_would_run_foreign_code_is_refused(store: Store, tmp_path: Path, made: str) -> None:
+    """Such a file made a study hang, or filled the memory."""
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    store._db.execute(made)
+    with pytest.raises(BadInput, match="which no store of srdcr_lab has"):
+        Store(tmp_path / "store.sqlite")
+    with closing(Store(":memory:")) as other, pytest.raises(BadInput, match="which no store of srdcr_lab has"):
+        other.merge(tmp_path / "store.sqlite")
+
+
+def test_a_store_where_nothing_may_be_written_is_read_and_never_paid_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    files = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        assert texts(store)
+        assert sorted(tmp_path.iterdir()) == files  # no log beside it
+        with pytest.raises(Stopped, match="cannot write to the store"):
+            store.put(IDENTITY, DRAWS, [completion(DRAWS, 1)])
+    with (
+        Study("pocket", "facts", store=tmp_path / "store.sqlite", out=tmp_path / "out") as study,
+        pytest.raises(BadInput, match="cannot be written; give --offline, or a copy"),
+    ):
+        study.run(progress=False)
+
+
 @pytest.mark.parametrize("place", ["missing/store.sqlite", "file/store.sqlite", "folder"])
 def test_a_place_that_cannot_be_written(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()

@@ -22,7 +22,7 @@ from srdcr_lab.models.load import Price
 from srdcr_lab.models.openai import OpenAIChat, aligned
 from srdcr_lab.models.reasoning import ROOM, Settings, effort_or_template, room, settings_of
 from srdcr_lab.models.spending import Budget, worst_case_usd
-from srdcr_lab.models.store import Store
+from srdcr_lab.models.store import _LATER, Store
 from srdcr_lab.records import BudgetExhausted, CallFailed, Completion, FinishReason, ModelIdentity, Request
 from srdcr_lab.records.thinking import apart, parted
 from srdcr_lab.study.opening import _by_role
@@ -454,10 +454,10 @@ def test_a_store_and_an_export_without_thinking_are_those_of_earlier_versions(tm
         store.put(plain, GREEDY, [Completion("1874")])
         store.export(tmp_path / "store.jsonl")
     line = json.loads((tmp_path / "store.jsonl").read_text())
-    assert not {"thinking", "thinking_tokens"} & set(line["completions"][0])
+    assert not {"thinking", "thinking_tokens", "margins"} & set(line["completions"][0])
     assert "settings" not in line["model"]
     with closing(sqlite3.connect(tmp_path / "store.sqlite")) as db, db:
-        for table, column in (("models", "settings"), ("completions", "thinking"), ("completions", "thinking_tokens")):
+        for table, column in _LATER:
             db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
     with closing(Store(tmp_path / "recovered.sqlite")) as new:
         assert new.recover(tmp_path / "store.sqlite") == (0, False)

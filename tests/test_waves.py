@@ -30,7 +30,7 @@ from tests.conftest import Ended, Srdcr
 from tests.loopback.server import Loopback
 from tests.scripted import ScriptedModel
 
-PAID = ["calls_paid", "cost_usd"]  # of a row whose completions came from the store
+PAID = ["calls_paid", "cost_usd"]  # of two rows that share a completion either may have paid for it
 # Two questions, each true and false; of two rounds, which take five waves.
 SMALL: dict[str, Any] = {"items": "facts:testbed", "limit": 4, "samples": 6, "rounds": 2}
 Sent = list[list[Request]]
@@ -92,6 +92,16 @@ def test_a_wave_holds_all_that_every_protocol_waits_for(
     asked = Counter((r.digest, r.stream, draw) for wave in sent for r in wave for draw in r.draws)
     assert set(asked.values()) == {1}
     same(made, tables(loopback, tmp_path / "live", items=items_csv, rounds=4))
+
+
+def test_a_batch_is_paid_for_by_the_rows_that_use_it(loopback: Loopback, tmp_path: Path, sent: Sent) -> None:
+    paid = {}
+    for name, batch in (("waves", True), ("live", False)):
+        with study(loopback, tmp_path / name, batch=batch) as opened:
+            results = opened.run(progress=False)
+        paid[name] = results.records["calls_paid"].sum(), results.manifest["counts"]["calls_paid"]
+    assert paid["waves"] == paid["live"]
+    assert paid["live"][0] > 0
 
 
 @pytest.mark.parametrize("methods", ["few_shot,sr_dcr", "naive_debate,astute"])
@@ -475,6 +485,22 @@ def test_an_engine_that_ignores_n_is_asked_for_one_draw_a_line(harness: Harness,
     bodies = [json.loads(line)["body"] for line in harness.lines.read_text().splitlines()]
     assert len(bodies) == 2 * 5 + 6  # draws that are missing, and openings
     assert all("n" not in body for body in bodies)
+    again = harness.ask()  # which remembers how many draws a line may hold
+    assert again.code == 0
+    assert [json.loads(line)["body"] for line in harness.lines.read_text().splitlines()] == bodies
+
+
+def test_a_reply_without_text_is_named_and_left_for_the_next_wave(waiting: Harness) -> None:
+    lines = waiting.replies.read_text().splitlines()
+    reply = json.loads(lines[0])
+    called = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}
+    for choice in reply["response"]["body"]["choices"]:
+        choice["message"] = called
+    waiting.replies.write_text("\n".join([json.dumps(reply), *lines[1:]]))
+    taken = waiting.take()
+    assert "line 1: openai:test replied without text (tool_calls)" in taken.out
+    waiting.ask()
+    assert reply["custom_id"] in waiting.lines.read_text()
 
 
 @pytest.mark.parametrize(

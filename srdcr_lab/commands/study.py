@@ -208,7 +208,11 @@ def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) 
 @_study_options
 @click.option("--out", required=True, type=PATH, help="file of the lines")
 @click.option("--store", type=PATH, help="file of the completions; default: store.sqlite in FOLDER")
-@click.option("--draws", type=click.IntRange(1), help="at most so many in a line; 1: for an engine that ignores n")
+@click.option(
+    "--draws",
+    type=click.IntRange(1),
+    help="at most so many in a line, as before by default; 1: for an engine that ignores n",
+)
 def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None:
     """Write what a study still needs, for other engines to answer.
 

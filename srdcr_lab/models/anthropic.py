@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import anthropic
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import as_dicts, first_stop
+from srdcr_lab.models.base import as_dicts, first_stop, unless_without_text
 from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.models.reasoning import adaptive_or_budget
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
@@ -99,14 +99,21 @@ class AnthropicChat(ApiChat):
         thinking = [block.get("thinking", "[redacted]") for block in blocks if "thinking" in str(block.get("type"))]
         usage = reply.get("usage")
         details = usage.get("output_tokens_details") if isinstance(usage, dict) else None
+        types = [str(block.get("type"))[:40] for block in blocks]
+        others = [name for name in types if name != "text" and "thinking" not in name]
         return [
-            Completion(
-                kept,
-                draws[0],
-                finish_reason=finish,
-                prompt_tokens=count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
-                completion_tokens=count(usage, "output_tokens"),
-                thinking="\n".join(thinking),
-                thinking_tokens=count(details, "thinking_tokens"),
+            unless_without_text(
+                Completion(
+                    kept,
+                    draws[0],
+                    finish_reason=finish,
+                    prompt_tokens=count(
+                        usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"
+                    ),
+                    completion_tokens=count(usage, "output_tokens"),
+                    thinking="\n".join(thinking),
+                    thinking_tokens=count(details, "thinking_tokens"),
+                ),
+                ", ".join(others),
             )
         ]

@@ -25,8 +25,9 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from srdcr_lab.models.base import Arrived
+from srdcr_lab.models.base import Arrived, WithoutText
 from srdcr_lab.models.http import (
+    ELSEWHERE,
     MOST_BYTES,
     PAUSED_S,
     TOO_LONG,
@@ -69,6 +70,7 @@ CONSEQUENCES = {
     "temperature": "draws are made at the provider's default; answers that are greedy elsewhere are the most frequent "
     "of several, and their share is the confidence",
     "logprobs": "self-confidence has to be self-consistency, and verdicts have no probability",
+    "top_logprobs": "near ties are not seen",
     "max_tokens": "max_completion_tokens is sent instead",
     "seed": "draws cannot be repeated at the provider",
     "stop": "stop strings are applied to the reply",
@@ -330,8 +332,17 @@ class ApiChat(ABC):
             self.draws_per_request = min(self.draws_per_request, len(completions))
             choices = f"{len(completions)} choices a request"
             self._note(f"The server gives {choices}; the other draws are asked for in further requests.")
-        arrived(completions)
+        arrived(kept := [each for each in completions if not isinstance(each, WithoutText)])
+        if len(kept) < len(completions):
+            raise self._said_nothing(completions)
         return completions
+
+    def _said_nothing(self, completions: Sequence[Completion]) -> CallFailed:
+        count_unanswered()
+        instead = next(each.text for each in completions if isinstance(each, WithoutText))
+        return CallFailed(
+            f"{self.identity} replied without text ({instead}); such a reply is not kept, and the same run asks again"
+        )
 
     def worded(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
         """The HTTP request for these draws, as far as is known what the model refuses."""
@@ -343,7 +354,10 @@ class ApiChat(ABC):
         Raises what `complete` raises, and ValueError, LookupError … for what is no reply.
         """
         if status == 200:
-            return self._decoded(reply, partial(self.read, request=request, draws=request.draws))
+            completions = self._decoded(reply, partial(self.read, request=request, draws=request.draws))
+            if not (kept := [each for each in completions if not isinstance(each, WithoutText)]):
+                raise self._said_nothing(completions)
+            return kept
         response = httpx2.Response(status, json=reply, request=httpx2.Request("POST", f"https://{self.address}"))
         return self._refused(self.client._make_status_error_from_response(response), body, request.draws)
 
@@ -464,6 +478,9 @@ class ApiChat(ABC):
         if status == 402 or code == "insufficient_quota":
             remedy = "top it up and run the same again to go on"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
+        if there := error.response.extensions.get(ELSEWHERE):
+            remedy = f"give that address with --base-url or {self.url_variable} if it is the server you mean"
+            return self._unless_replied(f"{who}: {where} redirects to {there}, and nothing is sent there; {remedy}.")
         remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""
         return CallFailed(f"{who}: {where} answered {status} ({complaint}){remedy}.")
 

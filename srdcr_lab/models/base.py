@@ -22,12 +22,14 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from srdcr_lab.records import Capabilities, Completion, Message, ModelIdentity, Request
+from srdcr_lab.records import Capabilities, Completion, FinishReason, Message, ModelIdentity, Request
 from srdcr_lab.records.thinking import apart
 from srdcr_lab.records.vocabulary import ESCAPES
 
 T = TypeVar("T")
-Parameter = Literal["temperature", "logprobs", "max_tokens", "seed", "stop", "n"]  # that a model may refuse
+Parameter = Literal[
+    "temperature", "logprobs", "top_logprobs", "max_tokens", "seed", "stop", "n"
+]  # that a model may refuse
 Arrived = Callable[[Sequence[Completion]], None]
 LOWEST = -9999.0  # a log-probability: what OpenAI's protocol says for "very unlikely"
 _ROUNDED = 1e-3
@@ -62,6 +64,26 @@ class ChatModel(Protocol):
     async def aclose(self) -> None:
         """Release connections and threads."""
         ...
+
+
+class WithoutText(Completion):
+    """What came in place of a reply's text, such as a tool call: `text` names it. It is paid for and never kept."""
+
+
+MORE_THAN_ONE = "the server sent more than one reply to a request"
+FEW_TOKENS = 8  # an end marker and white space; more, without a text or thinking, are something else
+
+
+def unless_without_text(completion: Completion, instead: str = "") -> Completion:
+    """The completion; where it has neither text nor thinking, what came `instead`, or how many tokens did."""
+    if completion.text.strip() or completion.thinking or completion.thinking_tokens:
+        return completion
+    if not instead and completion.completion_tokens > FEW_TOKENS and completion.finish_reason is FinishReason.STOP:
+        instead = f"{completion.completion_tokens} tokens that are no text"
+    if not instead:
+        return completion
+    counts = completion.prompt_tokens, completion.completion_tokens
+    return WithoutText(instead, completion.draw, prompt_tokens=counts[0], completion_tokens=counts[1])
 
 
 @contextmanager

@@ -342,6 +342,7 @@ class _Wave:
             except Stopped as stop:
                 self.stop = stop
             except SrdcrError as failure:
+                cost = self._worst(line) if status == 200 else 0.0
                 self.failed.append((request, str(failure)))
             except Exception as fault:  # whatever one reply does to its reader, it costs its own row alone
                 cost = self._worst(line) if status == 200 else 0.0

@@ -20,7 +20,7 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
-from srdcr_lab.models.base import ChatModel
+from srdcr_lab.models.base import MORE_THAN_ONE, ChatModel
 from srdcr_lab.records import GREEDY, CallFailed, Completion, FinishReason, Message, Request, Told
 
 DOCTOR = "doctor"  # the stream of its draws, and the name under which a store remembers the findings
@@ -33,6 +33,7 @@ _CHANCE = 0.05  # what chance brings about more often is not claimed
 _RARE, _SURE = -4.0, -0.1  # log-probabilities; a token between them has another one at another temperature
 _STILL, _EXACT = 0.02, 1e-4  # log-probabilities no further apart are equal: of draws, of greedy replies
 _SEVERAL = 5  # tokens
+NEAR = 0.05  # of log-probability
 _COARSE = 0.1  # temperature may move a token by no more: where repeats differ by more, it is not seen to stay
 YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
 Finding = tuple[Told, str]  # and what was observed
@@ -105,6 +106,8 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
         "log-probabilities at T = 0": scale(asked, [0.0], 1),
         "greedy repeats": repeats,
         "prompt cache matters": matters,
+        "near ties": near_ties(asked),
+        "one reply to a request": one_reply(sent),
         "thinking in replies": thinking(asked),
         "system message arrives": system_message(plain, gardener),
         "left out of requests": (YES, ", ".join(out)) if out else (NO, "nothing that a study sends is refused"),
@@ -200,6 +203,21 @@ def greedy(days: Sequence[Sequence[Completion]]) -> tuple[Finding, Finding]:
         (repeats, f"asked again alone, a reply differs {so}; beside other requests {otherwise}"),
         (matters, f"once its beginning was seen, a reply differs {anew}; asked again as it is {so}"),
     )
+
+
+def near_ties(asked: Sequence[Asked]) -> Finding:
+    """How many greedy replies have a token that is hardly likelier than another: these may change between runs."""
+    replies = [c for each in asked if each.request.temperature == 0 for c in each.completions if c.margins]
+    if not replies:
+        return UNTOLD, "no reply came with the log-probabilities of other tokens"
+    close = sum(min(reply.margins or ()) < NEAR for reply in replies)
+    return (YES if close else NO), f"{close} of {len(replies)} greedy replies have a token ahead by less than {NEAR}"
+
+
+def one_reply(sent: Mapping[str, Any]) -> Finding:
+    """Whether each request brought one reply: a server that sends two shifts all later replies by one."""
+    twice = next((note for note in sent.get("notes", ()) if MORE_THAN_ONE in note), "")
+    return (NO, twice) if twice else (YES, "no connection held more than the reply to its request")
 
 
 def thinking(asked: Sequence[Asked]) -> Finding:

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from srdcr_lab.models.base import held
+from srdcr_lab.models.base import MORE_THAN_ONE, held
 from srdcr_lab.records.vocabulary import KEY
 
 
@@ -153,7 +153,7 @@ class CountingClient(httpx2.AsyncClient):
             limits=httpx2.Limits(max_connections=connections + 8, max_keepalive_connections=connections + 8),
             follow_redirects=True,
             verify=_certificates(),
-            event_hooks={"response": [self._read_within_bounds]},
+            event_hooks={"response": [_stay_at_home, self._read_within_bounds, self._close_if_more]},
             mounts={f"all://{here}": None for here in ("127.0.0.1", "[::1]", "localhost")},  # through no proxy
         )
         self._attempt_s, self._outage = timeout_s, outage
@@ -217,6 +217,20 @@ class CountingClient(httpx2.AsyncClient):
                     break
         response._content = bytes(body)  # where the client itself would put the whole of it
 
+    async def _close_if_more(self, response: httpx2.Response) -> None:
+        """Close a connection on which more came than this reply: the next request would take the rest for its own.
+
+        httpcore looks for such bytes on the socket, not among those that it has read already, and has no public way to
+        ask for them.
+        """
+        stream: Any = response.stream
+        for name in ("_stream", "_httpcore_stream", "_stream", "_connection"):
+            stream = getattr(stream, name, None)
+        state = getattr(stream, "_h11_state", None)
+        if state is not None and state.trailing_data[0]:
+            await stream.aclose()
+            self._outage.say_once(f"{MORE_THAN_ONE}; that connection was closed.")
+
     async def _is_away(self, url: httpx2.URL) -> bool:
         """A look that costs nothing: any answer to a GET, a refusal too, comes from a server that is there."""
         try:
@@ -225,6 +239,18 @@ class CountingClient(httpx2.AsyncClient):
         except Exception:  # whatever it was, it was no answer
             return True
         return response.status_code in Outage.STATUSES
+
+
+ELSEWHERE = "srdcr_lab.elsewhere"  # names, among a response's extensions, the other origin that it redirects to
+
+
+async def _stay_at_home(response: httpx2.Response) -> None:
+    """A redirect to another origin is not followed: neither prompts nor keys go where nobody sent them."""
+    if response.has_redirect_location:
+        target = response.url.join(response.headers["location"])
+        if (target.scheme, target.host, target.port) != (response.url.scheme, response.url.host, response.url.port):
+            response.extensions[ELSEWHERE] = address(target)
+            del response.headers["location"]
 
 
 def _pause_asked(headers: httpx2.Headers) -> float:

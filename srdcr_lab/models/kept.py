@@ -24,14 +24,17 @@ from srdcr_lab.records.files import from_plain, parse_json
 from srdcr_lab.records.types import GREEDY
 
 Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
-COLUMNS = "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens, thinking, thinking_tokens"
+COLUMNS = (
+    "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins"
+)
 _AT_FIRST = 7  # columns that every version has; a row without thinking is stamped by these alone, as it ever was
+_WITH_THINKING = 9  # and one without margins by these
 INSERT = {
     "model": "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint, settings) "
     "VALUES (?, ?, ?, ?, ?, ?)",
     "request": "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)",
     "completion": f"INSERT OR IGNORE INTO completions (model, request, stream, {COLUMNS}, created) "  # noqa: S608
-    "SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? "
+    "SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? "
     "FROM models, requests WHERE models.key = ? AND digest = ?",
     "fact": "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)",
     "asked": "INSERT OR REPLACE INTO elsewhere VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -140,30 +143,38 @@ def checked(c: Completion) -> Completion:
         raise ValueError(f"{len(tokens)} tokens have {len(logprobs)} log-probabilities; expected one for each")
     if not all(type(token) is str for token in tokens) or "".join(tokens) != c.text:
         raise ValueError("the tokens do not spell the text")
-    return replace(c, tokens=tuple(tokens), logprobs=tuple(map(log_probability, logprobs)))
+    margins = None if c.margins is None else tuple(c.margins)
+    if margins is not None and (len(margins) != len(tokens) or not all(map(_is_margin, margins))):
+        raise ValueError(f"the margins of {len(tokens)} tokens are {margins!r:.60}; expected a number ≥ 0 for each")
+    return replace(c, tokens=tuple(tokens), logprobs=tuple(map(log_probability, logprobs)), margins=margins)
+
+
+def _is_margin(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf  # type: ignore[operator]
 
 
 def row_of(completion: Completion) -> tuple[object, ...]:
     """A completion as the table holds it: tokens and log-probabilities as JSON. Raises ValueError where it is none."""
     c = checked(completion)
-    lists = (None if part is None else json.dumps(part, ensure_ascii=False) for part in (c.tokens, c.logprobs))
-    tokens, logprobs = (None if text is None else whole_characters(text) for text in lists)
+    parts = c.tokens, c.logprobs, c.margins
+    lists = (None if part is None else json.dumps(part, ensure_ascii=False) for part in parts)
+    tokens, logprobs, margins = (None if text is None else whole_characters(text) for text in lists)
     text, thinking = whole_characters(c.text), whole_characters(c.thinking) or None
     counts = c.prompt_tokens, c.completion_tokens, thinking, c.thinking_tokens or None
-    return (c.draw, text, tokens, logprobs, c.finish_reason.value, *counts)
+    return (c.draw, text, tokens, logprobs, c.finish_reason.value, *counts, margins)
 
 
 def stamp(time: str, place: tuple[str, str, str], row: Sequence[object]) -> str:
     """A row's time of writing and checksum; `place` is its model's key, its request's digest and its stream."""
-    told = row if any(row[_AT_FIRST:]) else row[:_AT_FIRST]
-    return f"{time} {zlib.crc32(repr((*place, *told)).encode()):08x}"
+    columns = len(row) if any(row[_WITH_THINKING:]) else _WITH_THINKING if any(row[_AT_FIRST:]) else _AT_FIRST
+    return f"{time} {zlib.crc32(repr((*place, *row[:columns])).encode()):08x}"
 
 
 def completion_of(row: Sequence[Any], stamped: Any, place: tuple[str, str, str]) -> Completion:
     """The reverse of `row_of`. Raises ValueError for what is no such row, or was changed since it was stamped."""
-    draw, text, tokens, logprobs, finish, *numbers, thinking, thinking_tokens = row
-    tokens, logprobs = (None if part is None else _list(part) for part in (tokens, logprobs))
-    numbers += [thinking or "", thinking_tokens or 0]
+    draw, text, tokens, logprobs, finish, *numbers, thinking, thinking_tokens, margins = row
+    tokens, logprobs, margins = (None if part is None else _list(part) for part in (tokens, logprobs, margins))
+    numbers += [thinking or "", thinking_tokens or 0, margins]
     completion = checked(Completion(text, draw, tokens, logprobs, FinishReason(finish), *numbers))
     time, behind, _ = str(stamped).partition(" ")
     if behind and stamped != stamp(time, place, row):

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import openai
 
 from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat
-from srdcr_lab.models.base import as_dicts, first_stop, log_probability
+from srdcr_lab.models.base import as_dicts, first_stop, log_probability, unless_without_text
 from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.models.reasoning import effort_or_template
 from srdcr_lab.records import Completion, FinishReason, Request
@@ -75,6 +75,8 @@ class OpenAIChat(ApiChat):
             body["stop"] = list(request.stop[:_MOST_STOPS])
         if request.wants_logprobs and "logprobs" not in dropped:
             body["logprobs"] = True
+            if request.temperature == 0 and "top_logprobs" not in dropped:
+                body["top_logprobs"] = 2
         if len(draws) > 1:
             body["n"] = len(draws)
         return body
@@ -119,10 +121,20 @@ class OpenAIChat(ApiChat):
             if not self._has_scored and not any(map(_entries, choices)):
                 self.capabilities = replace(self.capabilities, logprobs=False)
         each = zip(completions, [prompt, *[0] * len(completions)], spent, thought, strict=False)
-        return [
+        counted = [
             replace(c, prompt_tokens=prompt, completion_tokens=completion, thinking_tokens=thinking)
             for c, prompt, completion, thinking in each
         ]
+        return [unless_without_text(c, _instead(choice)) for c, choice in zip(counted, choices, strict=False)]
+
+
+def _instead(choice: Any) -> str:
+    """What a choice holds beside text and thinking, by the protocol's name; empty for nothing."""
+    message = choice["message"]
+    parts = message.get("content")
+    types = [str(part.get("type"))[:40] for part in parts] if isinstance(parts, list) else []
+    fields = [name for name in ("tool_calls", "function_call", "audio", "images") if message.get(name)]
+    return ", ".join([*fields, *(name for name in types if name != "text")])
 
 
 def _entries(choice: Any) -> Any:
@@ -164,7 +176,24 @@ def _completion(choice: Any, request: Request, draw: int) -> Completion:
     thinking = thinking if isinstance(thinking, str) else ""
     entries = _entries(choice) if request.wants_logprobs else None
     tokens, logprobs = aligned(kept, entries, text if thinking else None)
-    return Completion(kept, draw, tokens, logprobs, finish, thinking=thinking)
+    margins = None if tokens is None else aligned(kept, _with_margins(entries), text if thinking else None)[1]
+    margins = None if margins is None else tuple(-margin for margin in margins)
+    return Completion(kept, draw, tokens, logprobs, finish, thinking=thinking, margins=margins)
+
+
+def _with_margins(entries: Any) -> list[dict[str, Any]]:
+    """The entries with, in place of each log-probability, how far it lies above that of the likeliest other token,
+    below zero; empty where a server gave none of these."""
+    changed = []
+    for entry in entries:
+        try:
+            others = [
+                log_probability(other["logprob"]) for other in entry["top_logprobs"] if other["token"] != entry["token"]
+            ]
+            changed.append(entry | {"logprob": round(min(max(others) - log_probability(entry["logprob"]), 0.0), 4)})
+        except (ValueError, TypeError, LookupError):
+            return []
+    return changed
 
 
 def _thinking_tokens(usage: Any, completions: Sequence[Completion], spent: Sequence[int]) -> list[int]:

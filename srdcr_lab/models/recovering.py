@@ -31,7 +31,7 @@ _LONGEST_ROW = 2**26  # bytes
 # Tables into which all rows of a store fit, those with a number and those without; what a row lacks is NULL.
 _TABLES = """
 CREATE TABLE numbered (id INTEGER PRIMARY KEY, a, b, c, d, e, f);
-CREATE TABLE keyed (a, b, c, d, e, f, g, h, i, j, k, l, m, PRIMARY KEY (a, b, c, d)) WITHOUT ROWID;
+CREATE TABLE keyed (a, b, c, d, e, f, g, h, i, j, k, l, m, n, PRIMARY KEY (a, b, c, d)) WITHOUT ROWID;
 """
 _NEWEST = (
     "INSERT INTO facts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
@@ -64,8 +64,8 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
                 models[number].add(name)
                 into.execute(INSERT["model"], (name, *named))
         for row in _rows(db, "keyed", pages[_LEAF_INDEX]):
-            model, request, stream, draw, *said, created, thinking, thinking_tokens = row
-            said += thinking, thinking_tokens
+            model, request, stream, draw, *said, created, thinking, thinking_tokens, margins = row
+            said += thinking, thinking_tokens, margins
             if type(request) is float and stream is None and 0 <= request < math.inf:
                 into.execute(_SPENT_MOST, (model, request))
             if said[0] is None and _is_whole(Fact.of, row[:4]):

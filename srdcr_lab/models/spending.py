@@ -173,6 +173,8 @@ class StoredModel:
         self._budget = budget or Budget()
         self.served = 0  # completions handed out, for a progress bar
         self.paid = 0  # completions that came from the inner model
+        # Completions that this run paid for in a batch or on a cluster: the row that first uses one is charged for it.
+        self.bought: set[tuple[str, str, int]] = set()
         self._in_flight: dict[tuple[str, str, int], asyncio.Task[None]] = {}
         known = store.recall(model.identity.key, _REFUSED)
         where = f"{store.path}: what {model.identity} refuses"
@@ -187,6 +189,8 @@ class StoredModel:
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         have = self._store.get(self.identity, request)
+        if self.bought:
+            self._charge([have[draw] for draw in have if self._was_bought(request, draw)])
         if missing := tuple(draw for draw in request.draws if draw not in have):
             have |= await self._from_model(replace(request, draws=missing))
         answers = tuple(have[draw] for draw in request.draws)
@@ -256,14 +260,24 @@ class StoredModel:
         def keep(completions: Sequence[Completion]) -> None:
             self._store.put(self.identity, request, [*map(received, completions)])
             self.paid += len(completions)
-            if (meter := _METER.get()) is not None:
-                meter.calls_paid += len(completions)
-                meter.cost_usd += self._cost(completions)
+            self._charge(completions)
 
         try:
             await self._budget.ask(self._model, self._price or FREE, request, keep)
         finally:
             self.remember_refused()
+
+    def _was_bought(self, request: Request, draw: int) -> bool:
+        place = request.digest, request.stream, draw
+        if place not in self.bought:
+            return False
+        self.bought.remove(place)
+        return True
+
+    def _charge(self, completions: Sequence[Completion]) -> None:
+        if (meter := _METER.get()) is not None:
+            meter.calls_paid += len(completions)
+            meter.cost_usd += self._cost(completions)
 
     def remember_refused(self) -> None:
         """Keep in the store what the model turned out to refuse, where it takes no temperature."""

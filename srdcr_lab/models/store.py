@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import sqlite3
 import threading
@@ -54,7 +55,8 @@ CREATE TABLE IF NOT EXISTS
 CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, canonical TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS completions (model INTEGER, request INTEGER, stream TEXT, draw INTEGER, text TEXT NOT NULL,
     tokens TEXT, logprobs TEXT, finish_reason TEXT NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
-    created TEXT NOT NULL, thinking, thinking_tokens, PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
+    created TEXT NOT NULL, thinking, thinking_tokens, margins,
+    PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS facts (model TEXT, name TEXT, value TEXT NOT NULL, created TEXT NOT NULL,
     PRIMARY KEY (model, name)) WITHOUT ROWID;
@@ -62,7 +64,12 @@ CREATE TABLE IF NOT EXISTS elsewhere (custom_id TEXT PRIMARY KEY, model TEXT, di
     scored INTEGER, batch TEXT, canonical TEXT) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS open_elsewhere ON elsewhere (batch) WHERE canonical IS NOT NULL;
 """
-_LATER = (("models", "settings"), ("completions", "thinking"), ("completions", "thinking_tokens"))  # columns
+_LATER = (
+    ("models", "settings"),
+    ("completions", "thinking"),
+    ("completions", "thinking_tokens"),
+    ("completions", "margins"),
+)  # columns
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
 _BATCH = "batch "  # how the names of facts about batches under way begin
 _COPIED = {  # what a merge takes of another store, as `INSERT` takes it
@@ -110,7 +117,11 @@ class Store:
         if not self._created and log_is_broken(Path(self.path)):  # looked at first: SQLite drops it
             raise self._damaged(f"a page in the middle of its log, {Path(self.path).name}-wal")
         try:
-            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            self.is_read_only = not self._created and self.path != ":memory:" and not _may_be_written(Path(self.path))
+            where = f"{Path(self.path).absolute().as_uri()}?mode=ro&immutable=1" if self.is_read_only else self.path
+            self._db = sqlite3.connect(
+                where, timeout=60, isolation_level=None, check_same_thread=False, uri=self.is_read_only
+            )
             try:
                 self._open()
             except BaseException:
@@ -131,6 +142,13 @@ class Store:
                     f"the store {self.path} has version {version}, this srdcr_lab reads version {_VERSION}; "
                     "export it with the version that made it, or give another file with --store"
                 )
+        if more := self._rows("SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index')"):
+            kind, name = more[0]  # these run as soon as rows are read or written, for as long as they like
+            raise BadInput(f"{self.path} has a {kind} {name!r:.60}, which no store of srdcr_lab has; give another file")
+        if self.is_read_only:
+            if not tables >= _TABLES or "margins" not in self._columns("completions"):
+                raise BadInput(f"{self.path} is of an earlier version and cannot be written; copy it to another folder")
+            return
         mode = self._rows("PRAGMA journal_mode=WAL")[0][0]
         if mode != "wal" and self.path != ":memory:":
             raise BadInput(
@@ -143,7 +161,7 @@ class Store:
             with self.transaction():
                 for statement in _SCHEMA.split(";"):
                     self._db.execute(statement)
-        if "thinking" not in self._columns("completions"):  # a store of an earlier version
+        if "margins" not in self._columns("completions"):  # a store of an earlier version
             with self.transaction():
                 for table, column in _LATER:
                     if column not in self._columns(table):  # another process may have been quicker
@@ -371,6 +389,14 @@ class Store:
             faults[str(error)] = None
         return list(faults)
 
+    def places(self, model: str) -> set[tuple[str, str, int]]:
+        """Digest, stream and draw of every completion of the model of this key."""
+        query = (
+            "SELECT digest, stream, draw FROM completions JOIN requests ON requests.id = request "
+            "JOIN models ON models.id = model WHERE models.key = ?"
+        )
+        return {(digest, stream, draw) for digest, stream, draw in self._rows(query, model)}
+
     def contents(self, digest: str | None = None) -> Iterator[Kept]:
         """Every request, or that of a digest, with its completions, sorted. Raises `BadInput` at the first that is
         damaged."""
@@ -508,6 +534,13 @@ def as_file(path: Path, kind: str = "store") -> Path:
     if not path.is_file():
         raise BadInput(f"there is no {kind} {path}")
     return path
+
+
+def _may_be_written(path: Path) -> bool:
+    """Whether SQLite can open it as ever; without its log, a store can be read where nothing may be written."""
+    log = Path(f"{path}-wal")
+    writable = all(os.access(place, os.W_OK) for place in (path, path.absolute().parent))
+    return writable or (log.exists() and log.stat().st_size > 0)
 
 
 def _is_batch(fact: Fact) -> bool:

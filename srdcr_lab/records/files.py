@@ -214,7 +214,13 @@ def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_key
         raise BadInput(f"{where}: no JSON ({error})" + (f"; expected {expected}" if expected else "")) from None
 
 
-_LATER = ("settings", "thinking", "thinking_tokens", "accepted")  # fields that files of earlier versions lack
+_LATER = (
+    "settings",
+    "thinking",
+    "thinking_tokens",
+    "margins",
+    "accepted",
+)  # fields that files of earlier versions lack
 
 
 def as_plain(value: Any) -> dict[str, Any]:

@@ -51,6 +51,11 @@ RECORDS = _columns(
     ("decoding", "string", "how its replies were drawn: greedy, T=…, provider's default; missing in earlier runs"),
     ("prior_answer", "string", "greedy zero-context answer; missing if it could not be read"),
     ("prior_correct", "bool", "prior answer is right; missing if it could not be read"),
+    (
+        "prior_margin",
+        "double",
+        "log-probability of its first token less that of the likeliest other one; missing where that is not known",
+    ),
     ("context_answer", "string", "greedy answer to question and passage; missing if it could not be read"),
     ("context_correct", "bool", "context answer is right; missing if it could not be read"),
     ("context_confidence", "double", "mean probability of the context answer's tokens, where a method weighs it"),
@@ -127,7 +132,7 @@ SAMPLES = _columns(
 
 TABLES = {"records": RECORDS, "turns": TURNS, "samples": SAMPLES}
 # Columns that tables of this version may lack: they are older, and read as missing.
-LATER = ("p_unreasonable", "decoding", "knowledge_decoding")
+LATER = ("p_unreasonable", "decoding", "knowledge_decoding", "prior_margin")
 
 
 def arrow_schema(table: str) -> pa.Schema:

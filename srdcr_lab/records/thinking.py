@@ -43,11 +43,15 @@ def apart(completion: Completion) -> Completion:
     if said == completion.text:
         return completion
     start, tokens, logprobs = completion.text.rfind(said), completion.tokens, completion.logprobs
+    margins = completion.margins
     if tokens is not None and logprobs is not None:
+        if margins is not None:
+            margins = cut(tokens, margins, start, start + len(said))[1] if said and start >= 0 else None
         tokens, logprobs = cut(tokens, logprobs, start, start + len(said)) if said and start >= 0 else (None, None)
     thinking = "\n".join(dict.fromkeys(filter(None, (completion.thinking.strip(), thinking))))  # some say it twice
     spent = completion.thinking_tokens or len(completion.tokens or ()) - len(tokens or ())
-    return replace(completion, text=said, tokens=tokens, logprobs=logprobs, thinking=thinking, thinking_tokens=spent)
+    kept = replace(completion, tokens=tokens, logprobs=logprobs, margins=margins)
+    return replace(kept, text=said, thinking=thinking, thinking_tokens=spent)
 
 
 def cut(pieces: Sequence[str], logprobs: Sequence[float], start: int, end: int) -> Scored:

@@ -179,7 +179,9 @@ class Completion:
     `tokens` and `logprobs` (natural log, ≤ 0) leave out the end marker, and ``"".join(tokens) == text``. Both are None
     where the provider gives none. Of several draws of one request the first carries the prompt tokens. `thinking` is
     what the model thought before its reply, where the provider shows it; no part of `text`, `tokens` and `logprobs`.
-    `completion_tokens` include `thinking_tokens`, as they are billed; these are 0 where nobody counted them.
+    `completion_tokens` include `thinking_tokens`, as they are billed; these are 0 where nobody counted them. `margins`
+    say by how much the log-probability of each token of a greedy reply exceeds that of the likeliest other token; None
+    where that is not known.
     """
 
     text: str
@@ -191,6 +193,7 @@ class Completion:
     completion_tokens: int = 0
     thinking: str = ""
     thinking_tokens: int = 0
+    margins: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from typing import Any
 from srdcr_lab.answers import counts_as
 from srdcr_lab.answers.replies import spoken
 from srdcr_lab.measures import knowledge_category, sampled_accuracy
+from srdcr_lab.models.base import FEW_TOKENS
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup
-from srdcr_lab.protocols.answering import is_correct
+from srdcr_lab.protocols.answering import answer_margin, is_correct
 from srdcr_lab.records import Completion, Debate, DocumentKind, FinishReason, Item, Missing, Turn, Verdict
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS, Column
 from srdcr_lab.records.vocabulary import visible
@@ -27,6 +28,7 @@ _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "
 class Cause(StrEnum):
     """Why a reply brought no answer."""
 
+    WITHOUT_TEXT = "tokens that are no text, such as a tool call"
     STARVED = "no text, though tokens were spent: thinking took all of them; --reasoning none, or more room: low … high"
     REFUSED = "refused"
     FILTERED = "stopped by a content filter"
@@ -36,8 +38,7 @@ class Cause(StrEnum):
     UNREADABLE = "no answer could be read"
 
 
-_WITHOUT_TEXT = (Cause.STARVED, Cause.REFUSED, Cause.FILTERED, Cause.EMPTY)
-_FEW_TOKENS = 8  # an end marker and white space; more, without a text, are thinking
+_WITHOUT_TEXT = (Cause.WITHOUT_TEXT, Cause.STARVED, Cause.REFUSED, Cause.FILTERED, Cause.EMPTY)
 
 
 def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
@@ -48,8 +49,9 @@ def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
     if reply.finish_reason is FinishReason.CONTENT_FILTER:
         return Cause.FILTERED
     if not spoken(reply.text).strip():
-        thought = reply.thinking or reply.text.strip() or reply.completion_tokens > _FEW_TOKENS
-        return Cause.STARVED if at_length or thought else Cause.EMPTY
+        if at_length or reply.thinking or reply.thinking_tokens or reply.text.strip():
+            return Cause.STARVED
+        return Cause.WITHOUT_TEXT if reply.completion_tokens > FEW_TOKENS else Cause.EMPTY  # kept by earlier versions
     if at_length:
         return Cause.CUT
     return Cause.NO_VERDICT if verdict is Verdict.UNPARSED else Cause.UNREADABLE
@@ -193,6 +195,7 @@ def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome:
         "model_judge": str(cast.judge.identity) if method.debates else None,
         "decoding": ", ".join(sorted(meter.decodings, key=str.lower)) or None,
         **_answer_columns("prior", probe.prior, item, setup),
+        "prior_margin": answer_margin(probe.prior, item) if probe.prior else None,
         **_answer_columns("context", probe.context, item, setup),
         "context_confidence": outcome.context_confidence,
         "self_confidence": confidence.value if confidence else None,

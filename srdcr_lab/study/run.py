@@ -31,15 +31,18 @@ LOGGED_EVERY_S = 60.0  # how often a log hears of a run
 WINDOW = 1024  # items in flight: far above any concurrency, so that no slot waits for a slow item
 
 
-async def run_item(item: Item, setup: Setup, methods: Sequence[Method]) -> ItemRows:
+async def run_item(
+    item: Item, setup: Setup, methods: Sequence[Method], on_done: Callable[[], object] = lambda: None
+) -> ItemRows:
     """Run every method on the item, under each design it follows; a failed call becomes the error of its row.
+    `on_done` is called whenever a method has ended.
 
     Bad input and a used-up budget are raised once all parts have ended: their calls are paid for.
     """
     probe, runs = Probe(), each_setup(methods, setup)
 
     async def answer() -> list[tuple[Outcome, Meter]]:
-        results = await _together(*(_run_method(method, item, under) for method, under in runs))
+        results = await _together(*(_run_method(method, item, under, on_done) for method, under in runs))
         await fill_probe(probe, item, setup, methods)
         return results
 
@@ -72,12 +75,13 @@ async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[M
         probe.confidence = await _attempt(self_confidence(item, probe.prior, setup), "confidence", probe.errors)
 
 
-async def _run_method(method: Method, item: Item, setup: Setup) -> tuple[Outcome, Meter]:
+async def _run_method(method: Method, item: Item, setup: Setup, on_done: Callable[[], object]) -> tuple[Outcome, Meter]:
     if not method.takes(item):
         return failed(f"{method.name} needs {NEEDED[method.needs]}, and this item has none"), Meter()
     errors: list[str] = []
     with metered() as meter:
         outcome = await _attempt(method.run(item, setup), "", errors)
+    on_done()
     return outcome or failed(errors[0]), meter
 
 
@@ -112,7 +116,7 @@ def gravest(error: BaseException) -> BaseException:
 async def run_items(
     setup: Setup, methods: Sequence[Method], *, on_done: Callable[[], object], items: Sequence[Item] | None = None
 ) -> AsyncGenerator[ItemRows, None]:
-    """Rows of each item of `setup` (or of these), in order; `on_done` is called whenever an item ends.
+    """Rows of each item of `setup` (or of these), in order; `on_done` is called whenever a method has ended on one.
 
     When the budget is used up, the items not reached yield rows with that error, and it is raised at the end. Any
     other error cancels the items in flight and is raised at once.
@@ -135,9 +139,7 @@ async def run_items(
         for place, item in enumerate(setup.items if items is None else items):
             if len(in_flight) >= (first_window if place == 1 else WINDOW):
                 yield await next_rows()
-            task = asyncio.create_task(run_item(item, setup, methods))
-            task.add_done_callback(lambda _: on_done())
-            in_flight.append((item, task))
+            in_flight.append((item, asyncio.create_task(run_item(item, setup, methods, on_done))))
         while in_flight:
             yield await next_rows()
     finally:
@@ -215,22 +217,25 @@ def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def progress_bar(session: Any, n_items: int, *, show: bool) -> Iterator[Any]:
-    """A bar whose `update` counts an item; in a log a line a minute.
+def progress_bar(session: Any, n_answers: int, *, show: bool) -> Iterator[Any]:
+    """A bar whose `update` counts the answer of a method to an item; in a log a line a minute.
 
-    It shows completions too: items run side by side, so they end together.
+    Items run side by side and end together, so answers and completions show that a run moves, and items would not.
     """
     from tqdm.auto import tqdm
 
     watched = sys.stderr.isatty() or "ipykernel" in sys.modules
-    log: dict[str, Any] = {"delay": math.inf, "bar_format": "{n_fmt} of {total_fmt} items, {elapsed} passed{postfix}\n"}
+    log: dict[str, Any] = {
+        "delay": math.inf,
+        "bar_format": "{n_fmt} of {total_fmt} answers, {elapsed} passed{postfix}\n",
+    }
 
     async def tick() -> None:
         while True:
             await asyncio.sleep(0.5 if watched else LOGGED_EVERY_S)
             bar.set_postfix_str(f"{session.served:,} completions, ${session.budget.spent_usd:.4f}")
 
-    with tqdm(total=n_items, unit="item", disable=not show, **({} if watched else log)) as bar:
+    with tqdm(total=n_answers, unit="answer", disable=not show, **({} if watched else log)) as bar:
         ticking = asyncio.create_task(tick())
         try:
             yield bar

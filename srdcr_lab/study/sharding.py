@@ -37,7 +37,8 @@ from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import BadInput, Item, SrdcrError, Stopped
 from srdcr_lab.records.files import made
 from srdcr_lab.study.manifest import differing, short, together
-from srdcr_lab.study.run import progress_bar
+from srdcr_lab.study.opening import Session
+from srdcr_lab.study.run import each_setup, progress_bar
 from srdcr_lab.study.shards import NOTHING_YET, Report, Worker, fair_limits, fair_slots, told
 
 _SHARDS = "shards"
@@ -115,7 +116,8 @@ class Driver:
 
     def __init__(self, study: Any, given: dict[str, Any], folder: Path, run_key: str, ray: Any, n: int | None) -> None:
         self._study, self._given, self._folder, self._run_key, self._ray = study, given, folder, run_key, ray
-        self._store, self._budget = study._opened().store, study._budget
+        self._session, self._budget = study._opened(), study._budget
+        self._store = self._session.store
         self.sent: Any = {}  # by all workers together
         self._before = self._budget.spent_usd
         if self._store.path == ":memory:":
@@ -150,7 +152,8 @@ class Driver:
         made(self._folder / _SHARDS)
         counted, tasks = SimpleNamespace(served=0, budget=self._budget), []
         try:
-            with progress_bar(counted, len(self._study.items), show=show) as bar:
+            answers = len(self._study.items) * len(each_setup(self._study.methods, self._study.setup))
+            with progress_bar(counted, answers, show=show) as bar:
                 show_all = partial(self._show, bar, counted)
                 tasks = [asyncio.create_task(self._attend(shard, show_all)) for shard in self._shards]
                 await asyncio.gather(*tasks)
@@ -158,7 +161,7 @@ class Driver:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            gather(self._folder, self._store, self._run_key, checked=all(shard.ended for shard in self._shards))
+            gather(self._folder, self._session, self._run_key, checked=all(shard.ended for shard in self._shards))
             self._budget.spent_usd = self._store.spent(self._run_key)
 
     async def _attend(self, shard: _Shard, show: Callable[[], None]) -> None:
@@ -173,7 +176,7 @@ class Driver:
             except errors.RayActorError as error:
                 if worker == _WORKERS:
                     raise Stopped(f"{_WORKERS} workers of one shard died ({error}); run the same again") from None
-                gather(self._folder, self._store, self._run_key, only=shard.path)
+                gather(self._folder, self._session, self._run_key, only=shard.path)
                 spent = self._store.spent(self._run_key)
                 self._before, shard.slots, shard.limit, shard.report = spent, 0, 0.0, NOTHING_YET
 
@@ -292,11 +295,14 @@ def _same_versions(ray: Any) -> None:
                 )
 
 
-def gather(folder: Path, store: Store, run_key: str, *, only: Path | None = None, checked: bool = False) -> None:
+def gather(folder: Path, session: Session, run_key: str, *, only: Path | None = None, checked: bool = False) -> None:
     """Merge the stores of shards into that of the run, what they have spent too; each is removed once that is kept.
+
+    The rows of this run are charged for what the shards paid for.
 
     `checked`: their workers have read every row.
     """
+    store = session.store
     for path in [only] if only else sorted((folder / _SHARDS).glob("*.sqlite")):
         if path.exists():
             _wait_until_free(path)
@@ -306,6 +312,10 @@ def gather(folder: Path, store: Store, run_key: str, *, only: Path | None = None
                 else:
                     store.merge(path)
                 store.note_spent(run_key, store.spent(run_key) + shard.spent(run_key))
+                for model in session.models:
+                    places = shard.places(model.identity.key)
+                    model.bought |= places
+                    model.paid += len(places)
             for end in ("", "-wal", "-shm"):
                 Path(f"{path}{end}").unlink(missing_ok=True)
     if not only:

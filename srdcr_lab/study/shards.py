@@ -110,7 +110,7 @@ class ShardStore(Store):
 
 
 class Report(NamedTuple):
-    """What a worker has done (items, completions, US dollars) and uses."""
+    """What a worker has done (answers, completions, US dollars) and uses."""
 
     done: int = 0
     served: int = 0

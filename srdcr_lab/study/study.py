@@ -30,7 +30,7 @@ from srdcr_lab.models.spending import Budget, StoredModel
 from srdcr_lab.prompts.messages import Prompts, as_asked, own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
-from srdcr_lab.protocols.answering import refuse_unscored
+from srdcr_lab.protocols.answering import NEAR_TIE, refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, ModelIdentity, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, made, one_writer, write_whole
@@ -41,7 +41,7 @@ from srdcr_lab.study.folder import REPEAT, Results, table_writer
 from srdcr_lab.study.opening import ROLES, Session, fitting, open_all, price_for
 from srdcr_lab.study.plan import Plan, make_plan
 from srdcr_lab.study.rows import Causes
-from srdcr_lab.study.run import Waiting, progress_bar, run_items, wait_for
+from srdcr_lab.study.run import Waiting, each_setup, progress_bar, run_items, wait_for
 from srdcr_lab.study.waves import InWaves, Waves, ask_in_waves
 
 if TYPE_CHECKING:
@@ -246,7 +246,8 @@ class Study:
             wait_for(self._check())
         try:
             session = self._opened()
-            sharding.gather(folder, session.store, self._run_key())
+            paid = session.paid
+            sharding.gather(folder, session, self._run_key())
             if self._earlier is not None:  # this run goes on, and so does what it has spent, even where it was killed
                 before = max(float(self._earlier["spent_usd"]), session.store.spent(self._run_key()))
                 self._budget.spent_usd = max(self._budget.spent_usd, before)
@@ -259,7 +260,7 @@ class Study:
                 driver = sharding.Driver(self, given, folder, self._run_key(), ray, shards)
                 wait_for(driver.run(show=progress))
                 self._sent_before = manifests.together(self._sent_before, driver.sent)
-            wait_for(self._run(session, folder, progress))
+            wait_for(self._run(session, folder, progress, paid))
         except BadInput:
             if self._nothing_kept() and self._earlier is None:
                 manifests.withdraw(folder)
@@ -390,6 +391,9 @@ class Study:
             if self.out:
                 made(self.out)
             store = self._store if isinstance(self._store, Store) else Store(self._store or ":memory:")
+            if store.is_read_only and not self._offline:
+                store.close()
+                raise BadInput(f"{store.path} cannot be written; give --offline, or a copy of it in another folder")
             how: dict[str, Any] = {"offline": self._offline, "stored": InWaves if self._batch else StoredModel}
             self._session = Session(self._cast, self._players, store, self._budget, **how)
         return self._session
@@ -400,14 +404,14 @@ class Study:
             if hasattr(model, "check") and not self._offline:
                 await model.check()
 
-    async def _run(self, session: Session, folder: Path, progress: bool) -> None:
-        started, paid, causes, waiting = time.monotonic(), session.paid, Causes(), Waiting(self.methods)
+    async def _run(self, session: Session, folder: Path, progress: bool, paid_before: int) -> None:
+        started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
         stopped: BudgetExhausted | None = None
         try:
             if self._batch and not self._offline:
                 tell = partial(print, file=sys.stderr, flush=True) if progress else lambda _: None
                 await ask_in_waves(self._waves(), tell=tell)
-            bar = progress_bar(session, len(self.items), show=progress)
+            bar = progress_bar(session, len(self.items) * len(each_setup(self.methods, self.setup)), show=progress)
             with table_writer(folder) as writer, bar as counted:
                 try:
                     async with aclosing(run_items(self.setup, self.methods, on_done=counted.update)) as finished:
@@ -431,11 +435,12 @@ class Study:
             **{table: results.n_rows(table) for table in manifests.TABLES},
             "failed": int(results.records["error"].notna().sum()),
             "causes": causes.counts,
-            "calls_paid": session.paid - paid,
+            "calls_paid": session.paid - paid_before,
             "completions_in_store": session.store.count(),
             "wall_s": round(time.monotonic() - started, 1),  # a run that resumes counts its own time alone
         }
-        self._write_manifest(folder, "stopped" if stopped else "done", causes.notes(), counts=counts)
+        notes = [*near_ties(results.records), *causes.notes()]
+        self._write_manifest(folder, "stopped" if stopped else "done", notes, counts=counts)
         if stopped:
             raise stopped
 
@@ -487,6 +492,16 @@ class Study:
         self._session.store.withdraw()
         self.close()
         return nothing
+
+
+def near_ties(records: pd.DataFrame) -> Iterator[str]:
+    """How many prior answers another run may give otherwise, counted once a question."""
+    margins = records.groupby("question_id")["prior_margin"].min().dropna()
+    if n := int((margins < NEAR_TIE).sum()):
+        yield (
+            f"near ties: of {len(margins):,} prior answers {n:,} are ahead of another one by less than {NEAR_TIE} in "
+            "log-probability (column prior_margin), so another run of the same may answer otherwise"
+        )
 
 
 def _of_pocket(prompts: Prompts) -> str:

@@ -35,6 +35,7 @@ from srdcr_lab.study.rows import Probe
 from srdcr_lab.study.run import WINDOW, fill_probe, gravest, run_item
 
 _TURNS = 64  # of the event loop, far more than a chain of tasks that end and begin takes to reach its next request
+_DRAWS_A_LINE = "draws a line"  # the store's name for what srdcr requests --draws said
 _LACKED: ContextVar[list[Request] | None] = ContextVar("lacked", default=None)  # by the item that is gone through
 
 Work = Sequence[tuple[Item, Setup]]  # what is gone through: an item, and the setup of its repeat
@@ -51,6 +52,7 @@ class InWaves(StoredModel):
         super().__init__(*model_and_store, **how)
         self.wanted: dict[tuple[str, str], Request] = {}
         self.failed: dict[tuple[str, str, int], str] = {}  # what a wave brought no reply to, and why
+        self.arrived: set[tuple[str, str, int]] = set()  # in waves: the run that follows charges its rows for them
         self.stopped: BudgetExhausted | None = None  # no further wave is sent
         self.live = False  # for now it asks as ever
         self.rest: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0)
@@ -85,16 +87,21 @@ class InWaves(StoredModel):
         for request in requests:
             here = self._store.get(self.identity, request)
             self.paid += len(here)
+            self.arrived |= {(request.digest, request.stream, draw) for draw in here}
             for draw in set(request.draws) - set(here):
                 place = request.digest, request.stream, draw
                 self.failed[place] = why.get(place, f"{self.identity}: no reply came in its batch")
 
     def lines(self, requests: Sequence[Request], most_draws: int | None) -> Iterator[str]:
-        """The requests as lines of OpenAI's batch files, each with at most so many draws; the store knows them."""
+        """The requests as lines of OpenAI's batch files, each with at most so many draws, by default as many as before;
+        the store remembers both."""
         if self._store.batches(self.identity.key):
             raise BadInput(f"batches of {self.identity} are under way; srdcr run --batch waits for them")
         api: Any = self._model
-        size = most_draws or api.draws_per_request
+        known = self._store.recall(self.identity.key, _DRAWS_A_LINE)
+        size = most_draws or (known and int(known)) or api.draws_per_request
+        if most_draws:
+            self._store.remember(self.identity.key, _DRAWS_A_LINE, str(most_draws))
         for request in requests:
             for start in range(0, len(request.draws), size):
                 asked = Asked(self.identity.key, replace(request, draws=request.draws[start : start + size]))
@@ -192,6 +199,9 @@ async def ask_in_waves(waves: Waves, *, tell: Callable[[str], None]) -> None:
             raise error from None
         for model in waves.models:
             model.stopped = error
+    finally:
+        for model in waves.models:
+            model.bought |= model.arrived
 
 
 def adapter(model: ModelIdentity) -> Any:
@@ -236,16 +246,16 @@ async def import_replies(store: Store, path: Path) -> Imported:
                 reader = adapter(ModelIdentity(provider, name, label, settings="".join(settings)))
                 readers[asked.model] = reader, StoredModel(reader, store)
             reader, kept = readers[asked.model]
-            request = asked.request
+            request, said = asked.request, f"{status} {redact(visible(reply, 200))}"
             try:  # a refusal teaches what is to be left out
                 completions = reader.understood(status, reply, request, reader.worded(request, request.draws))
             except Exception as error:  # whatever a reply does to its reader
-                if status == 200:
+                if status == 200 and not isinstance(error, CallFailed):
                     raise BadInput(f"{where}: no chat completion ({type(error).__name__}: {error})") from None
-                completions = None
+                completions, said = None, str(error) if status == 200 else said
             if completions is None:
                 kept.remember_refused()
-                failed.append(f"line {number}: {status} {redact(visible(reply, 200))}")
+                failed.append(f"line {number}: {said}")
                 continue
             first, before_it = told.setdefault(asked.custom_id, (number, completions))
             if before_it != completions:

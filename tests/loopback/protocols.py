@@ -11,7 +11,8 @@ from tests.loopback.replies import Messages, Reply, belief, unit
 
 _TOKEN = re.compile(r"\s*\d{1,3}|\s*[^\W\d]+|\s*[^\w\s]|\s*_|\s+")
 _OPENAI_PARAMETERS = (
-    "temperature", "logprobs", "max_tokens", "seed", "stop", "n", "reasoning_effort", "chat_template_kwargs"
+    "temperature", "logprobs", "top_logprobs", "max_tokens", "seed", "stop", "n", "reasoning_effort",
+    "chat_template_kwargs",
 )  # fmt: skip
 
 
@@ -125,7 +126,14 @@ def _choice(index: int, body: dict[str, Any], behaviour: Behaviour, said: str, b
     choice = {"index": index, "finish_reason": finish, "message": message}
     if behaviour.logprobs != "missing":
         asked = body.get("logprobs") and not behaviour.refusal and message["content"]
-        choice["logprobs"] = {"content": _logprobs(text, body["messages"], behaviour.logprobs)} if asked else None
+        entries = _logprobs(text, body["messages"], behaviour.logprobs) if asked else None
+        if entries and body.get("top_logprobs"):  # the likeliest other token has all that is left
+            for entry in entries:
+                sure = entry["logprob"]
+                left = math.log(max(1 - math.exp(sure), 1e-9)) if isinstance(sure, float) else -1.0
+                pairs = (entry["token"], sure), ("…", left)
+                entry["top_logprobs"] = [{"token": token, "logprob": value} for token, value in pairs]
+        choice["logprobs"] = {"content": entries} if asked else None
         if behaviour.logprobs == "null":
             choice["logprobs"] = None
     return choice

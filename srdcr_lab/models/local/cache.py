@@ -230,14 +230,16 @@ class Row:
     draws: list[Draw] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+    margins: list[float] = field(default_factory=list)
 
-    def children(self, picks: Sequence[tuple[int, float]]) -> Iterator[Row]:
+    def children(self, picks: Sequence[tuple[int, float, float]]) -> Iterator[Row]:
         """The rows after one more token: one for each distinct token that the draws picked."""
-        by_token: dict[tuple[int, float], list[Draw]] = {}
+        by_token: dict[tuple[int, float, float], list[Draw]] = {}
         for draw, pick in zip(self.draws, picks, strict=True):
             by_token.setdefault(pick, []).append(draw)
-        for (token, logprob), draws in by_token.items():
-            yield Row(self.prompt_length, draws, [*self.tokens, token], [*self.logprobs, logprob])
+        for (token, logprob, margin), draws in by_token.items():
+            parts = [*self.tokens, token], [*self.logprobs, logprob], [*self.margins, margin]
+            yield Row(self.prompt_length, draws, *parts)
 
 
 @dataclass(eq=False)

@@ -152,13 +152,16 @@ class LocalChat:
     def _completion(self, call: Call, draw: Draw, sample: Sample) -> Completion:
         text = self._format.decode(sample.tokens)
         end = first_stop(text, draw.stop)
-        tokens = logprobs = None
+        tokens = logprobs = margins = None
         if call.request.wants_logprobs:
             tokens = cut_texts(self._token_texts(sample.tokens), end)
             logprobs = sample.logprobs[: len(tokens)]
+            if call.request.temperature == 0:
+                margins = tuple(round(margin, 4) for margin in sample.margins[: len(tokens)])
         finish = FinishReason.STOP if sample.ended else FinishReason.LENGTH
         prompt_tokens = len(call.prompt) if draw.index == call.request.draws[0] else 0
-        return Completion(text[:end], draw.index, tokens, logprobs, finish, prompt_tokens, sample.generated)
+        counts = prompt_tokens, sample.generated
+        return Completion(text[:end], draw.index, tokens, logprobs, finish, *counts, margins=margins)
 
 
 def machine_bytes() -> int:

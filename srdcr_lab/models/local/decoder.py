@@ -31,13 +31,15 @@ _WORTH_WAITING = 32  # tokens in common with a prompt that goes first: one more 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A finished draw: its tokens and natural log-probabilities at T = 1, both without the end marker.
+    """A finished draw: its tokens, natural log-probabilities at T = 1 and margins (`sampling.choose`), all without the
+    end marker.
 
     `generated` counts the end marker too; `ended` is False where the length limit cut the sample.
     """
 
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...]
+    margins: tuple[float, ...]
     ended: bool
     generated: int
 
@@ -145,7 +147,8 @@ class Decoder:
         """The row's draws that go on after its last token; those that end with it are added to `finished`."""
         count = len(row.tokens)
         if row.tokens[-1] in self._end_ids:
-            sample = Sample(tuple(row.tokens[:-1]), tuple(row.logprobs[:-1]), True, count)
+            tokens, logprobs, margins = tuple(row.tokens[:-1]), tuple(row.logprobs[:-1]), tuple(row.margins[:-1])
+            sample = Sample(tokens, logprobs, margins, True, count)
             finished += [(draw, sample) for draw in row.draws]
             return []
         text = self._decode(row.tokens) if any(draw.stop for draw in row.draws) else ""
@@ -153,7 +156,8 @@ class Decoder:
         for draw in row.draws:
             stopped = any(stop in text for stop in draw.stop)
             if stopped or count >= draw.max_new:
-                finished.append((draw, Sample(tuple(row.tokens), tuple(row.logprobs), stopped, count)))
+                parts = tuple(row.tokens), tuple(row.logprobs), tuple(row.margins)
+                finished.append((draw, Sample(*parts, stopped, count)))
             else:
                 unfinished.append(draw)
         return unfinished

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+_FAR_AHEAD = 999.0  # of a token that alone is allowed
 _CELLS = 1 << 23  # rows × vocabulary of the float64 tables that are computed at once
 
 
@@ -33,8 +34,9 @@ class Draw:
 
 def choose(
     logits: torch.Tensor, draws: Sequence[Sequence[Draw]], steps: Sequence[int]
-) -> list[list[tuple[int, float]]]:
-    """The next token of each row's draws, and its natural log-probability at T = 1.
+) -> list[list[tuple[int, float, float]]]:
+    """The next token of each row's draws, its natural log-probability at T = 1, and how far the row's likeliest token
+    is ahead of the next one in log-probability.
 
     `logits` is (rows, vocabulary), −inf excludes a token; `steps` counts the tokens that each row has generated so far.
     Raises FloatingPointError where a row's logits are not numbers.
@@ -60,8 +62,13 @@ def choose(
     values = torch.log_softmax(logits, dim=-1).gather(1, tokens.to(logits.device)).cpu()
     if not torch.isfinite(values).all():
         raise FloatingPointError("the model's logits are not finite numbers")
-    pairs = zip(tokens.tolist(), values.tolist(), strict=True)
-    return [list(zip(ids, logps, strict=True))[: len(row)] for (ids, logps), row in zip(pairs, draws, strict=True)]
+    first_two = logits.topk(2, dim=-1).values
+    ahead = (first_two[:, 0] - first_two[:, 1]).clamp(max=_FAR_AHEAD).tolist()
+    picks = zip(tokens.tolist(), values.tolist(), ahead, draws, strict=True)
+    return [
+        [(token, logp, margin) for token, logp in zip(ids, logps, strict=True)][: len(row)]
+        for ids, logps, margin, row in picks
+    ]
 
 
 def inverse_cdf(logits: torch.Tensor, temperature: float, u: NDArray[np.float64]) -> torch.Tensor:

@@ -64,7 +64,7 @@ _EXPLANATION = re.compile(
 _OPENING = re.compile(r"\A(?:based on|according to) [^,.;:\d]{1,60}, ", re.IGNORECASE)
 _EXPLAINS = re.compile(r"\s+(?:The|It|This|That|He|She|They|I|My)(?!\w)")
 _SAID_OF = re.compile(
-    r"(.{1,200}?)(?<! who)(?<! which)(?<! that)(?:['’]s| (?:is|was|are|were))(?: \w+ly)?"
+    r"(.{1,200}?)(?<! who)(?<! which)(?<! that)(?:(?<=\b[Ii]t)['’]s| (?:is|was|are|were))(?: \w+ly)?"
     r"(?: (?:called|named|known as|located|situated|based|held))?(?: in)?(?: the (?:city|town) of)? (\S.*)",
     re.DOTALL,
 )
@@ -191,11 +191,20 @@ def newly_said(sentence: str, question: str) -> str:
     """At most four words between those of the question that a sentence repeats: "oboe" of "She played the oboe"."""
     words, asked = undecorated(sentence).split(), stems(question)
     repeated = [stems(word) <= asked and (not word.istitle() or word in question.title()) for word in words]
-    if not takes_up(sentence, question) or len(asked - stems(sentence)) > 1 or all(repeated):
+    two = " ".join(words[:2])  # "Plants absorb", but not "San Jose"
+    begins_as_asked = not two.istitle() and f" do {two}".casefold() in question.casefold()
+    is_sentence = begins_as_asked or any(_is_verb(word, question) for word in words)
+    if not (takes_up(sentence, question) and is_sentence) or len(asked - stems(sentence)) > 1 or all(repeated):
         return ""
     new = unexplained(" ".join(words[repeated.index(False) : len(words) - repeated[::-1].index(False)]))
-    is_sentence = any(word in _AUXILIARIES or (stems(word) and stems(word) <= asked) for word in new.split())
-    return "" if is_sentence or len(new.split()) > 4 else new
+    is_more = any(word in _AUXILIARIES or (stems(word) and stems(word) <= asked) for word in new.split())
+    return "" if is_more or len(new.split()) > 4 else new
+
+
+def _is_verb(word: str, question: str) -> bool:
+    """Whether a word can make a sentence of a phrase: "is", "wrote", "carried", "plays" if asked for "play"."""
+    is_present = word.endswith("s") and word not in question and stems(word) <= stems(question)
+    return word.islower() and (word in _AUXILIARIES or word in _VERBS or word.endswith("ed") or is_present)
 
 
 def is_capitalised(text: str) -> bool:

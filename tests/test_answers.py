@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_type, infer_unit, normalise
+from srdcr_lab.answers import contains_anywhere, counts_as, equal, extract, find, guess_type, infer_unit, normalise
 from srdcr_lab.answers.kinds import Kind, kind_of
-from srdcr_lab.records import AnswerType
+from srdcr_lab.records import AnswerType, Item
 
 YEAR, NUMBER, NAME, CITY, TEXT, YES_NO = map(AnswerType, "year number name city text yes_no".split())
 
@@ -151,13 +151,48 @@ def test_texts(text: str, canonical: str | None) -> None:
         ("AD 44", "44", YEAR, "", True),
         ("Paris, France", "Paris", CITY, "", True),
         ("Paris, Texas", "Paris, France", CITY, "", False),
-        ("M. Curie", "Marie Curie", NAME, "", False),
+        ("Springfield, Illinois, USA", "Springfield, Illinois", CITY, "", True),
+        ("Springfield, Illinois, USA", "Springfield, Missouri, USA", CITY, "", False),
+        ("H. Melville", "Herman Melville", NAME, "", True),
+        ("Vincent Willem van Gogh", "Vincent van Gogh", NAME, "", True),
+        ("J. Tolkien", "John Ronald Reuel Tolkien", NAME, "", True),
+        ("P. Curie", "Marie Curie", NAME, "", False),
+        ("Curie", "Marie Curie", NAME, "", False),
+        ("J. C. Bach", "Johann Sebastian Bach", NAME, "", False),
+        ("George H. W. Bush", "George W. Bush", NAME, "", False),
+        ("Martin Luther King", "Martin Luther King Jr", NAME, "", False),
+        ("Pope John II", "Pope John Paul II", NAME, "", False),
+        ("Louis XIV", "Louis Charles XIV", NAME, "", False),
+        ("29 feet 2.5 inches", "350.5 inches", NUMBER, "metres", True),
         ("", "", TEXT, "", False),
         ("unknown", "unknown", TEXT, "", False),
     ],
 )
 def test_equality(a: str, b: str, answer_type: AnswerType, unit: str, same: bool) -> None:
     assert equal(a, b, answer_type, unit) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("29 ft 2.5 in", "350.5 inch"), ("29 feet, 2 1/2 inches", "350.5 inch"), ("29 feet 2½ inches", "350.5 inch"),
+        ("He jumped 29 ft 2½ in then.", "350.5 inch"), ("-6 feet 2 inches", "-74 inch"),
+        ("29 feet 2 in 1968", None), ("29 feet and 2 yards", None),
+    ],
+)  # fmt: skip
+def test_feet_and_inches_are_one_length(text: str, value: str | None) -> None:
+    assert extract(text, NUMBER) == value
+
+
+def test_a_city_elsewhere_is_another_one() -> None:
+    """Where an alias says what the city lies in."""
+    item = Item(
+        item_id="a", question_id="a", domain="d", question="Where?", gold_answer="Hamilton", claimed_answer="Hamilton",
+        context="", answer_type=CITY, aliases=("Hamilton, Ontario",), accepted=("Hamilton, Canada",),
+    )  # fmt: skip
+    right = ["Hamilton", "Hamilton, Ontario", "Hamilton, Ontario, Canada", "Hamilton, Canada"]
+    assert [name for name in (*right, "Hamilton, Bermuda") if counts_as(name, "Hamilton", item)] == right
+    assert not equal("Hamilton, Bermuda", "Hamilton", CITY, aliases=item.aliases)
 
 
 def test_aliases_belong_to_the_second_answer() -> None:

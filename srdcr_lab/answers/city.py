@@ -1,6 +1,7 @@
 """Cities: "St." = "Saint", "Mt." = "Mount", "Ft." = "Fort"; "City of X" = X, but "Mexico City" is not "Mexico".
 
-"Paris, France" agrees with "Paris", not with "Paris, Texas". A city is replaced as a person's name is.
+"Paris, France" agrees with "Paris", not with "Paris, Texas"; nor does it agree with "Paris" that has the alias "Paris,
+Texas". A city is replaced as a person's name is.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ class City(Name):
         return ", ".join([name, *regions]) or None
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
-        """Equal names, and equal regions unless one of the two names none."""
-        (name_a, _, region_a), (name_b, _, region_b) = a.partition(", "), b.partition(", ")
-        return name_a == name_b and (not region_a or not region_b or region_a == region_b)
+        """Equal names, where one is said to lie in all that the other lies in, or in nothing."""
+        (name_a, *regions_a), (name_b, *regions_b) = a.split(", "), b.split(", ")
+        return name_a == name_b and (set(regions_a) <= set(regions_b) or set(regions_b) <= set(regions_a))
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Mentions of the city, with or without its region."""

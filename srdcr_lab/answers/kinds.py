@@ -317,10 +317,10 @@ def same_answer(one: str | None, other: str | None, item: Item) -> bool:
     """Whether two answers to the item's question are equal, or both spell its gold answer. None equals nothing."""
     if one is None or other is None:
         return False
-    if equal(one, other, item.answer_type, item.unit):
-        return True
     gold = item.gold_answer, item.answer_type, item.unit, item.aliases
-    return bool(item.aliases) and equal(one, *gold) and equal(other, *gold)
+    if item.aliases and (equal(one, *gold) or equal(other, *gold)):
+        return equal(one, *gold) and equal(other, *gold)
+    return equal(one, other, item.answer_type, item.unit)
 
 
 def bounds(accepted: str, answer_type: AnswerType, unit: str = "") -> tuple[str, str] | None:
@@ -403,6 +403,6 @@ def guess_type(answers: Sequence[str]) -> AnswerType:
 
 
 def _canonical_forms(answers: Sequence[str], answer_type: AnswerType, unit: str) -> list[str]:
-    """Distinct canonical forms; what is no answer of the type is left out."""
-    forms = (normalise(answer, answer_type, unit) for answer in answers)
-    return list(dict.fromkeys(form for form in forms if form is not None))
+    """Distinct canonical forms; what is no answer of the type is left out, and a city beside itself with its region."""
+    forms = dict.fromkeys(filter(None, (normalise(answer, answer_type, unit) for answer in answers)))
+    return [form for form in forms if not any(other.startswith(f"{form}, ") for other in forms)]

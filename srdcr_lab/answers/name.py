@@ -1,7 +1,8 @@
 """Names of persons, compared without case, diacritics, punctuation, titles, degrees and remarks in brackets.
 
-"J.R.R." = "J. R. R." = "JRR"; "Curie, Marie" = "Marie Curie". "Jr" and regnal numbers count. An initial is not the name
-it stands for ("M. Curie"), unless an alias says so. A name is replaced by a real one of a pool, or by an absurd one.
+"J.R.R." = "J. R. R." = "JRR"; "Curie, Marie" = "Marie Curie". "Jr" and regnal numbers count. An initial agrees with
+every name that begins with it ("M. Curie"), and one of two names may lack middle names. So relatives with one first
+name are taken for one person. A name is replaced by a real one of a pool, or by an absurd one.
 """
 
 from __future__ import annotations
@@ -112,6 +113,21 @@ class Name(Kind):
         words = [_SHORT_SUFFIX.get(word, word) if i else word for i, word in enumerate(words)]
         dotted = [f"{word}." if len(word) == 1 and word.isalpha() and word.isascii() else word for word in words[:-1]]
         return " ".join(dotted + words[-1:]) or None
+
+    def same(self, a: str, b: str, unit: str = "") -> bool:
+        """Equal surnames and suffixes, agreeing first names, and agreeing middle names unless one name has none.
+
+        >>> KIND.same("v. van gogh", "vincent willem van gogh"), KIND.same("george w. bush", "george h. w. bush")
+        (True, False)
+        """
+        family = _surname(a)
+        if a == b or family != _surname(b) or _ROMAN.fullmatch(family):
+            return a == b
+        (one, _, end), (other, _, other_end) = (name.rpartition(family) for name in (a, b))
+        pairs = [*zip(one.split(), other.split(), strict=False)]
+        is_first_alone = 1 in (len(one.split()), len(other.split()))
+        agree = all(x == y or (x[0] == y[0] and "." in x + y) for x, y in pairs)
+        return end == other_end and agree and bool(pairs) and (is_first_alone or len(one.split()) == len(other.split()))
 
     def is_no_answer(self, text: str) -> bool:
         """Also sentences: four or more words with a lower-case verb."""

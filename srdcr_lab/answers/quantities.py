@@ -5,7 +5,8 @@ How ambiguous digits are read:
 - "1,250": a comma before exactly three digits groups; so do thin or plain spaces, apostrophes, and "1,25,000".
 - "1.250": the point is decimal (1.25). A grouped reading (1250) is kept as the second one, which `find` accepts too.
 - "1.250,50" and "1.250.000": European, 1250.5 and 1250000. "12,5": decimal comma. "1,2,3" and "3.2.1": no numbers.
-- "2:01:39": a clock time or ratio, compared as it is written. "1/2", "24/7": refused. "2½": 2.5.
+- "2:01:39": a clock time or ratio, compared as it is written. "1/2", "24/7": refused. "2½", "2 1/2": 2.5.
+- "6 feet 2 inches", "6 ft 2 in": 74 inches.
 - "154 174 601": one number; a column of three-digit numbers with single spaces between them cannot be told from it.
 - "1920s", "3rd", "B52", "COVID-19": no numbers. "10 to 20" and "10–20": two.
 
@@ -80,12 +81,13 @@ _NUMBER = re.compile(
       | (?P<european>\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}) (?![.,:/]?\d)
       | (?P<spaced>[1-9]\d{0,2}(?P<gap>[ \u00a0'])\d{3}(?!\d)(?:(?P=gap)\d{3}(?!\d))*(?:[.,]\d+)?) (?![.,:/]?\d)
       | (?P<decimal>\d+[.,]\d+|(?<![\w.])\.\d+) (?![.,:/]?\d)
-      | (?P<whole>\d+) (?P<vulgar>[ \u00a0]?[½¼¾⅛⅜⅝⅞])? (?![.,:/]?\d)
+      | (?P<whole>\d+) (?P<vulgar>[ \u00a0]?[½¼¾⅛⅜⅝⅞]|[ \u00a0-](?:1/2|1/4|3/4))? (?![.,:/]?\d)
       | (?P<fraction>[½¼¾⅛⅜⅝⅞])
     )""",
     re.VERBOSE,
 )
 _VULGAR = dict(zip("½¼¾⅛⅜⅝⅞", ("0.5", "0.25", "0.75", "0.125", "0.375", "0.625", "0.875"), strict=True))
+_VULGAR |= {"1/2": "0.5", "1/4": "0.25", "3/4": "0.75"}
 _POWER = re.compile(
     r"[eE](?P<e>[+-]?\d{1,4})(?!\w)"
     r"|[ \u00a0]?[x×·*⋅][ \u00a0]?10(?:\^\{?(?P<caret>[+-]?\d{1,4})\}?|(?P<sup>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4}))(?!\w)"
@@ -99,6 +101,7 @@ _LABEL_BEFORE = re.compile(r"[^\W\d_]-\Z")
 _HALF_AFTER = re.compile(r"[ \u00a0](?:and (?:a|one) (?:half|quarter|third)|(?:a )?half(?!\w))", re.IGNORECASE)
 _UNIT = r"(?:[^\W\d_]{1,24}[²³23]?(?:/[^\W\d_]{1,24}[²³23]?){0,2}|°[ \u00a0]?[CF](?!\w)|[%‰°℃℉$€£¥₹](?:/\w{1,12})?)"
 _AFTER = re.compile(rf"(?P<gap>[ \u00a0-]?){_UNIT}(?:[ \u00a0-]{_UNIT}){{0,3}}")
+_FEET = re.compile(r"[ \u00a0-]?(?:feet|foot|ft\.?)(?:,| and)?[ \u00a0-]")
 _WORD_END = re.compile(r"(?=[ \u00a0-]|\Z)")
 
 
@@ -138,7 +141,7 @@ def _digits_as_decimals(match: re.Match[str]) -> tuple[Decimal, ...]:
         first = Decimal(text.replace(",", "."))
         grouped = re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", text)
         return (first, Decimal(text.replace(".", ""))) if grouped else (first,)
-    fraction = match["fraction"] or (match["vulgar"] or "").strip(" \u00a0")
+    fraction = match["fraction"] or (match["vulgar"] or "").strip(" \u00a0-")
     return (Decimal(match["whole"] or 0) + Decimal(_VULGAR.get(fraction, "0")),)
 
 
@@ -200,13 +203,21 @@ def _in_digits(folded: str) -> Iterator[Quantity | None]:
 
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """Every number of a text, left to right, without overlaps."""
+    """Every number of a text, left to right, without overlaps; feet and inches are one number of inches."""
     folded = fold_digits(text)
     in_words = (
         _finish(folded, number.start, number.end, (Decimal(number.value),), currency=False)
         for number in spelled_numbers(folded)
     )
-    return tuple(without_overlaps(filter(None, (*_in_digits(folded), *in_words))))
+    stated: list[Quantity] = []
+    for each in without_overlaps(filter(None, (*_in_digits(folded), *in_words))):
+        gap = _FEET.fullmatch(folded, stated[-1].end, each.start) if stated else None
+        if gap and ("inch" in each.unit or ("ft" in gap[0] and each.phrases[-1:] == ("in",))):
+            feet = stated.pop()
+            inches = Decimal(each.readings[0]).copy_sign(Decimal(feet.readings[0])) + 12 * Decimal(feet.readings[0])
+            each = Quantity(feet.start, each.end, (plain(inches),), frozenset({"inch"}), each.phrases)
+        stated.append(each)
+    return tuple(stated)
 
 
 DIGITS = re.compile(r"(?:\d[\d.,' \u00a0]*)?(?:[½¼¾⅛⅜⅝⅞]|\d)|\d|\.\d+")

@@ -258,6 +258,20 @@ def test_options_are_read_the_same_way(reply: str, label: str | None) -> None:
 @pytest.mark.parametrize(
     ("reply", "label"),
     [
+        ("No, because there is no record of it.", "B"), ("Yes, since it is so.", "A"), ("No, it did not.", "B"),
+        ("The answer is no, it did not.", "B"), ("No.\nIt never was true.", "B"), ("B, because it never was.", "B"),
+        ("Yes. Actually, no.", None), ("No record of it exists.", None), ("Yes and no.", None),
+        ("I do not know. No?", None),
+    ],
+)  # fmt: skip
+def test_an_option_yes_or_no_is_read_before_its_reason(reply: str, label: str | None) -> None:
+    yes_or_no = [Option(label="A", text="Yes"), Option(label="B", text="No")]
+    assert extract(reply, OPTION, choices=yes_or_no, question="Was it so?") == label
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
         ("The best place to read is the library.", "B"),
         ("The place to read is not the library.", None),
         ("Is the place to read the library?", None),

@@ -1,7 +1,8 @@
 """Options of a multiple-choice question or a binary claim, read strictly: a reply names one option, or none.
 
 A reply names a label if it is the label alone ("B", "(b)", "option B"), the label before its own text ("B. a bank"), or
-either of them after "answer:" and the like; or if it is an option's text. A letter inside a sentence names nothing.
+either of them after "answer:" and the like; or if it is an option's text. A reason may follow ("No, because …"). A
+letter inside a sentence names nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Sequence
 
 from srdcr_lab.answers.kinds import LONGEST, Kind
 from srdcr_lab.answers.replies import announced, doubts, emphasised, said_of, spoken, undecorated
-from srdcr_lab.answers.wording import Span
+from srdcr_lab.answers.wording import Span, tokens
+from srdcr_lab.answers.yes_no import KIND as YES_NO
 from srdcr_lab.records import AnswerType, Option
 from srdcr_lab.records.vocabulary import did_you_mean
 
@@ -73,20 +75,23 @@ def extract_option(reply: str, options: Sequence[Option], question: str = "") ->
         return named.pop() if len(named) == 1 else None
     if whole := _named(reply, options):
         return whole
-    read = [_named(_VERDICT.sub("", line), options) for line in reply.splitlines() if line.strip()]
+    read = [_named(_REASON.sub("", _VERDICT.sub("", line)), options) for line in reply.splitlines() if line.strip()]
     if labels := set(read) - {None}:
         return labels.pop() if len(labels) == 1 and (read[0] or read[-1]) else None
     return None if doubts(reply) else _named(emphasised(reply) or said_of(undecorated(reply), question), options)
 
 
 def _named(answer: str, options: Sequence[Option]) -> str | None:
-    """The label that a bare answer names: by itself, with its own text after it, or by an option's text alone."""
+    """The label that a bare answer names: by itself, with its own text after it, or by an option's text alone; an option
+    yes or no also by a reply that begins so."""
     bare = undecorated(answer)
     label, text = match.groups() if (match := _NAMED.fullmatch(bare)) else ("", None)
+    said = YES_NO.normalise(bare) if YES_NO.guesses(tokens(bare)[:1]) else None  # "No, because …"
     named = {
         option.label
         for option in options
         if _is_text_of(bare, option)
+        or (said and YES_NO.guesses([option.text]) and said == YES_NO.normalise(option.text))
         or (option.label.casefold() == label.casefold() and (text is None or _is_text_of(text, option)))
     }
     return named.pop() if len(named) == 1 else None

@@ -51,6 +51,33 @@ def test_what_is_left_out_is_counted_with_its_reason(name: str) -> None:
     assert re.search(rf"{name.removesuffix('-popqa')}: left out 2 passages: \d because ", items.notes[0])
 
 
+PUBLISHED = {
+    "ramdocs": "ramdocs.jsonl", "ramdocs:documents": "ramdocs.jsonl",
+    "conflictqa": "conflictqa-strategyqa-chatgpt.jsonl", "conflictqa:documents": "conflictqa-strategyqa-chatgpt.jsonl",
+    "commonsenseqa": "commonsenseqa-dev.jsonl", "cosmosqa": "cosmosqa-valid.csv", "hover": "hover-dev.json",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["facts", "facts:grid", *PUBLISHED])
+def test_every_answer_reads_as_itself(name: str) -> None:
+    """Right, accepted and false ones, and the text of every option."""
+    path = Path(os.environ.get("SRDCR_DATASETS", "")) / PUBLISHED.get(name, "")
+    if name in PUBLISHED and not (os.environ.get("SRDCR_DATASETS") and path.is_file()):
+        pytest.skip(f"SRDCR_DATASETS names no folder with {PUBLISHED[name]}")
+    cases = {}
+    for item in load_items(f"{name}={path}" if name in PUBLISHED else name):
+        given = [*item.gold_answers, *item.aliases, *item.accepted, item.claimed_answer, *item.wrong_answers]
+        cases |= {(item.question_id, each): (item, each, each) for each in given if ".." not in each}
+        cases |= {(item.question_id, each.text): (item, each.text, each.label) for each in item.options}
+    read = [(text, answers.read(text, item), answer, item) for item, text, answer in cases.values()]
+    unlike = [(text, said) for text, said, answer, item in read if not _is_answer(said, answer, item)]
+    assert (unlike, len(read) > 100) == ([], True)
+
+
+def _is_answer(said: str | None, answer: str, item: Item) -> bool:
+    return said is not None and answers.equal(said, answer, item.answer_type, item.unit)
+
+
 # ClashEval -----------------------------------------------------------------------------------------------------------
 
 

@@ -177,7 +177,8 @@ def test_equality(a: str, b: str, answer_type: AnswerType, unit: str, same: bool
     [
         ("29 ft 2.5 in", "350.5 inch"), ("29 feet, 2 1/2 inches", "350.5 inch"), ("29 feet 2½ inches", "350.5 inch"),
         ("He jumped 29 ft 2½ in then.", "350.5 inch"), ("-6 feet 2 inches", "-74 inch"),
-        ("29 feet 2 in 1968", None), ("29 feet and 2 yards", None),
+        ("29 feet 2 in 1968", None), ("29 feet and 2 yards", None), ("Nine feet 21 inches", None),
+        ("2.5 feet, 2 inches", None),
     ],
 )  # fmt: skip
 def test_feet_and_inches_are_one_length(text: str, value: str | None) -> None:

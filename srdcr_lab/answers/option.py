@@ -82,8 +82,10 @@ def extract_option(reply: str, options: Sequence[Option], question: str = "") ->
 
 
 def _named(answer: str, options: Sequence[Option]) -> str | None:
-    """The label that a bare answer names: by itself, with its own text after it, or by an option's text alone; an option
-    yes or no also by a reply that begins so."""
+    """The label that a bare answer names: by itself, with its own text after it, or by an option's text alone.
+
+    An option that is yes or no is also named by an answer that begins so.
+    """
     bare = undecorated(answer)
     label, text = match.groups() if (match := _NAMED.fullmatch(bare)) else ("", None)
     said = YES_NO.normalise(bare) if YES_NO.guesses(tokens(bare)[:1]) else None  # "No, because …"

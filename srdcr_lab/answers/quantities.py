@@ -213,9 +213,10 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     for each in without_overlaps(filter(None, (*_in_digits(folded), *in_words))):
         gap = _FEET.fullmatch(folded, stated[-1].end, each.start) if stated else None
         if gap and ("inch" in each.unit or ("ft" in gap[0] and each.phrases[-1:] == ("in",))):
-            feet = stated.pop()
-            inches = Decimal(each.readings[0]).copy_sign(Decimal(feet.readings[0])) + 12 * Decimal(feet.readings[0])
-            each = Quantity(feet.start, each.end, (plain(inches),), frozenset({"inch"}), each.phrases)
+            feet, inches = Decimal(stated[-1].readings[0]), Decimal(each.readings[0])
+            if feet == int(feet) and 0 <= inches < 12:  # not "nine feet 21 inches"
+                value = plain(12 * feet + inches.copy_sign(feet))
+                each = Quantity(stated.pop().start, each.end, (value,), frozenset({"inch"}), each.phrases)
         stated.append(each)
     return tuple(stated)
 

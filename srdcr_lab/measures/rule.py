@@ -120,7 +120,7 @@ def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:
 
     References
     ----------
-    Wu, Wu and Zou 2024, ClashEval (arXiv 2404.10198), section 4; the weights are ours.
+    Wu, Wu and Zou 2024, ClashEval (arXiv 2404.10198); the weights are ours.
     """
     questions = {belief.question_id: (belief.prior, belief.weight) for belief in beliefs}
     priors, contexts = _ascending(questions.values()), _ascending((belief.context, belief.weight) for belief in beliefs)

@@ -4,18 +4,24 @@ A study debates questions, each once with its true and once with a false passage
 part of the population: memory and confidence always, the judge's mood where it says so. Each study chooses a rule; one
 whose true risk is above α is a violation, and the one-sided binomial test asks whether they are more than a share of δ.
 The rule that merely looks good enough is there for contrast.
+
+These studies are many at a time. `FinalAnswerGuarantee.fit` itself is run on the records of some of them, where it has
+to choose the same rule, and on the `EDGES`: there every rule has a risk above α, and a study is made so that one fault
+of the procedure chooses a rule too often (tests/test_final_guarantee.py plants these faults).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from srdcr_lab.measures.guarantee import KAPPAS, Debated, Rule, excess_p_value, rule_grid
+from srdcr_lab.measures.guarantee import KAPPAS, Debated, FinalAnswerGuarantee, Rule, excess_p_value, rule_grid
 from srdcr_lab.measures.rule import CORRECT, HARD, VERDICTS
 from srdcr_lab.measures.thresholds import Procedure, accept
 from srdcr_lab.records import Verdict
@@ -27,6 +33,7 @@ WAYS = {
     "Learn-then-Test, Bonferroni": Procedure.BONFERRONI,
     "looks good enough": None,
 }
+FITTED, EDGE_STUDIES = 20, 200  # studies of each population, and of each edge, that `fit` is run on
 KNOWN_FROM = 40_000  # questions of each population from which its risks are taken
 _REASONABLE, _UNREASONABLE, _UNPARSED = map(
     VERDICTS.index, (Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED)
@@ -121,6 +128,78 @@ def violations(population: str, false_share: float, rules: Places) -> int:
     return int((known_risks(population, false_share)[1][found] > ALPHA).sum())
 
 
+def records(debated: Debated, forms: int = 1) -> pd.DataFrame:
+    """The rows of sr_dcr of one study, whose arrays have a true and a false side (or the former alone), then questions;
+    each question has so many forms, alike."""
+    sides, n = debated.verdict.shape
+    places = [np.repeat(np.reshape(a, -1), forms) for a in np.broadcast_arrays(*debated, np.arange(n))]
+    verdict, p_unreasonable, confidence, context, prior, question = places
+    form, false = np.tile(np.arange(forms), sides * n), np.repeat(np.arange(sides), n * forms)
+    rows = pd.DataFrame({"question_id": question, "form": form, "self_confidence": confidence})
+    rows["verdict"], rows["p_unreasonable"] = [VERDICTS[place] for place in verdict], p_unreasonable
+    rows["level"], rows["item_id"] = np.where(false, "mild", "standard"), range(len(rows))
+    for name, correct in (("context", context), ("prior", prior)):
+        rows[f"{name}_correct"] = pd.array([CORRECT[place] for place in correct], "boolean")
+    return rows.assign(method="sr_dcr", model="m", design="acvd", missing=None)
+
+
+class Edge(NamedTuple):
+    """Studies of which every rule has a risk above α, and the options with which the guarantee is asked for."""
+
+    study: Callable[[np.random.Generator], pd.DataFrame]
+    options: dict[str, Any]
+
+
+def _believed(rng: np.random.Generator, right: tuple[float, ...], n: int, forms: int = 1) -> pd.DataFrame:
+    """Each passage is believed; answers from true and from false ones are right so often, the forms of a question
+    together. The prior answer is never asked for."""
+    shape = len(right), n
+    context = np.where(rng.random(n) < np.reshape(right, (-1, 1)), _RIGHT, _WRONG)
+    same = np.full(shape, _REASONABLE), np.full(shape, np.nan), np.full(shape, 0.95)
+    return records(Debated(*same, context, np.full(shape, _WRONG)), forms)
+
+
+def _opposed(rng: np.random.Generator) -> pd.DataFrame:
+    """One question with a true passage, never believed: of memory and passage one is right, seldom neither."""
+    draw, shape = rng.random((1, 1)), (1, 1)
+    sides = (np.where(draw < 0.49, _RIGHT, _WRONG), np.where(draw > 0.51, _RIGHT, _WRONG))
+    return records(Debated(np.full(shape, _UNREASONABLE), np.full(shape, np.nan), np.full(shape, 0.95), *sides))
+
+
+_ONE_START: dict[str, Any] = {"taus": (0.9,), "starts": (0.9,)}
+EDGES = {
+    "memory right where the passage is wrong": Edge(
+        _opposed, {"alpha": 0.5, "delta": 0.62, "false_share": 0.0} | _ONE_START),
+    "risk 0.021 of many answers": Edge(
+        lambda rng: _believed(rng, (0.979,), 3000), {"alpha": 0.02, "false_share": 0.0} | _ONE_START),
+    "ten forms of a question, alike": Edge(
+        lambda rng: _believed(rng, (0.899, 0.899), 30, forms=10), _ONE_START),
+    "wrong on false passages": Edge(
+        lambda rng: _believed(rng, (0.98, 0.75), 200), {"alpha": 0.2, "false_share": 0.9} | _ONE_START),
+}  # fmt: skip
+
+
+def found_at(edge: str, studies: int = EDGE_STUDIES, seed: int = 0) -> tuple[int, float]:
+    """Studies of an edge for which `fit` chooses a rule, each a violation; and the p-value of "at most δ are"."""
+    study, options = EDGES[edge]
+    rng, guarantee = np.random.default_rng(seed), FinalAnswerGuarantee(**options)
+    n = sum(guarantee.fit(study(rng)).rule_ is not None for _ in range(studies))
+    return n, float(binomtest(n, studies, guarantee.delta, alternative="greater").pvalue)
+
+
+def fitted_alike(population: str, false_share: float, studies: int = FITTED, n: int = QUESTIONS) -> int:
+    """Studies for which `fit` chooses the rule that the simulation chooses."""
+    debated = POPULATIONS[population](np.random.default_rng(0), (studies, n))
+    rules, places = grid(population)[0], chosen(population, false_share, studies, n)[next(iter(WAYS))]
+    arrays = np.broadcast_arrays(*debated)  # sides, studies, questions
+    alike = 0
+    for study, place in enumerate(places):
+        rows = records(Debated(*(array[:, study] for array in arrays)))
+        rule = FinalAnswerGuarantee(ALPHA, DELTA, false_share).fit(rows).rule_
+        alike += rule == (rules[place] if place >= 0 else None)
+    return alike
+
+
 def rows() -> list[dict[str, object]]:
     table: list[dict[str, object]] = []
     for population in POPULATIONS:
@@ -141,4 +220,38 @@ def rows() -> list[dict[str, object]]:
                         f"coverage of these {coverage:.2f}; one-sided binomial p = {p_value:.2g}",
                     }
                 )
+            table.append(
+                {
+                    "name": f"{population}, {false_share:.0%} false: `fit` chooses the rule of the simulation",
+                    "measured": (alike := fitted_alike(population, false_share)),
+                    "target": FITTED,
+                    "holds": alike == FITTED,
+                    "unit": "studies",
+                    "detail": f"{FITTED} studies of {QUESTIONS} questions",
+                }
+            )
+    for n in (60, 150, 300, 600):
+        rules = chosen("risk falls with τ", 0.1, 300, n)[next(iter(WAYS))]
+        table.append(
+            {
+                "name": f"risk falls with τ, 10% false: power with {n} questions",
+                "measured": ((rules >= 0).sum() - violations("risk falls with τ", 0.1, rules)) / rules.size,
+                "target": "none",
+                "holds": True,
+                "unit": "of studies",
+                "detail": f"a rule was found whose risk is at most {ALPHA}; {rules.size} studies",
+            }
+        )
+    for edge in EDGES:
+        n, p_value = found_at(edge)
+        table.append(
+            {
+                "name": f"{edge}: `fit`, violations",
+                "measured": n,
+                "target": "not significantly above δ",
+                "holds": p_value >= LEVEL,
+                "unit": f"of {EDGE_STUDIES} studies",
+                "detail": f"δ = {EDGES[edge].options.get('delta', DELTA)}; one-sided binomial p = {p_value:.2g}",
+            }
+        )
     return table

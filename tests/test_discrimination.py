@@ -60,6 +60,15 @@ def test_separated_classes_still_have_an_interval() -> None:
     assert 1 - theta == pytest.approx(norm.ppf(0.975) * math.sqrt(variance))
 
 
+@pytest.mark.parametrize(("n_target", "least"), [(1, 0.42), (2, 0.57), (5, 0.75)])
+def test_twenty_separated_questions_are_no_certainty(n_target: int, least: float) -> None:
+    """Of 20 questions few are right, and all of these are ranked above the wrong ones; then below them."""
+    right = np.arange(20) < n_target
+    found, mirrored = auroc(right, right), auroc(~right, right)
+    assert (found.value, found.low, found.high) == pytest.approx((1, least, 1), abs=0.005)
+    assert (mirrored.low, mirrored.high) == pytest.approx((0, 1 - found.low), abs=1e-9)
+
+
 def test_wrong_way_round_is_the_mirror_image() -> None:
     there = auroc([0.9, 0.8, 0.2, 0.1], [True, True, False, False])
     back = auroc([0.9, 0.8, 0.2, 0.1], [False, False, True, True])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 from statsmodels.stats.proportion import proportion_confint
 
 from srdcr_lab.measures import accuracy, clustered_interval, summary, weighted_back, weighted_leads
@@ -212,9 +213,34 @@ def test_accuracies_weighted_back_by_hand() -> None:
     (row,) = weighted_back(records.assign(level=["standard"] * 4 + ["mild"] * 4), first).itertuples()
     assert (row.accuracy, row.weighted) == (0.5, 0.25)
     assert (row.coverage, row.coverage_weighted) == (0.75, 0.625)
-    assert row.weighted_low < 0.25 < row.weighted_high
+    # Half a right and half a wrong one more in each of four cells: means of 5/6 and 1/6, and two degrees of freedom
+    # each. The unknown weigh three times as much, so their variance is nine times that of the known.
+    known = 3 / 2 * (2 * (1 / 6) ** 2 + ((5 / 6) ** 2 + (1 / 6) ** 2) / 4) * (1 / 4 / 3) ** 2
+    half = t.ppf(0.975, 2 * 10**2 / (1 + 9**2)) * math.sqrt(10 * known)
+    assert (row.weighted_low, row.weighted_high) == pytest.approx((0, 1 / 3 + half))
     both = records.assign(level=["standard"] * 4 + ["mild"] * 4, item_id=range(8))
     both = pd.concat([both, both.assign(method="sr_dcr", correct=False)], ignore_index=True)
     (lead,) = weighted_leads(both, first, "few_shot").itertuples()
     assert (lead.a, lead.b, lead.difference, lead.n, lead.n_questions) == ("few_shot", "sr_dcr", 0.25, 8, 4)
     assert lead.low < 0.25 < lead.high
+
+
+def test_calibrated_token_probability_is_weighted_back_with_weighted_ranks() -> None:
+    """The beliefs are those of `test_ranks_take_weights_by_hand`: as it ran, a took its passage and was wrong; among
+    five questions, three of them like c, it takes its memory. Right are then half of the known and all unknown ones."""
+    first = pd.DataFrame({"question_id": list("abcde"), "knowledge_category": ["HIGHLY_KNOWN"] * 2 + ["UNKNOWN"] * 3})
+    rows = pd.DataFrame(
+        {
+            "model": "m", "method": "calibrated_token_probability", "question_id": list("abc"), "missing": None,
+            "self_confidence": [0.5, 0.9, 0.1], "context_confidence": [0.7, 0.6, 0.95],
+            "prior_correct": [True, False, False], "context_correct": [False, False, True],
+            "correct": [False, False, True],
+        }
+    ).astype({f"{answer}correct": "boolean" for answer in ("prior_", "context_", "")})  # fmt: skip
+    records = pd.concat([rows.assign(level=level) for level in ("standard", "mild")], ignore_index=True)
+    records["item_id"] = records["question_id"] + records["level"]
+    (row,) = weighted_back(records, first).itertuples()
+    assert (row.accuracy, row.weighted) == pytest.approx((1 / 3, 0.4 / 2 + 0.6))
+    both = pd.concat([records, records.assign(method="few_shot", correct=False)], ignore_index=True)
+    (lead,) = weighted_leads(both, first, "few_shot").itertuples()
+    assert lead.difference == pytest.approx(-0.8)

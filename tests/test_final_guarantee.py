@@ -11,8 +11,18 @@ from scipy.stats import binom, binomtest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
-from bench.final_answers import DELTA, FALSE_SHARES, POPULATIONS, chosen, known_risks, violations
-from srdcr_lab.measures import utility
+from bench.final_answers import (
+    DELTA,
+    EDGES,
+    FALSE_SHARES,
+    POPULATIONS,
+    chosen,
+    fitted_alike,
+    found_at,
+    known_risks,
+    violations,
+)
+from srdcr_lab.measures import guarantee, utility
 from srdcr_lab.measures.guarantee import (
     NO_SETTING,
     STAKES,
@@ -23,7 +33,7 @@ from srdcr_lab.measures.guarantee import (
     questions_for_power,
     rule_grid,
 )
-from srdcr_lab.measures.thresholds import STARTS, TAUS
+from srdcr_lab.measures.thresholds import STARTS, TAUS, accept
 from srdcr_lab.records import BadInput, Decision
 from tests.simulated import simulated
 
@@ -220,6 +230,42 @@ def test_rules_are_found_where_there_are_some_and_what_looks_good_enough_is_not(
     assert (ways["Learn-then-Test, fixed sequences"] >= 0).mean() > 0.5
     flat = chosen("risk 0.101 of every rule", 0.5, STUDIES)
     assert violations("risk 0.101 of every rule", 0.5, flat["looks good enough"]) > 0.5 * STUDIES
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_where_every_rule_is_too_risky_few_studies_find_one(edge: str) -> None:
+    assert found_at(edge, 100)[1] > 0.05
+
+
+def _items_as_units(rows: pd.DataFrame, weights: dict[bool, float]) -> object:
+    return _UNITS(rows.assign(question_id=rows["question_id"] * 100 + rows["form"]), weights)
+
+
+_UNITS = guarantee._units
+FAULTS = {
+    "δ is not shared among the sequences": (
+        "accept", lambda p, delta, procedure, sequences: accept(p, delta * len(sequences), procedure, sequences),
+        "memory right where the passage is wrong"),
+    "an excess shifted by 0.01": (
+        "excess_p_value", lambda excess, alpha: excess_p_value(excess - 0.01, alpha), "risk 0.021 of many answers"),
+    "forms of a question as if they were independent": ("_units", _items_as_units, "ten forms of a question, alike"),
+    "equal halves, whatever the share of false passages": (
+        "half_weights", lambda share: {True: 0.5, False: 0.5}, "wrong on false passages"),
+    "no test": (
+        "excess_p_value", lambda excess, alpha: 1.0 * (excess.mean(axis=-1) > 0), "ten forms of a question, alike"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_procedure_is_caught(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, planted, edge = FAULTS[fault]
+    monkeypatch.setattr(guarantee, name, planted)
+    assert found_at(edge, 100)[1] < 0.01
+
+
+@pytest.mark.parametrize("population", ["risk falls with τ", "risk up and down, graded verdicts"])
+def test_the_simulation_chooses_as_the_estimator_does(population: str) -> None:
+    assert fitted_alike(population, FALSE_SHARES[0], 10) == 10
 
 
 # -- the rule as an estimator ----------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ from scipy.stats import beta
 from bench.guarantees import ALPHA, POPULATIONS, simulate
 from bench.runs import tables
 from bench.transfer import _rows as transfer_rows
+from srdcr_lab.measures import thresholds
+from srdcr_lab.measures.thresholds import accept
 
 DRAWS = 100
 
@@ -39,7 +41,7 @@ def kept():  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("name", [population.name for population in POPULATIONS])
 def test_tested_thresholds_keep_their_promise(kept, name: str) -> None:  # type: ignore[no-untyped-def]
     guaranteed = [of for method, of in kept[name].items() if method.startswith(("Learn-then-Test", "fixed"))]
-    assert len(guaranteed) == 5
+    assert len(guaranteed) == 6
     assert all(of.p_value > 0.05 for of in guaranteed)
 
 
@@ -55,6 +57,24 @@ def test_conformal_risk_control_keeps_its_expectation_and_no_more(kept, name: st
 
 def test_the_promise_is_not_kept_by_never_choosing(kept) -> None:  # type: ignore[no-untyped-def]
     assert kept["calibrated"]["Learn-then-Test, fixed_sequence"].chosen > DRAWS / 3
+
+
+def _unshared(p_value, delta, procedure, sequences):  # type: ignore[no-untyped-def]
+    return accept(p_value, delta * len(sequences), procedure, sequences)
+
+
+def _unstopped(p_value, delta, procedure, sequences):  # type: ignore[no-untyped-def]
+    return np.isin(np.arange(p_value.size), np.concatenate(sequences)) & (p_value <= delta / len(sequences))
+
+
+@pytest.mark.parametrize(
+    ("fault", "method"),
+    [(_unshared, "Learn-then-Test, fixed_sequence"), (_unstopped, "Learn-then-Test, from 0.97 alone")],
+    ids=["δ is not shared among the starts", "a sequence does not stop"],
+)
+def test_a_fault_of_the_procedure_breaks_the_promise(fault, method: str, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(thresholds, "accept", fault)
+    assert simulate(POPULATIONS[-1], 200, methods=(method,))[method].p_value < 0.01
 
 
 # The runs that the other two commands read ---------------------------------------------------------------------------

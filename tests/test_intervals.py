@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from scipy.stats import t, ttest_1samp
 from statsmodels.stats.proportion import proportion_confint
 
+from bench.intervals import TRUTHS, accuracy_overall, coverage
 from srdcr_lab.measures import contrast_interval, mean_interval
 from srdcr_lab.measures.estimates import clustered_interval, shares
 
@@ -44,6 +46,32 @@ def test_questions_with_one_outcome_in_both_halves_have_the_interval_of_a_share_
     right = [1.0] * 11 + [0.0] * 4
     both = clustered_interval(right * 2, [*range(15)] * 2, [0] * 15 + [1] * 15)
     assert both == pytest.approx(proportion_confint(11, 15, method="jeffreys"))
+
+
+def test_halves_at_both_ends_have_the_interval_of_agresti_and_caffo() -> None:
+    """60 of 60 right on true passages and none on false ones, with a right and a wrong one more in each: no question
+    is unlike another, so the four that were added are all the variance. 0.515 is likely enough to give such a study."""
+    low, high = clustered_interval([1.0] * 60 + [0.0] * 60, [*range(60)] * 2, [0] * 60 + [1] * 60)
+    half = t.ppf(0.975, 61) * math.sqrt(2 * ((61 / 62) ** 2 + (1 / 62) ** 2)) * 0.5 / 62
+    assert (low, high) == pytest.approx((0.5 - half, 0.5 + half))
+    assert high > 0.515
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_overall_accuracy_is_held_where_both_halves_are_extreme(truth: tuple[float, float]) -> None:
+    assert coverage(partial(accuracy_overall, truth=truth), 60, "uncorrelated", 400) >= 0.93
+
+
+def test_groups_add_up_their_variances_by_hand() -> None:
+    """Right are 3 of 4 questions of a group that weighs a quarter, and 1 of 3 of the other. With a right and a wrong
+    one more in each the means are 4/6 and 2/5, the variances 6/5 · 12/9 / 6² and 5/4 · 30/25 / 5²."""
+    values, group = [1, 1, 1, 0, 1, 0, 0], list("aaaabbb")
+    found = contrast_interval(values, range(7), group, {"a": 0.25, "b": 0.75}, bounds=(0, 1), groups=group)
+    of_a, of_b = 2 / 45 / 16, 0.06 * 9 / 16
+    df = (of_a + of_b) ** 2 / (of_a**2 / 5 + of_b**2 / 4)
+    centre, half = 0.25 * 4 / 6 + 0.75 * 2 / 5, t.ppf(0.975, df) * math.sqrt(of_a + of_b)
+    assert 4 < df < 5
+    assert found == pytest.approx((0.25 * 3 / 4 + 0.75 / 3, max(0.0, centre - half), centre + half))
 
 
 def test_few_unlike_pairs_have_the_adjusted_interval_and_no_false_certainty() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
+from srdcr_lab.measures.rule import by_percentile, more_probable, percentile_rank
 from srdcr_lab.protocols import METHODS, Belief, Outcome
-from srdcr_lab.protocols.baselines import by_percentile, more_probable, percentile_rank
 from srdcr_lab.records import BadInput, CallFailed, Completion, ConfidenceKind, Decision, Item, Missing, Request
 from tests.scripted import ScriptedModel, exemplars, item, question_of, reader, setup_of
 
@@ -88,6 +88,15 @@ def test_a_question_counts_once_among_the_prior_answers_however_many_passages_it
 def test_unread_answers_have_no_rank_and_do_not_change_that_of_others() -> None:
     beliefs = [Belief("a", 0.6, 0.9), Belief("b", None, 0.95), Belief("c", math.nan, math.nan), Belief("d", 0.1, None)]
     assert by_percentile(beliefs) == [PRIOR, CONTEXT, None, PRIOR]  # a: 3/4 against 1/4
+
+
+def test_ranks_take_weights_by_hand() -> None:
+    """c stands for three questions. With weights, a's prior answer has rank 3.5/5 (without, 3/6) and its context answer
+    1.5/5 (3/6, a tie, which goes to the passage)."""
+    sides = {"a": (0.5, 0.7), "b": (0.9, 0.6), "c": (0.1, 0.95)}
+    assert by_percentile([Belief(name, *side) for name, side in sides.items()]) == [CONTEXT, PRIOR, CONTEXT]
+    weighed = [Belief(name, *side, weight) for (name, side), weight in zip(sides.items(), (1, 1, 3), strict=True)]
+    assert by_percentile(weighed) == [PRIOR, PRIOR, CONTEXT]
 
 
 # In a run ------------------------------------------------------------------------------------------------------------

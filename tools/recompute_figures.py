@@ -115,7 +115,7 @@ def comparisons(ours: pd.DataFrame) -> pd.DataFrame:
         share = half.map(weights) / half.map(half.value_counts())
         for rival in right.columns.drop("sr_dcr"):
             a, b = right.loc[of.index, "sr_dcr"], right.loc[of.index, rival]
-            low, high = tables.t_interval(a - b, question, half, weights, (-1, 1))
+            low, high = tables.t_interval(a - b, question, half, weights, (-1, 1), difference=True)
             only_a, only_b = int((a > b).sum()), int((a < b).sum())
             row = {"condition": condition, "a": "sr_dcr", "b": rival, "n": len(of), "n_questions": question.nunique()}
             row |= {"n_unpaired": 0, "mean_a": (a * share).sum(), "mean_b": (b * share).sum()}

@@ -18,11 +18,12 @@ BOUNDS = (0.025, 0.975)
 
 
 def t_interval(
-    values: pd.Series, questions: pd.Series, strata: pd.Series, weights: dict[Any, float], bounds: tuple[float, float]
-) -> tuple[float, float]:
-    """95 % t interval over questions of Σ weight · mean of a stratum; each of S strata has 1 / (S + 1) of a question
-    more at either bound of a value."""
-    more, centre, variance = 1 / (len(weights) + 1), 0.0, 0.0
+    values: pd.Series, questions: pd.Series, strata: pd.Series, weights: dict[Any, float], bounds: tuple[float, float],
+    *, difference: bool = False,
+) -> tuple[float, float]:  # fmt: skip
+    """95 % t interval over questions of Σ weight · mean of a stratum; each of S strata has 2 / S of a question more at
+    either bound of a value, for a difference 1 / (S + 1)."""
+    more, centre, variance = 1 / (len(weights) + 1) if difference else 2 / len(weights), 0.0, 0.0
     influence = pd.Series(0.0, index=pd.unique(questions))
     for stratum, weight in weights.items():
         value, question = values[strata == stratum], questions[strata == stratum]

@@ -110,22 +110,30 @@ def contrast_interval(
     *,
     bounds: tuple[float, float] = (-1.0, 1.0),
     level: float = 0.95,
+    groups: ArrayLike | None = None,
 ) -> tuple[float, float, float]:
     """Σ wₛ · mean of stratum s with its interval: a difference, or a difference of differences.
 
     A t interval over clusters. The strata of one cluster are taken together, so they may resemble or contradict each
-    other. Each of the S strata is given 1 / (S + 1) of a cluster more at either of the `bounds` of a value: few or
-    equal values are no certainty. `make guarantees` prints its coverage. NaN where a stratum of the weights is empty.
+    other. Each of S strata is given more of a cluster at either of the `bounds` of a value, since few or equal values
+    are no certainty: 2 / S where values are shares (bounds 0 and 1), and 1 / (S + 1) where they are differences.
+    `groups`: where each cluster was drawn from one of several groups, the group of each value; the variances of the
+    groups add up, with Satterthwaite's degrees of freedom. `make guarantees` prints the coverage. NaN where a stratum
+    of the weights is empty.
 
-    Source: ours; clusters as in Liang and Zeger 1986, the values added as in Bonett and Price 2012.
+    Source: clusters as in Liang and Zeger 1986; values added as in Price and Bonett 2004 for shares, after Bonett and
+    Price 2012 for differences; groups as in Cochran 1977, 5.4, and Satterthwaite 1946.
     """
     labels = np.asarray(strata)
     if not set(weights) <= set(labels):
         return math.nan, math.nan, math.nan
     keep = np.isin(labels, list(weights))
-    sums, sizes = _by_cluster(np.asarray(values, float)[keep], np.asarray(clusters)[keep], labels[keep])
+    cluster = np.asarray(clusters)[keep]
+    sums, sizes = _by_cluster(np.asarray(values, float)[keep], cluster, labels[keep])
     factors = np.array([weights[name] for name in pd.unique(labels[keep])])
-    return _contrast(sums, sizes, factors, bounds, level)
+    first = ~pd.Series(cluster).duplicated().to_numpy()
+    group = None if groups is None else pd.factorize(np.asarray(groups)[keep][first])[0]
+    return _contrast(sums, sizes, factors, bounds, level, group)
 
 
 def ratio_interval(
@@ -137,15 +145,15 @@ def ratio_interval(
 ) -> tuple[float, float, float]:
     """Σ wₛ · mean of `part` / Σ wₛ · mean of `whole`, values in [0, 1] with part ≤ whole, with its 95 % interval.
 
-    The ratio r is linearised: the `contrast_interval` of (part − r · whole) / mean of whole. NaN where whole is 0.
+    The ratio r is linearised: the `contrast_interval` of part − r · whole, by the mean of whole. The weights sum to 1.
+    NaN where whole is 0.
     """
     value, mean = (contrast_interval(side, clusters, strata, weights, bounds=(0, 1))[0] for side in (part, whole))
     if not mean > 0:
         return math.nan, math.nan, math.nan
     ratio = value / mean
-    bounds = -ratio / mean, (1 - ratio) / mean
-    _, low, high = contrast_interval((part - ratio * whole) / mean, clusters, strata, weights, bounds=bounds)
-    return ratio, max(0.0, ratio + low), min(1.0, ratio + high)
+    _, low, high = contrast_interval(part - ratio * whole + ratio, clusters, strata, weights, bounds=(0, 1))
+    return ratio, max(0.0, ratio + (low - ratio) / mean), min(1.0, ratio + (high - ratio) / mean)
 
 
 def _contrast(
@@ -154,21 +162,29 @@ def _contrast(
     factors: NDArray[np.float64],
     bounds: tuple[float, float] | None,
     level: float,
+    group: NDArray[np.intp] | None = None,
 ) -> tuple[float, float, float]:
-    """The contrast of `_by_cluster`'s strata with its ends; without `bounds` nothing is added."""
+    """The contrast of `_by_cluster`'s strata with its ends; without `bounds` nothing is added. `group`: of clusters."""
     from scipy.special import stdtrit
 
     n_clusters, n_strata = sizes.shape
     n, usual = sizes.sum(axis=0), sizes.sum(axis=0) / (sizes > 0).sum(axis=0)
     value = float(sums.sum(axis=0) / n @ factors)
-    ends, more = (np.zeros(2), 0.0) if bounds is None else (np.array(bounds), 1 / (n_strata + 1))
+    ends, more = np.zeros(2) if bounds is None else np.array(bounds), 0.0
+    if bounds is not None:
+        more = 1 / (n_strata + 1) if bounds[0] else 2 / n_strata
     n = n + 2 * more * usual
     means = (sums.sum(axis=0) + more * usual * ends.sum()) / n
     parts = ((sums - sizes * means) * factors / n).sum(axis=1)  # of each cluster, in the contrast's error
-    added = more * ((ends[:, None] - means) * usual * factors / n) ** 2 if bounds else np.zeros(1)
-    df = n_clusters - 1 + 2 * more
-    variance = (parts @ parts + added.sum()) * (1 if bounds else n_clusters / df)
-    half = float(stdtrit(df, (1 + level) / 2) * math.sqrt(variance))
+    added = more * (((ends[:, None] - means) * usual * factors / n) ** 2).sum(axis=0)
+    group = np.zeros(n_clusters, int) if group is None else group
+    df = np.bincount(group) - 1 + 2 * more
+    variances = np.bincount(group, parts**2) + np.bincount(group[(sizes > 0).argmax(axis=0)], added)
+    if bounds is None or df.size > 1:
+        variances *= (df + 1) / df
+    variance = variances.sum()
+    freedom = variance**2 / (variances**2 / df).sum() if variance else df.sum()
+    half = float(stdtrit(freedom, (1 + level) / 2) * math.sqrt(variance))
     centre = float(means @ factors)
     if bounds is None:
         return value, centre - half, centre + half

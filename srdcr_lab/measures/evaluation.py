@@ -26,11 +26,12 @@ from srdcr_lab.measures.groups import (
     strata,
     stratum_order,
 )
+from srdcr_lab.measures.rule import Belief, by_percentile
 from srdcr_lab.measures.verdicts import RATES
-from srdcr_lab.records import PROVIDERS_DEFAULT, Missing
+from srdcr_lab.records import PROVIDERS_DEFAULT, Decision, Missing
 
 CONDITIONS = ("standard", "perturbed", "overall")
-MACRO, MICRO = "macro", "micro"
+MACRO, MICRO, CALIBRATED = "macro", "micro", "calibrated_token_probability"
 _NO_INTERVAL = (math.nan, math.nan)
 _READ = "run model method design level question_id correct missing verdict decoding".split()  # of some sixty columns
 
@@ -159,16 +160,15 @@ def weighted_back(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.DataFra
     """Overall accuracy and coverage of each group as they are and, for questions that were chosen by category from the
     questions table `first_pass`, weighted back to the categories' shares there.
 
-    These shares are taken as known; 95 % intervals over questions. Categories of which none was chosen are left out.
+    These shares are taken as known; 95 % intervals over the questions of each category. Categories of which none was
+    chosen are left out. Calibrated token probability decides anew, by weighted ranks (`by_percentile`).
     """
     rows, of = [], _weights_back(records, first_pass)
-    for names, part in groups(records):
-        true, questions, cells = is_standard(part), part["question_id"], _cells(part, first_pass)
-        row = accuracy(part["correct"], questions, true)
+    for names, part in groups(records.assign(weighted=_right_weighted(records, first_pass))):
+        row = accuracy(part["correct"], part["question_id"], is_standard(part))
         row = {name: row[name] for name in ("n", "coverage", "accuracy", "accuracy_low", "accuracy_high")}
-        answered, right = part["correct"].notna(), part["correct"].astype("boolean").fillna(False)
-        row["coverage_weighted"] = contrast_interval(answered, questions, cells, of, bounds=(0, 1))[0]
-        ends = contrast_interval(right, questions, cells, of, bounds=(0, 1))
+        row["coverage_weighted"] = _weighted(part["weighted"].notna(), part, first_pass, of, (0, 1))[0]
+        ends = _weighted(part["weighted"].fillna(False), part, first_pass, of, (0, 1))
         rows.append(names | row | dict(zip(("weighted", "weighted_low", "weighted_high"), ends, strict=True)))
     return pd.DataFrame(rows)
 
@@ -177,26 +177,47 @@ def weighted_leads(records: pd.DataFrame, first_pass: pd.DataFrame, a: str = "sr
     """Overall accuracy of A less that of every other method, weighted as in `weighted_back`; paired, of the items that
     both have: `a`, `b`, `difference`, `low`, `high` (95 %, over questions), `n`, `n_questions`. Of one model."""
     of = _weights_back(records, first_pass)
-    right = records["correct"].astype("boolean").fillna(False).astype(float)
+    right = _right_weighted(records, first_pass).fillna(False).astype(float)
     own = right[records["method"] == a].set_axis(records.loc[records["method"] == a, "item_id"])
     rows = []
     for b in records.loc[records["method"] != a, "method"].unique():
         part = records[(records["method"] == b) & records["item_id"].isin(own.index)]
         lead = part["item_id"].map(own) - right[part.index]
-        ends = contrast_interval(lead, part["question_id"], _cells(part, first_pass), of, bounds=(-1, 1))
+        ends = _weighted(lead, part, first_pass, of, (-1, 1))
         n = {"n": len(part), "n_questions": part["question_id"].nunique()}
         rows.append({"a": a, "b": b} | dict(zip(("difference", "low", "high"), ends, strict=True)) | n)
     return pd.DataFrame(rows)
 
 
-def _cells(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.Series:
-    """Of each row the category of its question, and whether its passage is true; missing without a category."""
+def _right_weighted(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.Series:
+    """Whether each row is right, with the decisions of calibrated token probability by weighted ranks."""
+    right = records["correct"].astype("boolean")
     category = records["question_id"].map(first_pass.set_index("question_id")["knowledge_category"])
-    return category.astype(object) + ", " + is_standard(records).map({True: "true", False: "false"})
+    asked = first_pass["knowledge_category"].value_counts()
+    chosen = records["question_id"].groupby(category).nunique()
+    weight = category.map(asked / chosen).astype(float)
+    ranked = records[(records["method"] == CALIBRATED) & weight.notna()]
+    for _, part in ranked.groupby([name for name in ("run", "model") if name in records], observed=True):
+        part = part[~(part["missing"] == Missing.ERROR).fillna(False).astype(bool)]
+        believed = part[["self_confidence", "context_confidence"]].astype(float)
+        rows = zip(part["question_id"], *(believed[name] for name in believed), weight[part.index], strict=True)
+        decision = pd.Series(by_percentile([Belief(*row) for row in rows]), part.index)
+        context = part["context_correct"].where(decision == Decision.USE_CONTEXT)
+        right[part.index] = part["prior_correct"].where(decision == Decision.USE_PRIOR, context).astype("boolean")
+    return right
+
+
+def _weighted(
+    values: pd.Series, records: pd.DataFrame, first_pass: pd.DataFrame, of: dict[str, float], bounds: tuple[int, int]
+) -> tuple[float, float, float]:
+    """The mean of a value of each row, each cell (a category, with true or false passages) weighed as `of` says."""
+    category = records["question_id"].map(first_pass.set_index("question_id")["knowledge_category"]).astype(object)
+    cells = category + ", " + is_standard(records).map({True: "true", False: "false"})
+    return contrast_interval(values, records["question_id"], cells, of, bounds=bounds, groups=category)
 
 
 def _weights_back(records: pd.DataFrame, first_pass: pd.DataFrame) -> dict[str, float]:
-    """What each of the `_cells` weighs: half of the category's share in the first pass, of those that are there."""
+    """What each cell of `_weighted` weighs: half of the category's share in the first pass, of those that are there."""
     category = first_pass.set_index("question_id")["knowledge_category"].dropna()
     chosen = category[category.index.isin(records["question_id"])].unique()
     share = category[category.isin(chosen)].value_counts(normalize=True)

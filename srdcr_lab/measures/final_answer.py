@@ -63,7 +63,9 @@ class FinalAnswers:
 
     def utility(self, cost: float, false_share: float) -> Ends:
         """Utility at this cost and share of false passages; NaN where a half that it needs was not run."""
-        return self.mean(self.worth(cost), false_share, (-cost, 1.0))
+        ends = self.mean((self.worth(cost) + cost) / (1 + cost), false_share)
+        value, low, high = ((1 + cost) * end - cost for end in ends)
+        return value, low, high
 
     def coverage(self, false_share: float) -> Ends:
         """Share of the items that are answered."""
@@ -80,9 +82,8 @@ class FinalAnswers:
         """A value of `surest` in [`least`, 1], or of two of them a difference, with the interval of its influences."""
         if math.isnan(value):
             return math.nan, math.nan, math.nan
-        bounds = (least - value) / coverage, (1 - value) / coverage
-        _, low, high = self.mean(influence, false_share, bounds)
-        return value, max(least, value + low), min(1.0, value + high)
+        _, low, high = self.mean(value + coverage * influence, false_share, (least, 1.0))
+        return value, max(least, value + (low - value) / coverage), min(1.0, value + (high - value) / coverage)
 
     def surest(self, coverage: float, false_share: float) -> Surest:
         """What is known of the answers believed most, so many that they cover this share of the items.

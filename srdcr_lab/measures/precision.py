@@ -119,15 +119,18 @@ def _variance(parts: NDArray[np.float64], clusters: NDArray[Any]) -> float:
 
 
 def _newcombe(area: float, m: int, n: int, z: float) -> tuple[float, float]:
-    """The areas θ with |area − θ| ≤ z √Var(θ), Var after Hanley and McNeil with (m + n)/2 − 1 for m − 1 and n − 1."""
-    pooled = (m + n) / 2 - 1
+    """The areas θ with |area − θ| ≤ z √Var(θ), Var after Hanley and McNeil with (m + n)/2 − 1 for m − 1 and n − 1.
+
+    Var(0) = Var(1) = 0, so an area of 0 or 1 solves this too: each end is looked for beside the area itself.
+    """
+    aside, pooled = 1e-9, (m + n) / 2 - 1
 
     def excess(theta: float) -> float:
         variance = theta * (1 - theta) * (1 + pooled * ((1 - theta) / (2 - theta) + theta / (1 + theta))) / (m * n)
         return (area - theta) ** 2 - z**2 * variance
 
-    low = brentq(excess, 0.0, area) if excess(0.0) > 0 else 0.0
-    high = brentq(excess, area, 1.0) if excess(1.0) > 0 else 1.0
+    low = brentq(excess, 0.0, area - aside) if excess(0.0) > 0 else 0.0
+    high = brentq(excess, area + aside, 1.0) if excess(1.0) > 0 else 1.0
     return float(low), float(high)
 
 

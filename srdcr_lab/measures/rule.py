@@ -1,13 +1,16 @@
 """The paper's rule [3.1, 3.2]: from verdicts and self-confidence to a decision and how the item ends.
 
 `decide` and `missing_reason` rule on one item. `decisions` and `endings` apply the same two to arrays of items, so that
-a table or a slider cannot rule differently from a run.
+a table or a slider cannot rule differently from a run. `by_percentile` is the rule of calibrated token probability.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.records import Decision, Missing, Verdict
@@ -86,6 +89,65 @@ def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readab
     if decision is Decision.ABSTAIN:
         return Missing.UNPARSED if verdict is Verdict.UNPARSED else Missing.ABSTAINED
     return None if readable else Missing.UNPARSED
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """How far a model believes its two answers to an item; NaN or None where one could not be read.
+
+    `weight` is what the item counts where questions were chosen from more.
+    """
+
+    question_id: str
+    prior: float | None
+    context: float | None
+    weight: float = 1.0
+
+
+def more_probable(prior: float, context: float) -> Decision | None:
+    """Which answer to use; equal values go to the passage, NaN is below everything, and None is for two NaN."""
+    if math.isnan(prior) and math.isnan(context):
+        return None
+    return Decision.USE_PRIOR if prior > context or math.isnan(context) else Decision.USE_CONTEXT
+
+
+def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:
+    """`more_probable` of percentile ranks: a prior answer's among the questions, a context answer's among the items.
+
+    The rule is transductive: each decision depends on the confidences of all the items given, so it holds for these
+    and for others like them. Where some were chosen more often than others, `weight` makes the ranks those of the
+    population they were chosen from. None where neither answer could be read.
+
+    References
+    ----------
+    Wu, Wu and Zou 2024, ClashEval (arXiv 2404.10198); the weights are ours.
+    """
+    questions = {belief.question_id: (belief.prior, belief.weight) for belief in beliefs}
+    priors, contexts = _ascending(questions.values()), _ascending((belief.context, belief.weight) for belief in beliefs)
+    return [
+        more_probable(percentile_rank(belief.prior, *priors), percentile_rank(belief.context, *contexts))
+        for belief in beliefs
+    ]
+
+
+def _ascending(weighed: Iterable[tuple[float | None, float]]) -> tuple[list[float], list[float]]:
+    """The known values in order; and the weight of all before each, ending in that of all."""
+    known = sorted((value, weight) for value, weight in weighed if value is not None and not math.isnan(value))
+    return [value for value, _ in known], [*accumulate((weight for _, weight in known), initial=0.0)]
+
+
+def percentile_rank(value: float | None, among: Sequence[float], below: Sequence[float] | None = None) -> float:
+    """Share of `among` (ascending) below the value, those equal to it counted half; NaN for NaN and None.
+
+    `below`: the weight of all before each of `among`, ending in that of all; default: each weighs 1.
+
+    >>> percentile_rank(0.5, [0.1, 0.5, 0.5, 0.9])
+    0.5
+    """
+    if value is None or math.isnan(value):
+        return math.nan
+    below = range(len(among) + 1) if below is None else below
+    return (below[bisect_left(among, value)] + below[bisect_right(among, value)]) / (2 * below[-1])
 
 
 HARD = 0.5  # the κ of the paper: the word that was said

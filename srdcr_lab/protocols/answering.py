@@ -143,15 +143,6 @@ class SelfConfidence:
     draws: tuple[Answer, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Belief:
-    """How far a model believes its two answers to an item; NaN or None where one could not be read."""
-
-    question_id: str
-    prior: float | None
-    context: float | None
-
-
 async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:
     """Confidence in the prior answer by the chosen kind [2.3, 3.2].
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from srdcr_lab.answers import same_answer
 from srdcr_lab.answers.token_confidence import mean_probability
+from srdcr_lab.measures.rule import more_probable
 from srdcr_lab.protocols.answering import (
-    Belief,
     Outcome,
     SelfConfidence,
     answer_logprobs,
@@ -214,38 +213,3 @@ def _probability(answer: Answer, item: Item, setup: Setup) -> float:
     if logprobs is None:
         raise CallFailed(f"{setup.cast.answerer.identity} gives no log-probabilities, which token_probability needs")
     return mean_probability(logprobs)
-
-
-def more_probable(prior: float, context: float) -> Decision | None:
-    """Which answer to use; equal values go to the passage, NaN is below everything, and None is for two NaN."""
-    if math.isnan(prior) and math.isnan(context):
-        return None
-    return Decision.USE_PRIOR if prior > context or math.isnan(context) else Decision.USE_CONTEXT
-
-
-def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:
-    """The same rule on percentile ranks: a prior answer's among the questions, a context answer's among the items.
-
-    None where neither answer could be read.
-    """
-    of_questions = {belief.question_id: belief.prior for belief in beliefs}
-    priors, contexts = _ascending(of_questions.values()), _ascending(belief.context for belief in beliefs)
-    return [
-        more_probable(percentile_rank(belief.prior, priors), percentile_rank(belief.context, contexts))
-        for belief in beliefs
-    ]
-
-
-def _ascending(values: Iterable[float | None]) -> list[float]:
-    return sorted(value for value in values if value is not None and not math.isnan(value))
-
-
-def percentile_rank(value: float | None, among: Sequence[float]) -> float:
-    """Share of `among` (ascending) below the value, those equal to it counted half; NaN for NaN and None.
-
-    >>> percentile_rank(0.5, [0.1, 0.5, 0.5, 0.9])
-    0.5
-    """
-    if value is None or math.isnan(value):
-        return math.nan
-    return (bisect_left(among, value) + bisect_right(among, value)) / (2 * len(among))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from srdcr_lab.measures.rule import Belief, by_percentile
 from srdcr_lab.protocols import baselines, counterfactual, documents
-from srdcr_lab.protocols.answering import Belief, Outcome
+from srdcr_lab.protocols.answering import Outcome
 from srdcr_lab.protocols.choices import names_in
 from srdcr_lab.protocols.counterfactual import as_equals, cfmad, debated, reflected, undebated
 from srdcr_lab.protocols.dialectical import dialectical
@@ -76,9 +77,7 @@ _ALL = (
     Method("debate_only", partial(sr_dcr, gate=False), debates=True, designed=True),
     Method("confidence_only", baselines.confidence_only, uses_confidence=True, from_memory=True),
     Method("token_probability", baselines.token_probability, uses_logprobs=True),
-    Method(
-        "calibrated_token_probability", baselines.token_probability, uses_logprobs=True, settle=baselines.by_percentile
-    ),
+    Method("calibrated_token_probability", baselines.token_probability, uses_logprobs=True, settle=by_percentile),
     Method("golden", baselines.golden),
     _of_documents("concatenate", documents.concatenate),
     _of_documents("madam_rag", documents.madam_rag, debates=True),

@@ -143,4 +143,4 @@ def test_prior_answers_that_another_run_may_change_are_counted(
     by_question = found.records.groupby("question_id")["prior_margin"]
     assert [round(value, 2) for value in by_question.first()] == [0.04, 2.2]
     (note,) = (note for note in found.manifest["notes"] if note.startswith("near ties"))
-    assert "of 2 prior answers 1 are ahead of another one by less than 0.05" in note
+    assert "1 of 2 prior answers have a token that is ahead of the next by less than 0.05" in note

@@ -20,7 +20,7 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
-from srdcr_lab.models.base import MORE_THAN_ONE, ChatModel
+from srdcr_lab.models.base import MORE_THAN_ONE, NEAR_TIE, ChatModel
 from srdcr_lab.records import GREEDY, CallFailed, Completion, FinishReason, Message, Request, Told
 
 DOCTOR = "doctor"  # the stream of its draws, and the name under which a store remembers the findings
@@ -33,7 +33,6 @@ _CHANCE = 0.05  # what chance brings about more often is not claimed
 _RARE, _SURE = -4.0, -0.1  # log-probabilities; a token between them has another one at another temperature
 _STILL, _EXACT = 0.02, 1e-4  # log-probabilities no further apart are equal: of draws, of greedy replies
 _SEVERAL = 5  # tokens
-NEAR = 0.05  # of log-probability
 _COARSE = 0.1  # temperature may move a token by no more: where repeats differ by more, it is not seen to stay
 YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
 Finding = tuple[Told, str]  # and what was observed
@@ -210,8 +209,10 @@ def near_ties(asked: Sequence[Asked]) -> Finding:
     replies = [c for each in asked if each.request.temperature == 0 for c in each.completions if c.margins]
     if not replies:
         return UNTOLD, "no reply came with the log-probabilities of other tokens"
-    close = sum(min(reply.margins or ()) < NEAR for reply in replies)
-    return (YES if close else NO), f"{close} of {len(replies)} greedy replies have a token ahead by less than {NEAR}"
+    close = sum(min(reply.margins or ()) < NEAR_TIE for reply in replies)
+    return (
+        YES if close else NO
+    ), f"{close} of {len(replies)} greedy replies have a token ahead by less than {NEAR_TIE}"
 
 
 def one_reply(sent: Mapping[str, Any]) -> Finding:

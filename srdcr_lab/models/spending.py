@@ -189,8 +189,10 @@ class StoredModel:
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         have = self._store.get(self.identity, request)
-        if self.bought:
-            self._charge([have[draw] for draw in have if self._was_bought(request, draw)])
+        places = {(request.digest, request.stream, draw): completion for draw, completion in have.items()}
+        if used := self.bought & places.keys():
+            self.bought -= used
+            self._charge([places[place] for place in used])
         if missing := tuple(draw for draw in request.draws if draw not in have):
             have |= await self._from_model(replace(request, draws=missing))
         answers = tuple(have[draw] for draw in request.draws)
@@ -266,13 +268,6 @@ class StoredModel:
             await self._budget.ask(self._model, self._price or FREE, request, keep)
         finally:
             self.remember_refused()
-
-    def _was_bought(self, request: Request, draw: int) -> bool:
-        place = request.digest, request.stream, draw
-        if place not in self.bought:
-            return False
-        self.bought.remove(place)
-        return True
 
     def _charge(self, completions: Sequence[Completion]) -> None:
         if (meter := _METER.get()) is not None:

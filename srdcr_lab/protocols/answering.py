@@ -206,16 +206,14 @@ def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:
     return answer_tokens(answer.text, tokens, logprobs, answer.value, item.answer_type, item.unit)
 
 
-NEAR_TIE = 0.05  # of log-probability: a greedy answer with a smaller margin may be another one in another run
-
-
 def answer_margin(answer: Answer, item: Item) -> float | None:
-    """By how much the first token of the answer in the reply is likelier than any other, in natural log-probability;
-    None where the reply came without."""
+    """The narrowest lead of a token of the answer over the next likeliest, in natural log-probability; None where the
+    reply came without."""
     tokens, margins = answer.completion.tokens, answer.completion.margins
     if tokens is None or margins is None:
         return None
-    return next(iter(answer_tokens(answer.text, tokens, margins, answer.value, item.answer_type, item.unit)), None)
+    found = answer_tokens(answer.text, tokens, margins, answer.value, item.answer_type, item.unit)
+    return min(found, default=None)
 
 
 async def _stated_confidence(item: Item, prior: Answer, setup: Setup) -> float:

@@ -214,13 +214,8 @@ def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_key
         raise BadInput(f"{where}: no JSON ({error})" + (f"; expected {expected}" if expected else "")) from None
 
 
-_LATER = (
-    "settings",
-    "thinking",
-    "thinking_tokens",
-    "margins",
-    "accepted",
-)  # fields that files of earlier versions lack
+# Fields that files of earlier versions lack.
+_LATER = ("settings", "thinking", "thinking_tokens", "margins", "accepted")
 
 
 def as_plain(value: Any) -> dict[str, Any]:

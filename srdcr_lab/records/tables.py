@@ -54,7 +54,7 @@ RECORDS = _columns(
     (
         "prior_margin",
         "double",
-        "log-probability of its first token less that of the likeliest other one; missing where that is not known",
+        "narrowest lead of one of its tokens over the next likeliest, in log-probability; missing where not known",
     ),
     ("context_answer", "string", "greedy answer to question and passage; missing if it could not be read"),
     ("context_correct", "bool", "context answer is right; missing if it could not be read"),

@@ -298,9 +298,7 @@ def _same_versions(ray: Any) -> None:
 def gather(folder: Path, session: Session, run_key: str, *, only: Path | None = None, checked: bool = False) -> None:
     """Merge the stores of shards into that of the run, what they have spent too; each is removed once that is kept.
 
-    The rows of this run are charged for what the shards paid for.
-
-    `checked`: their workers have read every row.
+    The rows of this run are charged for what the shards paid. `checked`: their workers have read every row.
     """
     store = session.store
     for path in [only] if only else sorted((folder / _SHARDS).glob("*.sqlite")):

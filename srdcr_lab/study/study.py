@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab.data.items import ItemSet, freeze, thaw
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
+from srdcr_lab.models.base import NEAR_TIE
 from srdcr_lab.models.doctor import DOCTOR
 from srdcr_lab.models.load import API, PATIENCE_S, price_of
 from srdcr_lab.models.spending import Budget, StoredModel
 from srdcr_lab.prompts.messages import Prompts, as_asked, own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
-from srdcr_lab.protocols.answering import NEAR_TIE, refuse_unscored
+from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, ModelIdentity, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, made, one_writer, write_whole
@@ -499,8 +500,8 @@ def near_ties(records: pd.DataFrame) -> Iterator[str]:
     margins = records.groupby("question_id")["prior_margin"].min().dropna()
     if n := int((margins < NEAR_TIE).sum()):
         yield (
-            f"near ties: of {len(margins):,} prior answers {n:,} are ahead of another one by less than {NEAR_TIE} in "
-            "log-probability (column prior_margin), so another run of the same may answer otherwise"
+            f"near ties: {n:,} of {len(margins):,} prior answers have a token that is ahead of the next by less than "
+            f"{NEAR_TIE} in log-probability (column prior_margin); another run may answer otherwise"
         )
 
 

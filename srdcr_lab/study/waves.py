@@ -246,16 +246,16 @@ async def import_replies(store: Store, path: Path) -> Imported:
                 reader = adapter(ModelIdentity(provider, name, label, settings="".join(settings)))
                 readers[asked.model] = reader, StoredModel(reader, store)
             reader, kept = readers[asked.model]
-            request, said = asked.request, f"{status} {redact(visible(reply, 200))}"
+            request, why = asked.request, ""
             try:  # a refusal teaches what is to be left out
                 completions = reader.understood(status, reply, request, reader.worded(request, request.draws))
             except Exception as error:  # whatever a reply does to its reader
                 if status == 200 and not isinstance(error, CallFailed):
                     raise BadInput(f"{where}: no chat completion ({type(error).__name__}: {error})") from None
-                completions, said = None, str(error) if status == 200 else said
+                completions, why = None, str(error) if status == 200 else ""
             if completions is None:
                 kept.remember_refused()
-                failed.append(f"line {number}: {said}")
+                failed.append(f"line {number}: {why or f'{status} {redact(visible(reply, 200))}'}")
                 continue
             first, before_it = told.setdefault(asked.custom_id, (number, completions))
             if before_it != completions:

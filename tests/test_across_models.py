@@ -78,6 +78,9 @@ def test_models_are_paired_by_hand_on_what_both_were_asked() -> None:
     assert (right["n"], right["difference"]) == (2, -0.5)
     assert verdicts["n"] == 0
     assert np.isnan(verdicts["p_holm"])
+    more = pd.concat([records, frame(item("B", "q3", "subtle"))]).drop(columns="level")  # asked without a passage
+    (row,) = compare_models(records, questions=more).query("quantity == 'prior answers right'").itertuples()
+    assert (row.n, row.n_unpaired, row.mean_a) == (3, 0, pytest.approx(1 / 3))
 
 
 @pytest.mark.parametrize("other", [{"question": "Who?"}, {"gold_answer": "1899"}, {"claimed_answer": "1960"}])

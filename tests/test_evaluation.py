@@ -207,7 +207,8 @@ def test_methods_and_models_have_rows_of_their_own() -> None:
 def test_accuracies_weighted_back_by_hand() -> None:
     """Of two known questions both are right on either passage, of two unknown ones none; 3 of 4 facts are unknown."""
     names = ["HIGHLY_KNOWN", "HIGHLY_KNOWN", "UNKNOWN", "UNKNOWN"]
-    first = pd.DataFrame({"question_id": list("abcdefgh"), "knowledge_category": [*names, *["UNKNOWN"] * 4]})
+    first = pd.DataFrame({"question_id": list("abcd"), "knowledge_category": names})
+    first["share_first_pass"] = [0.25, 0.25, 0.75, 0.75]
     right = pd.array([True, True, False, None] * 2, dtype="boolean")
     records = pd.DataFrame({"model": "m", "method": "few_shot", "question_id": list("abcd") * 2, "correct": right})
     (row,) = weighted_back(records.assign(level=["standard"] * 4 + ["mild"] * 4), first).itertuples()
@@ -223,12 +224,17 @@ def test_accuracies_weighted_back_by_hand() -> None:
     (lead,) = weighted_leads(both, first, "few_shot").itertuples()
     assert (lead.a, lead.b, lead.difference, lead.n, lead.n_questions) == ("few_shot", "sr_dcr", 0.25, 8, 4)
     assert lead.low < 0.25 < lead.high
+    assert math.isnan(lead.changes_at)  # ahead on both halves
+    memory = both.assign(correct=both["correct"].mask(both["method"] == "sr_dcr", both["level"] == "mild"))
+    (lead,) = weighted_leads(memory, first, "few_shot").itertuples()  # +1/4 on true passages, −3/4 on false ones
+    assert lead.changes_at == pytest.approx(0.25)
 
 
 def test_calibrated_token_probability_is_weighted_back_with_weighted_ranks() -> None:
     """The beliefs are those of `test_ranks_take_weights_by_hand`: as it ran, a took its passage and was wrong; among
     five questions, three of them like c, it takes its memory. Right are then half of the known and all unknown ones."""
-    first = pd.DataFrame({"question_id": list("abcde"), "knowledge_category": ["HIGHLY_KNOWN"] * 2 + ["UNKNOWN"] * 3})
+    first = pd.DataFrame({"question_id": list("abc"), "knowledge_category": ["HIGHLY_KNOWN"] * 2 + ["UNKNOWN"]})
+    first["share_first_pass"] = [0.4, 0.4, 0.6]
     rows = pd.DataFrame(
         {
             "model": "m", "method": "calibrated_token_probability", "question_id": list("abc"), "missing": None,

@@ -62,6 +62,12 @@ def test_two_methods_change_places_where_their_lines_cross() -> None:
     assert math.isnan(utility_differences(study(), "a", "a")["changes_at"][0])
 
 
+def test_a_method_that_never_answers_is_worth_neither_more_nor_less() -> None:
+    """Not answering is worth 0, and wrong answers less: that shows nothing about a method without any answer."""
+    silent = study().assign(correct=lambda t: t["correct"].astype("boolean").mask(t["method"] == "a"))
+    assert utility_differences(silent, "a", "b")[["difference", "low", "high", "changes_at"]].isna().all(axis=None)
+
+
 def test_the_shares_at_which_two_methods_cannot_be_told_apart() -> None:
     """They hold the share at which the lines cross, and are those whose own interval of the difference contains 0."""
     table = changes_of_place(study(), [("a", "b"), ("a", "never run"), ("b", "b")])
@@ -229,6 +235,9 @@ def test_methods_meet_where_both_answer_as_many() -> None:
     assert row["accuracy_a"] == pytest.approx(weighed().query("method == 'sr_dcr'")["correct"].mean())
     assert row["difference"] == pytest.approx(row["accuracy_a"] - row["accuracy_b"])
     assert row["low"] <= row["difference"] <= row["high"] < 0.5
+    assert ((table["p_value"] < 0.05) == ((table["low"] > 0) | (table["high"] < 0))).all()
+    assert (table["p_holm"] >= table["p_value"]).all()
+    assert table["p_holm"].min() == pytest.approx(min(1, len(table) * table["p_value"].min()))
     assert row["aurc_difference"] == pytest.approx(row["aurc_a"] - row["aurc_b"])
     assert row["aurc_difference_low"] <= row["aurc_difference"] <= row["aurc_difference_high"]
     same = matched_coverage(pd.concat([t := weighed(), t[t["method"] == "memory"].assign(method="again")]), "memory")

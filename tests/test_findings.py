@@ -35,7 +35,6 @@ from srdcr_lab.measures import (
     precision_steps,
     prior_preference_by_round,
     rank_correlation,
-    summary,
     utility_differences,
 )
 from srdcr_lab.measures.comparison import compare_pairs
@@ -105,13 +104,6 @@ def of_acvd(records: pd.DataFrame) -> pd.DataFrame:
     return records[records["design"].fillna("acvd") == "acvd"]
 
 
-def beside(records: pd.DataFrame) -> Sentence:
-    printed = pd.DataFrame(
-        {"model": ["one", "two"], "method": "sr_dcr", "column": "perturbed", "accuracy": [0.01, 0.99]}
-    )
-    return finding("beside_printed", summary(of_acvd(records)), printed)
-
-
 ON_RECORDS: dict[str, Callable[[pd.DataFrame], Sentence]] = {
     "right_draws": lambda r: finding("right_draws", questions(r).head(3)),
     "within_category": lambda r: finding("within_category", questions(r)),
@@ -139,7 +131,6 @@ ON_RECORDS: dict[str, Callable[[pd.DataFrame], Sentence]] = {
     "ahead": lambda r: finding("ahead", of_acvd(r)),
     "ahead_answered": lambda r: finding("ahead_answered", of_acvd(r)),
     "more_right": lambda r: finding("more_right", compare_all(of_acvd(r))),
-    "beside_printed": beside,
     "decided": lambda r: finding("decided", of_acvd(r)),
     "worth": lambda r: finding("worth", utility_differences(of_acvd(r), "sr_dcr", "few_shot", false_shares=(0, 1))),
     "matched": lambda r: finding("matched", matched_coverage(of_acvd(r))),
@@ -223,7 +214,7 @@ def test_no_sentence_contradicts_a_table(name: str) -> None:
 
 @pytest.mark.parametrize("name", FINDINGS)
 def test_of_nothing_it_says_not_measured(name: str) -> None:
-    arguments = {"risky": (0.9,), "held_back": (0.9,), "beside_printed": (None,)}
+    arguments = {"risky": (0.9,), "held_back": (0.9,)}
     for nothing in (None, pd.DataFrame(), []) if FINDINGS[name].measure is None else (None, pd.DataFrame()):
         said = finding(name, nothing, *arguments.get(name, ()))
         assert said.endswith(f": not measured (n = 0 {FINDINGS[name].of}).")

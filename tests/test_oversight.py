@@ -250,6 +250,22 @@ def test_beliefs_by_hand() -> None:
     assert table.loc["vote", "coverage"].tolist() == [0.75, 0.75]
 
 
+def test_a_misread_claim_is_no_catch() -> None:
+    """A wrong answer to a false passage that is not its claim catches nothing; with `answers`, no verdict counts."""
+    misread = {"method": "few_shot", "design": None, "verdict": None, "verdict_path": None, "claimed_answer": "1934"}
+    rows = [
+        row("a", False, None) | misread | {"final_answer": answer, "correct": answer == "1874"}
+        for answer in ("1899", "1874")
+    ]
+    assert belief_rates(frame(*rows)).set_index("rate")["share"].to_dict() == {
+        "believed": pytest.approx(float("nan"), nan_ok=True),
+        "caught": 0.5,
+    }
+    debated = belief_rates(TABLE, answers=True).set_index(["design", "rate"])
+    of_acvd = TABLE[(TABLE["design"] == "acvd") & (TABLE["level"] != "standard")]
+    assert debated.loc[("acvd", "caught"), "share"] == of_acvd["correct"].fillna(False).astype(bool).mean()
+
+
 def test_the_figure_shows_beliefs_and_coverage() -> None:
     records = simulated(40, ("acvd", "placebo"))
     display = OversightDisplay.from_records(records[records["method"].isin(["sr_dcr", "few_shot"])])
@@ -284,6 +300,9 @@ def test_marks_on_one_point_have_their_names_together_and_one_asked_less_its_n()
     assert "SR-DCR · Debate Only" in {text.get_text() for text in ax.texts}
     n = {name: rows["n"].tolist() for name, rows in belief_rates(records[~half]).groupby("method")}
     assert n["few_shot"] != n["sr_dcr"]
+    answers = OversightDisplay.from_records(records, answers=True).plot()
+    assert answers.get_ylabel().startswith("right on false passages (n = ")
+    assert {"SR-DCR", "Debate Only"} & {text.get_text() for text in answers.texts}  # apart: one answers more
     (less,) = [label for label in legend_labels(ax) if "(n = " in label]
     assert less.startswith("Few-Shot: ")
     assert less.endswith(f" (n = {n['few_shot'][0]}, {n['few_shot'][1]})")

@@ -122,6 +122,17 @@ def test_biases_by_hand() -> None:
     assert table["n_missing"].tolist() == [1, 0]
 
 
+def test_questions_weigh_alike_in_a_bias() -> None:
+    """Of a's three false passages all are followed, of b's one none: half, whether a has three passages or one."""
+    rows = frame(
+        *(row("a", offset, "1900", str(1900 + offset)) for offset in (20, 50, 100)), row("b", 20, "1900", "1900")
+    )
+    context = biases(rows).set_index("bias").loc["context"]
+    assert (context["share"], context["n"], context["n_questions"]) == (0.5, 4, 2)
+    by_domain = biases(rows.assign(domain="years"), by=("domain",)).set_index("bias").loc["context"]
+    assert by_domain[["share", "low", "high"]].tolist() == context[["share", "low", "high"]].tolist()
+
+
 def test_an_unread_prior_answer_is_under_neither_bias() -> None:
     unread = frame(row("a", 0, None, "1900"), row("b", 20, None, "1920"))
     assert biases(unread)["n"].tolist() == [0, 0]

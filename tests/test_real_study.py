@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from io import StringIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,8 +26,10 @@ import study_real
 import srdcr_lab as lab
 from srdcr_lab import cli, prompts
 from srdcr_lab.data import ItemSet, facts
+from srdcr_lab.measures import weighted_back
 from srdcr_lab.models import Store
 from srdcr_lab.records import CallFailed, Completion, Request
+from srdcr_lab.records.files import csv_text
 from srdcr_lab.study import bundle
 from srdcr_lab.study.manifest import read_manifest
 from srdcr_lab.study.share import share
@@ -217,7 +220,8 @@ def test_debates_on_the_questions_of_another_study_pair_with_it(studied: Ran, tm
     assert _go(model, tmp_path, "--questions-of", str(studied[0] / "debates")) == 0
     theirs, ours = (lab.load_run(out / "debates").records for out in (studied[0], tmp_path))
     assert set(theirs["item_id"]) == set(ours["item_id"])
-    assert not (tmp_path / "weights.csv").exists()
+    assert lab.load_run(tmp_path / "debates").weights.equals(lab.load_run(studied[0] / "debates").weights)
+    assert (tmp_path / "weights.csv").read_bytes() == (studied[0] / "weights.csv").read_bytes()
 
 
 def test_half_of_the_chosen_are_known_and_weights_undo_it(studied: Ran) -> None:
@@ -389,6 +393,8 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
         known = debates.part("known")
         assert known
         assert len(debates.first_pass) == len(known.questions) == 32
+        assert len(debates.weights) == debates.records["question_id"].nunique()
+        assert (known.weights, debates.part("symmetric").weights) == (None, None)
         told = "; chosen questions: 25% Highly-Known and 25% Unknown, of the 32 asked first 12% Highly-Known and "
         assert debates.chosen == f"{told}19% Unknown"
         assert (known.first_pass, known.chosen) == (None, "")
@@ -460,13 +466,26 @@ def test_a_column_of_the_table_leaves_out_what_a_run_does_not_hold(shipped: Path
         for part in ("known", "debates")
     )
     assert asked == debated[:3]
-    assert debated[-1] == "SR-DCR less few-shot"
+    assert debated[-1] == "debates in which the verdict changes"
 
 
-@pytest.mark.parametrize("page", ["README.md", "data/studies/README.md"])
-def test_the_table_of_models_is_what_its_command_prints(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tables_of_models_are_what_their_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """The page of the studies has all three, README the first two."""
     models_table.models_table.main([], standalone_mode=False)
-    assert capsys.readouterr().out.strip() in (Path(models_table.__file__).parents[1] / page).read_text("utf-8")
+    printed = capsys.readouterr().out.strip().split("\n\n")
+    assert len(printed) == 3
+    root = Path(models_table.__file__).parents[1]
+    for page, n in (("README.md", 2), ("data/studies/README.md", 3)):
+        text = (root / page).read_text("utf-8")
+        assert all(table in text for table in printed[:n]), page
+
+
+@pytest.mark.parametrize("study", sorted(name for name in bundle.shipped_studies() if "/" not in name))
+def test_what_is_weighted_back_is_what_ships(study: str) -> None:
+    run = lab.load_run(study)
+    shipped = Path(bundle.__file__).parents[2] / "data/studies" / study / "weighted.csv"
+    made = pd.read_csv(StringIO(csv_text(weighted_back(run.records, run.weights))))
+    pd.testing.assert_frame_equal(made, pd.read_csv(shipped))
 
 
 def test_what_does_not_fit_or_is_no_study_is_not_shipped(

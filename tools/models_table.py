@@ -1,39 +1,59 @@
-"""The table of models in README.md: what each knows, which passages it believes, what SR-DCR gains.
+"""The tables of models in README.md and data/studies/README.md: what each knows, which passages it believes, whether it
+debates, what each method's answers are worth, and what SR-DCR gains.
 
     python tools/models_table.py [RUN…]
 
 A RUN is a results folder, a bundle, or a name that `lab.load_run` knows; without one, every study that ships. What a
 model knows is measured on the part `known` of its study where there is one, the rest on the run itself, in the design
-`acvd`. Prints Markdown; a test holds README.md to it.
+`acvd`. Prints Markdown; a test holds both pages to it.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import click
+import pandas as pd
 
 import srdcr_lab as lab
 from srdcr_lab import cli
 from srdcr_lab.commands import echo
 from srdcr_lab.measures import (
-    compare_all,
+    changes_of_place,
+    compare,
     context_preference,
     highly_known,
+    matched_coverage,
+    path_stability,
     precision_steps,
-    summary,
+    utility,
     verdict_rates,
+    weighted_back,
+    weighted_leads,
 )
 from srdcr_lab.measures.estimates import shares
+from srdcr_lab.measures.finding_tables import repeated
 from srdcr_lab.measures.groups import is_standard
 from srdcr_lab.measures.precision import auroc
 from srdcr_lab.pages import interval
+from srdcr_lab.records import Role
 from srdcr_lab.records.names import called
 from srdcr_lab.study.bundle import shipped_studies
 
 TAU = 0.9  # the paper's
 METHODS = ("few_shot", "sr_dcr", "confidence_only", "calibrated_token_probability", "golden")
+PAIRS = (
+    ("sr_dcr", "few_shot"),
+    ("sr_dcr", "confidence_only"),
+    ("confidence_only", "few_shot"),
+    ("calibrated_token_probability", "few_shot"),
+)
+Row = Mapping[str, str]
+
+
+def of_acvd(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["design"].fillna("acvd") == "acvd"]
 
 
 def column(run: lab.Results) -> Iterator[tuple[str, str]]:
@@ -46,21 +66,80 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
     yield "confidence ranks them first (AUROC)", f"{interval(area.value, area.low, area.high)}, n = {area.n}"
     sure = precision_steps(questions["self_confidence"], known).at(TAU)
     yield f"P(Highly-Known \\| Conf ≥ {TAU})", f"{interval(sure.precision, sure.low, sure.high)}, n = {sure.n_above}"
-    records = run.records[run.records["design"].fillna("acvd") == "acvd"]
+    records = of_acvd(run.records)
     for row in context_preference(records, by=[]).query("not prior_is_claim").itertuples():
         yield "false passages followed, few-shot", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
-    for row in verdict_rates(records[records["method"] == "sr_dcr"]).itertuples():
+    debates = records[records["method"] == "sr_dcr"]
+    for row in verdict_rates(debates).itertuples():
         half = "true passages believed" if row.rate == "verdict_tpr" else "false passages caught"
         yield f"{half} by the Judge", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
+    spoken = of_acvd(run.turns)
+    spoken = spoken[(spoken["method"] == "sr_dcr") & spoken["role"].isin([Role.DEFENDER, Role.CRITIC])]
+    for row in repeated(spoken).sort_values("role", ascending=False).itertuples():
+        yield f"{row.role.capitalize()}'s turns that repeat an earlier one", f"{row.share:.2f}, n = {row.n}"
+    for row in path_stability(debates).query("condition == 'overall' and move == 'changed'").itertuples():
+        yield "debates in which the verdict changes", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
+
+
+def answers(name: str, run: lab.Results) -> Iterator[Row]:
+    """A row for each method: accuracy, coverage, accuracy of what it answers, utility. None without false passages."""
+    records = of_acvd(run.records)
     if is_standard(records).all():
-        return  # no false passage was asked about, as in `known`
-    right = summary(records).query("condition == 'overall' and method in @METHODS").set_index("method")
-    for row in right.reindex([name for name in METHODS if name in right.index]).itertuples():
-        share = interval(row.accuracy, row.accuracy_low, row.accuracy_high)
-        yield f"right, {called(row.Index)}", f"{share}, n = {row.n}"
-    if {"few_shot", "sr_dcr"} <= set(right.index):
-        for row in compare_all(records, others=["few_shot"], conditions=["overall"]).itertuples():
-            yield "SR-DCR less few-shot", f"{interval(row.difference, row.low, row.high)}, n = {row.n}"
+        return
+    worth = utility(records, [0.0, 1.0]).set_index(["method", "cost"])
+    weighted = None if run.weights is None else weighted_back(records, run.weights).set_index("method")
+    for method in (method for method in METHODS if method in worth.index):
+        right, lossy = worth.loc[(method, 0.0)], worth.loc[(method, 1.0)]
+        row = {"model": f"`{name}`", "method": called(method)}
+        row["right, of all items"] = interval(*right[["utility", "low", "high"]])
+        row["answered"] = f"{right['coverage']:.2f}"
+        ends = right[["selective_accuracy", "selective_accuracy_low", "selective_accuracy_high"]]
+        row["right, of those answered"] = interval(*ends)
+        row["utility at cost 1"] = interval(*lossy[["utility", "low", "high"]])
+        if weighted is not None:
+            ends = weighted.loc[method, ["weighted", "weighted_low", "weighted_high"]]
+            row["right, weighted to all questions"] = interval(*ends)
+        yield row
+
+
+def signed(value: float, low: float, high: float) -> str:
+    return interval(value, low, high, "+.2f")
+
+
+def gains(name: str, run: lab.Results) -> Iterator[Row]:
+    """A row for each two methods: how much more often the first is right, counted three ways; where they are level."""
+    records = of_acvd(run.records)
+    for a, b in ((a, b) for a, b in PAIRS if {a, b} <= set(records["method"])):
+        row = {"model": f"`{name}`", "difference": f"{called(a)} less {called(b)}"}
+        of_all = compare(records, a, b)
+        row["right, of all items"] = signed(of_all.difference, of_all.low, of_all.high)
+        matched = matched_coverage(records, a).set_index("b").loc[b]
+        ends = matched[["difference", "low", "high"]]
+        row["with as many answers from each"] = signed(*ends)
+        level = f"{changes_of_place(records, [(a, b)], 0.0)['changes_at'][0]:.2f}"
+        if run.weights is not None:
+            lead = weighted_leads(records[records["method"].isin([a, b])], run.weights, a).iloc[0]
+            row["weighted to all questions"] = signed(*lead[["difference", "low", "high"]])
+            level += f"; weighted {lead['changes_at']:.2f}"
+        row["level at this share of false passages"] = level.replace("nan", "–")
+        yield row
+
+
+def markdown(rows: Iterable[Row]) -> str:
+    """A table with a column for each key of the rows; "–" where a row lacks one."""
+    rows = list(rows)
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    lines = [columns, ["---"] * len(columns), *([row.get(name, "–") for name in columns] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def tables(runs: Mapping[str, lab.Results]) -> list[str]:
+    """Three tables in Markdown: of the models, of their methods' answers, of the differences between methods."""
+    columns = {name: dict(column(run)) for name, run in runs.items()}
+    keys = dict.fromkeys(key for each in columns.values() for key in each)
+    models = ({"": key} | {f"`{name}`": each.get(key, "–") for name, each in columns.items()} for key in keys)
+    both = ([row for name, run in runs.items() for row in of(name, run)] for of in (answers, gains))
+    return [markdown(models), *map(markdown, both)]
 
 
 @click.command("models-table")
@@ -68,10 +147,7 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
 def models_table(runs: tuple[str, ...]) -> int:
     """Print the models of RUNS side by side."""
     names = runs or sorted(name for name in shipped_studies() if "/" not in name)
-    columns = {name: dict(column(lab.load_run(name))) for name in names}
-    echo("| | " + " | ".join(f"`{name}`" for name in columns) + " |\n" + "|---" * (len(columns) + 1) + "|")
-    for row in dict.fromkeys(key for each in columns.values() for key in each):
-        echo(f"| {row} | " + " | ".join(each.get(row, "–") for each in columns.values()) + " |")
+    echo("\n\n".join(tables({name: lab.load_run(name) for name in names})))
     return 0
 
 

@@ -14,8 +14,8 @@ Each part is a results folder in --out. All share the store there, so the same c
 
 At least half of the questions of `debates` are Highly- or Maybe-Known, where there are so many. That is not so of the
 facts: `weights.csv` says which were chosen and how much each counts to be weighted back, `weighted.csv` what comes out.
-With --questions-of they are those of another model's debates, so that the two pair; then nothing is weighted back,
-since they were chosen by what the other one knows.
+With --questions-of they are those of another model's debates, so that the two pair; then they are weighted back by
+what the other one knows, by which they were chosen.
 
 --ship asks no model: it bundles every part that is there, as far as it has come, for `lab.load_run` to open by name.
 """
@@ -48,6 +48,7 @@ from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import AnswerType, KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.study.bundle import PARTS
+from srdcr_lab.study.folder import WEIGHTS
 from srdcr_lab.study.manifest import check, read_manifest
 from srdcr_lab.study.plan import BESIDE, SHARED
 from srdcr_lab.study.share import share
@@ -57,7 +58,7 @@ COMPARED = ("sr_dcr", "debate_only", "confidence_only", "token_probability", "ca
 DESIGNS = "acvd,judge_alone,two_answers"
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in KnowledgeCategory)
 TRIED = 4  # questions of the trial
-WEIGHTS, WEIGHTED = "weights.csv", "weighted.csv"
+WEIGHTED = "weighted.csv"
 MOST_MB = 12.0  # of all bundles of a study
 
 
@@ -147,15 +148,18 @@ class RealStudy:
             raise lab.Stopped(f"{why}; the same command asks for them again, and then goes on")
         known = first.questions
         if self.questions_of:
-            chosen = of_questions(self.pairs, set(lab.load_run(self.questions_of).records["question_id"]))
-            self.part("debates", chosen, self.compared, design=DESIGNS)
+            others = lab.load_run(self.questions_of)
+            chosen = of_questions(self.pairs, set(others.records["question_id"]))
+            weights = others.weights
         else:
             chosen = choose(self.pairs, known, self.questions, self.seed)
             weights = weights_of(known, {item.question_id for item in chosen})
+        if weights is not None:
             write_whole(self.out / WEIGHTS, csv_text(weights))
             echo(weights.value_counts(["knowledge_category", "share_first_pass", "weight"], sort=False).to_string())
-            debates = self.part("debates", chosen, self.compared, design=DESIGNS)
-            table = weighted_back(debates.records, known)
+        debates = self.part("debates", chosen, self.compared, design=DESIGNS)
+        if weights is not None:
+            table = weighted_back(debates.records, weights)
             write_whole(self.out / WEIGHTED, csv_text(table))
             echo(table.drop(columns="model").to_string(index=False, na_rep="–", float_format="{:.3f}".format))
         some = choose(chosen, known, (self.symmetric + 1) // 2, self.seed)

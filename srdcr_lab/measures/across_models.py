@@ -76,17 +76,20 @@ def what_runs_have(records: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def compare_models(records: pd.DataFrame, methods: Sequence[str] = RIGHT_OF) -> pd.DataFrame:
+def compare_models(
+    records: pd.DataFrame, methods: Sequence[str] = RIGHT_OF, *, questions: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Each two models, A and B, by each `quantity`: the fields of `Comparison`, A less B, on what both have.
 
     What is compared: whether the prior answer of a question is right; whether the few-shot answer to a false passage is
     its claim, where it was read and neither model had that answer before; whether the verdict of a debate is right; and
-    whether the answers of `methods` are. Missing answers and unread verdicts are wrong; the last two weigh true and
+    whether the answers of `methods` are. `questions` (as `Results.questions`, with a column `model`) may have more
+    prior answers than the records. Missing answers and unread verdicts are wrong; the last two weigh true and
     false passages alike. An item is the same where id, question, gold answer and claim are. `p_holm` is over the whole
     table; a pair without a common item has n = 0. `BadInput` where a model has several designs of one method.
     """
     rows = []
-    for quantity, of_items, values, macro in _quantities(records.reset_index(drop=True), methods):
+    for quantity, of_items, values, macro in _quantities(records.reset_index(drop=True), methods, questions):
         for a, b in combinations(records["model"].unique(), 2):
             pairs = side_by_side(of_items, a, b, values, column="model")
             name = {"quantity": quantity, "name": f"{a} less {b}", "a": a, "b": b}
@@ -96,12 +99,14 @@ def compare_models(records: pd.DataFrame, methods: Sequence[str] = RIGHT_OF) -> 
     return table.assign(p_holm=holm(table["p_value"]))
 
 
-def _quantities(records: pd.DataFrame, methods: Sequence[str]) -> Iterator[tuple[str, pd.DataFrame, pd.Series, bool]]:
+def _quantities(
+    records: pd.DataFrame, methods: Sequence[str], questions: pd.DataFrame | None
+) -> Iterator[tuple[str, pd.DataFrame, pd.Series, bool]]:
     """Name, rows keyed as `_ITEM`, the value of each, and whether both halves weigh the same."""
     of_models = [part for _, part in groups(records, ("model",))]
-    questions = records.drop_duplicates(["model", *_QUESTION])
+    questions = (records if questions is None else questions).drop_duplicates(["model", *_QUESTION], ignore_index=True)
     right = questions["prior_correct"].astype("boolean").fillna(False).astype(float)
-    yield "prior answers right", _keyed(questions, _QUESTION), right, False
+    yield "prior answers right", _keyed(questions.assign(level=""), _QUESTION), right, False
     false = pd.concat(map(perturbed_answers, of_models), ignore_index=True)
     follows = false["follows_claim"].astype("Float64").astype(float)
     yield "false passages followed", _keyed(false), follows.where(~false["prior_is_claim"]), False

@@ -217,14 +217,25 @@ def positions(column: pd.Series, values: Sequence[Any]) -> NDArray[np.intp]:
 
 
 def shares(
-    frame: pd.DataFrame, hits: pd.Series, by: Mapping[str, Sequence[Any]] | None = None, *, intervals: bool = True
+    frame: pd.DataFrame,
+    hits: pd.Series,
+    by: Mapping[str, Sequence[Any]] | None = None,
+    *,
+    intervals: bool = True,
+    questions_alike: bool = False,
 ) -> pd.DataFrame:
     """Share of hits in every cell of a table, cells without rows included.
 
     `hits` is a bool per row; a missing one is not in the share but in `n_missing`. `by` makes the cells: each column
     with its values in order; rows with another value are in no cell. Columns: those of `by`, `n` (rows in the share),
-    `n_questions`, `n_missing`, `share`, `low`, `high` (clustered on `question_id`; NaN without `intervals`).
+    `n_questions`, `n_missing`, `share`, `low`, `high` (clustered on `question_id`; NaN without `intervals`). With
+    `questions_alike` each question counts once in a cell, by the share of its rows.
     """
+    if questions_alike and len(frame):
+        keys = ["question_id", *(by or {})]
+        means = frame[keys].assign(hit=hits.astype("Float64")).groupby(keys, observed=True)["hit"].mean().reset_index()
+        counts = shares(frame, hits, by, intervals=False)[["n", "n_missing"]]
+        return shares(means, means["hit"], by, intervals=intervals).assign(**counts)
     by = by or {}
     grid = pd.DataFrame(list(product(*by.values())), columns=list(by))
     codes = np.array([np.zeros(len(frame), int), *(positions(frame[name], values) for name, values in by.items())])

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from srdcr_lab.measures.comparison import comparable, compare, condition_rows, outcome
 from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, macro_mean, mean_interval, with_interval
+from srdcr_lab.measures.final_answer import changes_at
 from srdcr_lab.measures.groups import (
     GOLDEN,
     by_group,
@@ -156,46 +157,54 @@ def _costs(part: pd.DataFrame, intervals: bool) -> dict[str, Any]:
 _NUMBERS = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "cost_usd")
 
 
-def weighted_back(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.DataFrame:
-    """Overall accuracy and coverage of each group as they are and, for questions that were chosen by category from the
-    questions table `first_pass`, weighted back to the categories' shares there.
+def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
+    """Overall accuracy and coverage of each group as they are, and weighted back to the questions that these were
+    chosen from.
 
-    These shares are taken as known; 95 % intervals over the questions of each category. Categories of which none was
-    chosen are left out. Calibrated token probability decides anew, by weighted ranks (`by_percentile`).
+    `weights` has a row for each chosen question: `question_id`, `knowledge_category` by which it was chosen (maybe of
+    another model: the probability of being chosen holds for any model's answers), and `share_first_pass`, the share of
+    that category among all questions. These shares are taken as known; 95 % intervals over the questions of each
+    category. Calibrated token probability decides anew, by weighted ranks (`by_percentile`).
     """
-    rows, of = [], _weights_back(records, first_pass)
-    for names, part in groups(records.assign(weighted=_right_weighted(records, first_pass))):
+    rows, of = [], _weights_back(records, weights)
+    for names, part in groups(records.assign(weighted=_right_weighted(records, weights))):
         row = accuracy(part["correct"], part["question_id"], is_standard(part))
         row = {name: row[name] for name in ("n", "coverage", "accuracy", "accuracy_low", "accuracy_high")}
-        row["coverage_weighted"] = _weighted(part["weighted"].notna(), part, first_pass, of, (0, 1))[0]
-        ends = _weighted(part["weighted"].fillna(False), part, first_pass, of, (0, 1))
+        row["coverage_weighted"] = _weighted(part["weighted"].notna(), part, weights, of, (0, 1))[0]
+        ends = _weighted(part["weighted"].fillna(False), part, weights, of, (0, 1))
         rows.append(names | row | dict(zip(("weighted", "weighted_low", "weighted_high"), ends, strict=True)))
     return pd.DataFrame(rows)
 
 
-def weighted_leads(records: pd.DataFrame, first_pass: pd.DataFrame, a: str = "sr_dcr") -> pd.DataFrame:
+def weighted_leads(records: pd.DataFrame, weights: pd.DataFrame, a: str = "sr_dcr") -> pd.DataFrame:
     """Overall accuracy of A less that of every other method, weighted as in `weighted_back`; paired, of the items that
-    both have: `a`, `b`, `difference`, `low`, `high` (95 %, over questions), `n`, `n_questions`. Of one model."""
-    of = _weights_back(records, first_pass)
-    right = _right_weighted(records, first_pass).fillna(False).astype(float)
+    both have: `a`, `b`, `difference`, `low`, `high` (95 %, over questions), `n`, `n_questions`; `changes_at`, the share
+    of false passages at which the two are level, NaN where there is none. Of one model."""
+    of = _weights_back(records, weights)
+    right = _right_weighted(records, weights).fillna(False).astype(float)
     own = right[records["method"] == a].set_axis(records.loc[records["method"] == a, "item_id"])
     rows = []
     for b in records.loc[records["method"] != a, "method"].unique():
         part = records[(records["method"] == b) & records["item_id"].isin(own.index)]
         lead = part["item_id"].map(own) - right[part.index]
-        ends = _weighted(lead, part, first_pass, of, (-1, 1))
-        n = {"n": len(part), "n_questions": part["question_id"].nunique()}
-        rows.append({"a": a, "b": b} | dict(zip(("difference", "low", "high"), ends, strict=True)) | n)
+        ends = _weighted(lead, part, weights, of, (-1, 1))
+        of_halves = (
+            _weighted(lead, part, weights, {cell: share for cell, share in of.items() if cell.endswith(side)}, (-1, 1))[
+                0
+            ]
+            for side in ("true", "false")
+        )
+        row = {"a": a, "b": b} | dict(zip(("difference", "low", "high"), ends, strict=True))
+        row |= {"n": len(part), "n_questions": part["question_id"].nunique(), "changes_at": changes_at(*of_halves)}
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _right_weighted(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.Series:
+def _right_weighted(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
     """Whether each row is right, with the decisions of calibrated token probability by weighted ranks."""
     right = records["correct"].astype("boolean")
-    category = records["question_id"].map(first_pass.set_index("question_id")["knowledge_category"])
-    asked = first_pass["knowledge_category"].value_counts()
-    chosen = records["question_id"].groupby(category).nunique()
-    weight = category.map(asked / chosen).astype(float)
+    category, share = _categories(records, weights), _shares(records, weights)
+    weight = category.map(share / records["question_id"].groupby(category).nunique()).astype(float)
     ranked = records[(records["method"] == CALIBRATED) & weight.notna()]
     for _, part in ranked.groupby([name for name in ("run", "model") if name in records], observed=True):
         part = part[~(part["missing"] == Missing.ERROR).fillna(False).astype(bool)]
@@ -208,20 +217,30 @@ def _right_weighted(records: pd.DataFrame, first_pass: pd.DataFrame) -> pd.Serie
 
 
 def _weighted(
-    values: pd.Series, records: pd.DataFrame, first_pass: pd.DataFrame, of: dict[str, float], bounds: tuple[int, int]
+    values: pd.Series, records: pd.DataFrame, weights: pd.DataFrame, of: dict[str, float], bounds: tuple[int, int]
 ) -> tuple[float, float, float]:
     """The mean of a value of each row, each cell (a category, with true or false passages) weighed as `of` says."""
-    category = records["question_id"].map(first_pass.set_index("question_id")["knowledge_category"]).astype(object)
+    category = _categories(records, weights)
     cells = category + ", " + is_standard(records).map({True: "true", False: "false"})
     return contrast_interval(values, records["question_id"], cells, of, bounds=bounds, groups=category)
 
 
-def _weights_back(records: pd.DataFrame, first_pass: pd.DataFrame) -> dict[str, float]:
+def _weights_back(records: pd.DataFrame, weights: pd.DataFrame) -> dict[str, float]:
     """What each cell of `_weighted` weighs: half of the category's share in the first pass, of those that are there."""
-    category = first_pass.set_index("question_id")["knowledge_category"].dropna()
-    chosen = category[category.index.isin(records["question_id"])].unique()
-    share = category[category.isin(chosen)].value_counts(normalize=True)
-    return {f"{name}, {side}": value / 2 for name, value in share.items() for side in ("true", "false")}
+    shares = _shares(records, weights)
+    return {f"{name}, {side}": value / 2 for name, value in shares.items() for side in ("true", "false")}
+
+
+def _categories(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
+    """By which each row's question was chosen."""
+    return records["question_id"].map(weights.set_index("question_id")["knowledge_category"]).astype(object)
+
+
+def _shares(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
+    """The share of each category that these records have, of the first pass's questions in any of them."""
+    here = weights[weights["question_id"].isin(records["question_id"])].dropna(subset="knowledge_category")
+    shares = here.groupby(here["knowledge_category"].astype(str))["share_first_pass"].first()
+    return shares / shares.sum()
 
 
 def sharing(records: pd.DataFrame) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from srdcr_lab.measures.comparison import side_by_side
 from srdcr_lab.measures.estimates import contrast_interval, ratio_interval, with_interval
 from srdcr_lab.measures.groups import groups, is_standard, same_answer, stack
+from srdcr_lab.measures.paired import holm
 from srdcr_lab.measures.verdicts import DESIGN_KEYS, RATES, debates
 from srdcr_lab.records import BadInput
 
@@ -166,9 +168,11 @@ def utility_differences(
 ) -> pd.DataFrame:
     """Utility of method A less that of B on the items both have: columns as in `utility`, of one model, run and design.
 
-    `changes_at`: the share of false passages at which the two change places at this cost; NaN where they do not.
+    `changes_at`: the share of false passages at which the two change places at this cost; NaN where they do not. Each
+    item counts, answered or not; all is NaN where one of the two never answers.
     """
     worth = FinalAnswers.from_records(records).worth
+    both_answer = {a, b} <= set(records.loc[records["correct"].notna(), "method"])
     tables = []
     for cost in costs:
         both = side_by_side(records, a, b, pd.Series(worth(cost), records.index))
@@ -178,12 +182,19 @@ def utility_differences(
             for share in false_shares
         ]
         means = gap.groupby(true).mean()
-        of_true, of_false = means.get(True, math.nan), means.get(False, math.nan)
-        change = of_true / (of_true - of_false) if of_true * of_false < 0 else math.nan
+        change = changes_at(means.get(True, math.nan), means.get(False, math.nan))
         table = pd.DataFrame(rows, columns=["cost", "false_share", "difference", "low", "high"])
         table = table.assign(n=len(both), n_questions=both["question_id"].nunique(), changes_at=change)
+        if not both_answer:
+            table[["difference", "low", "high", "changes_at"]] = math.nan
         tables.append(({"a": a, "b": b}, table))
     return stack(tables)
+
+
+def changes_at(of_true: float, of_false: float) -> float:
+    """The share of false passages at which a difference is 0, from its means over true and over false ones; NaN where
+    both have one sign."""
+    return of_true / (of_true - of_false) if of_true * of_false < 0 else math.nan
 
 
 def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], cost: float = 1.0) -> pd.DataFrame:
@@ -274,8 +285,9 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
     """The reference against each other method where both answer as many items: `coverage`, the smaller of their two.
 
     Each gives the answers that it believes most. `accuracy_a`, `accuracy_b` and their `difference` (`low`, `high`); the
-    same of `aurc` up to this coverage; paired, over questions. `n` items both have, `n_unpaired` that only one has,
-    `n_without_belief` answers of either. Of one model, run and design.
+    same of `aurc` up to this coverage; paired, over questions. `p_value` is that of the difference's interval, `p_holm`
+    corrects it for the number of methods. `n` items both have, `n_unpaired` that only one has, `n_without_belief`
+    answers of either. Of one model, run and design.
     """
     records = records.assign(belief=beliefs(records)).reset_index(drop=True)
     methods = records["method"].unique()
@@ -289,9 +301,17 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
         row |= {"accuracy_a": a.accuracy, "accuracy_b": b.accuracy}
         gap = one.with_ends(a.accuracy - b.accuracy, a.on_accuracy - b.on_accuracy, false_share, coverage, -1.0)
         row |= dict(zip(("difference", "low", "high"), gap, strict=True))
+        row["p_value"] = _p_value(*gap)
         area = one.with_ends(a.aurc - b.aurc, a.on_aurc - b.on_aurc, false_share, coverage, -1.0)
         row |= {"aurc_a": a.aurc, "aurc_b": b.aurc, **with_interval("aurc_difference", *area)}
         without = one.n_without_belief + other.n_without_belief
         sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
         rows.append(row | sizes | {"n_without_belief": without})
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    return table.assign(p_holm=holm(table["p_value"])) if rows else table
+
+
+def _p_value(value: float, low: float, high: float) -> float:
+    """Two-sided, of a normal value with this 95 % interval; 1 where the interval is a point at 0."""
+    half = (high - low) / 2
+    return 2 * NormalDist().cdf(-abs(value) * NormalDist().inv_cdf(0.975) / half) if half else float(value == 0)

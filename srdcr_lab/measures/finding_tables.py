@@ -122,14 +122,6 @@ def repeated(turns: pd.DataFrame) -> pd.DataFrame:
     return shares(later, later["again"], {name: later[name].unique() for name in ("model", "role")})
 
 
-def beside_printed(measured: pd.DataFrame, printed: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame:
-    """A `summary` on false passages beside each model that the paper prints."""
-    own = measured[(measured["method"] == method) & (measured["condition"] == "perturbed")]
-    rows = printed[(printed["method"] == method) & (printed["column"] == "perturbed")]
-    columns = rows[["method"]].assign(printed_for=rows["model"], printed=rows["accuracy"])
-    return columns.merge(own, on="method")
-
-
 def keeps(stated: Any, stance: Any, item: Item) -> bool | None:
     """Whether a turn states the answer that it was given; None where it was given none, or one that cannot be read."""
     told = None if pd.isna(stance) else stance
@@ -207,6 +199,6 @@ TABLES = {
     measure.__name__: measure
     for measure in (
         *(rows_with, within_category, redrawn, at_papers_tau, risk_above, leads, bias_change, dearer, judged, decided),
-        *(held_back, repeated, kept_side, follow_known, beside_printed, gave_way, misled, spared, promised, recovered),
+        *(held_back, repeated, kept_side, follow_known, gave_way, misled, spared, promised, recovered),
     )
 }

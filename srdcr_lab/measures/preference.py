@@ -96,8 +96,9 @@ def _preference(rows: pd.DataFrame, group: Sequence[str], follows: str, by: Sequ
 def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
     """Context bias P(answer = claimed | prior right, passage false), prior bias P(answer = prior | prior wrong, true).
 
-    Every item under the condition is in n; one without an answer follows neither (`n_missing`). An item whose prior
-    answer could not be read is under neither condition. Source: ClashEval.
+    Questions weigh alike, however many passages each has. Every item under the condition is in n; one without an answer
+    follows neither (`n_missing`). An item whose prior answer could not be read is under neither condition. Source:
+    ClashEval.
     """
     tables = []
     for names, part in groups(with_matches(records)):
@@ -109,7 +110,7 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
         for bias, (match, under) in conditions.items():
             rows = part[under.astype(bool)].assign(stratum=strata)
             values, follows = cells(rows, by), rows[match]
-            table = shares(rows, follows.fillna(False), values)
+            table = shares(rows, follows.fillna(False), values, questions_alike=True)
             missing = shares(rows, follows, values, intervals=False)["n_missing"]
             tables.append((names | {"bias": bias}, table.assign(n_missing=missing)))
     return stack(tables, ("model", "method", "bias", *by, *_SHARES))

@@ -27,7 +27,6 @@ from srdcr_lab.measures.groups import (
     stack,
     strata,
     stratum_order,
-    with_matches,
 )
 from srdcr_lab.measures.precision import auroc, auroc_gain
 from srdcr_lab.measures.rule import HARD, VERDICTS, graded, stabilised_verdict
@@ -36,6 +35,7 @@ from srdcr_lab.records import Decision, Level, Verdict
 RATES = {"verdict_tpr": (Verdict.REASONABLE, True), "verdict_tnr": (Verdict.UNREASONABLE, False)}
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
 NO_DECISION = "none"
+READ = (Verdict.REASONABLE, Verdict.UNREASONABLE)
 P_UNREASONABLE = "P(UNREASONABLE)"  # a judge's belief, as tables and figures name it
 DESIGN_KEYS = ("model", "method", "design")
 
@@ -213,26 +213,24 @@ def persuasion(
     return stack(tables)
 
 
-def belief_rates(records: pd.DataFrame) -> pd.DataFrame:
+def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFrame:
     """What each method, under each debate design, makes of passages: `rate` ``believed``, a share of the true passages,
     and ``caught``, a share of the false ones; `coverage`, the share of all items that it answers.
 
-    A passage is believed where V* is Reasonable and caught where it is Unreasonable; by a method without verdicts it is
-    believed where the answer is the passage's claim, and caught where it is another one. An item without a verdict that
-    was read, or without an answer, is neither: in n, and in `n_missing`.
+    A debate believes a passage where V* is Reasonable and catches it where V* is Unreasonable. A method without
+    verdicts believes a true passage, or catches a false one, where its answer is right: a misread claim is no catch.
+    With `answers` that holds for every method. An item without an answer, or whose verdict was not read, is neither: in
+    n, and in `n_missing`.
     """
     tables = []
-    for names, part in groups(with_matches(records), DESIGN_KEYS):
-        ruled = part["verdict"].notna().any()
-        read = part["verdict"].map({Verdict.REASONABLE: True, Verdict.UNREASONABLE: False}).astype("boolean")
-        believed = read if ruled else part["final_is_claim"]
-        answered = part["correct"].notna().mean()
-        for rate, hits, here in (
-            ("believed", believed, is_standard(part)),
-            ("caught", ~believed, ~is_standard(part)),
-        ):
-            table = shares(part[here], hits[here].fillna(False))
-            counts = {"n_missing": int(hits[here].isna().sum()), "coverage": answered}
+    for names, part in groups(records, DESIGN_KEYS):
+        right = part["correct"].astype("boolean")
+        if part["verdict"].notna().any() and not answers:
+            true = is_standard(part).map({True: Verdict.REASONABLE, False: Verdict.UNREASONABLE})
+            right = (part["verdict"] == true).astype("boolean").mask(~part["verdict"].isin(READ))
+        for rate, here in (("believed", is_standard(part)), ("caught", ~is_standard(part))):
+            table = shares(part[here], right[here].fillna(False))
+            counts = {"n_missing": int(right[here].isna().sum()), "coverage": part["correct"].notna().mean()}
             tables.append((names | {"rate": rate}, table.assign(**counts)))
     return stack(tables)
 

@@ -139,24 +139,29 @@ class GradedVerdictDisplay(draw.Display):
         return draw.finish(ax, draw.TOP, ylim=draw.SHARES, ylabel="false passages caught (verdict_tnr)")
 
 
+@dataclass(frozen=True)
 class OversightDisplay(draw.Display):
     """The plane: what methods, debate designs and models make of passages, true ones believed × false ones caught: the
-    table of `srdcr_lab.measures.belief_rates`, of one run or of several."""
+    table of `srdcr_lab.measures.belief_rates`, of one run or of several. With `answers`, true × false passages that are
+    answered rightly."""
+
+    answers: bool = False
 
     @classmethod
-    def from_records(cls, records: pd.DataFrame) -> Self:
-        return cls(belief_rates(records))
+    def from_records(cls, records: pd.DataFrame, *, answers: bool = False) -> Self:
+        return cls(belief_rates(records, answers=answers), answers)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A mark for each, the larger the more of all items it answers, with 95 % intervals: round for debates, whose
-        Judge rules, square for methods without verdicts, whose answers tell, a star for the golden baseline. Of several
-        models each has a shape of its own; marks of one model have their names beside them. On the dashed line is who
-        knows nothing of the passage."""
+        """A mark for each, the larger the more of all items it answers, with 95 % intervals: round for debates, square
+        for methods without verdicts, a star for the golden baseline. Of several models each has a shape of its own;
+        marks of one model have their names beside them. A Judge on the dashed line knows nothing of the passage."""
         ax = draw.axes(ax, draw.WIDEST, 4.2)
         if self.table.empty:
             return draw.nothing(ax, "no debate and no answer in these records")
-        _guessing(ax)
-        for place, text, side, up in (((0, 1), "trusts none", "left", 1), ((1, 0), "trusts all", "right", -1)):
+        if not self.answers:
+            _guessing(ax)
+        corners = ((0, 1), "trusts none", "left", 1), ((1, 0), "trusts all", "right", -1)
+        for place, text, side, up in corners if not self.answers else ():
             ax.plot(*place, "+", color="0.4", markersize=9, zorder=4)
             look: draw.Look = {"ha": side, "va": "center", "fontsize": draw.SMALL, "color": "0.4"}
             ax.annotate(text, place, (0, 12 * up), textcoords="offset points", **look)  # outside, where no mark can be
@@ -180,7 +185,10 @@ class OversightDisplay(draw.Display):
                 ax.scatter(*at, s=size, label=f"{label}: {coverage:.0%}{fewer}", **look)
                 near = next((other for other in marks if np.hypot(*np.subtract(at, other)) < 0.03), at)
                 marks.setdefault(near, []).append(called(name))
-        ax.set(aspect="equal", xlabel=f"true passages believed (n = {most['believed']})", xlim=(-0.05, 1.05))
+        of_true, of_false = "true passages believed", "false passages caught"
+        if self.answers:
+            of_true, of_false = "right on true passages", "right on false passages"
+        ax.set(aspect="equal", xlabel=f"{of_true} (n = {most['believed']})", xlim=(-0.05, 1.05))
         ax.set(ylim=(-0.12, 1.05))
         if len(models) == 1:
             joined = {place: " · ".join(names) for place, names in marks.items()}
@@ -188,7 +196,7 @@ class OversightDisplay(draw.Display):
                 ax, {at: name if len(name) < 26 else name.replace(" · ", "\n") for at, name in joined.items()}
             )
         legend = draw.BELOW | {"title": "larger: answers more of all items", "title_fontsize": draw.SMALL}
-        return draw.finish(ax, legend, ylabel=f"false passages caught (n = {most['caught']})")
+        return draw.finish(ax, legend, ylabel=f"{of_false} (n = {most['caught']})")
 
 
 def _guessing(ax: Axes) -> None:

@@ -86,6 +86,7 @@ class TableWriter:
                 rows.clear()
 
 
+WEIGHTS = "weights.csv"  # of the questions that a study chose
 _ENDS = {name: called_in("knowledge_category", name) for name in ("HIGHLY_KNOWN", "UNKNOWN")}  # of what is known
 
 
@@ -175,6 +176,15 @@ class Results:
         """The questions that the study asked first, where those of this part are fewer, chosen from them; else None."""
         first = self.part("known")
         return first.questions if first and len(first.questions) > self.records["question_id"].nunique() else None
+
+    @cached_property
+    def weights(self) -> pd.DataFrame | None:
+        """What `measures.weighted_back` needs, where a file weights.csv beside this part has exactly its questions."""
+        file = (self.bundle or self.folder).with_name(WEIGHTS)
+        if (self.bundle or self.folder).stem not in PARTS or not file.is_file():
+            return None
+        table = pd.read_csv(file)
+        return table if set(table["question_id"]) == set(self.records["question_id"]) else None
 
     @property
     def chosen(self) -> str:

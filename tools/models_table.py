@@ -77,8 +77,9 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
     spoken = spoken[(spoken["method"] == "sr_dcr") & spoken["role"].isin([Role.DEFENDER, Role.CRITIC])]
     for row in repeated(spoken).sort_values("role", ascending=False).itertuples():
         yield f"{row.role.capitalize()}'s turns that repeat an earlier one", f"{row.share:.2f}, n = {row.n}"
-    for row in path_stability(debates).query("condition == 'overall' and move == 'changed'").itertuples():
-        yield "debates in which the verdict changes", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
+    for row in path_stability(debates).itertuples():
+        if (row.condition, row.move) == ("overall", "changed"):
+            yield "debates in which the verdict changes", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
 
 
 def answers(name: str, run: lab.Results) -> Iterator[Row]:

@@ -74,9 +74,10 @@ def context_preference(
     """Context preference: on perturbed items, the share of answers that equal `claimed_answer` [4.1, Figures 2 and 8].
 
     Items whose prior answer already equals the claim cannot tell a preference: they have rows of their own
-    (`prior_is_claim`). An item without an answer is outside the share and in `n_missing`. `by` is any of `stratum`,
-    `offset` (signed), `knowledge_category`, `prior_correct`, `domain`, `level`, `future`, `perturbation_kind`. One row
-    per group × cell, empty cells included, except those of future claims; columns as in `shares`.
+    (`prior_is_claim`). An item without an answer follows nothing: it is outside the share and in `n_missing`, though
+    accuracies count it as wrong. `by` is any of `stratum`, `offset` (signed), `knowledge_category`, `prior_correct`,
+    `domain`, `level`, `future`, `perturbation_kind`. One row per group × cell, empty cells included, except those of
+    future claims; columns as in `shares`.
     """
     rows = perturbed_answers(records, method)
     return _preference(rows, ("model", "method"), "follows_claim", by)

@@ -96,9 +96,12 @@ class DebateDesign:
 
     Parameters
     ----------
+    critic_sees : when the Critic is shown the passage. Its prompt and the Judge's do not change with it: in `symmetric`
+        both are still told that the Critic argues from memory, so that the passage alone makes the difference.
     rounds : with the openings, which are round 0.
     debaters_told : the Defender is given the context answer to defend and the Critic the prior answer, as in the paper;
-        otherwise each states an answer of its own.
+        otherwise each states an answer of its own. Ours, not the paper's: the Critic alone is told never to agree, and
+        to say how certain it is.
     judge_hears : the debate, or in an oversight control something else; where nobody argues there is one round.
     first_verdict_round : the first round after which the Judge rules.
     judge_draws, judge_temperature : of several draws of a ruling, at that temperature, more than half must agree;

@@ -187,6 +187,13 @@ def test_every_spelling_of_words_is_found_where_it_was_put(
     assert not [s for s in find(f"1 {surface}x 2 y{surface}", answer, answer_type) if not s.partial]
 
 
+def test_an_answer_of_articles_alone_is_looked_for_in_one_way() -> None:
+    """Each article is a word of the answer or stands between two: with both, 2ⁿ ways were tried for n of them."""
+    passage = "the " * 99 + "end"
+    assert not find(passage, "the " * 100, AnswerType.TEXT)
+    assert [span.surface for span in find(passage, "the the", AnswerType.TEXT)][:1] == ["the the"]
+
+
 @given(ANY_TEXT, ANY_TYPE, ANY_UNIT)
 def test_normalising_twice_is_normalising_once(text: str, answer_type: AnswerType, unit: str) -> None:
     canonical = normalise(text, answer_type, unit)

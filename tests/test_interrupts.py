@@ -3,6 +3,9 @@ a signal comes when a module is imported, or when the server is asked."""
 
 from __future__ import annotations
 
+import multiprocessing
+import multiprocessing.connection
+import os
 import signal
 import subprocess
 import sys
@@ -11,8 +14,10 @@ from typing import Any
 
 import pytest
 
+import srdcr_lab as lab
 from tests.conftest import Srdcr
 from tests.loopback.server import Loopback
+from tests.scripted import ScriptedModel
 
 ROOT = Path(__file__).parents[1]
 AT_IMPORT = """
@@ -80,3 +85,25 @@ def test_a_reader_that_stops_reading(tmp_path: Path) -> None:
     assert process.stderr is not None
     process.stdout.close()
     assert (process.stderr.read(), process.wait()) == (b"", 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+def test_a_forked_child_studies_too() -> None:
+    """The thread of the parent's event loop does not go on in a child, which waited for it without end."""
+
+    def study(ends: multiprocessing.connection.Connection | None = None) -> None:
+        with lab.Study(ScriptedModel(), "facts:testbed", "few_shot", samples=0, limit=1) as one:
+            n = len(one.run(progress=False).records)
+        if ends:
+            ends.send(n)
+
+    study()
+    ours, theirs = multiprocessing.Pipe()
+    child = multiprocessing.get_context("fork").Process(target=study, args=(theirs,))
+    child.start()
+    try:
+        assert ours.poll(60), "the child hangs"
+        assert ours.recv() == 1
+    finally:
+        child.kill()
+        child.join()

@@ -233,6 +233,42 @@ def test_an_answer_without_end_is_left_out(column: str) -> None:
     assert any(f"row 2, column {column}: h" in note for note in load_items(pd.DataFrame(rows)).notes)
 
 
+@pytest.mark.parametrize("column", ["item_id", "question_id", "domain", "unit"])
+def test_a_name_without_end_is_left_out(column: str) -> None:
+    rows = [ODD[0], {**ODD[0], "question": "When was the mill built?", column: "a" * 1_001}]
+    told = f"row 2, column {column}: has 1,001 characters, at most 1,000 are taken"
+    assert any(told in note for note in load_items(pd.DataFrame(rows)).notes)
+
+
+def test_aliases_without_end_are_left_out() -> None:
+    rows = [ODD[0], {**ODD[0], "question": "When was the mill built?", "aliases": "a|" * 1_001}]
+    told = "row 2, column aliases: holds 1,001 answers, at most 1,000 are taken"
+    assert any(told in note for note in load_items(pd.DataFrame(rows)).notes)
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        '{"index_columns": 5}',
+        '{"index_columns": ["nope"], "column_indexes": [{}], "columns": [{"name": "x"}]}',
+        '{"index_columns": [], "columns": [{"field_name": "question", "pandas_type": "categorical"}]}',
+    ],
+)
+def test_what_another_program_noted_in_a_parquet_file_is_not_read(noted: str, tmp_path: Path) -> None:
+    table = pq.read_table(_parquet(tmp_path)).replace_schema_metadata({"pandas": noted})
+    pq.write_table(table, tmp_path / "foreign.parquet")
+    assert load_items(tmp_path / "foreign.parquet").items == load_items(_parquet(tmp_path)).items
+
+
+def test_a_huge_value_of_a_parquet_dictionary_is_one_sentence(tmp_path: Path) -> None:
+    huge = pa.array(["a" * 10_000_000]).dictionary_encode()
+    pq.write_table(
+        pa.table({"question": huge, "gold_answer": ["1874"], "context": ["1874"]}), tmp_path / "huge.parquet"
+    )
+    with pytest.raises(BadInput, match="column question: has 10,000,000 characters, at most 100,000"):
+        load_items(tmp_path / "huge.parquet")
+
+
 def test_a_parquet_file_whose_texts_are_none_is_one_sentence(tmp_path: Path) -> None:
     """G 8: a flipped byte in a text."""
     path = _parquet(tmp_path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 
 from srdcr_lab.answers.kinds import Doubt, Outcome
 from srdcr_lab.answers.quantities import in_base, meanings, quantities
@@ -171,13 +172,11 @@ def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, 
     stated = [each for each in quantities(passage) if ":" not in each.readings[0]]
     mentions = {span.start for span in spans}
     folded = fold_digits(passage)
-    for i, part in enumerate(stated):
-        head, before = folded[max(0, part.start - 60) : part.start], stated[:i]
-        wholes = [each for each in before if not _is_a_year(passage[each.start : each.end])]
-        whole = wholes[-1] if wholes else None
-        is_year = _is_a_year(passage[part.start : part.end])  # "10% up from 2013"
-        if whole is None or is_year or (whole.start in mentions) is (part.start in mentions):
+    numbers = [each for each in stated if not _is_a_year(passage[each.start : each.end])]  # "10% up from 2013"
+    for whole, part in pairwise(numbers):
+        if (whole.start in mentions) is (part.start in mentions):
             continue
+        head = folded[max(0, part.start - 60) : part.start]
         trend = _TREND.search(head)
         if trend or _PART_AFTER.match(folded, part.end) or _PART_BEFORE.search(head):
             is_other_part = (part.start not in mentions) is not bool(trend and trend["down"])

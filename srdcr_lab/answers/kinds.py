@@ -97,7 +97,8 @@ class Wanted:
 
 LONGEST = 10  # words of an answer, unless the right one is longer
 ARTICLES = frozenset({"a", "an", "the"})
-_BREAK = r"(?:[^\w%+#€£$]{1,4}(?:(?:a|an|the)[^\w%+#€£$]{1,3})?|(?<=[+#%]))"  # nothing between "+" and "HD"
+_GAP = r"(?:[^\w%+#€£$]{1,4}|(?<=[+#%]))"  # nothing between "+" and "HD"
+_BREAK = _GAP.replace("{1,4}", r"{1,4}(?:(?:a|an|the)[^\w%+#€£$]{1,3})?")
 _OFFSETS = ((20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE))
 _FACTORS = ((1.25, Level.SUBTLE), (2.0, Level.MILD), (3.0, Level.MODERATE))
 
@@ -156,7 +157,8 @@ class Kind:
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Where a passage states a canonical answer, in any spelling."""
-        spans = list(places(passage, [_BREAK.join(spelled(word) for word in canonical.split())]))
+        gap = _GAP if ARTICLES.issuperset(words := canonical.split()) else _BREAK  # an article in one place alone
+        spans = list(places(passage, [gap.join(map(spelled, words))]))
         if day := normalise(canonical, AnswerType.DATE):
             spans += [span for span in kind_of(AnswerType.DATE).occurrences(passage, day) if not span.partial]
         return spans

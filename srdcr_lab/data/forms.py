@@ -21,6 +21,7 @@ from srdcr_lab.answers.traits import clash, gender_of, inferred, spoken_of
 from srdcr_lab.answers.wording import Span, fold_letters
 from srdcr_lab.data.rows import rows_of
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
+from srdcr_lab.records.vocabulary import must_be
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,6 +195,7 @@ def offset_year(item: Item, offset: int) -> Item:
 
 
 def _refuse_all_but_years(item: Item) -> None:
+    must_be("item", item, (Item,), "an item, as load_items gives them")
     if item.answer_type is not AnswerType.YEAR or not item.is_standard:
         raise BadInput(f"{item.item_id}: only a standard item whose answer is a year can be offset")
     if answers.normalise(item.gold_answer, item.answer_type) is None:

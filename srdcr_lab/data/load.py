@@ -27,7 +27,7 @@ from srdcr_lab.data.tables import (
 )
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
 from srdcr_lab.records.files import csv_text, folder, whole_file
-from srdcr_lab.records.vocabulary import did_you_mean
+from srdcr_lab.records.vocabulary import did_you_mean, must_be
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,6 +76,9 @@ def load_items(
     if isinstance(source, ItemSet):
         return source
     if not isinstance(source, (str, Path)):
+        import pandas as pd
+
+        must_be("items", source, (pd.DataFrame,), "a source such as 'facts', a file, a DataFrame or an ItemSet")
         return items_from_frame(source, "table", facts.exemplars(), strict=strict)
     found = opened(source, seed=seed, year_offsets=year_offsets, documents=documents, strict=strict)
     if isinstance(found, ItemSet):

@@ -15,7 +15,7 @@ from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
 from itertools import cycle, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Outcome, Traits, Wanted, kind_of
@@ -29,7 +29,7 @@ from srdcr_lab.data.tables import checked_ending
 from srdcr_lab.pages import Html, Td, frame_table, html_table, render
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from srdcr_lab.records.files import csv_text, whole_file
-from srdcr_lab.records.vocabulary import n_of
+from srdcr_lab.records.vocabulary import must_be, n_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,17 +171,17 @@ def by_reason(perturbed: Perturbed) -> pd.DataFrame:
 
 def checked_offsets(sizes: Iterable[int]) -> tuple[int, ...]:
     """Offsets as they are used: each size with both signs, smallest first."""
-    distinct = sorted({abs(size) for size in sizes})
-    if not distinct or distinct[0] == 0 or distinct[-1] > 5000:
+    given: list[Any] = list(sizes) if isinstance(sizes, Iterable) else []
+    if not given or not all(isinstance(size, int) and 1 <= abs(size) <= 5000 for size in given):
         raise BadInput("offsets are whole years from 1 to 5000, such as 20,40,60,100,200; each is used with both signs")
-    return tuple(sign * size for size in distinct for sign in (1, -1))
+    return tuple(sign * size for size in sorted(set(map(abs, given))) for sign in (1, -1))
 
 
 def _checked_factors(values: Iterable[float]) -> tuple[float, ...]:
-    distinct = sorted(set(values))
-    if not distinct or not all(0.001 <= factor <= 1000 and factor != 1 for factor in distinct):
+    given: list[Any] = list(values) if isinstance(values, Iterable) else []
+    if not given or not all(isinstance(each, int | float) and 0.001 <= each <= 1000 and each != 1 for each in given):
         raise BadInput("factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2")
-    return tuple(distinct)
+    return tuple(sorted(set(given)))
 
 
 Pools = dict[tuple[str, AnswerType], dict[str, Traits]]
@@ -238,6 +238,8 @@ def perturb(
     present : the year after which a claim is flagged as future; default: this year.
     left_out : rows refused before, to be kept in the audit.
     """
+    must_be("pool", pool, (Sequence, Mapping, None), "a list of names, or a mapping of answer type to such lists")
+    must_be("items", items, (Iterable,), "an ItemSet or a list of items")
     kept, unfit = _sorted_out(tuple(items))
     pools = pools_of(kept, traits)
     if pool is not None:
@@ -266,6 +268,7 @@ def _sorted_out(items: Sequence[Item]) -> tuple[list[Item], list[Refusal]]:
 
 def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
     """Why an item cannot be perturbed; empty where it can."""
+    must_be("each of items", item, (Item,), "an item, as load_items gives them")
     if not item.is_standard:
         return "its passage is perturbed already"
     if item.documents or not item.context:

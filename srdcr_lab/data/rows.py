@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 REQUIRED = ("question", "gold_answer", "context")
 LONGEST_TEXT = 100_000  # characters of a passage or a document
-LONGEST_ANSWER = 1_000
+LONGEST_ANSWER = 1_000  # also of an id, a unit, a domain
+MOST_ANSWERS = 1_000  # in one cell
 MOST_DOCUMENTS = 50
 DOCUMENT_KEYS = ("id", "text", "source", "type", "answer")
 _LETTERS = "ABCDEFGHIJ"
@@ -53,11 +54,7 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED, *, strict: bool = T
             case ".jsonl" | ".ndjson" | ".json":
                 rows = _objects(path, needed)
             case ".parquet" | ".pqt":
-                import pyarrow.parquet as pq
-
-                table = pq.read_table(path)
-                table.validate(full=True)  # also that texts are texts
-                return table.to_pandas()
+                return _parquet(path)
             case ending:
                 raise BadInput(f"{path}: items come as .csv, .jsonl or .parquet, not {ending or 'without an ending'}")
     except UnicodeDecodeError as error:
@@ -69,6 +66,19 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED, *, strict: bool = T
     if faults and (strict or len(faults) == len(frame)):
         raise faults[0]
     return frame
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    """A Parquet file's rows, without what another program noted about an index. `ValueError` where it is broken."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+        table.validate(full=True)  # also that texts are texts
+        return table.to_pandas(ignore_metadata=True)
+    except (pa.ArrowException, LookupError, TypeError, OverflowError) as error:
+        raise ValueError(str(error)) from None
 
 
 def _lines(path: Path, needed: Sequence[str]) -> Iterator[Any]:
@@ -217,6 +227,8 @@ class Row:
         if long := [text for text in texts if len(text) > LONGEST_ANSWER]:
             told = f"holds an answer of {len(long[0]):,} characters, at most {LONGEST_ANSWER:,} are taken"
             raise self.bad(column, told)
+        if len(texts) > MOST_ANSWERS:
+            raise self.bad(column, f"holds {len(texts):,} answers, at most {MOST_ANSWERS:,} are taken; leave some out")
         return texts
 
     def texts(self, column: str) -> tuple[str, ...]:
@@ -279,7 +291,8 @@ def options_in(row: Row, column: str) -> tuple[Option, ...]:
     if isinstance(entries, dict):
         entries = [{"label": label, "text": text} for label, text in entries.items()]
     row.cells[column] = entries
-    return tuple(Option(label=part.text("label"), text=part.text("text")) for part in row.parts(column, "option"))
+    parts = row.parts(column, "option")
+    return tuple(Option(label=part.short("label", LONGEST_ANSWER), text=part.short("text")) for part in parts)
 
 
 def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
@@ -300,6 +313,8 @@ def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
     for part, name in zip(parts, ids, strict=True):
         part.filled("text")
         part.short("text")
+        for key in ("id", "source", "answer"):
+            part.short(key, LONGEST_ANSWER)
         if ids.count(name) > 1:
             raise part.bad("id", f"{name!r} stands twice; give each document of a row an id of its own")
     return tuple(documents)

@@ -236,7 +236,7 @@ def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
     documents = documents_in(row)
     question, gold = row.filled("question"), row.filled("gold_answer")
     row.short("question")
-    for column in ("gold_answer", "claimed_answer"):
+    for column in ("gold_answer", "claimed_answer", "item_id", "question_id", "domain", "unit"):
         row.short(column, LONGEST_ANSWER)
     has_options = row.cells.get("options", "") != ""
     if not documents and not has_options and _SHOWN & set(row.cells):

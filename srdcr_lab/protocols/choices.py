@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 from srdcr_lab.records import BadInput, ConfidenceKind
+from srdcr_lab.records.vocabulary import must_be
 
 # Least and most of each number of a study. The upper bounds keep a slip from becoming a run that never ends.
 RANGES: dict[str, tuple[float, float]] = {
@@ -338,6 +339,7 @@ def choices(
 def _designs(wanted: str | DebateDesign | Sequence[str | DebateDesign]) -> tuple[DebateDesign, ...]:
     if isinstance(wanted, str):
         wanted = names_in(wanted)
+    must_be("design", wanted, (DebateDesign, Sequence), "a name, a DebateDesign, or a list of these")
     several = [wanted] if isinstance(wanted, DebateDesign) else list(wanted)
     if not several:
         raise BadInput(f"name at least one design of {', '.join(DESIGNS)}")
@@ -350,6 +352,6 @@ def names_in(text: str) -> list[str]:
 
 
 def _named(what: str, name: str, table: dict[str, Any]) -> Any:
-    if name not in table:
-        raise BadInput(f"unknown {what} {name!r}; known are {', '.join(table)}")
+    if not isinstance(name, str) or name not in table:
+        raise BadInput(f"unknown {what} {name!r:.40}; known are {', '.join(table)}")
     return table[name]

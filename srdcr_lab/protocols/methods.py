@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from srdcr_lab.measures.rule import Belief, by_percentile
@@ -16,7 +18,7 @@ from srdcr_lab.protocols.dialectical import dialectical
 from srdcr_lab.protocols.speaking import Setup
 from srdcr_lab.protocols.sr_dcr import sr_dcr
 from srdcr_lab.records import BadInput, Decision, Item, Needs
-from srdcr_lab.records.vocabulary import did_you_mean
+from srdcr_lab.records.vocabulary import did_you_mean, must_be
 
 
 @dataclass(frozen=True)
@@ -108,14 +110,16 @@ def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
 
     Raises `BadInput` for an unknown name, none, or one twice.
     """
-    wanted = names_in(names if isinstance(names, str) else ",".join(names))
+    must_be("methods", names, (str, Sequence), "a text such as 'few_shot,sr_dcr', or a list of names")
+    wanted = names_in(names if isinstance(names, str) else ",".join(map(str, names)))
     if wanted == ["all"]:
         return tuple(METHODS.values())
     if unknown := [name for name in wanted if name not in METHODS]:
         near = did_you_mean(unknown[0], METHODS)
         raise BadInput(f"unknown method {unknown[0]!r}{near}; known are {', '.join(METHODS)}, and all")
-    if twice := [name for name in wanted if wanted.count(name) > 1]:
-        raise BadInput(f"name each method once; {twice[0]} stands there {wanted.count(twice[0])} times")
+    name, times = max(Counter(wanted).items(), key=itemgetter(1), default=("", 0))
+    if times > 1:
+        raise BadInput(f"name each method once; {name} stands there {times:,} times")
     if not wanted:
         raise BadInput(f"name each method once, at least one of {', '.join(METHODS)}")
     return tuple(METHODS[name] for name in wanted)

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab.records.vocabulary import BadInput, Stopped
+from srdcr_lab.records.vocabulary import BadInput, Stopped, must_be
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +32,7 @@ LOCK = "in-use.lock"  # lies in a folder as long as somebody writes there
 
 def as_path(given: str | Path) -> Path:
     """A path that a file system can hold; else bad input."""
+    must_be("a path", given, (str, Path), "a text or a Path")
     path = Path(given)
     try:
         str(path).encode()  # the databases and tables in it take no other names

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any
 
 # Invisible characters that Unicode counts as letters or marks; the others have a category of their own.
 UNSEEN_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
@@ -173,6 +174,12 @@ def n_of(n: int, things: str) -> str:
     ('1 row', '1,200 rows')
     """
     return f"{n:,} {things.removesuffix('s') if n == 1 else things}"
+
+
+def must_be(name: str, value: object, kinds: tuple[Any, ...], such_as: str) -> None:
+    """Raise `BadInput` where an argument is of none of these kinds (None among them: it may be left out)."""
+    if not (isinstance(value, tuple(kind for kind in kinds if kind)) or (value is None and None in kinds)):
+        raise BadInput(f"{name} is {such_as}, got {' '.join(repr(value).split()):.40}")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

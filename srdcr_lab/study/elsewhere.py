@@ -51,7 +51,7 @@ from srdcr_lab.records import (
     Verdict,
 )
 from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, read_json, write_whole
-from srdcr_lab.records.vocabulary import did_you_mean, n_of, visible
+from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of, visible
 from srdcr_lab.study import manifest as manifests
 from srdcr_lab.study.folder import Results, table_writer
 from srdcr_lab.study.opening import AbsentModel
@@ -121,6 +121,9 @@ def results_from(
         A cell is wrong, or it is not known whether a passage is true: it was not given, or it need not contain the
         answer (options, yes or no, `argued`), and `claimed_answer` and `perturbation_kind` are empty.
     """
+    import pandas as pd
+
+    must_be("a table", table, (str, Path, pd.DataFrame), "a file or a DataFrame")
     name = "table" if not isinstance(table, str | Path) else visible(Path(table).name)
     frame = read_table(Path(table)) if isinstance(table, str | Path) else table
     notes = [_NOTE, *_not_read(frame, name)]

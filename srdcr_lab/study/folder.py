@@ -19,9 +19,10 @@ from srdcr_lab.data.items import thaw
 from srdcr_lab.measures.groups import of_one_kind
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Capabilities, Item, Level, ModelIdentity, arrow_schema, check_schema, label
+from srdcr_lab.records.files import as_path, whole_file
 from srdcr_lab.records.files import folder as shipped
-from srdcr_lab.records.files import whole_file
 from srdcr_lab.records.names import called_in
+from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
 from srdcr_lab.study.manifest import FILES, ITEMS, TABLES, differing, read_manifest, short
 from srdcr_lab.study.opening import AbsentModel
@@ -298,7 +299,11 @@ def load_run(run: str | Path) -> Results:
 
 def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     """The records of several runs in one table, with the column `run` (the last part of its name)."""
-    paths = [Path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
+    for entry in folders:
+        must_be("a run", entry, (str, Path, Sequence), "a folder, a bundle, a name, or a list of these")
+    paths = [as_path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
+    if not paths:
+        raise BadInput("name at least one run")
     return pd.concat([load_run(path).records.assign(run=path.name) for path in paths], ignore_index=True)
 
 
@@ -308,7 +313,7 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
 
     Folders of different studies, of one seed, or unfinished are bad input.
     """
-    inside = [path for path in Path(folder).glob(f"{REPEAT}*") if path.name.removeprefix(REPEAT).isdecimal()]
+    inside = [path for path in as_path(folder).glob(f"{REPEAT}*") if path.name.removeprefix(REPEAT).isdecimal()]
     inside.sort(key=lambda path: int(path.name.removeprefix(REPEAT)))
     runs = [load_run(path) for path in (folder, *(others or inside))]
     first, seeds = runs[0], set()

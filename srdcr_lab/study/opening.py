@@ -21,6 +21,7 @@ from srdcr_lab.models.spending import Budget, StoredModel
 from srdcr_lab.protocols import METHODS, Cast, Method
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Needs, NotInStore, Request
 from srdcr_lab.records.files import folder
+from srdcr_lab.records.vocabulary import must_be
 
 if TYPE_CHECKING:
     from srdcr_lab.data import ItemSet
@@ -36,6 +37,7 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     version's. With `offline`, an API model, and in a replay any model of the bundle, is only looked up in the store: it
     needs no key and no weights.
     """
+    must_be("a model", spec, (str,), "a specification such as 'pocket' or 'openai:NAME'")
     if spec == "pocket":
         from srdcr_lab.models.local.checkpoint import check_manifest
 

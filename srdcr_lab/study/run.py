@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import sys
 import threading
 from collections import deque
@@ -189,12 +190,15 @@ class Waiting:
         return [row for rows in self._rows.values() for _, row in rows]
 
 
-@cache
+@cache  # no thread goes on in a forked child, which then makes a loop of its own
 def background_loop() -> asyncio.AbstractEventLoop:
     """The one event loop of this process, in a daemon thread: a notebook's own loop is busy with the notebook."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="srdcr-loop", daemon=True).start()
     return loop
+
+
+os.register_at_fork(after_in_child=background_loop.cache_clear)
 
 
 def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -18,6 +18,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, BudgetExhausted, Item, ModelIdentity, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
+from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study import manifest as manifests
 from srdcr_lab.study import sharding
 from srdcr_lab.study.folder import REPEAT, Results, table_writer
@@ -116,13 +118,25 @@ class Study:
         players: Mapping[str, ChatModel] | None = None,
         out: str | Path | None = None,
     ) -> None:
+        for name, role in (("defender", defender), ("critic", critic), ("judge", judge), ("model", model)):
+            kinds = (str, ChatModel) if name == "model" else (str, ChatModel, None)
+            must_be(name, role, kinds, "a specification such as 'pocket', or a ChatModel")
+        for name, flag in (("strict", strict), ("batch", batch), ("offline", offline)):
+            must_be(name, flag, (bool, None), "True or False")
+        for name, told in (("reasoning", reasoning), ("extra_body", extra_body)):
+            must_be(name, told, (str, Mapping, tuple, None), "a text, or a mapping of roles")
+        must_be("prompts", prompts, (str, Path, Mapping, None), "a folder, or a mapping of name to text")
+        must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
+        must_be("players", players, (Mapping, None), "a mapping of specification to ChatModel")
+        must_be("budget_usd", budget_usd, (Real, None), "a number of US dollars")
         check_ranges(limit=limit, seed=seed, concurrency=concurrency, patience_s=patience_s)
         if budget_usd is not None and not 0 < budget_usd < math.inf:
             raise BadInput(f"a budget is more than 0 US dollars, got {budget_usd}; leave it out for none")
         self.limit, self.seed, self._first_seed = limit, seed, seed
         self._seeds: Sequence[int] = (seed,)  # of the repeats whose requests a wave holds
-        self.out = as_path(out) if out is not None else None
-        self._store_path = as_path(store) if isinstance(store, str | Path) else store
+        # Absolute, so that a later change of the working directory moves nothing.
+        self.out = as_path(out).absolute() if out is not None else None
+        self._store_path = store if store is None or isinstance(store, Store) else as_path(store).absolute()
         self._session: Session | None = None
         self._of: Results | None = None
         self._earlier: Mapping[str, Any] | None = None  # run.json of the run that goes on
@@ -180,6 +194,7 @@ class Study:
     ) -> Study:
         """The study that `run` holds, or `methods` and one `design` of it, by default of models that are never asked
         and with the run's own completions; `how` are further arguments."""
+        must_be("run", run, (Results,), "what load_run gives")
         asked, where = run.manifest["asked"], str(run.folder / manifests.MANIFEST)
         chosen = from_plain(Choices, asked["choices"], f"{where}, choices")
         designs = {each.name: each for each in chosen.designs}

@@ -1,0 +1,81 @@
+"""Whatever a caller gives to a public name, a mistake ends in one sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import srdcr_lab as lab
+
+ODD = [
+    None, 5, -1, 2.5, math.nan, math.inf, 10**30, True, "", "nope", "a\x00b", b"x", [], ["nope"], [None], [5], (), {},
+    {"a": 1}, object(), Path("/"), pd.DataFrame(),
+]  # fmt: skip
+ARGUMENTS = [
+    "model", "items", "methods", "defender", "critic", "judge", "preset", "design", "rounds", "tau", "samples",
+    "confidence", "prompts", "strict", "limit", "seed", "concurrency", "base_url", "patience_s", "reasoning",
+    "extra_body", "budget_usd", "store", "batch", "offline", "players", "out",
+]  # fmt: skip
+ITEMS = lab.load_items("facts:testbed").limit(2)
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "load_items": lab.load_items,
+    "load_model": lab.load_model,
+    "load_run": lab.load_run,
+    "load_runs": lab.load_runs,
+    "load_repeats": lab.load_repeats,
+    "results_from": lab.results_from,
+    "perturb": lab.perturb,
+    "perturb, pool": lambda odd: lab.perturb(ITEMS, pool=odd),
+    "perturb, offsets": lambda odd: lab.perturb(ITEMS, offsets=odd),
+    "perturb, factors": lambda odd: lab.perturb(ITEMS, factors=odd),
+    "year_forms": lab.year_forms,
+    "offset_year": lambda odd: lab.offset_year(ITEMS.items[0], odd),
+    "Study.of_run": lab.Study.of_run,
+}
+
+
+def planned(**arguments: Any) -> None:
+    with lab.Study(**({"model": "pocket", "items": ITEMS, "methods": "few_shot"} | arguments)) as study:
+        study.plan()
+
+
+def refused_or_done(call: Callable[[], Any]) -> int:
+    """1 where a sentence came; any other error is raised."""
+    try:
+        call()
+    except lab.SrdcrError:
+        return 1
+    return 0
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_an_odd_argument_of_a_study(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    n_refused = sum(refused_or_done(lambda odd=odd: planned(**{name: odd})) for odd in ODD)  # type: ignore[misc]
+    assert n_refused >= 5
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_odd_argument_of_a_function(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sum(refused_or_done(lambda odd=odd: CALLS[name](odd)) for odd in ODD) >= 5  # type: ignore[misc]
+
+
+def test_a_change_of_the_working_directory_moves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with lab.Study("pocket", ITEMS, "few_shot", samples=0, out="results", store="completions.sqlite") as study:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        study.run(progress=False)
+    assert {"results", "completions.sqlite"} <= {path.name for path in tmp_path.iterdir()}
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_hundred_thousand_methods_are_refused_at_once() -> None:
+    with pytest.raises(lab.BadInput, match="few_shot stands there 100,000 times"):
+        lab.Study("pocket", ITEMS, ["few_shot"] * 100_000)

@@ -428,7 +428,7 @@ def test_nothing_unseen_reaches_a_terminal(tmp_path: Path, srdcr: Srdcr) -> None
         printed = (ended.out + ended.err).replace("\n", "").replace("\r", "")  # which redraws the progress bar
         assert printed.isprintable(), ascii(printed)
         assert "\U000e0020" not in printed
-    assert "   method condition  n coverage" in said[1].out
+    assert "   method condition  items  questions coverage" in said[1].out
 
 
 def test_a_log_hears_of_a_run_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ class Study:
     model : specification (``"pocket"``, ``"openai:gpt-4o"`` …) or a `ChatModel`; it answers, and plays the roles not
         given to `defender`, `critic` and `judge`.
     items : anything `load_items` takes, and with `strict` nothing of which a row is left out; of them at most `limit`,
-        stratified and seeded.
+        stratified and seeded (`ItemSet.limit`: of several false forms of a question it keeps one, while others wait).
     methods : names of the methods to compare, or ``"all"``.
     preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
         says. Methods that follow a design run under each of several, and equal requests are asked once.

@@ -16,7 +16,7 @@ import pandas as pd
 
 from srdcr_lab import measures
 from srdcr_lab.data.items import thaw
-from srdcr_lab.measures.groups import of_one_kind
+from srdcr_lab.measures.groups import CATEGORY_NAMES, halves, of_one_kind
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Capabilities, Item, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import folder as shipped
@@ -255,14 +255,25 @@ class Results:
             with pq.ParquetFile(path) as file:
                 check_schema(table, file.schema_arrow, str(path))
                 content = file.read()
+            older = [field.name for field in arrow_schema(table) if field.name not in content.column_names]
             for place, field in enumerate(arrow_schema(table)):
-                if field.name not in content.column_names:
+                if field.name in older:
                     content = content.add_column(place, field, pa.nulls(len(content), field.type))
             nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
             frame = content.to_pandas(types_mapper=nullable.get)
-            return frame.assign(design=frame["design"].replace(renamed)) if renamed and "design" in frame else frame
+            if renamed and "design" in frame:
+                frame["design"] = frame["design"].replace(renamed)
+            return _whole(frame, older) if table == "records" else frame
         except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
             raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it anew") from None
+
+
+def _whole(records: pd.DataFrame, older: Sequence[str]) -> pd.DataFrame:
+    """The records with the columns that an older file lacks and others give, and categories that can be compared."""
+    given = {"condition": halves(records), "right": records["correct"].fillna(False)}
+    known = pd.CategoricalDtype(CATEGORY_NAMES[::-1], ordered=True)
+    category = records["knowledge_category"].astype(known)
+    return records.assign(knowledge_category=category, **{name: given[name] for name in given if name in older})
 
 
 def needed(package: str, what: str) -> Any:

@@ -32,7 +32,7 @@ DESIGNED = {
     "level prior_answer context_answer self_confidence confidence_kind knowledge_category verdict decision "
     "final_answer method design model model_defender model_critic model_judge sampled_accuracy n_samples correct "
     "prior_correct context_correct verdict_path r_star calls_alone calls_paid prompt_tokens completion_tokens "
-    "cost_usd error",
+    "cost_usd error condition right",
     "turns": "item_id method round role text verdict saw_passage saw_turns",
     "samples": "question_id stream draw text answer correct logprobs",
 }

@@ -239,13 +239,14 @@ def perturb(
     present : the year after which a claim is flagged as future; default: this year.
     left_out : rows refused before, to be kept in the audit.
     """
+    source = items if isinstance(items, ItemSet) else ItemSet("the table", (), ())
     kept, unfit = _sorted_out(tuple(items))
     pools = pools_of(kept, traits)
     if pool is not None:
         types = dict.fromkeys(answer_type for _, answer_type in pools)
         if len(types) > 1 and not isinstance(pool, Mapping):
             raise BadInput(
-                f"the table has answers of the types {' and '.join(types)}, and the pool does not say which of its "
+                f"{source.name} has answers of the types {' and '.join(types)}, and the pool does not say which of its "
                 "names is which: give a .csv with the columns gold_answer and answer_type (in Python, a dict by type)"
             )
         given = pool if isinstance(pool, Mapping) else dict.fromkeys(types, pool)
@@ -254,7 +255,6 @@ def perturb(
     wanted = Wanted(amounts, pools, traits or {}, seed, date.today().year if present is None else present)
     tried = [(item, tuple(forms(item, wanted))) for item in kept]
     everything = [each for item, made in tried for each in (item, *(form.item for form in made if form.item))]
-    source = items if isinstance(items, ItemSet) else ItemSet("items", (), ())
     written = replace(source, name=f"{source.name}, perturbed", items=tuple(everything))
     return Perturbed(written, tuple(form for _, made in tried for form in made), (*left_out, *unfit))
 

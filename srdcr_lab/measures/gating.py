@@ -235,8 +235,8 @@ def redecided(
     """The records as another τ would have made them: `tau` and, for `sr_dcr` and `confidence_only`, the decision and
     the final answer. Rows that failed stay as they are, as do other methods.
 
-    `gate` is False for the preset `released`. `from_memory`: ids of closed-book items, where an unsure
-    `confidence_only` has no context answer to fall back on and abstains.
+    `gate` is False for the preset `released`. `from_memory`: ids of items without a passage, on which an unsure
+    `confidence_only` abstains: it has no context answer.
     """
     gating = Gating.from_records(records, None, gate=gate)
     decision, ending = gating.decisions(tau), gating.endings(tau)

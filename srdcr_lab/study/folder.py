@@ -151,7 +151,7 @@ class Results:
                 f"the records of {min(others)} do not say what it would answer at another tau; take its completions "
                 f"from the store: Study.of_run(results, tau={tau}).run()"
             )
-        of_memory = {name for name, item in self.items.items() if item.is_closed_book}
+        of_memory = [name for name, item in self.items.items() if not item.context]
         gate = asked["choices"].get("gate", True)
         other = replace(self)
         changed = redecided(self.records, tau, gate=gate, from_memory=of_memory)

@@ -259,7 +259,7 @@ def _pool(path: Path) -> list[str] | dict[AnswerType, list[str]]:
 
     if path.suffix.lower() == ".csv":
         columns = ("gold_answer", "answer_type")
-        check_columns(frame := read_table(path, columns), columns, str(path), "a pool as .csv needs both columns")
+        check_columns(frame := read_table(path, columns), columns, str(path), "a pool as a table names types too")
         pool: dict[AnswerType, list[str]] = {}
         for row in rows_of(frame, path.name):
             pool.setdefault(AnswerType(row.one_of("answer_type", AnswerType)), []).append(row.filled("gold_answer"))

@@ -16,7 +16,7 @@ NAMES = ("Jørn Utzon", "Tove Jansson", "George de Mestral", "Oscar Niemeyer", "
 
 def standard(passage: str, gold: str, answer_type: AnswerType = YEAR, **fields: object) -> Item:
     asked = "When was it?" if answer_type is YEAR else "What was it?"
-    one = replace(item(), question=asked, context=passage, gold_answer=gold, claimed_answer=gold)
+    one = replace(item(), item_id="q1", question=asked, context=passage, gold_answer=gold, claimed_answer=gold)
     return replace(one, answer_type=answer_type, **fields)
 
 

@@ -131,8 +131,8 @@ def test_a_small_pool_is_a_sentence_in_the_account_or_bad_input() -> None:
     one = standard("Basel it was.", "Basel", CITY)
     assert form(one, "slight").why == (
         "the domain 'history' has 0 other answers of type city that the passage does not mention; "
-        "a substitution needs 4, so give a pool",
+        "a substitution needs 4 wrong ones, so give a pool",
     )
     assert form(one, "comical").item is not None
-    with pytest.raises(BadInput, match="the pool has 2 names; a substitution needs at least 5, so add some"):
+    with pytest.raises(BadInput, match="the pool has 2 names; a substitution needs 4 wrong ones, so add some"):
         perturb([one], pool=["Ghent", "Parma", "Ghent", " "])

@@ -32,7 +32,7 @@ DESIGNED = {
     "level prior_answer context_answer self_confidence confidence_kind knowledge_category verdict decision "
     "final_answer method design model model_defender model_critic model_judge sampled_accuracy n_samples correct "
     "prior_correct context_correct verdict_path r_star calls_alone calls_paid prompt_tokens completion_tokens "
-    "cost_usd error",
+    "cost_usd error condition right",
     "turns": "item_id method round role text verdict saw_passage saw_turns",
     "samples": "question_id stream draw text answer correct logprobs",
 }
@@ -428,7 +428,7 @@ def test_nothing_unseen_reaches_a_terminal(tmp_path: Path, srdcr: Srdcr) -> None
         printed = (ended.out + ended.err).replace("\n", "").replace("\r", "")  # which redraws the progress bar
         assert printed.isprintable(), ascii(printed)
         assert "\U000e0020" not in printed
-    assert "   method condition  n coverage" in said[1].out
+    assert "   method condition  items  questions coverage" in said[1].out
 
 
 def test_a_log_hears_of_a_run_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

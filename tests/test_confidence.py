@@ -11,7 +11,7 @@ import pytest
 
 from srdcr_lab.answers.option import TRUE_OR_FALSE
 from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, semantic_entropy, sequence
-from srdcr_lab.data import load_items
+from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.protocols import Answer, Choices, SelfConfidence, decide, prior_answer, self_confidence
 from srdcr_lab.protocols.answering import answer_logprobs
 from srdcr_lab.records import (
@@ -25,7 +25,8 @@ from srdcr_lab.records import (
     Request,
     Verdict,
 )
-from tests.scripted import ScriptedModel, item, setup_of
+from srdcr_lab.study import Study
+from tests.scripted import ScriptedModel, exemplars, item, setup_of
 
 KINDS = ConfidenceKind
 
@@ -297,3 +298,14 @@ def test_semantic_entropy_asks_for_the_draws_of_self_consistency() -> None:
         asyncio.run(_confidence(model, kind=kind))
     one, other = ([(r.digest, r.stream, r.draws) for r in model.requests] for model in models)
     assert one == other
+
+
+@pytest.mark.parametrize(("logprobs", "confidence"), [(False, "auto"), (True, "auto"), (False, "self_consistency")])
+def test_a_run_says_what_tau_means_where_it_had_to_take_self_consistency(logprobs: bool, confidence: str) -> None:
+    items = ItemSet("worked", (item(),), exemplars())
+    model = ScriptedModel(logprobs=logprobs)
+    with Study(model, items, "confidence_only", samples=0, tau=0.9, confidence=confidence) as study:
+        notes = [note for note in study.run(progress=False).manifest["notes"] if "self-consistency" in note]
+    assert [note.rpartition(": ")[2] for note in notes] == (
+        ["τ = 0.9 now means at least 15 of 16"] if (logprobs, confidence) == (False, "auto") else []
+    )

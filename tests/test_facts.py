@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -330,6 +331,29 @@ def test_a_limited_testbed_keeps_the_shares_of_domains_offsets_and_levels(n: int
     for domain in OTHER_DOMAINS:
         levels = Counter(each.level for each in lies if each.domain == domain)
         assert max(levels.values()) - min(levels.values()) <= 2
+
+
+def test_a_limit_of_the_shipped_sets_chooses_what_published_numbers_rest_on() -> None:
+    chosen = hashlib.sha256()
+    for name, seed, n in product(("facts:testbed", "facts:pairs", "facts:second"), range(3), (1, 20, 60, 300)):
+        chosen.update(" ".join(each.item_id for each in load_items(name).limit(n, seed)).encode())
+    assert chosen.hexdigest().startswith("6282e8342b02040e")
+
+
+@pytest.mark.parametrize(("n", "false_forms"), [(20, 1), (80, 1), (139, 2), (200, 4)])
+def test_a_limit_of_a_graded_table_keeps_one_true_and_one_false_form_while_there_are_questions(
+    n: int, false_forms: int
+) -> None:
+    """40 questions under six claims; more false forms are kept only where each question gets as many."""
+    years = (1874, 1854, 1894, 1834, 1914, 1814, 1934)
+    whole = ItemSet("graded", tuple(item(year, question_id=f"q{i}") for i in range(40) for year in years), exemplars())
+    kept = by_question(whole.limit(n))
+    assert len(kept) == min(n // (1 + false_forms), 40)
+    assert all([each.is_standard for each in group].count(False) == false_forms for group in kept.values())
+    assert all(group[0].is_standard for group in kept.values())
+    claims = Counter(each.perturbation_value for group in kept.values() for each in group[1:])
+    assert max(claims.values()) - min(claims.values()) <= 3
+    assert set(map(len, by_question(whole.limit(n, whole=True)).values())) == {7}
 
 
 def test_a_limit_is_seeded() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -284,6 +285,15 @@ def test_the_rule_scores_what_the_table_of_utilities_says(cost: float) -> None:
     failed = rows.assign(missing=["error", *[None] * (len(rows) - 1)])
     given = 0.0 if pd.isna(right[0]) else 1.0 if right[0] else -cost
     assert rule.score(failed) == pytest.approx(rule.score(rows) - given / len(rows))
+
+
+def test_the_rule_says_which_rows_it_leaves_undecided() -> None:
+    rows = RECORDS[RECORDS["method"] == "sr_dcr"]
+    said = f"decides the {len(rows)} rows of sr_dcr, and not the {len(RECORDS) - len(rows):,} rows of other methods"
+    with pytest.warns(UserWarning, match=said):
+        decided = DecisionRule().predict(RECORDS)
+    with warnings.catch_warnings(action="error"):
+        assert DecisionRule().predict(rows).tolist() == decided.tolist()
 
 
 def test_scikit_learn_searches_for_tau_over_whole_questions() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from srdcr_lab.answers.kinds import Outcome
 from srdcr_lab.data import load_items
 from srdcr_lab.data.load import read_source
 from srdcr_lab.data.perturbing import by_reason, perturb
@@ -47,7 +48,7 @@ def test_the_items_are_read_back(srdcr: Srdcr, table: Path, tmp_path: Path, endi
     ended = srdcr("data", "perturb", table, "--out", out, "--seed", 3)
     assert ended.code == 0, ended.err
     items = load_items(out).items
-    assert [each.item_id for each in items if each.is_standard] == ["row-1", "row-2", "row-3"]
+    assert [each.item_id for each in items if each.is_standard] == ["q1", "q2", "q3"]
     by_id = {each.item_id: each for each in items}
     assert len(items) == 3 + 10 + 8 + 1  # rounding moves two factors of 98 too far; the pool of names is too small
     assert (by_id["q1@-20"].context, by_id["q1@-20"].level.value) == ("Opened in 1854, aged 9.", "subtle")
@@ -63,8 +64,8 @@ def test_the_items_are_read_back(srdcr: Srdcr, table: Path, tmp_path: Path, endi
     [
         ({}, ("row-2", "row-2", "row-2@+20")),
         ({"item_id": ["a", "b"]}, ("b", "b", "b@+20")),
-        ({"question_id": ["c", "d"]}, ("row-2", "d", "d@+20")),
-        ({"question_id": ["c", "d"], "item_id": ["a", "b"]}, ("b", "d", "d@+20")),
+        ({"question_id": ["c", "d"]}, ("d", "d", "d@+20")),
+        ({"question_id": ["c", "d"], "item_id": ["a", "b"]}, ("b", "d", "b@+20")),
     ],
 )
 def test_ids_are_those_of_the_table_else_the_place_of_the_row(
@@ -78,6 +79,19 @@ def test_ids_are_those_of_the_table_else_the_place_of_the_row(
                  and each.perturbation_value in (None, 20))  # fmt: skip
     assert (true.item_id, true.question_id, lie.item_id) == ids
     assert lie.question_id == true.question_id
+
+
+def test_forms_without_an_id_of_their_own_begin_with_the_id_of_their_question() -> None:
+    rows = [
+        ("q", "Who?", "Ada", "It was Ada.", "", None),
+        ("q", "Who?", "Ada", "It was Bea.", "Bea", None),
+        ("q", "Who?", "Ada", "Ada did it.", "", None),
+        ("y", "When?", "1874", "In 1894.", "1894", 20),
+    ]
+    columns = ["question_id", "question", "gold_answer", "context", "claimed_answer", "perturbation_value"]
+    items = load_items(pd.DataFrame(rows, columns=columns).assign(perturbation_kind=["", "substitution", "", "offset"],
+                                                                  answer_type=["name"] * 3 + ["year"]))  # fmt: skip
+    assert [each.item_id for each in items] == ["q", "q@row-2", "q@row-3", "y@+20"]
 
 
 def test_rows_of_one_question_share_the_id_of_the_first() -> None:
@@ -114,6 +128,31 @@ def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
     assert "mine.csv: 4 rows; 3 standard items, 23 perturbations tried: 9 accepted, 10 flagged, 4 refused; 1 row" in out
     assert "an age may give the year away: 'aged 9'" in out
     assert "row 4, column context: the passage does not contain the answer '1700'" in out
+    assert out.endswith("nothing was written: add --out FILE.csv for the items, --audit FILE.html for every change and "
+                        "reason\n")  # fmt: skip
+
+
+def test_the_reasons_of_forms_and_of_rows_left_out_add_up(table: Path) -> None:
+    perturbed = perturb(*[read_source(str(table))[0]], left_out=read_source(str(table))[1])
+    counted = by_reason(perturbed).groupby("outcome")["n"].sum()
+    several = sum(len(form.why) - 1 for form in perturbed.forms if form.outcome == "refused")
+    assert counted["left out"] == len(perturbed.left_out) == 1
+    assert counted["refused"] - several == perturbed.count(Outcome.REFUSED) == 4
+
+
+@pytest.mark.parametrize(("name", "code"), [("names.txt", 2), ("names.csv", 0)])
+def test_a_pool_says_its_types_where_the_table_has_several(srdcr: Srdcr, tmp_path: Path, name: str, code: int) -> None:
+    """Else persons would be put into passages about cities."""
+    rows = [("Who?", "Ada Vance", "It was Ada Vance.", "name"), ("Where?", "Basel", "In Basel.", "city")]
+    columns = ["question", "gold_answer", "context", "answer_type"]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "mine.csv", index=False)
+    (tmp_path / "names.txt").write_text("\n".join(POOL))
+    pd.DataFrame({"gold_answer": POOL, "answer_type": "name"}).to_csv(tmp_path / "names.csv", index=False)
+    ended = srdcr("data", "perturb", tmp_path / "mine.csv", "--pool", tmp_path / name, "--out", tmp_path / "out.csv")
+    assert (ended.code, (tmp_path / "out.csv").exists()) == (code, not code)
+    if code:
+        assert "has answers of the types name and city" in ended.sentence
+        assert "a .csv with the columns gold_answer and answer_type" in ended.sentence
 
 
 def test_a_table_of_which_nothing_can_be_perturbed_is_refused(srdcr: Srdcr, tmp_path: Path) -> None:
@@ -148,7 +187,7 @@ def test_the_account_as_a_table(srdcr: Srdcr, table: Path, tmp_path: Path) -> No
         "1874", "1934", "an age may give the year away: 'aged 9'",
     )  # fmt: skip
     assert json.loads(row["changes"]) == [[10, "1874", "1934"]]
-    assert "a substitution needs 4, so give a pool" in audit.loc["q3@slight", "why"]
+    assert "a substitution needs 4 wrong ones, so give a pool" in audit.loc["q3@slight", "why"]
 
 
 class Tags(HTMLParser):

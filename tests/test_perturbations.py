@@ -15,7 +15,7 @@ PASSAGE = "Opened in 1874, the bridge (1874) stood for 30 years. In 1904 it fell
 
 
 def bridge(context: str = PASSAGE, gold: str = "1874") -> Item:
-    return replace(item(), context=context, gold_answer=gold, claimed_answer=gold)
+    return replace(item(), item_id="q1", context=context, gold_answer=gold, claimed_answer=gold)
 
 
 def test_every_mention_of_the_year_is_replaced_and_nothing_else() -> None:

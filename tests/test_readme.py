@@ -1,10 +1,11 @@
-"""What README.md tells a newcomer to type exists: commands and options, make targets, files, the Python example."""
+"""What README.md tells a newcomer to type exists: commands and options, make targets, files, the Python examples."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -37,11 +38,12 @@ def test_a_link_leads_to_a_file(path: str) -> None:
     assert (ROOT / path).exists()
 
 
-def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(r"```python\n(.+?)```", README, re.DOTALL)
-    names: dict[str, object] = {}
-    exec(example.replace("limit=60", "limit=6"), names)  # noqa: S102
+    examples = re.findall(r"```python\n(.+?)```", README, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec("\n".join(examples).replace("limit=60", "limit=6"), names)  # noqa: S102
     assert isinstance(names["results"], Results)
     assert len(names["results"].records) == 12
     assert names["outcome"]
+    assert names["search"].best_params_["tau"] in names["taus"]

@@ -1,17 +1,25 @@
-"""Re-deciding from the records: the identity at the τ that was run, the paper's rule at any other, and nothing else."""
+"""Re-deciding from the records: the identity at the τ that was run, the paper's rule at any other, and nothing else.
+
+First the oracle in `redecide`, by pandas; at the end `Results.at`, against studies that were run with the other τ.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from srdcr_lab.data import ItemSet
 from srdcr_lab.measures import knowledge_category
 from srdcr_lab.measures.rule import decide
-from srdcr_lab.records import Decision, Verdict
+from srdcr_lab.records import BadInput, Completion, Decision, Request, Verdict
+from srdcr_lab.study import Results, Study
 from tests.redecide import redecide
+from tests.scripted import REASONABLE, SURE, UNREASONABLE, UNSURE, exemplars, item, question_of, reader
 from tests.simulated import simulated
 
 CHANGED = ["decision", "final_answer", "correct", "missing"]
@@ -103,3 +111,60 @@ def test_the_categories_follow_their_bounds() -> None:
 def test_at_the_papers_bounds_no_category_changes() -> None:
     found = redecide(RECORDS, highly_from=0.85)["knowledge_category"]
     assert found.astype(object).tolist() == RECORDS["knowledge_category"].tolist()
+
+
+RULINGS = {"q0": UNREASONABLE, "q1": UNREASONABLE, "q2": REASONABLE, "q3": "I cannot say."}
+
+
+def studied(folder: Path, methods: str, *, closed_book: bool = False) -> Results:
+    """Four questions, q1 and q3 remembered with confidence 0.5, the others with 0.95; the store lies beside the run."""
+
+    def remembers(request: Request, draw: int) -> Completion:
+        return UNSURE if any(name in question_of(request) for name in ("q1", "q3")) else SURE
+
+    def rules(request: Request, draw: int) -> str:
+        return next(ruling for name, ruling in RULINGS.items() if name in "".join(m.content for m in request.messages))
+
+    forms = [item(year, question_id=name) for name in RULINGS for year in (1874, 1934)]
+    if closed_book:
+        forms = [replace(each, context="") for each in forms[::2]]
+    model = reader(answer_from_memory=remembers, judge=rules)
+    how: dict[str, Any] = {"out": folder / "study", "store": folder / "store.sqlite", "rounds": 1, "samples": 2}
+    with Study(model, ItemSet("worked", tuple(forms), exemplars()), methods, **how) as study:
+        return study.run(progress=False)
+
+
+@pytest.mark.parametrize(
+    ("methods", "closed_book"), [("few_shot,sr_dcr,confidence_only,debate_only", False), ("confidence_only", True)]
+)
+@pytest.mark.parametrize("tau", [0.3, 0.9, 0.99])
+def test_results_at_a_threshold_are_those_of_a_study_with_it(
+    tmp_path: Path, methods: str, closed_book: bool, tau: float
+) -> None:
+    results = studied(tmp_path, methods, closed_book=closed_book)
+    other = results.at(tau=tau)
+    with Study.of_run(results, tau=tau) as study:  # finds the store beside the folder
+        again = study.run(progress=False)
+    paid = ["calls_paid", "cost_usd"]
+    pd.testing.assert_frame_equal(other.records.drop(columns=paid), again.records.drop(columns=paid))
+    pd.testing.assert_frame_equal(other.summary, again.summary)
+    assert other.manifest["asked"]["choices"] == again.manifest["asked"]["choices"]
+    assert (results.records["tau"] == 0.9).all()
+
+
+def test_a_threshold_is_a_share_and_needs_records_that_say_what_it_decides(tmp_path: Path) -> None:
+    results = studied(tmp_path, "sr_dcr")
+    with pytest.raises(BadInput, match=r"tau is a number from 0.0 to 1.0, got 6"):
+        results.at(6)
+    results.manifest["asked"]["methods"].append("cfmad_when_unsure")
+    with pytest.raises(BadInput, match=r"cfmad_when_unsure do not say .* Study.of_run\(results, tau=0.6\)"):
+        results.at(0.6)
+
+
+def test_the_mean_of_right_is_the_accuracy_and_that_of_correct_is_not(tmp_path: Path) -> None:
+    results = studied(tmp_path, "few_shot,sr_dcr")
+    table = results.summary.set_index(["method", "condition"])
+    means = results.records.groupby(["method", "condition"])[["right", "correct"]].mean()
+    assert means["right"].to_dict() == table["accuracy"].drop("overall", level="condition").to_dict()
+    assert means["correct"]["sr_dcr", "standard"] == 1.0 > means["right"]["sr_dcr", "standard"]
+    assert set(table["n_questions"]) == {4}

@@ -405,12 +405,19 @@ def test_a_hostile_bundle_is_not_opened_and_leaves_nothing(
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["forged.zip", "temporary"]
 
 
+def test_columns_that_an_earlier_bundle_lacks_are_filled() -> None:
+    rows = lab.load_run("smollm2-135m").records
+    assert rows["right"].tolist() == (rows["correct"] == True).fillna(False).tolist()  # noqa: E712
+    assert (rows["condition"] == "standard").tolist() == (rows["level"] == "standard").tolist()
+    assert (rows["knowledge_category"].min(), rows["knowledge_category"].max()) == ("UNKNOWN", "HIGHLY_KNOWN")
+
+
 def test_a_study_that_ships_is_replayed_by_its_name_and_shows_its_table(shipped: Path, srdcr: Srdcr) -> None:
     ended = srdcr("replay", "tiny", "--out", shipped.parent / "out")
     assert ended.code == 0
     first, header, *rest = ended.out.splitlines()
     assert first.startswith("as it was shared: scripted:scripted; items facts:testbed; made 20")
-    assert header.split()[:4] == ["model", "method", "condition", "n"]
+    assert header.split()[:4] == ["model", "method", "condition", "items"]
     assert rest[-1] == "no difference"
 
 

@@ -83,7 +83,7 @@ def _narrow_frame(_: Path) -> pd.DataFrame:
 @pytest.mark.parametrize("source", [_csv, _spreadsheet, _jsonl, _parquet, _frame, _nullable_frame, _narrow_frame])
 def test_the_same_items_from_every_kind_of_table(tmp_path: Path, source: Callable[[Path], Any]) -> None:
     standard, perturbed = load_items(source(tmp_path))
-    assert (standard.item_id, standard.gold_answer, standard.claimed_answer) == ("row-1", "1874", "1874")
+    assert (standard.item_id, standard.gold_answer, standard.claimed_answer) == ("bridge", "1874", "1874")
     assert (standard.answer_type, standard.level, standard.perturbation_value) == (
         AnswerType.YEAR,
         Level.STANDARD,
@@ -136,7 +136,7 @@ def test_items_pass_through(tmp_path: Path) -> None:
     items = load_items(_frame(tmp_path))
     assert isinstance(items, ItemSet)
     assert load_items(items) is items
-    pd.testing.assert_series_equal(items.frame()["item_id"], pd.Series(["row-1", "bridge@-40"], name="item_id"))
+    pd.testing.assert_series_equal(items.frame()["item_id"], pd.Series(["bridge", "bridge@-40"], name="item_id"))
 
 
 def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:

@@ -207,6 +207,8 @@ def ended(
         "final_answer": answer,
         "final_answers": answers,
         "correct": correct,
+        "right": bool(correct),
+        "condition": "standard" if row["level"] == "standard" else "perturbed",
         "missing": why if correct is None else None,
     }
 

@@ -61,7 +61,8 @@ def halves(rows: pd.DataFrame) -> pd.Series:
 def accuracies(rows: pd.DataFrame, strata: pd.Series) -> dict[str, Any]:
     """Accuracy with what is missing as wrong, selective accuracy, coverage and risk: means over the strata."""
     outcome, given = rows.correct.fillna(False).astype(float), rows.correct.notna()
-    row: dict[str, Any] = {"n": len(rows), "n_answered": given.sum(), "coverage": given.groupby(strata).mean().mean()}
+    row: dict[str, Any] = {"n": len(rows), "n_questions": rows.question_id.nunique(), "n_answered": given.sum()}
+    row["coverage"] = given.groupby(strata).mean().mean()
     for name, kept in (("accuracy", outcome.notna()), ("selective_accuracy", given)):
         whole = share(outcome[kept], rows.question_id[kept], strata[kept])
         row |= dict(zip((name, f"{name}_low", f"{name}_high"), whole, strict=True))

@@ -258,7 +258,7 @@ class Name(Kind):
         if len(faults) < SMALLEST_POOL:
             return (
                 f"the domain {item.domain!r} has {len(faults)} other answers of type {self.answer_type} that the "
-                f"passage does not mention; a substitution needs {SMALLEST_POOL}, so give a pool"
+                f"passage does not mention; a substitution needs {SMALLEST_POOL} wrong ones, so give a pool"
             )
         counts = Counter(filter(None, faults.values()))
         told = ", ".join(f"{n} by {trait}" for trait, n in counts.most_common())

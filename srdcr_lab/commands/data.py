@@ -144,7 +144,9 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
 @click.option("--offsets", default="20,40,60,100,200", show_default=True, help="of years; each with both signs")
 @click.option("--factors", default="0.1,0.2,0.4,0.8,1.2,1.5,2,3,5,10", show_default=True, help="of numbers")
 @click.option(
-    "--pool", type=PATH, help="names or cities to substitute: one a line, or a .csv with gold_answer and answer_type"
+    "--pool",
+    type=PATH,
+    help="names or cities to substitute, one a line; for a table with both a .csv with gold_answer and answer_type",
 )
 @click.option("--rewrite", metavar="MODEL", help="have this model write each passage anew around one false answer")
 @click.option("--store", type=PATH, help="with --rewrite: keeps completions  [default: beside --out, as .sqlite]")
@@ -196,9 +198,10 @@ def perturb(
     echo(f"{items.name}: {n_of(len(items) + len(refused), 'rows')}; {perturbed.sentence()}")
     for note in items.notes:
         echo(f"note: {note}")
-    for table in (perturbing.by_outcome(perturbed), perturbing.by_reason(perturbed)):
+    reasons = "Why (a form may have several reasons, and is then counted with each)\n"
+    for heading, table in (("", perturbing.by_outcome(perturbed)), (reasons, perturbing.by_reason(perturbed))):
         if len(table):
-            echo(f"\n{as_text(table)}")
+            echo(f"\n{heading}{as_text(table)}")
     if not perturbed.forms:
         why = f": {perturbed.left_out[0].why}" if perturbed.left_out else ""
         raise BadInput(f"{items.name}: no row can be perturbed, so nothing was written{why}")
@@ -208,6 +211,8 @@ def perturb(
     if audit is not None:
         perturbing.write_audit(perturbed, audit)
         echo(f"audit in {audit}")
+    if out is None and audit is None:
+        echo("\nnothing was written: add --out FILE.csv for the items, --audit FILE.html for every change and reason")
     return DONE
 
 

@@ -93,7 +93,12 @@ _study_options = with_options(
         click.option(
             "--strict", is_flag=True, help="refuse items of which a row cannot be used; default: leave it out"
         ),
-        click.option("--limit", type=int, help="at most so many items, stratified and seeded; default: all"),
+        click.option(
+            "--limit",
+            type=int,
+            help="at most so many items, stratified and seeded; of a question with several false forms one true and "
+            "one false form, more only where all questions fit; default: all",
+        ),
         click.option("--seed", default=0, show_default=True, type=int),
         *ASKING,
     ]
@@ -118,7 +123,8 @@ def plan(repeats: int, **options: Any) -> None:
     with Study(offline=True, **options) as study:
         planned = study.plan()
         some = f", estimated from {planned.rehearsed} of them" if planned.rehearsed < len(study.items) else ""
-        echo(f"{len(study.items)} items of {study.items.name}{some}")
+        questions = n_of(len({item.question_id for item in study.items}), "questions")
+        echo(f"{len(study.items)} items of {study.items.name}, on {questions}{some}")
         for note in study.items.notes:
             echo(f"note: {note}")
         if repeats > 1:
@@ -293,7 +299,8 @@ def _plan_table(plan: Any) -> Any:
 
 def _final_table(summary: Any) -> Any:
     """Table 1 for a terminal: shares in per cent with their intervals."""
-    table = summary[["model", "method", "condition", "n"]].copy()
+    table = summary[["model", "method", "condition", "n", "n_questions"]].copy()
+    table = table.rename(columns={"n": "items", "n_questions": "questions"})
     table["coverage"] = [number(100 * share, ".1f") for share in summary["coverage"]]
     for name in ("accuracy", "selective_accuracy"):
         percent = 100 * summary[[name, f"{name}_low", f"{name}_high"]]

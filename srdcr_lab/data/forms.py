@@ -99,7 +99,7 @@ def _made(item: Item, claim: Claim, spans: Sequence[Span], flags: Sequence[str])
         changes.append(_change(item.context, span, written))
     false = replace(
         item,
-        item_id=f"{item.question_id}@{claim.tag}",
+        item_id=f"{item.item_id}@{claim.tag}",
         context=applied(item.context, changes),
         claimed_answer=claim.answer,
         perturbation_kind=claim.kind,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -101,17 +102,21 @@ class ItemSet:
             (None, None): passages,
         }
 
-    def limit(self, n: int | None, seed: int = 0) -> ItemSet:
-        """At most `n` items: whole questions, drawn with a seed in proportion to domains, levels and perturbations, or
+    def limit(self, n: int | None, seed: int = 0, *, whole: bool = False) -> ItemSet:
+        """At most `n` items, drawn by question with a seed, in proportion to domains, levels and perturbations, or
         first of all to how many of their documents mislead.
 
-        Standard and perturbed forms remain paired; a question is cut only where not even one fits.
+        A question keeps its true forms and as many false ones, at least one; more only where there is room for more of
+        every question. So a graded table gives pairs of many questions rather than all forms of a few. With `whole` a
+        question keeps every form. It is cut further only where not even one question fits.
         """
         if n is None or n >= len(self.items):
             return self
         if n < 1:
             raise BadInput(f"--limit must be at least 1, got {n}")
         questions = list(grouped(self.items, lambda item: item.question_id).values())
+        if not whole:
+            questions = _fewer_false_forms(questions, n // len(questions), random.Random(f"{seed}|forms"))
         strata = _OF_DOCUMENTS if any(item.documents for item in self.items) else _STRATA
         groups = _in_proportion(questions, strata, random.Random(seed))
         chosen: list[Item] = []
@@ -120,6 +125,28 @@ class ItemSet:
                 chosen += group
         keep = {item.item_id for item in chosen or groups[0][:n]}
         return replace(self, items=tuple(item for item in self.items if item.item_id in keep))
+
+
+def _fewer_false_forms(questions: Sequence[Group], size: int, rng: random.Random) -> list[Group]:
+    """Each question's true forms with as many false ones, at least one, or as many as make `size` forms in all.
+
+    The false forms kept are those of the perturbations that the questions before have kept least often, of several such
+    one at random.
+    """
+    used: Counter[tuple[object, ...]] = Counter()
+    kept = []
+    for group in questions:
+        true = [item for item in group if item.is_standard]
+        false = [item for item in group if not item.is_standard]
+        while len(false) > max(1, len(true), size - len(true)):
+            false.remove(max(rng.sample(false, len(false)), key=lambda item: used[_perturbation(item)]))
+        used.update(map(_perturbation, false))
+        kept.append([item for item in group if item.is_standard or item in false])
+    return kept
+
+
+def _perturbation(item: Item) -> tuple[object, ...]:
+    return item.perturbation_kind, item.level, item.perturbation_value
 
 
 def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: random.Random) -> list[Group]:

@@ -76,7 +76,7 @@ class Perturbed:
             item, claim = form.standard, form.claim
             changes = json.dumps([astuple(change) for change in form.changes], ensure_ascii=False)
             cells = (
-                form.outcome.value, "; ".join(form.why), f"{item.question_id}@{claim.tag}", item.question_id,
+                form.outcome.value, "; ".join(form.why), f"{item.item_id}@{claim.tag}", item.question_id,
                 item.domain, item.answer_type.value, item.question, item.gold_answer, claim.answer, claim.kind.value,
                 claim.value, claim.level.value, changes,
             )  # fmt: skip
@@ -158,14 +158,15 @@ def by_outcome(perturbed: Perturbed) -> pd.DataFrame:
 
 
 def by_reason(perturbed: Perturbed) -> pd.DataFrame:
-    """How often each reason stands in the account, whatever it is about, with one example of it."""
+    """How many forms, or rows left out, have each reason, whatever it is about, with one example of it. A form may have
+    several reasons; a row that was left out has one."""
     import pandas as pd
 
-    reasons = [(form.outcome, why.partition(": ")[0], why) for form in perturbed.forms for why in form.why]
-    reasons += [(Outcome.REFUSED, row.why, row.why) for row in perturbed.left_out]
+    reasons = [(form.outcome.value, why.partition(": ")[0], why) for form in perturbed.forms for why in form.why]
+    reasons += [("left out", row.why, row.why) for row in perturbed.left_out]
     alike = grouped(reasons, lambda reason: (reason[0], _PARTICULAR.sub("…", reason[1])))
-    rows = [(outcome.value, len(group), group[0][2]) for (outcome, _), group in alike.items()]
-    rows.sort(key=lambda row: (row[0] != "refused", -row[1]))
+    rows = [(outcome, len(group), group[0][2]) for (outcome, _), group in alike.items()]
+    rows.sort(key=lambda row: (row[0] == Outcome.FLAGGED, row[0], -row[1]))
     return pd.DataFrame(rows, columns=["outcome", "n", "for example"])
 
 
@@ -204,9 +205,9 @@ def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) 
 def _given_pool(names: Iterable[str], known: Mapping[str, Traits]) -> dict[str, Traits]:
     """A pool of one's own: traits as far as they are `known` from the items, else what the name tells."""
     distinct = sorted({name.strip() for name in names if name.strip()})
-    if len(distinct) <= SMALLEST_POOL:
+    if len(distinct) < SMALLEST_POOL:
         raise BadInput(
-            f"the pool has {len(distinct)} names; a substitution needs at least {SMALLEST_POOL + 1}, so add some"
+            f"the pool has {len(distinct)} names; a substitution needs {SMALLEST_POOL} wrong ones, so add some"
         )
     return {name: known.get(name) or Traits(gender_of(name), country=country_of(name)) for name in distinct}
 
@@ -231,8 +232,8 @@ def perturb(
     ----------
     offsets : of years; each size is used with both signs. Dates have sizes of their own (`answers.date`).
     factors : of numbers.
-    pool : names or cities to substitute, perhaps by their answer type; default: the other gold answers of the same
-        domain and type.
+    pool : names or cities to substitute, by their answer type where the items have several types; default: the other
+        gold answers of the same domain and type.
     traits : of gold answers, by question_id (`read_traits`); default: what their questions and passages tell.
     seed : of the substitutions; a draw depends on it and on the question_id alone.
     present : the year after which a claim is flagged as future; default: this year.
@@ -240,16 +241,22 @@ def perturb(
     """
     must_be("pool", pool, (Sequence, Mapping, None), "a list of names, or a mapping of answer type to such lists")
     must_be("items", items, (Iterable,), "an ItemSet or a list of items")
+    source = items if isinstance(items, ItemSet) else ItemSet("the table", (), ())
     kept, unfit = _sorted_out(tuple(items))
     pools = pools_of(kept, traits)
     if pool is not None:
-        given = pool if isinstance(pool, Mapping) else {answer_type: pool for _, answer_type in pools}
+        types = dict.fromkeys(answer_type for _, answer_type in pools)
+        if len(types) > 1 and not isinstance(pool, Mapping):
+            raise BadInput(
+                f"{source.name} has answers of the types {' and '.join(types)}, and the pool does not say which of its "
+                "names is which: give a .csv with the columns gold_answer and answer_type (in Python, a dict by type)"
+            )
+        given = pool if isinstance(pool, Mapping) else dict.fromkeys(types, pool)
         pools |= {key: _given_pool(given[key[1]], pools[key]) for key in pools if key[1] in given}
     amounts = {AnswerType.YEAR: checked_offsets(offsets), AnswerType.NUMBER: _checked_factors(factors)}
     wanted = Wanted(amounts, pools, traits or {}, seed, date.today().year if present is None else present)
     tried = [(item, tuple(forms(item, wanted))) for item in kept]
     everything = [each for item, made in tried for each in (item, *(form.item for form in made if form.item))]
-    source = items if isinstance(items, ItemSet) else ItemSet("items", (), ())
     written = replace(source, name=f"{source.name}, perturbed", items=tuple(everything))
     return Perturbed(written, tuple(form for _, made in tried for form in made), (*left_out, *unfit))
 

@@ -72,7 +72,7 @@ def rewritten(item: Item, claim: Claim, text: str, own: Traits | None = None, of
     passage = " ".join(spoken(text).split())
     false = replace(
         item,
-        item_id=f"{item.question_id}@{claim.tag}",
+        item_id=f"{item.item_id}@{claim.tag}",
         context=passage,
         claimed_answer=claim.answer,
         perturbation_kind=claim.kind,

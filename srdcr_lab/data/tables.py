@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -198,6 +198,7 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
             if row.text("is_exemplar").lower() in ("true", "1", "yes"):
                 yield as_exemplar(item)
                 continue
+            item = replace(item, item_id=_item_id(row, item, row_of))
             if earlier := row_of.get(item.item_id):
                 raise row.bad("item_id", f"{item.item_id!r} stands in row {earlier} already; make it unique")
             asked_before = first.setdefault(item.question_id, item)
@@ -206,6 +207,19 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
             yield item
         except BadInput as error:
             yield error
+
+
+def _item_id(row: Row, item: Item, taken: Collection[str]) -> str:
+    """The row's own item_id. Else the true form of a question is called by its question_id, and its other forms begin
+    with it; without either column the place of the row stands for both."""
+    place, question_id = f"row-{row.number}", row.text("question_id")
+    if not question_id:
+        named = place
+    elif item.perturbation_value:
+        named = f"{question_id}@{item.perturbation_value:+g}"
+    else:
+        named = question_id if item.is_standard and question_id not in taken else f"{question_id}@{place}"
+    return row.text("item_id", named)
 
 
 def _is_yes_no(gold: str) -> bool:
@@ -246,7 +260,6 @@ def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
         question,
         gold,
         row.short("context"),
-        item_id=row.text("item_id", f"row-{row.number}"),
         domain=row.text("domain", "general"),
         documents=documents,
     )
@@ -288,8 +301,6 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
     if unit and " " in canonical:  # the canonical form keeps a unit that disagrees
         raise row.bad("unit", f"is {unit!r}, but the gold answer is {gold!r}; write both in one unit")
     value = row.number_in("perturbation_value")
-    if row.text("question_id") and value:
-        item = replace(item, item_id=row.text("item_id", f"{item.question_id}@{value:+g}"))
     others = tuple(answer for answer in row.between_bars("gold_answers") if answer != gold)
     aliases, accepted = row.between_bars("aliases"), row.between_bars("accepted")
     for each in accepted:

@@ -64,10 +64,11 @@ def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     """Table 1 [4.4]: one row per model × method (× run, × design, where there are several) × condition.
 
     Overall, every share is the mean of the standard and the perturbed one where both were run (as in the paper);
-    `accuracy_micro` is right / n over all rows. `n_abstained`, `n_unparsed` and `n_error` count why answers are
-    missing. `verdict_tpr` = P(Reasonable | true passage) and `verdict_tnr` = P(Unreasonable | false passage) are over
-    the debates held (`verdict_tpr_n`, `verdict_tnr_n`); UNPARSED counts as neither. Where a model takes no temperature,
-    `decoding` says of each row how its replies were drawn.
+    `accuracy_micro` is right / n over all rows; `n_questions` counts the questions behind the n items. `n_abstained`,
+    `n_unparsed` and `n_error` count why answers are missing. `verdict_tpr` = P(Reasonable | true passage) and
+    `verdict_tnr` = P(Unreasonable | false passage) are over the debates held (`verdict_tpr_n`, `verdict_tnr_n`);
+    UNPARSED counts as neither. Where a model takes no temperature, `decoding` says of each row how its replies were
+    drawn.
     """
     records = records.filter(items=_READ)
     table = by_group(records, lambda part: [_of_condition(part, condition, intervals) for condition in CONDITIONS])
@@ -82,6 +83,7 @@ def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dic
     halves = is_standard(rows) if condition == "overall" else None
     measured: dict[str, Any] = {"condition": condition}
     measured |= accuracy(rows["correct"], rows["question_id"], halves, intervals=intervals)
+    measured["n_questions"] = rows["question_id"].nunique()
     measured["accuracy_micro"] = outcome(rows, "correct").mean()
     measured |= {f"n_{why.value}": int((rows["missing"] == why).sum()) for why in Missing}
     ruled = rows[rows["verdict"].notna()]

@@ -158,10 +158,14 @@ class Gating:
         """Each row's position in `rule.ENDINGS` at this τ."""
         return np.asarray(np.where(self.confidence >= tau, *self.ending))
 
+    def decisions(self, tau: float) -> NDArray[np.intp]:
+        """Each row's position in `rule.DECISIONS` at this τ; it means nothing for rows that τ does not decide."""
+        return np.asarray(np.where(self.confidence >= tau, *self.decision))
+
     def at(self, tau: float) -> tuple[Gated, ...]:
         """What τ decides on true passages, on false ones, overall."""
         condition, here = self.stages[0], self.decided
-        decision = np.where(self.confidence >= tau, *self.decision)
+        decision = self.decisions(tau)
         taken = _count(condition[here], decision[here], (2, len(DECISIONS)))
         ended = _count(condition, self.endings(tau), (2, len(ENDINGS)))
         n, answered = ended.sum(axis=1), ended[:, :_N_ANSWERED].sum(axis=1)
@@ -223,6 +227,38 @@ class Gating:
         """The records behind the first row of the tables that bears this label."""
         group = next((g for g, names in enumerate(self.names) if names[1] == row), -1)
         return np.asarray(self.group == group)
+
+
+def redecided(
+    records: pd.DataFrame, tau: float, *, gate: bool = True, from_memory: Collection[str] = ()
+) -> pd.DataFrame:
+    """The records as another τ would have made them: `tau` and, for `sr_dcr` and `confidence_only`, the decision and
+    the final answer. Rows that failed stay as they are, as do other methods.
+
+    `gate` is False for the preset `released`. `from_memory`: ids of items without a passage, on which an unsure
+    `confidence_only` abstains: it has no context answer.
+    """
+    gating = Gating.from_records(records, None, gate=gate)
+    decision, ending = gating.decisions(tau), gating.endings(tau)
+    abstains = records["item_id"].isin(from_memory).to_numpy() & (decision == _USE_CONTEXT)
+    decision = np.where(abstains, DECISIONS.index(Decision.ABSTAIN), decision)
+    ending = np.where(abstains, ENDINGS.index(Missing.ABSTAINED), ending)
+    answered, right = ending < _N_ANSWERED, ending == _RIGHT
+    chosen = [records[f"{side}_answer"].astype(object) for side in ("context", "prior")]
+    nothing = np.array(None, object)
+    answer = np.where(answered, np.where(decision == _USE_CONTEXT, *chosen), nothing)
+    values = {
+        "decision": np.array([str(each) for each in DECISIONS], object)[decision],
+        "final_answer": answer,
+        "final_answers": [np.array([each] if each is not None else [], object) for each in answer],
+        "correct": pd.Series(right, dtype="boolean").where(answered),
+        "right": pd.Series(right, dtype="boolean"),
+        "missing": np.where(answered, nothing, np.array(ENDINGS, object)[ending]),
+    }
+    changed = {name: pd.Series([*column], records.index, object) for name, column in values.items()}
+    kept = ~gating.decided
+    table = records.assign(**{name: records[name].astype(object).where(kept, new) for name, new in changed.items()})
+    return table.astype({name: records[name].dtype for name in values}).assign(tau=tau)
 
 
 def _count(row: NDArray[np.intp], column: NDArray[np.intp], shape: tuple[int, int]) -> NDArray[np.intp]:

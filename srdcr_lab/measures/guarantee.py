@@ -12,6 +12,7 @@ Estimating means of bounded random variables by betting, 2024. Rules, weights an
 from __future__ import annotations
 
 import math
+import warnings
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -316,8 +317,14 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
         return Rule(self.tau, *LADDERS[0][0])
 
     def predict(self, records: pd.DataFrame) -> NDArray[np.str_]:
-        """The decision for each row of sr_dcr."""
-        return np.array([str(decision) for decision in DECISIONS])[self._rule.decisions(_debated(_rows(records)))]
+        """The decision for each row of sr_dcr, in order; a warning says so where the records hold other rows."""
+        if others := len(records) - len(rows := _rows(records)):
+            warnings.warn(
+                f"DecisionRule decides the {len(rows):,} rows of sr_dcr, and not the {others:,} rows of other methods, "
+                'which have no verdict; pass records[records["method"] == "sr_dcr"] to match decisions with rows',
+                stacklevel=2,
+            )
+        return np.array([str(decision) for decision in DECISIONS])[self._rule.decisions(_debated(rows))]
 
     def score(self, records: pd.DataFrame, y: object = None) -> float:
         """Utility; a row whose call failed has no answer."""

@@ -42,6 +42,7 @@ RECORDS = _columns(
     ("perturbation_kind", "string", "none, offset, factor, substitution, rewrite"),
     ("perturbation_value", "double", "signed offset or factor; missing otherwise"),
     ("level", "string", "standard, subtle, mild, moderate, blatant, absurd"),
+    ("condition", "string", "standard where the passage is true, perturbed where it is false"),
     ("method", "string", "the method of this row"),
     ("design", "string", "debate design; missing for methods that do not follow one"),
     ("model", "string", "who answers"),
@@ -63,7 +64,11 @@ RECORDS = _columns(
     ("confidence_kind", "string", "which definition made it"),
     ("sampled_accuracy", "double", "share of knowledge draws that are right"),
     ("n_samples", "int64", "number of knowledge draws"),
-    ("knowledge_category", "string", "category of the sampled accuracy; missing without draws"),
+    (
+        "knowledge_category",
+        "string",
+        "category of the sampled accuracy, UNKNOWN < … < HIGHLY_KNOWN; missing without draws",
+    ),
     ("knowledge_decoding", "string", "how the knowledge draws were made; missing without draws, and in earlier runs"),
     ("tau", "double", "confidence threshold of the decision"),
     ("verdict", "string", "V*: REASONABLE, UNREASONABLE, UNPARSED; missing without a debate"),
@@ -81,6 +86,7 @@ RECORDS = _columns(
         "bool",
         "final answer is right; with several gold answers, all of them and no wrong one; missing if there is none",
     ),
+    ("right", "bool", "the same, but false where there is no answer: its mean is the accuracy"),
     ("missing", "string", "abstained, unparsed or error, where there is no answer"),
     ("calls_alone", "int64", "completions the method takes by itself"),
     (
@@ -131,8 +137,8 @@ SAMPLES = _columns(
 )
 
 TABLES = {"records": RECORDS, "turns": TURNS, "samples": SAMPLES}
-# Columns that tables of this version may lack: they are older, and read as missing.
-LATER = ("p_unreasonable", "decoding", "knowledge_decoding", "prior_margin")
+# Columns that older tables of this version lack: `Results` fills the last two, the others are missing.
+LATER = ("p_unreasonable", "decoding", "knowledge_decoding", "prior_margin", "condition", "right")
 
 
 def arrow_schema(table: str) -> pa.Schema:

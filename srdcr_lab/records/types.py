@@ -93,6 +93,11 @@ class Item:
         return self.perturbation_kind is PerturbationKind.NONE
 
     @property
+    def condition(self) -> str:
+        """``standard`` where the passage tells the truth, else ``perturbed``."""
+        return "standard" if self.is_standard else "perturbed"
+
+    @property
     def gold_answers(self) -> tuple[str, ...]:
         """Every right answer, nearly always one."""
         return (self.gold_answer, *self.other_gold_answers)

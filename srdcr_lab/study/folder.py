@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +16,11 @@ import pandas as pd
 
 from srdcr_lab import measures
 from srdcr_lab.data.items import thaw
-from srdcr_lab.measures.groups import of_one_kind
+from srdcr_lab.measures.gating import redecided
+from srdcr_lab.measures.groups import CATEGORY_NAMES, halves, of_one_kind
 from srdcr_lab.models import Store
+from srdcr_lab.protocols import METHODS
+from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, Capabilities, Item, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import as_path, whole_file
 from srdcr_lab.records.files import folder as shipped
@@ -31,7 +34,7 @@ from srdcr_lab.study.rows import ItemRows, Row
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-STORE = "store.sqlite"  # the completions, in a results folder or beside the folders of a study's parts
+STORE = "store.sqlite"  # the completions, in a results folder or beside several that share it
 REPEAT = "repeat-"  # folders in a study's own, one for each further seed
 _ROWS_A_GROUP = 5000
 _QUESTION_COLUMNS = [
@@ -108,13 +111,12 @@ class Results:
 
     @cached_property
     def store(self) -> Path | None:
-        """File of the completions that the run was made of; None where it does not lie with its tables."""
-        own, of_parts, exported = (self.folder / STORE, self.folder.parent / STORE, self.folder.parent / "store.jsonl")
+        """File of the completions: in the folder, else beside it, as of `make study`; None where there is none."""
+        own, beside, exported = (self.folder / STORE, self.folder.parent / STORE, self.folder.parent / "store.jsonl")
         if self.bundle and exported.is_file() and not own.is_file():
             with closing(Store(own)) as store:
                 store.merge(exported)
-        places = (own, of_parts) if self.folder.name in PARTS else (own,)
-        return next((file for file in places if file.is_file()), None)
+        return next((file for file in (own, beside) if file.is_file()), None)
 
     def part(self, name: str) -> Results | None:
         """Another part (`PARTS`) of the study that this run is a part of, of the same models; None without one."""
@@ -134,6 +136,29 @@ class Results:
     def records(self) -> pd.DataFrame:
         """One row per item × method."""
         return self._read("records")
+
+    def at(self, tau: float) -> Results:
+        """These results with another confidence threshold; no model is asked, and no file is written.
+
+        `records`, `summary` and the threshold in `manifest` change, for `sr_dcr` and `confidence_only`; turns and
+        samples do not depend on τ. Other methods that use the confidence are bad input: their records do not say what
+        they would have answered, which `Study.of_run(results, tau=…).run()` takes from the store.
+        """
+        check_ranges(tau=tau)
+        asked = self.manifest["asked"]
+        again = {name for name in asked["methods"] if name in METHODS and METHODS[name].uses_confidence}
+        if others := again - {"sr_dcr", "confidence_only"}:
+            raise BadInput(
+                f"the records of {min(others)} do not say what it would answer at another tau; take its completions "
+                f"from the store: Study.of_run(results, tau={tau}).run()"
+            )
+        of_memory = [name for name, item in self.items.items() if not item.context]
+        gate = asked["choices"].get("gate", True)
+        other = replace(self)
+        changed = redecided(self.records, tau, gate=gate, from_memory=of_memory)
+        asked = asked | {"choices": asked["choices"] | {"tau": tau}}
+        vars(other).update(records=changed, manifest=self.manifest | {"asked": asked})
+        return other
 
     @cached_property
     def turns(self) -> pd.DataFrame:
@@ -256,14 +281,25 @@ class Results:
             with pq.ParquetFile(path) as file:
                 check_schema(table, file.schema_arrow, str(path))
                 content = file.read()
+            older = [field.name for field in arrow_schema(table) if field.name not in content.column_names]
             for place, field in enumerate(arrow_schema(table)):
-                if field.name not in content.column_names:
+                if field.name in older:
                     content = content.add_column(place, field, pa.nulls(len(content), field.type))
             nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
             frame = content.to_pandas(types_mapper=nullable.get)
-            return frame.assign(design=frame["design"].replace(renamed)) if renamed and "design" in frame else frame
+            if renamed and "design" in frame:
+                frame["design"] = frame["design"].replace(renamed)
+            return _whole(frame, older) if table == "records" else frame
         except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
             raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it anew") from None
+
+
+def _whole(records: pd.DataFrame, older: Sequence[str]) -> pd.DataFrame:
+    """The records with the columns that an older file lacks and others give, and categories that can be compared."""
+    given = {"condition": halves(records), "right": records["correct"].fillna(False)}
+    known = pd.CategoricalDtype(CATEGORY_NAMES[::-1], ordered=True)
+    category = records["knowledge_category"].astype(known)
+    return records.assign(knowledge_category=category, **{name: given[name] for name in given if name in older})
 
 
 def needed(package: str, what: str) -> Any:

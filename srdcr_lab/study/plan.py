@@ -59,14 +59,15 @@ class Plan:
 async def make_plan(
     setup: Setup, methods: Sequence[Method], prices: Mapping[str, Price | None], *, batch: bool = False
 ) -> Plan:
-    """The plan of a run over the items of `setup`: of many estimated from some, drawn as `limit` draws them. `prices`
-    by the models' identity keys; with `batch` API models cost what they cost in a batch."""
+    """The plan of a run over the items of `setup`: of many estimated from some, drawn as `limit` draws whole questions.
+    `prices` by the models' identity keys; with `batch` API models cost what they cost in a batch."""
     if batch:
         api = {model.identity.key for model in _models(setup) if model.identity.provider in API}
         prices = {key: price.in_a_batch() if price and key in api else price for key, price in prices.items()}
-    few = replace(setup, items=setup.items.limit(_FEW, setup.seed))
+    few = replace(setup, items=setup.items.limit(_FEW, setup.seed, whole=True))
     an_item = (await _rehearsed(few, methods, prices, longest=True)).loc[SHARED, "calls_alone"] / len(few.items)
-    some = replace(setup, items=setup.items.limit(max(_FEW, int(_REHEARSED / max(an_item, 1))), setup.seed))
+    enough = max(_FEW, int(_REHEARSED / max(an_item, 1)))
+    some = replace(setup, items=setup.items.limit(enough, setup.seed, whole=True))
     least, most = [await _rehearsed(some, methods, prices, longest=longest) for longest in (False, True)]
     least, most = least.where(least <= most, most), most.where(most >= least, least)  # a short run may ask once more
     both = pd.concat([least.add_suffix("_from"), most.add_suffix("_to")], axis=1)

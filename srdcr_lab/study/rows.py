@@ -261,6 +261,7 @@ def final_columns(values: Sequence[str | None], correct: bool | None, missing: M
         "final_answer": values[0] if values else None,
         "final_answers": [*values],
         "correct": correct,
+        "right": bool(correct),
         "missing": missing or (None if values else Missing.UNPARSED),
     }
 

@@ -34,13 +34,13 @@ from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, S
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
-from srdcr_lab.records import BadInput, BudgetExhausted, Item, ModelIdentity, Needs, SrdcrError, Stopped
+from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Item, ModelIdentity, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study import manifest as manifests
 from srdcr_lab.study import sharding
-from srdcr_lab.study.folder import REPEAT, Results, table_writer
+from srdcr_lab.study.folder import REPEAT, STORE, Results, table_writer
 from srdcr_lab.study.opening import ROLES, Session, fitting, open_all, price_for
 from srdcr_lab.study.plan import Plan, make_plan
 from srdcr_lab.study.rows import Causes
@@ -66,7 +66,7 @@ class Study:
     model : specification (``"pocket"``, ``"openai:gpt-4o"`` …) or a `ChatModel`; it answers, and plays the roles not
         given to `defender`, `critic` and `judge`.
     items : anything `load_items` takes, and with `strict` nothing of which a row is left out; of them at most `limit`,
-        stratified and seeded.
+        stratified and seeded (`ItemSet.limit`: of several false forms of a question it keeps one, while others wait).
     methods : names of the methods to compare, or ``"all"``.
     preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
         says. Methods that follow a design run under each of several, and equal requests are asked once.
@@ -203,7 +203,10 @@ class Study:
             known = f"its methods are {', '.join(asked['methods'])}, its designs {', '.join(designs)}"
             raise BadInput(f"the run of {asked['items']:.60} has no {lacking[0]}; {known:.250}")
         if opened is None and "store" not in how and run.store is None:
-            raise BadInput(f"the completions of {run.folder} do not lie with its tables, and nothing is made again")
+            raise BadInput(
+                f"there is no store of completions in {run.folder} nor beside it ({STORE}); pass store=FILE, the file "
+                "that the run had as --store"
+            )
         made = cache(opened) if opened else None  # one model may play several roles
         try:
             cast = {role: made(identity) for role, identity in run.identities.items()} if made else run.absent
@@ -455,10 +458,19 @@ class Study:
             "completions_in_store": session.store.count(),
             "wall_s": round(time.monotonic() - started, 1),  # a run that resumes counts its own time alone
         }
-        notes = [*near_ties(results.records), *causes.notes()]
+        notes = [*near_ties(results.records), *self._of_confidence(results.records), *causes.notes()]
         self._write_manifest(folder, "stopped" if stopped else "done", notes, counts=counts)
         if stopped:
             raise stopped
+
+    def _of_confidence(self, records: pd.DataFrame) -> Iterator[str]:
+        """What τ means where `auto` had to take another kind of confidence than the paper's."""
+        if self.choices.confidence == "auto" and (records["confidence_kind"] == ConfidenceKind.SELF_CONSISTENCY).any():
+            tau, n = self.choices.tau, self.choices.consistency_draws
+            yield (
+                f"without log-probabilities confidence is self-consistency, the share of {n} draws that agree with the "
+                f"prior answer: τ = {tau:g} now means at least {math.ceil(tau * n - 1e-9)} of {n}"
+            )
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:
         """Write run.json; until its tables are replaced (`counted`), a finished run stays as it is."""

@@ -7,12 +7,15 @@ import io
 import json
 import math
 import random
+import sqlite3
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +100,31 @@ VALUES: dict[str, Any] = {"2^70": 2**70, "-1": -1, "0.5": 0.5, "null": None, "tr
           "long": "x" * 5_000_000}  # fmt: skip
 
 
-def parquet(rows: list[dict[str, Any]]) -> bytes:
+def parquet(rows: list[dict[str, Any]], noted: str = "{}") -> bytes:
+    """The rows, with what a program such as pandas noted of them."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     written = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows), written)
+    pq.write_table(pa.Table.from_pylist(rows).replace_schema_metadata({"pandas": noted}), written)
     return written.getvalue()
+
+
+def stores() -> Iterator[tuple[str, bytes]]:
+    """Stores that would run what somebody else wrote, by file name."""
+    from srdcr_lab.models import Store
+
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+    for name, statement in {
+        "view": f"CREATE VIEW more AS {endless}",
+        "trigger": "CREATE TRIGGER more AFTER INSERT ON requests BEGIN UPDATE requests SET id = id; END",
+    }.items():
+        with tempfile.TemporaryDirectory() as place:
+            Store(file := Path(place) / "store.sqlite").close()
+            with closing(sqlite3.connect(file)) as connection:
+                connection.execute(statement)
+                connection.commit()
+                yield f"{name}.sqlite", connection.serialize()
 
 
 RESULTS = {"prior_answer": "1874", "context_answer": "1912", "final_answer": "1874", "prior_correct": "1",
@@ -143,13 +164,14 @@ def tables() -> Iterator[tuple[str, bytes]]:
         "BOM twice": b"\xef\xbb\xbf" * 2 + TABLE, "only commas": b",,,\n" * 5, "HTML": b"<html><body>404</body></html>",
         "gzip": gzip.compress(TABLE), "png": b"\x89PNG\r\n\x1a\n" + bytes(100), "2000 columns": b",".join(b"c%d" % n
         for n in range(2000)) + b"\n", "digits": head + b"9" * 5000 + b",1874,in 1874\n", "unseen":
-        head + "When\u3164\U000e0020?,1874,In 1874.\n".encode(),
+        head + "When\u3164\U000e0020?,1874,In 1874.\n".encode(), "articles": head + b"Which?," + b"the " * 200 + b"," +
+        b"the " * 199 + b"end\n", "a passage of numbers": head + b"How many?,43,There were 43. " + b"1024 " * 19_000 + b"\n",
     }  # fmt: skip
     yield from ((f"{name}.csv", content) for name, content in texts.items())
     columns = {"domain": (ESC, BIDI), "perturbation_value": ("nan", "inf", "1e999"), "answer_type": ("x", ESC),
                "perturbation_kind": ("offset", ESC), "level": ("x",), "options": ("a|a", "|", "a"), "is_exemplar": ("x",),
-               "argued": ("x", ESC, "2"), "documents": ("[", "[" * 100_000, "{}", '[{"text": 1}]', "[1e999]"), "item_id": (ESC, "x" * 5000),
-               "claimed_answer": ("1874 1875", ESC, "yes"), "aliases": ("|||",), "unit": (BIDI,)}  # fmt: skip
+               "argued": ("x", ESC, "2"), "documents": ("[", "[" * 100_000, "{}", '[{"text": 1}]', "[1e999]"), "item_id": (ESC, "x" * 5000, "x" * 20_000_000),
+               "claimed_answer": ("1874 1875", ESC, "yes"), "aliases": ("|||", "a|" * 1_000_000), "unit": (BIDI,)}  # fmt: skip
     for column, cells in columns.items():
         for place, cell in enumerate(cells):
             quoted = '"' + cell.replace('"', '""') + '"'
@@ -165,7 +187,9 @@ def tables() -> Iterator[tuple[str, bytes]]:
     odd = {"cut": good[:-20], "zeros": good[:200] + bytes(200) + good[400:], "magic": b"PAR1" + bytes(50) + b"PAR1",
            "types": parquet([{"question": {"a": 1}, "gold_answer": [1], "context": 2.5}]), "empty": b"",
            "numbers": parquet([{"question": 1, "gold_answer": 1874, "context": math.nan}]),
-           "bytes": parquet([{"question": b"\xff", "gold_answer": b"1874", "context": b"in 1874"}])}  # fmt: skip
+           "bytes": parquet([{"question": b"\xff", "gold_answer": b"1874", "context": b"in 1874"}]),
+           "huge": parquet([LINES[0] | {"question": "x" * 10_000_000}]),
+           "noted": parquet(LINES, '{"index_columns": ["nope"], "column_indexes": [{}], "columns": [{"name": "x"}]}')}  # fmt: skip
     yield from ((f"{name}.parquet", content) for name, content in odd.items())
 
 
@@ -204,6 +228,9 @@ def inputs(seed: int) -> Iterator[Trial]:
         for name, content in tables():
             if name.endswith((".json", ".parquet")):
                 yield Trial(f"{benchmark}={name}", (*OFFLINE, "--items", f"{benchmark}={name}"), {name: content})
+    for name, content in stores():
+        for words in (("store", "info", name), (*OFFLINE, "--store", name), ("store", "merge", "new.sqlite", name)):
+            yield Trial(f"{words[0]} {words[1]} {name}", words, good | {name: content})
     for path in (*MANIFEST, "asked.items", "asked.models", "asked.choices"):
         for name, value in VALUES.items():
             files = good | {"out/run.json": nested(changed(MANIFEST, path, value))}
@@ -309,6 +336,17 @@ def bodies() -> dict[str, Reply]:
 EDITS = {"openai": ("choices", "choices.0.message", "choices.0.message.content", "choices.0.finish_reason", "usage",
                     "usage.prompt_tokens", "choices.0.logprobs.content", "choices.0.logprobs.content.0.logprob", "model"),
          "anthropic": ("content", "content.0.text", "usage.input_tokens", "stop_reason")}  # fmt: skip
+CALLED = [{"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+WITHOUT_TEXT: dict[str, dict[str, dict[str, Any]]] = {
+    "openai": {
+        "a tool is called": {"choices.0.message.content": None, "choices.0.message.tool_calls": CALLED},
+        "an image": {"choices.0.message.content": [{"type": "image_url", "image_url": {"url": "http://127.0.0.1:1/"}}]},
+    },
+    "anthropic": {
+        "a tool is called": {"content": [{"type": "tool_use", "id": "1", "name": "look", "input": {}}]},
+        "nothing": {"content": []},
+    },
+}
 GOOD = {"openai": good_openai, "anthropic": good_anthropic}
 
 
@@ -318,6 +356,8 @@ def replies() -> dict[str, Callable[[dict[str, Any]], Reply]]:
     for provider, paths in EDITS.items():
         for name, reply in bodies().items():
             found[f"{provider}: {name}"] = lambda _, reply=reply: reply  # type: ignore[misc]
+        for name, edits in WITHOUT_TEXT[provider].items():
+            found[f"{provider}: {name}"] = partial(_edited, GOOD[provider], edits)
         for path in paths:
             for name, value in VALUES.items():
                 good = GOOD[provider]
@@ -325,6 +365,13 @@ def replies() -> dict[str, Callable[[dict[str, Any]], Reply]]:
                     body=nested(changed(good(asked), path, value))
                 )
     return found
+
+
+def _edited(good: Callable[[dict[str, Any]], Any], edits: Mapping[str, Any], asked: dict[str, Any]) -> Reply:
+    reply = good(asked)
+    for path, value in edits.items():
+        reply = changed(reply, path, value)
+    return Reply(body=nested(reply))
 
 
 ENDING = (
@@ -399,6 +446,8 @@ def bundles(seed: int) -> Iterator[Trial]:
     yield trial("2.5 GB in all", _sealed(whole | {f"items/{n}.csv": b" " * (500 << 20) for n in range(5)}))
     yield trial("no zip", b"PK" + bytes(500))
     yield trial("lacks run.json", _sealed({name: whole[name] for name in whole if name != "run/run.json"}))
+    many = nested(changed(manifest, "asked.methods", ["few_shot"] * 100_000))
+    yield other("run.json with 100,000 methods", **{"run__run.json": many})
     for path in IN_MANIFEST:
         yield from (
             other(f"run.json {path} = {name}", **{"run__run.json": nested(changed(manifest, path, VALUES[name]))})

@@ -71,11 +71,12 @@ recompute: env ## every number of a results folder (DIR=results/study) anew, by 
 reliability: env ## how well RA-RAG recovers the accuracy of sources without labels
 	$(PY) bench/source_reliability.py
 
-lint: env ## style, types, and the floors of the package
+lint: env ## style, types, the floors of the package, and its size, which never grows
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	.venv/bin/lint-imports
+	$(PY) tools/house.py
 
 pocket: env ## train the pocket model anew
 	$(PY) data/pocket/training/train.py

@@ -123,8 +123,9 @@ class Study:
             must_be(name, role, kinds, "a specification such as 'pocket', or a ChatModel")
         for name, flag in (("strict", strict), ("batch", batch), ("offline", offline)):
             must_be(name, flag, (bool, None), "True or False")
-        for name, told in (("reasoning", reasoning), ("extra_body", extra_body)):
-            must_be(name, told, (str, Mapping, tuple, None), "a text, or a mapping of roles")
+        must_be(
+            "reasoning", reasoning, (str, Mapping, tuple, None), "a level such as 'low', or a mapping of role to level"
+        )
         must_be("prompts", prompts, (str, Path, Mapping, None), "a folder, or a mapping of name to text")
         must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
         must_be("players", players, (Mapping, None), "a mapping of specification to ChatModel")

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import compare, compare_models, context_preference, finding, holm, names_apart, what_runs_have
+from srdcr_lab.measures import compare, context_preference, finding, holm
 from srdcr_lab.measures.findings import FAMILY_WISE
+from srdcr_lab.models_compared import compare_models, names_apart, what_runs_have
 from tests.simulated import simulated
 
 BASE = simulated(40)

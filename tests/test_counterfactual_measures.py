@@ -11,17 +11,17 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.measures import jeffreys_interval
-from srdcr_lab.measures.counterfactual import (
+from srdcr_lab.stances import (
+    accuracy_by_method,
     by_number,
     candidate_recall,
+    cost_by_method,
     debate_ends,
     judge_of_debates,
     macro_f1,
     overconfidence,
     position_effect,
     stance_changes,
-    table_1,
-    table_3,
 )
 
 Turns = list[dict[str, Any]]
@@ -255,7 +255,7 @@ def test_macro_f1_of_nothing_is_none_and_of_no_error_has_an_interval() -> None:
 
 def test_table_1_has_macro_f1_for_claims_alone() -> None:
     rows = [record("x", "cot", "true", gold="true"), record("y", "cot", None, gold="false"), record("x", "mad", "B")]
-    found = table_1(tables(rows, [])[0]).set_index("method")
+    found = accuracy_by_method(tables(rows, [])[0]).set_index("method")
     assert found.loc["cot", ["n", "accuracy", "coverage", "n_unparsed"]].tolist() == [2, 0.5, 0.5, 1]
     assert found.loc["cot", "macro_f1"] == pytest.approx((1 + 0) / 2)
     assert math.isnan(found.loc["mad", "macro_f1"])
@@ -267,7 +267,7 @@ def test_table_3_counts_prompts_and_tokens_of_what_ended() -> None:
         record("y", "mad", "B", calls_alone=10, prompt_tokens=1800, completion_tokens=200),
         record("z", "mad", None, missing="error", calls_alone=3),
     ]
-    (row,) = table_3(tables(rows, [])[0]).to_dict("records")
+    (row,) = cost_by_method(tables(rows, [])[0]).to_dict("records")
     assert (row["n"], row["n_error"], row["prompts_per_sample"], row["paper_prompts"]) == (2, 1, 10, 10)
     assert (row["tokens_per_prompt"], row["tokens_per_sample"]) == (150, 1500)
     assert row["tokens_per_sample_low"] == pytest.approx(1500 - 12.7062 * 500, rel=1e-4)

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from srdcr_lab import stances
 from srdcr_lab.data import ItemSet
 from srdcr_lab.data.facts import exemplars
-from srdcr_lab.measures import counterfactual as measures
 from srdcr_lab.records import CallFailed, Role
 from srdcr_lab.study import Results, Study
 from tests.scripted import ScriptedModel
@@ -27,7 +27,7 @@ def ran(model: ScriptedModel, items: Any, methods: Any = METHODS, **options: Any
 
 def test_a_study_of_options_has_table_3_in_its_records() -> None:
     results = ran(scripted(), f"commonsenseqa={ROWS / 'commonsenseqa.jsonl'}")
-    costs = measures.table_3(results.records).set_index("method")
+    costs = stances.cost_by_method(results.records).set_index("method")
     known = costs[costs["paper_prompts"].notna()]
     assert known["prompts_per_sample"].tolist() == known["paper_prompts"].tolist() == [1, 3, 7, 10, 6, 10]
     assert results.records["error"].isna().all()
@@ -50,7 +50,7 @@ def test_turns_say_who_spoke_for_which_answer() -> None:
     assert (spoken["speaker"] == spoken["stance"]).all()
     judged = results.turns[results.turns["role"] == Role.JUDGE]
     assert [list(each) for each in judged["saw_turns"]] == [[0, 1, 2, 3, 4, 5]] * 2
-    ends = measures.debate_ends(results.records, results.turns).set_index("end")["share"]
+    ends = stances.debate_ends(results.records, results.turns).set_index("end")["share"]
     assert ends.sum() == pytest.approx(1)
 
 
@@ -81,7 +81,7 @@ def test_a_failed_call_is_a_row_with_its_error_and_the_others_go_on() -> None:
     by_method = results.records.set_index("method")["error"]
     assert by_method["cot"].isna().all()
     assert (by_method["cfmad"] == "the server said no").all()
-    assert measures.debate_ends(results.records, results.turns).empty
+    assert stances.debate_ends(results.records, results.turns).empty
 
 
 def test_results_repeat_from_the_store_without_asking(tmp_path: Path) -> None:
@@ -98,5 +98,5 @@ def test_open_questions_are_answered_with_numbers() -> None:
                   ("cot", "mad", "cfmad"))  # fmt: skip
     right = results.records.groupby("method")["correct"].sum()
     assert right.to_dict() == {"cot": 1, "mad": 1, "cfmad": 1}
-    recall = measures.candidate_recall(results.records, results.turns)
+    recall = stances.candidate_recall(results.records, results.turns)
     assert recall["recall"].tolist() == [0.5]

@@ -46,7 +46,6 @@ from srdcr_lab.protocols import DESIGNS, METHODS
 from srdcr_lab.records.names import COLOURS, DESIGN_LABELS, METHOD_LABELS, called, colours
 from tests.figures import drawn, legend_labels, no_text_overlaps, printed_points, tick_labels
 from tests.simulated import simulated
-from tests.test_counterfactual_measures import debated
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
 
@@ -403,7 +402,6 @@ EVERY = {
     "ConsistencyByDrawsDisplay": lambda: plots.ConsistencyByDrawsDisplay.from_agreement(np.eye(16, dtype=bool)),
     "ContextPreferenceDisplay": lambda: ContextPreferenceDisplay.from_records(ONE),
     "CostDisplay": lambda: CostDisplay.from_records(BOTH),
-    "DebateEndsDisplay": lambda: plots.DebateEndsDisplay.from_tables(*debated()),
     "DecisionFlowDisplay": lambda: DecisionFlowDisplay.from_records(ONE),
     "DifferencesDisplay": lambda: DifferencesDisplay.from_records(ONE),
     "DrawsDisplay": lambda: plots.DrawsDisplay.from_questions(KNOWN),
@@ -413,11 +411,8 @@ EVERY = {
     "GradedVerdictDisplay": lambda: plots.GradedVerdictDisplay.from_records(
         BOTH.assign(p_unreasonable=np.where(BOTH["verdict"] == "UNREASONABLE", 0.8, 0.3))
     ),
-    "MethodsDisplay": lambda: plots.MethodsDisplay.from_records(debated()[0]),
     "MisinformationDisplay": lambda: plots.MisinformationDisplay(_documents(), "share_misinforming"),
-    "NumberDisplay": lambda: plots.NumberDisplay.from_records(debated()[0], "stances"),
     "OneQuestionDisplay": lambda: OneQuestionDisplay.from_records(records(), "q"),
-    "OverconfidenceDisplay": lambda: plots.OverconfidenceDisplay.from_tables(*debated()),
     "OversightDisplay": lambda: plots.OversightDisplay.from_records(BOTH),
     "PrecisionDisplay": lambda: plots.PrecisionDisplay.from_questions(KNOWN),
     "PriorPreferenceByRoundDisplay": lambda: PriorPreferenceByRoundDisplay.from_records(ONE),

@@ -1,4 +1,3 @@
-from .across_models import compare_models as compare_models, names_apart as names_apart, what_runs_have as what_runs_have
 from .calibration import (
     brier as brier, ece as ece, reliability_curve as reliability_curve,
 )

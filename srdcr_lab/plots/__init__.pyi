@@ -4,7 +4,7 @@ from .confidence import (
     TransferDisplay as TransferDisplay,
 )
 from .debates import (
-    DebateEndsDisplay as DebateEndsDisplay, GradedVerdictDisplay as GradedVerdictDisplay, MethodsDisplay as MethodsDisplay, MisinformationDisplay as MisinformationDisplay, NumberDisplay as NumberDisplay, OverconfidenceDisplay as OverconfidenceDisplay, OversightDisplay as OversightDisplay,
+    GradedVerdictDisplay as GradedVerdictDisplay, MisinformationDisplay as MisinformationDisplay, OversightDisplay as OversightDisplay,
     RatesDisplay as RatesDisplay, RecoveryDisplay as RecoveryDisplay, SourcesDisplay as SourcesDisplay, VerdictDisplay as VerdictDisplay,
 )
 from .drawers import save_figure as save_figure, small_multiples as small_multiples

@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from srdcr_lab.measures import belief_rates, r_star_distribution, rates_by_kappa, verdict_rates, verdicts_by_round
-from srdcr_lab.measures.counterfactual import ENDS, by_number, debate_ends, overconfidence, table_1
 from srdcr_lab.measures.documents import document_summary
 from srdcr_lab.measures.groups import GOLDEN
 from srdcr_lab.measures.rule import HARD
@@ -202,101 +201,6 @@ class OversightDisplay(draw.Display):
 def _guessing(ax: Axes) -> None:
     """The line of judges that know nothing of the passage: what they believe more of the true, they catch less."""
     ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", label="knows nothing of the passage")
-
-
-# Counterfactual debates [CFMAD]
-
-_SIZE = (2.8, 0.9, 0.32)  # of a figure with a row a method
-
-
-@dataclass(frozen=True)
-class MethodsDisplay(draw.Display):
-    """Table 1 of `srdcr_lab.measures.counterfactual`, one row a method of one model; `value` is what is drawn, `chance`
-    what guessing has of it."""
-
-    value: str = "accuracy"
-    chance: float | None = None
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame) -> Self:
-        """Accuracy; macro-F1 where every question is a claim that is true or false."""
-        table, options = table_1(records), records["n_options"]
-        if table["macro_f1"].notna().all():
-            return cls(table, "macro_f1", 0.5)
-        return cls(table, chance=float((1 / options).mean()) if len(options) and (options > 0).all() else None)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """One row a method, first on top: points with 95 % intervals, what could not be read counted as wrong."""
-        names = [f"{called(row.method)}  ({row.n_answered}/{row.n} answered)" for row in self.table.itertuples()]
-        ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
-        if self.chance is not None:
-            ax.axvline(self.chance, color="0.6", linewidth=0.8, linestyle="--", label=f"guessing: {self.chance:.2f}")
-        draw.intervals(ax, range(len(names)), self.table, self.value, across=True, color=draw.BLUE, **draw.LARGE)
-        meaning = "macro-F1" if self.value == "macro_f1" else "share of questions that are right"
-        return draw.finish(ax, draw.BELOW, xlim=draw.SHARES, xlabel=meaning)
-
-
-class OverconfidenceDisplay(draw.Display):
-    """Figure 2: the table of `srdcr_lab.measures.counterfactual.overconfidence`."""
-
-    @classmethod
-    def from_tables(cls, records: pd.DataFrame, turns: pd.DataFrame) -> Self:
-        return cls(overconfidence(records, turns))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """One row a method, with 95 % intervals; a method without an error has no point."""
-        names = [f"{called(row.method)}  (errors: {row.n})" for row in self.table.itertuples()]
-        ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
-        draw.intervals(ax, range(len(names)), self.table, across=True, color=draw.VERMILION, **draw.LARGE)
-        return draw.finish(ax, of="errors", xlim=draw.SHARES, xlabel="share of errors that are overconfidence")
-
-
-_END_LABELS = ("agree, right", "agree, wrong", "judge right", "judge wrong", "judge not read")
-_END_COLOURS = ("#0173b2", "#d55e00", "#56b4e9", "#ecb08a", "#bbbbbb")
-
-
-class DebateEndsDisplay(draw.Display):
-    """Figures 4 and 5 in one: the table of `srdcr_lab.measures.counterfactual.debate_ends`."""
-
-    @classmethod
-    def from_tables(cls, records: pd.DataFrame, turns: pd.DataFrame) -> Self:
-        return cls(debate_ends(records, turns))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """One bar a method whose parts sum to 1; a part is labelled where it is wide enough."""
-        n = self.table.groupby("method", sort=False)["n"].first()
-        ax = draw.named_rows(
-            ax, [f"{called(method)}  (n = {number})" for method, number in n.items()], _SIZE, margin=0.6
-        )
-        start = np.zeros(len(n))
-        for end, label, colour in zip(ENDS, _END_LABELS, _END_COLOURS, strict=True):
-            shares = self.table.loc[self.table["end"] == end, "share"].to_numpy(float)
-            bars = ax.barh(range(len(n)), shares, 0.6, start, color=colour, label=label if shares.any() else None)
-            texts = [f"{share:.2f}" if share >= 0.12 else "" for share in shares]
-            ink = "white" if end.endswith("change") else "black"
-            ax.bar_label(bars, texts, label_type="center", color=ink, fontsize=draw.SMALL)
-            start += shares
-        return draw.finish(ax, draw.BELOW if len(n) else None, xlim=(0, 1), xlabel="share of debated questions")
-
-
-@dataclass(frozen=True)
-class NumberDisplay(draw.Display):
-    """Figure 6: accuracy of CFMAD by number of `what`, ``stances`` or ``rounds``."""
-
-    what: str
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame, what: str) -> Self:
-        return cls(by_number(records, what), what)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Points with 95 % intervals, joined; 2 stances and 1 round are the paper's."""
-        ax = draw.axes(ax, 3.6, 3.0)
-        numbers = self.table[self.what].to_numpy(float)
-        draw.intervals(ax, numbers, self.table, "accuracy", linestyle="-", color=draw.BLUE, **draw.LARGE)
-        n = int(self.table["n"].max()) if len(self.table) else 0
-        ax.set(xticks=numbers, xlabel=f"{self.what} (n = {n} each)")
-        return draw.finish(ax, ylim=draw.SHARES, ylabel="accuracy")
 
 
 # Debates over documents that contradict each other

@@ -1,4 +1,4 @@
-"""Several models side by side: what each run has, and which differences between models can be told. Ours.
+"""Notebook 09: several models side by side, what each run has, and which differences can be told. Ours.
 
 Models are compared in pairs, on the items that both were asked; the independent units are the questions. Wherever these
 tables name a `model`, it is the name that `names_apart` gives a run.

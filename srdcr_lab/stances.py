@@ -1,6 +1,7 @@
-"""The measures of the CFMAD paper on the tables `records` and `turns` of a run; sections in brackets are that paper's.
+"""Notebook 07: counterfactual debates, in which each stance is set beforehand [CFMAD, whose sections are in brackets].
 
-Tables of several runs need the column `run` in both.
+What `records` and `turns` of a run say, as tables, and those tables as figures. Of several runs both need the column
+`run`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
@@ -26,7 +28,9 @@ from srdcr_lab.measures.estimates import (
 )
 from srdcr_lab.measures.evaluation import accuracy
 from srdcr_lab.measures.groups import by_group, group_columns, groups, same_answer
+from srdcr_lab.plots import drawers as draw
 from srdcr_lab.records import Missing, Role
+from srdcr_lab.records.names import called
 
 CLASSES = ("true", "false")
 ENDS = ("valid_change", "invalid_change", "judge_right", "judge_wrong", "judge_missing")
@@ -71,8 +75,9 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
     return with_interval("macro_f1", float(value), low, high)
 
 
-def table_1(records: pd.DataFrame) -> pd.DataFrame:
-    """Table 1, per model × method: the columns of `accuracy`, why answers are missing, and macro-F1.
+def accuracy_by_method(records: pd.DataFrame) -> pd.DataFrame:
+    """Table 1, per model × method: the columns of `accuracy`, why answers are missing, macro-F1, and `chance`, what
+    guessing has of it: half of macro-F1, the mean of 1 / options of accuracy.
 
     Macro-F1 is of claims: NaN where a gold answer is something else than "true" or "false".
     """
@@ -81,24 +86,26 @@ def table_1(records: pd.DataFrame) -> pd.DataFrame:
         claims = part if part["gold_answer"].isin(CLASSES).all() else part.iloc[:0]
         f1 = macro_f1(claims["gold_answer"], claims["final_answer"], claims["question_id"])
         missing = {f"n_{why.value}": int((part["missing"] == why).sum()) for why in Missing}
-        yield accuracy(part["correct"], part["question_id"]) | f1 | missing
+        options = part["n_options"].astype(float)
+        chance = 0.5 if len(claims) else float((1 / options.where(options > 0)).mean(skipna=False))
+        yield accuracy(part["correct"], part["question_id"]) | f1 | missing | {"chance": chance}
 
     return by_group(records, rows)
 
 
 def by_number(records: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Figure 6: `table_1` of `cfmad` and ``cfmad_stances_N`` or ``cfmad_rounds_N``, with N: by number of `what`."""
+    """Figure 6: `accuracy_by_method` of `cfmad` by its number of `what` (N in ``cfmad_stances_N``, ``cfmad_rounds_N``)."""
     numbers = {}
     for method in records["method"].unique():
         variant = re.fullmatch(r"cfmad(?:_(stances|rounds)_(\d))?", str(method))
         if variant and variant[1] in (None, what):
             numbers[method] = int(variant[2] or {"stances": 2, "rounds": 1}[what])
-    table = table_1(records[records["method"].isin(numbers)])
+    table = accuracy_by_method(records[records["method"].isin(numbers)])
     table.insert(table.columns.get_loc("method") + 1, what, table["method"].map(numbers))
     return table.sort_values([*(name for name in ("run", "model") if name in table), what], ignore_index=True)
 
 
-def table_3(records: pd.DataFrame) -> pd.DataFrame:
+def cost_by_method(records: pd.DataFrame) -> pd.DataFrame:
     """Table 3, per model × method: mean prompts, tokens a prompt and tokens a sample, of the method by itself [A.1].
 
     Tokens are those of prompts and replies. The interval of the tokens a sample is Student's, over the means of the
@@ -292,3 +299,64 @@ def _share(rows: pd.DataFrame, hits: pd.Series) -> dict[str, Any]:
 
 def _table(records: pd.DataFrame, rows: list[dict[str, Any]], *columns: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*group_columns(records), *columns])
+
+
+# Figures
+
+_SIZE = (2.8, 0.9, 0.32)  # of a figure with a row a method
+_LOOKS = (  # of `ENDS`
+    ("agree, right", "#0173b2"),
+    ("agree, wrong", "#d55e00"),
+    ("judge right", "#56b4e9"),
+    ("judge wrong", "#ecb08a"),
+    ("judge not read", "#bbbbbb"),
+)
+
+
+def draw_accuracy(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """`accuracy_by_method` of one model, a row a method: macro-F1 where every question is a claim, else accuracy, with
+    95 % intervals, and what guessing has of it. What could not be read is wrong."""
+    names = [f"{called(row.method)}  ({row.n_answered}/{row.n} answered)" for row in table.itertuples()]
+    ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
+    of_claims = bool(table["macro_f1"].notna().all())
+    if table["chance"].notna().any():
+        guessing = table["chance"].max()
+        ax.axvline(guessing, color="0.6", linewidth=0.8, linestyle="--", label=f"guessing: {guessing:.2f}")
+    value = "macro_f1" if of_claims else "accuracy"
+    draw.intervals(ax, range(len(names)), table, value, across=True, color=draw.BLUE, **draw.LARGE)
+    meaning = "macro-F1" if of_claims else "share of questions that are right"
+    return draw.finish(ax, draw.BELOW, xlim=draw.SHARES, xlabel=meaning)
+
+
+def draw_overconfidence(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Figure 2 from `overconfidence`: a row a method, with 95 % intervals; one without an error has no point."""
+    names = [f"{called(row.method)}  (errors: {row.n})" for row in table.itertuples()]
+    ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
+    draw.intervals(ax, range(len(names)), table, across=True, color=draw.VERMILION, **draw.LARGE)
+    return draw.finish(ax, of="errors", xlim=draw.SHARES, xlabel="share of errors that are overconfidence")
+
+
+def draw_debate_ends(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Figures 4 and 5 in one, from `debate_ends`: a bar a method whose parts sum to 1, labelled where wide enough."""
+    n = table.groupby("method", sort=False)["n"].first()
+    names = [f"{called(method)}  (n = {number})" for method, number in n.items()]
+    ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
+    start = np.zeros(len(n))
+    for end, (label, colour) in zip(ENDS, _LOOKS, strict=True):
+        parts = table.loc[table["end"] == end, "share"].to_numpy(float)
+        bars = ax.barh(range(len(n)), parts, 0.6, start, color=colour, label=label if parts.any() else None)
+        texts = [f"{part:.2f}" if part >= 0.12 else "" for part in parts]
+        ink = "white" if end.endswith("change") else "black"
+        ax.bar_label(bars, texts, label_type="center", color=ink, fontsize=draw.SMALL)
+        start += parts
+    return draw.finish(ax, draw.BELOW if len(n) else None, xlim=(0, 1), xlabel="share of debated questions")
+
+
+def draw_by_number(table: pd.DataFrame, what: str, ax: Axes | None = None) -> Axes:
+    """Figure 6 from `by_number`: points with 95 % intervals, joined; 2 stances and 1 round are the paper's."""
+    ax = draw.axes(ax, 3.6, 3.0)
+    numbers = table[what].to_numpy(float)
+    draw.intervals(ax, numbers, table, "accuracy", linestyle="-", color=draw.BLUE, **draw.LARGE)
+    n = int(table["n"].max()) if len(table) else 0
+    ax.set(xticks=numbers, xlabel=f"{what} (n = {n} each)")
+    return draw.finish(ax, ylim=draw.SHARES, ylabel="accuracy")

@@ -94,7 +94,7 @@ def accuracy_by_method(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_number(records: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Figure 6: `accuracy_by_method` of `cfmad` by its number of `what` (N in ``cfmad_stances_N``, ``cfmad_rounds_N``)."""
+    """Figure 6: `accuracy_by_method` of `cfmad` by its number of `what` (``cfmad_stances_3``, ``cfmad_rounds_2`` …)."""
     numbers = {}
     for method in records["method"].unique():
         variant = re.fullmatch(r"cfmad(?:_(stances|rounds)_(\d))?", str(method))

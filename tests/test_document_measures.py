@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures.documents import answer_outcomes, document_summary, stand_counts, stands
+from srdcr_lab.documents import answer_outcomes, document_summary, stand_counts, stands
 from srdcr_lab.records import Item
 from tests.documents import item
 

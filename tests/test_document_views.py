@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures.documents import answer_outcomes
-from srdcr_lab.plots import MisinformationDisplay, RecoveryDisplay, SourcesDisplay
+from srdcr_lab import documents
 from srdcr_lab.records import SrdcrError
 from srdcr_lab.records.names import called
 from srdcr_lab.study import Results, Study
@@ -77,8 +76,8 @@ def test_documents_and_replies_are_escaped(told: Results) -> None:
 
 def test_a_line_for_each_method_over_the_share_that_misleads() -> None:
     both = pd.concat([records(q1=("1874",), q2=("1901",), q3=("1874",)), records("madam_rag", q1=("1901",))])
-    display = MisinformationDisplay.from_outcomes(answer_outcomes(both, ITEMS))
-    ax = display.plot()
+    outcomes = documents.answer_outcomes(both, ITEMS)
+    ax = documents.draw_summary(documents.document_summary(outcomes, "share_misinforming"))
     assert legend_labels(ax) == ["Concatenation", "MADAM-RAG"]
     grey = [line[0].get_ydata() for line in ax.containers if line[0].get_gid() == "few"]
     assert [heights[~np.isnan(heights)].tolist() for heights in grey] == [[1.0, 1.0, 0.0], [0.0]]  # 0, 1/3, 2/3
@@ -87,8 +86,8 @@ def test_a_line_for_each_method_over_the_share_that_misleads() -> None:
 
 
 def test_a_share_of_nothing_has_no_point() -> None:
-    display = MisinformationDisplay.from_outcomes(answer_outcomes(records(q1=None, q2=("1874",)), ITEMS))
-    ax = display.plot(measure="precision")
+    outcomes = documents.answer_outcomes(records(q1=None, q2=("1874",)), ITEMS)
+    ax = documents.draw_summary(documents.document_summary(outcomes, "share_misinforming"), measure="precision")
     assert len(ax.containers[0][0].get_ydata()) == 1
 
 
@@ -96,14 +95,14 @@ def test_recovery_has_a_point_a_seed_and_its_mean() -> None:
     table = pd.DataFrame({"world": ["a"] * 3, "seed": [0, 1, 2], "rank_correlation": [0.8, 1.0, 0.75]}).assign(
         plain=0.7, estimated=0.8, oracle=0.9
     )
-    ax = RecoveryDisplay(table).plot()
+    ax = documents.draw_recovery(table)
     assert sorted(ax.lines[0].get_xdata()) == [0.75, 0.8, 1.0]
     assert list(ax.lines[1].get_xdata()) == pytest.approx([0.85, 0.85])
-    marks = RecoveryDisplay(table).plot_majorities().lines
+    marks = documents.draw_majorities(table).lines
     assert [line.get_xdata().tolist() for line in marks] == [[pytest.approx(share)] for share in (0.7, 0.8, 0.9)]
 
 
 def test_sources_without_an_estimate_are_left_out() -> None:
     table = pd.DataFrame({"source": ["A", "B"], "accuracy": [0.9, 0.5], "reliability": [0.8, float("nan")]})
-    ax = SourcesDisplay(table).plot()
+    ax = documents.draw_sources(table)
     assert tick_labels(ax, "y") == ["A"]

@@ -12,11 +12,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 
-from srdcr_lab import plots
+from srdcr_lab import documents, plots, stances
 from srdcr_lab.measures import (
     compare_all,
     factor_effects,
@@ -46,6 +47,7 @@ from srdcr_lab.protocols import DESIGNS, METHODS
 from srdcr_lab.records.names import COLOURS, DESIGN_LABELS, METHOD_LABELS, called, colours
 from tests.figures import drawn, legend_labels, no_text_overlaps, printed_points, tick_labels
 from tests.simulated import simulated
+from tests.test_counterfactual_measures import debated
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
 
@@ -391,6 +393,10 @@ def _documents() -> pd.DataFrame:
     return pd.DataFrame(_DOCUMENTS, columns=columns)
 
 
+def _recovery() -> pd.DataFrame:
+    return pd.DataFrame(_SEEDS, columns=["world", "seed", "rank_correlation", "plain", "estimated", "oracle"])
+
+
 EVERY = {
     "AccuracyDisplay": lambda: AccuracyDisplay.from_summary(summary_of(ONE)),
     "BiasDisplay": lambda: plots.BiasDisplay.from_records(ONE),
@@ -411,22 +417,15 @@ EVERY = {
     "GradedVerdictDisplay": lambda: plots.GradedVerdictDisplay.from_records(
         BOTH.assign(p_unreasonable=np.where(BOTH["verdict"] == "UNREASONABLE", 0.8, 0.3))
     ),
-    "MisinformationDisplay": lambda: plots.MisinformationDisplay(_documents(), "share_misinforming"),
     "OneQuestionDisplay": lambda: OneQuestionDisplay.from_records(records(), "q"),
     "OversightDisplay": lambda: plots.OversightDisplay.from_records(BOTH),
     "PrecisionDisplay": lambda: plots.PrecisionDisplay.from_questions(KNOWN),
     "PriorPreferenceByRoundDisplay": lambda: PriorPreferenceByRoundDisplay.from_records(ONE),
     "RatesDisplay": lambda: plots.RatesDisplay.from_records(BOTH),
-    "RecoveryDisplay": lambda: plots.RecoveryDisplay(
-        pd.DataFrame(_SEEDS, columns=["world", "seed", "rank_correlation", "plain", "estimated", "oracle"])
-    ),
     "RedrawDisplay": lambda: plots.RedrawDisplay.from_questions(KNOWN),
     "ReliabilityDisplay": lambda: plots.ReliabilityDisplay.from_questions(KNOWN),
     "RiskCoverageDisplay": lambda: plots.RiskCoverageDisplay.from_questions(KNOWN),
     "SampledAccuracyDisplay": lambda: plots.SampledAccuracyDisplay.from_questions(KNOWN),
-    "SourcesDisplay": lambda: plots.SourcesDisplay(
-        pd.DataFrame({"source": ["a", "b"], "accuracy": [0.6, 0.9], "reliability": [0.7, 0.8]})
-    ),
     "SurestDisplay": lambda: plots.SurestDisplay.from_records(ONE.assign(context_confidence=0.5)),
     "TransferDisplay": lambda: plots.TransferDisplay.from_questions(
         KNOWN["self_confidence"], KNOWN["prior_correct"], KNOWN["domain"],
@@ -434,6 +433,19 @@ EVERY = {
     ),
     "UtilityDisplay": lambda: plots.UtilityDisplay.from_records(ONE),
     "VerdictDisplay": lambda: VerdictDisplay.from_records(BOTH),
+    "documents.draw_majorities": lambda: partial(documents.draw_majorities, _recovery()),
+    "documents.draw_recovery": lambda: partial(documents.draw_recovery, _recovery()),
+    "documents.draw_sources": lambda: partial(
+        documents.draw_sources,
+        pd.DataFrame({"source": ["a", "b"], "accuracy": [0.6, 0.9], "reliability": [0.7, 0.8]}),
+    ),
+    "documents.draw_summary": lambda: partial(documents.draw_summary, _documents()),
+    "stances.draw_accuracy": lambda: partial(stances.draw_accuracy, stances.accuracy_by_method(debated()[0])),
+    "stances.draw_by_number": lambda: partial(
+        stances.draw_by_number, stances.by_number(debated()[0], "stances"), "stances"
+    ),
+    "stances.draw_debate_ends": lambda: partial(stances.draw_debate_ends, stances.debate_ends(*debated())),
+    "stances.draw_overconfidence": lambda: partial(stances.draw_overconfidence, stances.overconfidence(*debated())),
 }  # fmt: skip
 
 
@@ -443,13 +455,21 @@ def display_of(name: str) -> Any:
     return EVERY[name]()
 
 
+def drawn_by(name: str) -> Axes:
+    return made() if callable(made := display_of(name)) else made.plot()
+
+
 def test_the_walk_passes_every_plot() -> None:
-    assert set(EVERY) == {name for name in plots.__all__ if name.endswith("Display")}
+    chapters = {"documents": documents, "stances": stances}
+    functions = {f"{chapter}.{name}" for chapter, module in chapters.items() for name in vars(module)}
+    assert set(EVERY) == {name for name in plots.__all__ if name.endswith("Display")} | {
+        name for name in functions if ".draw_" in name
+    }
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_plot_calls_methods_and_designs_by_their_names_and_can_be_read_in_print(name: str) -> None:
-    ax = display_of(name).plot()
+    ax = drawn_by(name)
     said = [text.get_text() for text in ax.figure.findobj(plt.Text)]
     codes = "|".join(map(re.escape, [*METHODS, *DESIGNS, "judge_sees_passage"]))
     assert not [text for text in said if re.search(rf"(?<![\w-])({codes})(?![\w-])", text)]
@@ -459,7 +479,7 @@ def test_a_plot_calls_methods_and_designs_by_their_names_and_can_be_read_in_prin
 @pytest.mark.parametrize("name", EVERY)
 def test_a_plot_draws_a_method_in_its_colour(name: str) -> None:
     """Where a legend tells methods or designs apart, each has the colour of the table of names."""
-    ax = display_of(name).plot()
+    ax = drawn_by(name)
     by_name = {called(key): colour for key, colour in COLOURS.items()}
     for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
         colour = by_name.get(re.split(r": | \(n =", label)[0])

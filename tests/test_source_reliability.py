@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from srdcr_lab.data.sources import SOURCES, reports
-from srdcr_lab.measures.documents import (
+from srdcr_lab.documents import recovery, sources_as_read
+from srdcr_lab.measures.source_reliability import (
     asserted,
     log_odds,
-    recovery,
     source_reliability,
-    sources_as_read,
     votes_of,
     weighted_majority,
 )

@@ -7,10 +7,6 @@ from .comparison import (
     factor_effects as factor_effects, intra_question_correlation as intra_question_correlation, power_table as power_table,
     questions_needed as questions_needed,
 )
-from .documents import (
-    answer_outcomes as answer_outcomes, document_summary as document_summary, sources_as_read as sources_as_read,
-    stand_counts as stand_counts, stands as stands,
-)
 from .estimates import (
     clustered_interval as clustered_interval, contrast_interval as contrast_interval, jeffreys_interval as jeffreys_interval, mean_interval as mean_interval,
 )

@@ -4,8 +4,8 @@ from .confidence import (
     TransferDisplay as TransferDisplay,
 )
 from .debates import (
-    GradedVerdictDisplay as GradedVerdictDisplay, MisinformationDisplay as MisinformationDisplay, OversightDisplay as OversightDisplay,
-    RatesDisplay as RatesDisplay, RecoveryDisplay as RecoveryDisplay, SourcesDisplay as SourcesDisplay, VerdictDisplay as VerdictDisplay,
+    GradedVerdictDisplay as GradedVerdictDisplay, OversightDisplay as OversightDisplay,
+    RatesDisplay as RatesDisplay, VerdictDisplay as VerdictDisplay,
 )
 from .drawers import save_figure as save_figure, small_multiples as small_multiples
 from .evaluation import (

@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from srdcr_lab.measures import belief_rates, r_star_distribution, rates_by_kappa, verdict_rates, verdicts_by_round
-from srdcr_lab.measures.documents import document_summary
 from srdcr_lab.measures.groups import GOLDEN
 from srdcr_lab.measures.rule import HARD
 from srdcr_lab.plots import drawers as draw
@@ -201,86 +200,3 @@ class OversightDisplay(draw.Display):
 def _guessing(ax: Axes) -> None:
     """The line of judges that know nothing of the passage: what they believe more of the true, they catch less."""
     ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", label="knows nothing of the passage")
-
-
-# Debates over documents that contradict each other
-
-_MEASURES = {"precision": "precision of the answers", "recall": "recall of the right answers"}
-_BY = {
-    "share_misinforming": "share of misleading documents among those that answer",
-    "n_misinforming": "misleading documents",
-    "n_documents": "documents",
-    "n_gold": "right answers",
-}
-
-
-@dataclass(frozen=True)
-class MisinformationDisplay(draw.Display):
-    """The table of `srdcr_lab.measures.documents.document_summary` for one model, by the column `by`."""
-
-    by: str
-
-    @classmethod
-    def from_outcomes(cls, outcomes: pd.DataFrame, by: str = "share_misinforming") -> Self:
-        """From `srdcr_lab.measures.documents.answer_outcomes`."""
-        return cls(document_summary(outcomes, by), by)
-
-    def plot(self, ax: Axes | None = None, *, measure: str = "exact_match") -> Axes:
-        """One line a method with 95 % intervals; where nothing was answered precision has no point."""
-        ax = draw.axes(ax, 5.2, 3.4)
-        rows = self.table[self.table["measure"] == measure].sort_values(self.by)
-        values = rows.loc[rows["value"].notna(), self.by].unique()
-        look: draw.Look = {"linestyle": "-", "markersize": 5, "capsize": 2, "elinewidth": 0.8}
-        colours = draw.colours(self.table["method"])
-        looks = {method: look | {"color": colour, "label": called(method)} for method, colour in colours.items()}
-        step = 0.02 * (float(np.ptp(values)) or 1.0)
-        draw.points(ax, rows[self.by], rows, "method", looks, "value", step=step)
-        n = rows.groupby(self.by)["n_items"].max()
-        ax.set_xticks(values, [f"{value:g}\n(n = {n[value]})" for value in values])
-        meaning = _MEASURES.get(measure, measure.replace("_", " "))
-        return draw.finish(ax, draw.BELOW, xlabel=_BY[self.by], ylim=draw.SHARES, ylabel=meaning)
-
-
-class RecoveryDisplay(draw.Display):
-    """The table of `srdcr_lab.study.demonstrations.source_recovery`: one row a world and seed."""
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Rank correlation of estimated and true reliability: a point a seed, a bar at each world's mean."""
-        worlds = self.table.groupby("world", sort=False)
-        ax = draw.named_rows(ax, self.table["world"].unique(), (3.4, 1, 0.42))
-        for place, (_, values) in enumerate(worlds["rank_correlation"]):
-            spread = draw.shifts(len(values), 0.36 / max(len(values) - 1, 1))
-            ax.plot(values, place + spread, "o", markersize=3, color=draw.BLUE, alpha=0.6)
-            ax.plot([values.mean()] * 2, [place - 0.3, place + 0.3], color="0.15", linewidth=2)
-        ax.axvline(0.9, color="0.7", linestyle=":", linewidth=1, label="0.9: recovered nearly whole")
-        n = worlds["seed"].nunique().max()
-        label = f"Spearman correlation with the\ntrue accuracies ({n} seeds; bar: mean)"
-        return draw.finish(ax, draw.BELOW, xlim=(-1.05, 1.05), xlabel=label)
-
-    def plot_majorities(self, ax: Axes | None = None) -> Axes:
-        """Share of questions that the plain, the estimated and the oracle's majority get right, mean over the seeds."""
-        means = self.table.groupby("world", sort=False)[["plain", "estimated", "oracle"]].mean()
-        label = f"share of questions whose majority is\nthe truth (mean of {self.table['seed'].nunique()} seeds)"
-        ax = draw.named_rows(ax, means.index, (3.4, 1, 0.42))
-        ax.plot(means["plain"], range(len(means)), "s", color="0.55", label="one vote a source")
-        ax.plot(means["estimated"], range(len(means)), "o", color=draw.BLUE, label="weighted by estimate")
-        ax.plot(means["oracle"], range(len(means)), "|", color=draw.ORANGE, label="weighted by true accuracy")
-        return draw.finish(ax, draw.BELOW, xlim=(0.5, 1.02), xlabel=label)
-
-
-class SourcesDisplay(draw.Display):
-    """Columns `source`, `accuracy` (the truth) and `reliability` (the estimate), in [0, 1]; and maybe
-    `perfect_reader`, the estimate from documents that nobody misread."""
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A row per source, the most accurate on top: its true accuracy and the estimates; one without an estimate is
-        left out."""
-        known = self.table.dropna(subset=["reliability", "accuracy"]).sort_values("accuracy", ascending=False)
-        ax = draw.named_rows(ax, known["source"].tolist(), (3.6, 1.1, 0.27))
-        y, read = range(len(known)), "estimated" + (", as the model read" if "perfect_reader" in known else "")
-        ax.plot(known["accuracy"], y, "|", markersize=11, markeredgewidth=2, color=draw.INK, label="true accuracy")
-        ax.plot(known["reliability"], y, "o", markersize=5, color=draw.BLUE, label=read)
-        if "perfect_reader" in known:
-            hollow: draw.Look = {"color": "0.5", "markerfacecolor": "none", "label": "estimated, as nobody misread"}
-            ax.plot(known["perfect_reader"], y, "o", markersize=7, **hollow)
-        return draw.finish(ax, draw.BELOW, left=False, xlabel="accuracy of the source")

@@ -16,7 +16,7 @@ import pandas as pd
 from srdcr_lab import prompts
 from srdcr_lab.data.items import ItemSet
 from srdcr_lab.data.sources import SOURCES, reports
-from srdcr_lab.measures.documents import recovery
+from srdcr_lab.documents import recovery
 from srdcr_lab.records import (
     AnswerType,
     Capabilities,
@@ -86,7 +86,7 @@ WORLDS: Mapping[str, Mapping[str, Any]] = {
 
 def source_recovery(seeds: Iterable[int] = range(20), n_questions: int = QUESTIONS) -> pd.DataFrame:
     """How well RA-RAG estimates the reliability of sources that err by themselves or collude: one row per world × seed,
-    with the numbers of `srdcr_lab.measures.documents.recovery`."""
+    with the numbers of `srdcr_lab.documents.recovery`."""
     rows = []
     for world, settings in WORLDS.items():
         for seed in seeds:

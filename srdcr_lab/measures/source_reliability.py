@@ -1,0 +1,144 @@
+"""How reliable the sources of documents are, estimated without labels.
+
+As in RA-RAG (Hwang et al. 2025), by the iterative weighted majority vote of Li and Yu 2014 (arXiv 1411.4086). Keeping
+all tied answers is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from srdcr_lab.answers import same_answer
+from srdcr_lab.records import Item
+
+
+@dataclass(frozen=True)
+class SourceReliability:
+    """The reliability of each source, and the answers that follow.
+
+    `table`: one row per `source`, with `reliability`, the share of its `n_checked` answers, those on questions with
+    another vote, that agree with the weighted majority (NaN without any). `majority`: question → the answers of
+    greatest weight. `converged`: the last iteration changed no majority.
+    """
+
+    table: pd.DataFrame
+    majority: Mapping[Any, tuple[Any, ...]]
+    iterations: int
+    converged: bool
+
+
+def source_reliability(
+    questions: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any], *, max_iterations: int = 100
+) -> SourceReliability:
+    """Estimate reliabilities and weighted majorities in turn, from equal weights, until no majority changes.
+
+    A vote is which question was answered, by which source, with which answer. 1. The majority of a question is the
+    answer of greatest total weight. 2. rᵢ is the share of source i's answers that are the majority's, over questions
+    with another vote; one of m tied answers counts 1/m. 3. Its weight becomes max(0, L rᵢ − 1), where L is the mean
+    number of distinct answers to those questions. Where no source would have weight, all stay equal. Unknown sources
+    ("", None, NaN) and those whose answers nobody checks have the mean weight.
+    """
+    votes, options = _votes(questions, sources, answers)
+    contested = votes.groupby("question")["option"].transform("size") > 1
+    checked = votes[contested & votes["source"].notna()]
+    n_answers = votes[contested].groupby("question")["option"].nunique().mean()
+    equal = pd.Series(1.0, votes["source"].dropna().unique())
+
+    def reliability(wins: pd.Series) -> pd.Series:
+        credit = wins / wins.groupby(options["question"]).transform("sum")
+        return checked["option"].map(credit).groupby(checked["source"]).mean().reindex(equal.index)
+
+    weights, wins = equal, _wins(votes, options, equal)
+    iterations, converged = 0, False
+    while not converged and iterations < max_iterations:
+        raw = (n_answers * reliability(wins) - 1).clip(lower=0)
+        weights = raw.fillna(raw.mean()) if raw.sum() > 0 else equal
+        before, wins = wins, _wins(votes, options, weights)
+        iterations, converged = iterations + 1, wins.equals(before)
+    columns = {"reliability": reliability(wins), "weight": weights}
+    for name, part in (("n_votes", votes), ("n_checked", checked)):
+        columns[name] = part["source"].value_counts().reindex(equal.index, fill_value=0)
+    table = pd.DataFrame(columns).reset_index(names="source")
+    return SourceReliability(table, _majority(options, wins), iterations, converged)
+
+
+def weighted_majority(
+    questions: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any], weights: Mapping[Any, float] | None = None
+) -> dict[Any, tuple[Any, ...]]:
+    """Question → its answers of greatest weight; without `weights` every source has one vote."""
+    votes, options = _votes(questions, sources, answers)
+    names = votes["source"].dropna().unique()
+    known = pd.Series([1.0 if weights is None else weights[name] for name in names], names, dtype=float)
+    return _majority(options, _wins(votes, options, known))
+
+
+def _votes(
+    questions: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The votes, and the options: the distinct answers to each question, numbered in order of first appearance."""
+    known = [None if source == "" else source for source in sources]
+    votes = pd.DataFrame({"question": questions, "source": known, "answer": answers})
+    votes["option"] = votes.groupby(["question", "answer"], sort=False).ngroup()
+    return votes, votes.drop_duplicates("option").set_index("option")[["question", "answer"]]
+
+
+def _wins(votes: pd.DataFrame, options: pd.DataFrame, weights: pd.Series) -> pd.Series:
+    """Whether an option has the greatest weight of its question."""
+    weight = votes["source"].map(weights).fillna(weights.mean() if len(weights) else 1.0)
+    totals = weight.groupby(votes["option"]).sum()
+    return totals >= totals.groupby(options["question"]).transform("max") - 1e-9  # differences below are ties
+
+
+def _majority(options: pd.DataFrame, wins: pd.Series) -> dict[Any, tuple[Any, ...]]:
+    majority: dict[Any, tuple[Any, ...]] = {}
+    for question, answer in options[wins].itertuples(index=False):
+        majority[question] = (*majority.get(question, ()), answer)
+    return majority
+
+
+def log_odds(accuracy: ArrayLike, n_answers: float) -> NDArray[np.float64]:
+    """Best weight of a source right with probability p among L answers: log(p (L − 1) / (1 − p)), at least 0.
+
+    >>> log_odds([0.5, 0.9], 2).round(2).tolist()
+    [0.0, 2.2]
+    """
+    p = np.clip(np.asarray(accuracy, float), 1e-6, 1 - 1e-6)
+    return np.asarray(np.maximum(0.0, np.log(p * (n_answers - 1) / (1 - p))))
+
+
+def votes_of(items: Iterable[Item], turns: Iterable[Mapping[str, Any]]) -> tuple[list[str], list[str], list[str]]:
+    """Item ids, sources and answers of what agents said about single documents.
+
+    `turns` have `item_id`, `speaker` (a document's id, whose source is the voter) and `stated_answer`; without an
+    answer there is no vote. Spellings of one answer become the first of them.
+    """
+    by_id = {item.item_id: item for item in items}
+    sources = {(item.item_id, each.document_id): each.source for item in by_id.values() for each in item.documents}
+    item_ids: list[str] = []
+    voters: list[str] = []
+    answers: list[str] = []
+    spellings: dict[str, list[str]] = {}
+    for turn in turns:
+        item_id, speaker, value = turn["item_id"], turn["speaker"], turn["stated_answer"]
+        if isinstance(value, str) and (item_id, speaker) in sources:
+            known = spellings.setdefault(item_id, [])
+            known.append(next((each for each in known if same_answer(each, value, by_id[item_id])), value))
+            item_ids.append(item_id)
+            voters.append(sources[item_id, speaker])
+            answers.append(known[-1])
+    return item_ids, voters, answers
+
+
+def asserted(items: Iterable[Item]) -> list[dict[str, Any]]:
+    """The turns of a reader who never misreads: what each document is known to assert, for `votes_of`."""
+    return [
+        {"item_id": item.item_id, "speaker": document.document_id, "stated_answer": document.answer or None}
+        for item in items
+        for document in item.documents
+    ]

@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from srdcr_lab.models.base import Arrived, WithoutText
+from srdcr_lab.models.base import PATIENCE_S, Arrived, WithoutText
 from srdcr_lab.models.http import (
     ELSEWHERE,
     MOST_BYTES,
@@ -40,7 +40,6 @@ from srdcr_lab.models.http import (
     redact,
     tallied,
 )
-from srdcr_lab.models.load import PATIENCE_S
 from srdcr_lab.models.reasoning import Settings, Way, room, settings_of
 from srdcr_lab.records import (
     BadInput,

@@ -27,8 +27,6 @@ from srdcr_lab.records.vocabulary import did_you_mean
 
 SPECIFICATIONS = "pocket, hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME, anthropic:NAME (#label: of one server)"
 
-PATIENCE_S = 300.0  # for which an outage of a server, or its rate limit, is waited out
-
 # Providers asked over HTTP: the class of each, in the module of its name, which needs the SDK of that name.
 API = {"openai": "OpenAIChat", "anthropic": "AnthropicChat"}
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")

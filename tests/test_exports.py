@@ -1,4 +1,4 @@
-"""Results in the formats of other tools: what an Inspect log, OTLP traces, an MLflow run and `datasets` hold.
+"""Results in the formats of other tools: what an Inspect log and `datasets` hold.
 
 The log is also read by Inspect itself, in an environment of its own (it cannot share our lock): SRDCR_INSPECT_PYTHON
 names its interpreter, as `.ci/run` does.
@@ -14,9 +14,7 @@ import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,9 +23,9 @@ import pyarrow as pa
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.records import BadInput, CallFailed, Request, Stopped
+from srdcr_lab.records import BadInput, CallFailed, Request
 from srdcr_lab.records.tables import arrow_schema
-from srdcr_lab.study import exports, traces
+from srdcr_lab.study import exports
 from tests.conftest import Srdcr
 from tests.documents import item as item_of_documents
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round, question_of
@@ -145,14 +143,10 @@ def test_metrics_are_those_of_the_summary(results: lab.Results, log: Path) -> No
             assert told == pytest.approx(getattr(row, name)) if pd.notna(getattr(row, name)) else told is None
 
 
-def test_nothing_hostile_is_left_in_any_text(results: lab.Results, log: Path, tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    traces.write_otlp(results, path)
-    spoken = [_log(log), [json.loads(line) for line in path.read_text().splitlines()]]
-    texts = [text for whole in spoken for text in _texts(json.loads(json.dumps(whole)))]
+def test_nothing_hostile_is_left_in_any_text(log: Path) -> None:
+    texts = list(_texts(json.loads(json.dumps(_log(log)))))
     assert not [text for text in texts if UNSEEN.search(text)]
     assert any("red evil" in text and "<script>" in text for text in texts)  # which a viewer has to escape
-    assert path.read_bytes().isascii()
 
 
 def test_an_export_made_again_is_the_same_file(results: lab.Results, log: Path) -> None:
@@ -223,136 +217,11 @@ def test_a_speaker_is_shown_the_document_that_it_is_named_after() -> None:
     assert ("DOC2" in seen, "DOC1" in seen, "DOC1" in dialogue.asked()) == (True, False, True)
 
 
-def _spans(lines: list[str]) -> list[dict[str, Any]]:
-    return [
-        span
-        for line in lines
-        for resource in json.loads(line)["resourceSpans"]
-        for scope in resource["scopeSpans"]
-        for span in scope["spans"]
-    ]
-
-
-def _attributes(span: dict[str, Any]) -> dict[str, Any]:
-    return {each["key"]: next(iter(each["value"].values())) for each in span["attributes"]}
-
-
-def test_traces_have_a_span_for_each_turn(results: lab.Results, tmp_path: Path) -> None:
-    path = tmp_path / "traces.jsonl"
-    said = traces.write_otlp(results, path)
-    spans = _spans(path.read_text().splitlines())
-    assert said.endswith(f"{len(spans)} spans")
-    assert len(spans) == len(results.records) + len(results.turns)
-    roots = {span["spanId"]: span for span in spans if "parentSpanId" not in span}
-    assert len(roots) == len({span["traceId"] for span in spans}) == len(results.records)
-    assert len({span["spanId"] for span in spans}) == len(spans)
-    assert all(re.fullmatch("[0-9a-f]{32}", span["traceId"]) for span in spans)
-    for span in spans:
-        if parent := span.get("parentSpanId"):
-            assert roots[parent]["traceId"] == span["traceId"]
-            assert roots[parent]["startTimeUnixNano"] < span["startTimeUnixNano"] <= roots[parent]["endTimeUnixNano"]
-    failed = [span for span in spans if span.get("status", {}).get("code") == 2]
-    assert {_attributes(span)["srdcr.item_id"] for span in failed} == {"Oak/1874"}
-    turn = next(_attributes(span) for span in spans if "parentSpanId" in span)
-    first = results.turns.iloc[0]
-    assert turn["gen_ai.operation.name"] == "chat"
-    assert (turn["gen_ai.provider.name"], turn["gen_ai.request.model"]) == ("scripted", "scripted:scripted")
-    assert (turn["gen_ai.agent.name"], turn["gen_ai.usage.input_tokens"]) == ("Defender", str(first["prompt_tokens"]))
-    assert turn["gen_ai.response.finish_reasons"] == {"values": [{"stringValue": "stop"}]}
-    (reply,) = json.loads(turn["gen_ai.output.messages"])
-    assert reply["parts"] == [{"type": "text", "content": first["text"]}]
-    root = _attributes(next(iter(roots.values())))
-    assert (root["gen_ai.operation.name"], root["gen_ai.workflow.name"]) == ("invoke_workflow", "few_shot")
-    assert root["srdcr.correct"] is True
-
-
-class _Endpoint(HTTPServer):
-    """An OTLP/HTTP endpoint: `answers` are status and body of each request in turn, the last of all that follow."""
-
-    def __init__(self, *answers: tuple[int, str]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.answers, self.took = [*answers], []
-        Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Endpoint
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        headers = {name.title(): value for name, value in self.headers.items()}
-        self.server.took.append((self.path, headers, body))
-        status, answer = self.server.answers[min(len(self.server.took), len(self.server.answers)) - 1]
-        self.send_response(status)
-        if status == 302:
-            self.send_header("Location", f"{self.server.url}/elsewhere")
-        self.end_headers()
-        self.wfile.write(answer.encode())
-
-    def log_message(self, *_: object) -> None:
-        """Nothing is printed."""
-
-
-def test_an_endpoint_takes_what_the_file_holds(
+def test_a_key_does_not_leave(
     results: lab.Results, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=lab, authorization=Bearer%20a=b")
-    monkeypatch.setattr(traces, "_TRACES", 3)
-    path = tmp_path / "traces.jsonl"
-    with _Endpoint((200, "{}")) as endpoint:
-        said = srdcr("export", "otel", results.folder, endpoint.url)
-        assert srdcr("export", "otel", results.folder, path).code == said.code == 0
-    assert len(endpoint.took) == 3
-    assert [body for _, _, body in endpoint.took] == path.read_text().splitlines()
-    place, headers, _ = endpoint.took[0]
-    assert (place, headers["Content-Type"]) == ("/v1/traces", "application/json")
-    assert (headers["X-Tenant"], headers["Authorization"]) == ("lab", "Bearer a=b")
-
-
-@pytest.mark.parametrize(
-    ("answer", "code", "told"),
-    [
-        ((400, "no such tenant"), 2, "refused the next (400: no such tenant)"),
-        ((503, "later sk-abcdefghijklmnop1234567890"), 3, "refused the next (503: later [hidden]"),
-        ((429, ""), 3, "429"),
-        ((200, '{"partialSuccess": {"rejectedSpans": "2"}}'), 2, "rejected 2 of the next"),
-        ((200, "<html>"), 3, "gave no answer (JSONDecodeError)"),
-        ((200, "[]"), 3, "gave no answer (AttributeError)"),
-        ((302, ""), 2, "refused the next (302"),
-    ],
-)
-def test_what_an_endpoint_does_not_take_is_said(
-    answer: tuple[int, str], code: int, told: str, results: lab.Results, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(traces, "_TRACES", 3)
-    with _Endpoint((200, ""), answer) as endpoint:
-        ended = srdcr("export", "otel", results.folder, f"{endpoint.url}/custom?api_key=hidden12345")
-    assert ended.code == code
-    assert told in ended.sentence
-    assert "took " in ended.sentence
-    assert "hidden12345" not in ended.err
-    assert endpoint.took[0][0] == "/custom?api_key=hidden12345"
-
-
-def test_an_endpoint_that_is_not_there_is_said(results: lab.Results) -> None:
-    with pytest.raises(Stopped, match=r"127\.0\.0\.1:1 took 0 spans, then gave no answer"):
-        traces.post_otlp(results, "http://user:secret@127.0.0.1:1")
-
-
-@pytest.mark.parametrize(("kind", "name"), [("inspect", "out.eval"), ("otel", "out.jsonl")])
-def test_a_key_does_not_leave(
-    kind: str, name: str, results: lab.Results, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setenv("SOME_API_KEY", "The passage says so")  # as if a reply quoted it
-    ended = srdcr("export", kind, results.folder, tmp_path / name)
+    ended = srdcr("export", "inspect", results.folder, tmp_path / "out.eval")
     assert (ended.code, "holds the value of SOME_API_KEY" in ended.sentence) == (2, True)
     assert not [*tmp_path.iterdir()]
 
@@ -361,64 +230,15 @@ def test_a_key_does_not_leave(
     ("arguments", "told"),
     [
         (("inspect", "DIR", "out.zip"), "expected a name that ends in .eval"),
-        (("otel", "DIR", "out.txt"), "ends in .jsonl or .json"),
-        (("otel", "DIR", "http://[x"), "that is no address of an endpoint"),
-        (("otel", "DIR", "http://host:port"), "that is no address of an endpoint"),
         (("inspect", ".", "out.eval"), "holds no run"),
-        (("sql", "DIR", "out"), "'sql' is not one of 'inspect', 'otel', 'mlflow'"),
-        (("mlflow", "DIR", "http://127.0.0.1:1"), "needs the package mlflow; install it with: pip install mlflow"),
+        (("sql", "DIR", "out"), "'sql' is not 'inspect'"),
     ],
 )
 def test_bad_arguments_are_one_sentence(
-    arguments: tuple[str, ...], told: str, results: lab.Results, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...], told: str, results: lab.Results, srdcr: Srdcr
 ) -> None:
-    monkeypatch.setitem(sys.modules, "mlflow", None)
     ended = srdcr("export", *(str(results.folder) if each == "DIR" else each for each in arguments))
     assert (ended.code, told in ended.sentence) == (2, True), ended.err
-
-
-class _Run:
-    """A double of mlflow's fluent API; that a real server takes the run was tried by hand with mlflow 3.17."""
-
-    def __init__(self) -> None:
-        self.info, self.logged = SimpleNamespace(run_id="r1"), {}
-        self.exceptions = SimpleNamespace(MlflowException=type("MlflowException", (Exception,), {}))
-        self.log_params, self.log_metrics = (lambda what: self.logged.update(what),) * 2
-
-    def set_tracking_uri(self, uri: str) -> None:
-        self.logged["uri"] = uri
-
-    def set_experiment(self, name: str) -> SimpleNamespace:
-        return SimpleNamespace(experiment_id="7")
-
-    def start_run(self, run_name: str) -> _Run:
-        return self
-
-    def log_artifact(self, path: str) -> None:
-        self.logged[Path(path).name] = Path(path).stat().st_size
-
-    def __enter__(self) -> _Run:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """The run ends."""
-
-
-def test_mlflow_is_given_parameters_metrics_tables_and_traces(
-    results: lab.Results, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "mlflow", run := _Run())
-    assert "spans" not in traces.log_mlflow(results, "sqlite:///m.db")
-    with _Endpoint((200, "")) as server:
-        said = traces.log_mlflow(results, server.url)
-    n = len(results.records) + len(results.turns)
-    assert said == f"run r1 of the experiment srdcr_lab; 127.0.0.1:{server.server_port} took {n} spans"
-    _, headers, _ = server.took[0]
-    assert (headers["X-Mlflow-Experiment-Id"], headers["X-Mlflow-Run-Id"]) == ("7", "r1")
-    accuracy = results.summary.query("method == 'sr_dcr' and condition == 'overall'")["accuracy"].iloc[0]
-    assert run.logged["sr_dcr/overall/accuracy"] == pytest.approx(accuracy)
-    assert (run.logged["items"], run.logged["uri"]) == ("table", server.url)
-    assert {"run.json", "summary.csv", "records.parquet", "turns.parquet", "samples.parquet"} <= set(run.logged)
 
 
 def test_datasets_hold_the_tables(results: lab.Results, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,35 +6,26 @@ from pathlib import Path
 
 import click
 
-from srdcr_lab.commands import PATH, SOURCE, echo
+from srdcr_lab.commands import PATH, echo
 from srdcr_lab.commands.study import as_text
-from srdcr_lab.records.files import as_path
 
 _SHOWN = ["model", "method", "condition", "n", "coverage", "accuracy", "selective_accuracy"]
 
 
 @click.command()
-@click.argument("kind", metavar="{inspect|otel|mlflow}", type=click.Choice(["inspect", "otel", "mlflow"]))
+@click.argument("kind", metavar="inspect", type=click.Choice(["inspect"]))
 @click.argument("folder", type=PATH)
-@click.argument("target", type=SOURCE)
-def export(kind: str, folder: Path, target: str) -> None:
+@click.argument("target", type=PATH)
+def export(kind: str, folder: Path, target: Path) -> None:
     """Write the results in FOLDER for another tool.
 
-    inspect: an Inspect AI log, TARGET (.eval), with each item × method as a sample. otel: traces of turns as OTLP JSON;
-    TARGET is a file (.jsonl) or the address of an OTLP/HTTP endpoint (http://127.0.0.1:4318). mlflow: a run with
-    parameters, metrics and tables, and on a server the traces; TARGET is the tracking URI; needs the package mlflow.
+    inspect: an Inspect AI log, TARGET (.eval), with each item × method as a sample.
 
     No key leaves, no path of this machine, and no character that cannot be seen.
     """
-    from srdcr_lab.study import exports, load_run, traces
+    from srdcr_lab.study import exports, load_run
 
-    results = load_run(folder)
-    if kind == "mlflow":
-        echo(traces.log_mlflow(results, target))
-    elif kind == "otel" and target.startswith(("http://", "https://")):
-        echo(traces.post_otlp(results, target))
-    else:
-        echo((exports.write_inspect if kind == "inspect" else traces.write_otlp)(results, as_path(target)))
+    echo(exports.write_inspect(load_run(folder), target))
 
 
 @click.command("import")

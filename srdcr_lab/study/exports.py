@@ -1,4 +1,4 @@
-"""What leaves a results folder for other tools, and the first of them: an Inspect AI log. `traces` has the others.
+"""Results as an Inspect AI log.
 
 Texts leave without control and format characters, and what holds a key or a path of this machine is refused as in a
 bundle. The tables hold no times and no prompts: every event has the time at which the run was written, in its place of

@@ -36,8 +36,8 @@ def list_benchmarks() -> None:
     Of each benchmark: home, licence, columns, and whether it is here.
     """
     from srdcr_lab.data.benchmarks import BENCHMARKS, published
+    from srdcr_lab.data.facts import version
     from srdcr_lab.data.load import SHIPPED
-    from srdcr_lab.data.release import version
     from srdcr_lab.records.files import folder, sha256_of
 
     number, date = version()
@@ -70,21 +70,6 @@ def fetch(name: str) -> None:
     source = benchmark(name)
     echo(f"from {source.url}\nlicence {source.licence}; see {source.home}")
     echo(published.fetch(source)[1])
-
-
-@data.command()
-@click.argument("target", metavar="DIR", type=PATH)
-def export(target: Path) -> None:
-    """Write the shipped facts into the new folder DIR, as a release.
-
-    Parquet files (questions, second passages, testbed, grid, options …, public and held), README.md (a dataset card in
-    the Hub's format), croissant.json and, in lm_eval, tasks for lm-evaluation-harness. Where DIR is the name of a
-    croissant.json beside facts.csv, that description alone is written anew.
-    """
-    from srdcr_lab.data import release
-
-    for line in release.export(target):
-        echo(line)
 
 
 @data.command()

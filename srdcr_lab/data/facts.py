@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -31,9 +32,24 @@ if TYPE_CHECKING:
 SPLITS = ("public", "held")  # of held questions the shipped model is never told the answers
 # Paper, 4.4: 150 + 150 items of event years, 30 per offset, and as many of the other five domains that ClashEval has.
 _TESTBED = {"years": 150, "records": 30, "news": 30, "drugs": 30, "names": 30, "cities": 30}
+_VERSION = re.compile(r"^Version (\d+\.\d+\.\d+) of (\d{4}-\d\d-\d\d)", re.MULTILINE)
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
 _CANDIDATES = 2  # questions that a place in the testbed is filled from
 _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
+
+
+@cache
+def datasheet() -> Mapping[str, str]:
+    """Heading → text of the sections of DATASHEET.md."""
+    text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
+    pieces = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
+    return {heading: body.strip() for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+def version() -> tuple[str, str]:
+    """Version of the facts and its date, as the datasheet names them; what a new version means stands there."""
+    (number, date), *_ = _VERSION.findall(datasheet()["Version"])
+    return number, date
 
 
 @cache

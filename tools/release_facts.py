@@ -1,5 +1,7 @@
 """The facts as a release: Parquet files, a dataset card, a Croissant file, tasks for lm-evaluation-harness.
 
+    python tools/release_facts.py DIR       a new folder; or the croissant.json beside facts.csv, which is written anew
+
 What card and Croissant file say of the data is read from DATASHEET.md, the version too. Their formats:
 huggingface.co/docs/hub/datasets-manual-configuration, docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html.
 """
@@ -7,16 +9,18 @@ huggingface.co/docs/hub/datasets-manual-configuration, docs.mlcommons.org/croiss
 from __future__ import annotations
 
 import json
-import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 
+from srdcr_lab import cli
+from srdcr_lab.commands import PATH, echo
 from srdcr_lab.data import facts
 from srdcr_lab.data.items import grouped
 from srdcr_lab.data.load import load_items, write_items
@@ -29,24 +33,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CROISSANT, CARD = "croissant.json", "README.md"
-_VERSION = re.compile(r"^Version (\d+\.\d+\.\d+) of (\d{4}-\d\d-\d\d)", re.MULTILINE)
 _CONFIG = {"facts": "questions"}  # what a table is called where that is not the name of its file
 _TYPES = {"f": "Float", "i": "Integer"}  # of numpy and of Croissant; any other is text
 _FORMATS = {".csv": "text/csv", ".parquet": "application/x-parquet"}  # the latter as mlcroissant knows it
-
-
-@cache
-def datasheet() -> Mapping[str, str]:
-    """Heading → text of the sections of DATASHEET.md."""
-    text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
-    pieces = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
-    return {heading: body.strip() for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
-
-
-def version() -> tuple[str, str]:
-    """Version of the facts and its date, as the datasheet names them; what a new version means stands there."""
-    (number, date), *_ = _VERSION.findall(datasheet()["Version"])
-    return number, date
 
 
 def export(target: Path) -> list[str]:
@@ -78,7 +67,7 @@ def export(target: Path) -> list[str]:
             write_whole(part / name, _rendered(name, files) + "\n")
         part.replace(target)
     counts = [f"{file['config']}/{file['split']}: {n_of(file['rows'], 'rows')}" for file in files]
-    return [*counts, f"version {version()[0]} in {target}; {CARD} is its card, {CROISSANT} has the checksums"]
+    return [*counts, f"version {facts.version()[0]} in {target}; {CARD} is its card, {CROISSANT} has the checksums"]
 
 
 def _write_tables(part: Path) -> None:
@@ -146,7 +135,20 @@ def _rendered(name: str, files: Sequence[Mapping[str, Any]]) -> str:
         loader=FileSystemLoader(folder("facts") / "release"), undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    number, date = version()
+    number, date = facts.version()
     configs = grouped(files, lambda file: file["config"])
     template = environment.get_template(f"{name}.j2")
-    return template.render(files=files, configs=configs, sections=datasheet(), version=number, date=date)
+    return template.render(files=files, configs=configs, sections=facts.datasheet(), version=number, date=date)
+
+
+@click.command("release-facts")
+@click.argument("target", metavar="DIR", type=PATH)
+def release_facts(target: Path) -> None:
+    """Write the shipped facts into the new folder DIR, as a release."""
+    for line in export(target):
+        echo(line)
+
+
+if __name__ == "__main__":
+    cli.cli.add_command(release_facts)
+    cli.main(["release-facts", *sys.argv[1:]])

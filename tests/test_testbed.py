@@ -32,6 +32,11 @@ def lies(items: ItemSet) -> list[Item]:
     return [each for each in items if not each.is_standard]
 
 
+def test_what_ships_is_the_testbed_as_it_is_drawn(testbed: ItemSet) -> None:
+    """Else: python tools/release_facts.py data/facts/testbed.parquet"""
+    assert testbed == facts.drawn_testbed()
+
+
 def test_six_hundred_items_half_of_them_true(testbed: ItemSet) -> None:
     assert Counter(each.is_standard for each in testbed) == {True: 300, False: 300}
 

@@ -20,8 +20,8 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "srdcr_lab"
 # What stands, and what the second edition aims at.
-BOUNDS = {"modules": (149, 100), "lines": (28_100, 20_500), "lines of code": (20_350, 15_500), "circles": (0, 0)}
-BOUNDS |= {"lines of tests": (37_110, 27_000)}
+BOUNDS = {"modules": (148, 100), "lines": (27_740, 20_500), "lines of code": (20_135, 15_500), "circles": (0, 0)}
+BOUNDS |= {"lines of tests": (36_640, 27_000)}
 
 
 def main(words: list[str]) -> int:

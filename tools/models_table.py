@@ -96,7 +96,7 @@ def answers(name: str, run: lab.Results) -> Iterator[Row]:
         row["answered"] = f"{right['coverage']:.2f}"
         ends = right[["selective_accuracy", "selective_accuracy_low", "selective_accuracy_high"]]
         row["right, of those answered"] = interval(*ends)
-        row["utility at cost 1"] = interval(*lossy[["utility", "low", "high"]])
+        row["utility at cost 1"] = interval(*lossy[["utility", "low", "high"]]) if right["n_answered"] else "–"
         if weighted is not None:
             ends = weighted.loc[method, ["weighted", "weighted_low", "weighted_high"]]
             row["right, weighted to all questions"] = interval(*ends)

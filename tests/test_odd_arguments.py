@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
+from srdcr_lab.models import Store
 
 ODD = [
     None, 5, -1, 2.5, math.nan, math.inf, 10**30, True, "", "nope", "a\x00b", b"x", [], ["nope"], [None], [5], (), {},
@@ -36,6 +37,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "year_forms": lab.year_forms,
     "offset_year": lambda odd: lab.offset_year(ITEMS.items[0], odd),
     "Study.of_run": lab.Study.of_run,
+    "Store": lambda odd: Store(odd).close(),
 }
 
 

@@ -24,7 +24,7 @@ from srdcr_lab.models import Store
 from srdcr_lab.prompts import messages
 from srdcr_lab.protocols import choices
 from srdcr_lab.records import BadInput, CallFailed, Request, Stopped
-from srdcr_lab.records.files import LOCK, one_writer
+from srdcr_lab.records.files import LOCK, check_decoded_size, one_writer
 from srdcr_lab.study import bundle, replaying
 from srdcr_lab.study.bundle import check_no_traces, shipped_studies
 from srdcr_lab.study.manifest import check
@@ -648,11 +648,10 @@ def test_a_table_that_decodes_to_too_much_is_not_read(
     assert [entry.name for entry in tmp_path.iterdir()] == ["forged.zip"]
 
 
-def test_a_large_table_within_the_bound_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle, "_LARGEST_TABLE", 20_000_000)
+def test_a_large_table_within_the_bound_is_read(tmp_path: Path) -> None:
     table = pa.table({"text": pa.array([f"{i} " * 20 for i in range(20_000)])})
     (tmp_path / "my.parquet").write_bytes(_parquet(table, row_group_size=7_000))
-    bundle.check_decoded_size(tmp_path / "my.parquet")
+    check_decoded_size(tmp_path / "my.parquet", 20_000_000)
 
 
 @pytest.mark.parametrize("table", [pa.table({"a": [1]}), pa.table({"text": [[{"a": 1}]]})])

@@ -25,12 +25,14 @@ ESC, BIDI, DEEP, OUTSIDE = "\x1b[2J\x1b[31m", "\u202eabc\u2066", "@@deep@@", "OU
 
 @dataclass(frozen=True)
 class Trial:
-    """A command in a folder that holds these files. `rows` of its records must come out without an error."""
+    """A command in a folder that holds these files. `rows` of its records must come out without an error, and what it
+    prints must hold `says`."""
 
     name: str
     command: tuple[str, ...]
     files: Mapping[str, bytes] = field(default_factory=dict)
     rows: int = 0
+    says: str = ""
 
 
 # Arguments and files -------------------------------------------------------------------------------------------------
@@ -100,13 +102,15 @@ VALUES: dict[str, Any] = {"2^70": 2**70, "-1": -1, "0.5": 0.5, "null": None, "tr
           "long": "x" * 5_000_000}  # fmt: skip
 
 
-def parquet(rows: list[dict[str, Any]], noted: str = "{}") -> bytes:
-    """The rows, with what a program such as pandas noted of them."""
+def parquet(rows: list[dict[str, Any]], noted: str = "{}", repeated: str = "") -> bytes:
+    """The rows, with what a program such as pandas noted of them, and a column that a dictionary holds once for all."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    written = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows).replace_schema_metadata({"pandas": noted}), written)
+    written, table = io.BytesIO(), pa.Table.from_pylist(rows)
+    if repeated:
+        table = table.append_column("note", pa.DictionaryArray.from_arrays(pa.array([0] * len(rows)), [repeated]))
+    pq.write_table(table.replace_schema_metadata({"pandas": noted}), written)
     return written.getvalue()
 
 
@@ -166,6 +170,8 @@ def tables() -> Iterator[tuple[str, bytes]]:
         for n in range(2000)) + b"\n", "digits": head + b"9" * 5000 + b",1874,in 1874\n", "unseen":
         head + "When\u3164\U000e0020?,1874,In 1874.\n".encode(), "articles": head + b"Which?," + b"the " * 200 + b"," +
         b"the " * 199 + b"end\n", "a passage of numbers": head + b"How many?,43,There were 43. " + b"1024 " * 19_000 + b"\n",
+        "an answer without end": head + b"When?,1874,It was 1874. " + b"1874 " * 19_000 + b"\n", "mentions among numbers":
+        head + b"How many?,52.5,It was 52.5. " + (b"52.5 and " + b"7 " * 90) * 90 + b"\n",
     }  # fmt: skip
     yield from ((f"{name}.csv", content) for name, content in texts.items())
     columns = {"domain": (ESC, BIDI), "perturbation_value": ("nan", "inf", "1e999"), "answer_type": ("x", ESC),
@@ -189,6 +195,7 @@ def tables() -> Iterator[tuple[str, bytes]]:
            "numbers": parquet([{"question": 1, "gold_answer": 1874, "context": math.nan}]),
            "bytes": parquet([{"question": b"\xff", "gold_answer": b"1874", "context": b"in 1874"}]),
            "huge": parquet([LINES[0] | {"question": "x" * 10_000_000}]),
+           "repeated": parquet(LINES * 1000, repeated="x" * 10_000_000), "no note": parquet(LINES, "{"),
            "noted": parquet(LINES, '{"index_columns": ["nope"], "column_indexes": [{}], "columns": [{"name": "x"}]}')}  # fmt: skip
     yield from ((f"{name}.parquet", content) for name, content in odd.items())
 
@@ -382,6 +389,9 @@ ENDING = (
 )  # may end the run: a key, a name, an account to be put right
 
 
+SAID = {"redirect to 'http://127.0.0.1:1/'": "nothing is sent there", "a tool is called": "such a reply is not kept"}
+
+
 def servers(port: int) -> Iterator[Trial]:
     """A run at each of the servers; the two rows that are not about the tower must be whole."""
     for number, name in enumerate(replies()):
@@ -391,7 +401,7 @@ def servers(port: int) -> Iterator[Trial]:
         server = ("--model", f"{provider}:test", "--base-url", address, "--patience", patience)
         rows = 0 if kind.startswith(ENDING) else 2
         command = ("run", *server, *ASKED, "--methods", "few_shot", "--confidence", "self_consistency", "--out", "out")
-        yield Trial(name, command, {"good.csv": TABLE}, rows)
+        yield Trial(name, command, {"good.csv": TABLE}, rows, SAID.get(kind, ""))
 
 
 # Bundles -------------------------------------------------------------------------------------------------------------

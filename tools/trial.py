@@ -1,6 +1,6 @@
 """Try what strangers may bring: nothing may end in a traceback, hang, write elsewhere, or cost more than its own row.
 
-    python tools/trial.py [inputs servers bundles damages full kills batches]        default: all
+    python tools/trial.py [inputs servers bundles damages foreign full kills batches]        default: all
     python tools/trial.py --only TEXT             the trials whose names hold TEXT, with what they print
 
 Every trial is a process of its own with a time limit, a bound on memory, and HOME and TMPDIR inside a folder that is
@@ -136,7 +136,7 @@ def of_stores(kind: str, number: int) -> Callable[[int], int]:
         if not (script := ROOT / "tools/trials_of_stores.py").is_file():
             print(f"{kind}: not tried, since {script.name} is not there")
             return 1
-        numbers = dict.fromkeys(("kills", "full", "damages"), 0) | {kind: number, "seed": seed}
+        numbers = dict.fromkeys(("kills", "full", "damages", "foreign"), 0) | {kind: number, "seed": seed}
         given = [f"--{name}={value}" for name, value in numbers.items()]
         return subprocess.run([sys.executable, str(script), *given]).returncode
 
@@ -148,6 +148,7 @@ KINDS: dict[str, Callable[[int], Iterator[Trial] | int]] = {
     "servers": servers,
     "bundles": strangers.bundles,
     "damages": of_stores("damages", 500),
+    "foreign": of_stores("foreign", 1),
     "full": of_stores("full", 20),
     "kills": of_stores("kills", 100),
     "batches": of_batches,
@@ -167,7 +168,7 @@ def report(kind: str, trials: Iterable[Trial], place: Path, *, show: bool) -> in
             print(f"  {'; '.join(result.faults)[:300]}\n      {again}", flush=True)
     counts = {
         name: sum(any(fault.startswith(name) for fault in result.faults) for _, result in ended)
-        for name in ("traceback", "hang", "outside", "lost", "unseen", "left", "long", "memory")
+        for name in ("traceback", "hang", "outside", "lost", "unsaid", "unseen", "left", "long", "memory")
     }
     worst = max((result.memory for _, result in ended), default=0)
     print(
@@ -202,6 +203,8 @@ def attempt(trial: Trial, place: Path) -> Ended:
     elif code not in (0, 1, 2, 3) or "Traceback (" in said:
         faults.append(f"traceback: exit {code}, {_last_of_trace(said)}")
     faults += [line[2:] for line in said.splitlines() if line.startswith("!!")]
+    if trial.says not in said:
+        faults.append(f"unsaid: {trial.says!r}")
     if memory > LARGEST:
         faults.append(f"memory: {memory >> 20:,} MB")
     if changes := sorted(set(_outside(place).items()) ^ set(before.items())):

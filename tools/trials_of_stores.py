@@ -1,6 +1,6 @@
-"""Trials of the store: runs that are killed, disks that are full, files that are damaged.
+"""Trials of the store: runs that are killed, disks that are full, files that are damaged, not ours or read-only.
 
-    python tools/trials_of_stores.py [--kills 100] [--full 20] [--damages 500] [--seed 0]
+    python tools/trials_of_stores.py [--kills 100] [--full 20] [--damages 500] [--foreign 1] [--seed 0]
 
 Every trial yields its name and its outcome. An outcome begins with ``held``, or with what went wrong: ``traceback``,
 ``hang``, ``long`` (a message of 400 characters or more), ``code`` (an exit code that does not fit), ``lost``,
@@ -47,12 +47,13 @@ ITEMS = ["--items", "facts:testbed", "--limit", "4", "--methods", "few_shot,sr_d
 
 def main() -> int:
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("kills", 100), ("full", 20), ("damages", 500), ("seed", 0)):
+    for name, default in (("kills", 100), ("full", 20), ("damages", 500), ("foreign", 1), ("seed", 0)):
         given.add_argument(f"--{name}", type=int, default=default)
     asked = given.parse_args()
     trials = {"kills": kills(asked.kills, asked.seed), "disk full": disk_full(asked.full, asked.seed)}
     failed = 0
-    for kind, outcomes in (trials | {"damages": damages(asked.damages, asked.seed)}).items():
+    trials |= {"damages": damages(asked.damages, asked.seed), "foreign": foreign(asked.foreign)}
+    for kind, outcomes in trials.items():
         began, words, sums = time.monotonic(), Counter[str](), Counter[str]()
         for name, outcome in outcomes:
             words[outcome.split(":")[0]] += 1
@@ -215,6 +216,58 @@ def damages(n: int, seed: int = 0) -> Iterator[Outcome]:
             shutil.copytree(whole / ("log" if in_log else "file"), folder)
             damage(folder / ("store.sqlite-wal" if in_log else "store.sqlite"), chance)
             yield f"{number} {name}", _judged(folder, whole, known)
+
+
+_FOREIGN = (
+    "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+    "ALTER TABLE facts RENAME TO f; CREATE VIEW facts AS SELECT * FROM f",
+    "CREATE TRIGGER t AFTER INSERT ON completions BEGIN DELETE FROM completions; END",
+)
+
+
+def foreign(n: int) -> Iterator[Outcome]:
+    """Stores that hold what no store holds, are refused and stay as they are; one on a read-only disk is read, and is
+    not written; and a study in a child that was forked after its parent ran one comes to its end."""
+    if not n:
+        return
+    with tempfile.TemporaryDirectory(prefix="srdcr-foreign-") as place:
+        whole = Path(place) / "whole"
+        _fill(whole)
+        run = ["--model", "openai:test", *ITEMS, "--store"]
+        for number, statements in enumerate(_FOREIGN):
+            file = Path(shutil.copy(whole / "file/store.sqlite", Path(place) / f"{number}.sqlite"))
+            with contextlib.closing(sqlite3.connect(file)) as db:
+                db.executescript(statements)
+            before = file.read_bytes()
+            for command in (
+                ["store", "info", file],
+                ["store", "check", file],
+                ["store", "export", file, file.with_suffix(".jsonl")],
+                ["store", "merge", file.with_suffix(".new"), file],
+                ["run", *run, file, "--offline", "--out", file.with_suffix(".out")],
+            ):
+                code, said = _srdcr(*command)
+                fault = _fault(code, said) or ("" if code == 2 else f"code: {code}, {said[-200:]}")
+                fault = fault or ("" if file.read_bytes() == before else "changed: the file is not as it was")
+                yield f"{statements[:40]} ({' '.join(map(str, command[:2]))})", fault or "held"
+        disk = Path(place) / "disk"
+        disk.mkdir()
+        with _small_disk(disk, 100 << 20) as limit:
+            if limit:
+                yield "read-only disk", "held: 1 not tried, since nothing can be mounted here"
+            else:
+                shutil.copy(whole / "file/store.sqlite", disk)
+                subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+                for name, out, wanted in (("offline", Path(place) / "read", 0), ("online", Path(place) / "asked", 2)):
+                    offline = ["--offline"] if name == "offline" else ["--base-url", "http://127.0.0.1:9/v1"]
+                    code, said = _srdcr("run", *run, disk / "store.sqlite", *offline, "--out", out)
+                    fault = _fault(code, said) or ("" if code == wanted else f"code: {code}, {said[-200:]}")
+                    if not (fault or wanted) and (difference := _difference(whole / "run", out)):
+                        fault = f"differs: {difference}"
+                    yield f"read-only disk, {name}", fault or "held"
+        code, said = _process([*run, str(whole / "file/store.sqlite"), "--offline"], Path(place) / "child")
+        fault = _fault(code, said) or (f"code: {code}, {said[-200:]}" if code else "")
+        yield "forked child", fault or _difference(whole / "run", Path(place) / "child") or "held"
 
 
 def _fill(whole: Path) -> None:
@@ -410,8 +463,6 @@ def _srdcr(*arguments: object) -> tuple[int, str]:
 
 def _started(arguments: list[str], out: Path, said: int, file_size: int = 0) -> int:
     """`srdcr run` in a process of its own, which need not import everything again; its id. It writes to `said`."""
-    from srdcr_lab.study.run import background_loop
-
     if child := os.fork():
         return child
     code = 70
@@ -421,7 +472,6 @@ def _started(arguments: list[str], out: Path, said: int, file_size: int = 0) -> 
         sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
         if file_size:
             resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
-        background_loop.cache_clear()  # its thread was not forked
         cli.main(["run", *arguments, "--out", str(out)])
     except SystemExit as ended:
         code = int(ended.code or 0)

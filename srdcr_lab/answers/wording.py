@@ -55,6 +55,7 @@ _SENTENCE_END = re.compile(r"[.!?](?:\[[^\[\]\s][^\[\]]{0,30}\])*\s")  # "in 197
 _LONGEST_SENTENCE = 1000  # characters
 
 
+@lru_cache(1 << 14)  # of one passage, each number is asked for with each mention of the answer
 def sentence_at(passage: str, place: int) -> str:
     """The sentence around a place, at most a thousand characters to either side."""
     first = max(0, place - _LONGEST_SENTENCE)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option
-from srdcr_lab.records.files import plain_cell, read_json
+from srdcr_lab.records.files import check_decoded_size, plain_cell, read_json
 from srdcr_lab.records.vocabulary import did_you_mean
 
 if TYPE_CHECKING:
@@ -73,10 +73,11 @@ def _parquet(path: Path) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    check_decoded_size(path)
     try:
         table = pq.read_table(path)
         table.validate(full=True)  # also that texts are texts
-        return table.to_pandas(ignore_metadata=True)
+        return table.replace_schema_metadata().to_pandas()
     except (pa.ArrowException, LookupError, TypeError, OverflowError) as error:
         raise ValueError(str(error)) from None
 
@@ -312,9 +313,8 @@ def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
     ids = [document.document_id for document in documents]
     for part, name in zip(parts, ids, strict=True):
         part.filled("text")
-        part.short("text")
-        for key in ("id", "source", "answer"):
-            part.short(key, LONGEST_ANSWER)
+        for key in DOCUMENT_KEYS:
+            part.short(key, LONGEST_TEXT if key == "text" else LONGEST_ANSWER)
         if ids.count(name) > 1:
             raise part.bad("id", f"{name!r} stands twice; give each document of a row an id of its own")
     return tuple(documents)

@@ -43,7 +43,7 @@ from srdcr_lab.models.kept import (
 )
 from srdcr_lab.models.recovering import log_is_broken, salvage
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
-from srdcr_lab.records.files import as_plain, whole_file
+from srdcr_lab.records.files import as_path, as_plain, whole_file
 
 _VERSION = "1"
 _SCHEMA = """
@@ -109,7 +109,7 @@ class Store:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = str(path)
+        self.path = str(as_path(path))
         self._lock = threading.RLock()
         self._model_ids: dict[str, int] = {}
         self._ready = False

@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -196,10 +197,9 @@ def _no_number(name: str) -> None:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    if repeated := [key for key in keys if keys.count(key) > 1]:
-        raise ValueError(f"{repeated[0]!r} stands twice; give each key once")
-    return dict(pairs)
+    if len(distinct := dict(pairs)) < len(pairs):
+        raise ValueError(f"{Counter(key for key, _ in pairs).most_common(1)[0][0]!r} stands twice; give each key once")
+    return distinct
 
 
 # Made once: making one takes as long as reading a row of a store.
@@ -263,6 +263,33 @@ def _without_defaults(schema: Any) -> Any:
         return _without_defaults(schema["schema"])
     first_error = {"fail_fast": True} if schema.get("type") in ("list", "tuple") else {}
     return {name: _without_defaults(part) for name, part in schema.items()} | first_error
+
+
+def check_decoded_size(path: Path, most: int = 4 << 30) -> None:
+    """Raise `BadInput` for a Parquet file that is none, or whose values take more than `most` bytes in memory: one
+    value that a dictionary repeats makes little into much."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    too_large = f"{path.name} holds more than {most >> 20:,} MiB, too much for a table; make it smaller"
+    try:
+        with pq.ParquetFile(path.absolute()) as file:  # a relative path may be a URI
+            decoded = 0
+            for number in range(file.num_row_groups):
+                group = file.metadata.row_group(number)
+                columns = [group.column(place) for place in range(group.num_columns)]
+                values = sum(column.num_values for column in columns)
+                longest_row = sum(column.total_uncompressed_size for column in columns)
+                if 8 * values + longest_row > most:
+                    raise BadInput(too_large)
+                rows = max(1, min(10_000, min(most, 1 << 29) // max(1, longest_row)))  # half a GiB at once
+                for batch in file.iter_batches(batch_size=rows, row_groups=[number]):
+                    coded = (column for column in batch.columns if isinstance(column, pa.DictionaryArray))
+                    decoded += batch.nbytes + sum(column.dictionary_decode().nbytes for column in coded)
+                    if decoded > most:
+                        raise BadInput(too_large)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise BadInput(f"cannot read {path} as parquet: {error}") from None
 
 
 def sha256_of(path: Path) -> str:

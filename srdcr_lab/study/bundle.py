@@ -27,7 +27,7 @@ from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from srdcr_lab.records import BadInput
-from srdcr_lab.records.files import as_path, write_whole
+from srdcr_lab.records.files import as_path, check_decoded_size, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.vocabulary import did_you_mean, holds_key
 
@@ -73,6 +73,8 @@ def pack(files: Mapping[str, Path], target: Path) -> str:
         raise BadInput(f"{refused[0]} is no name for a file in a bundle; call it by letters, digits, - and _")
     if large := [name for name, path in files.items() if path.stat().st_size > _largest(name)]:
         raise BadInput(f"{large[0]} has more than {_largest(large[0]) // _MIB} MiB, too much for a bundle")
+    for path in (path for name, path in files.items() if name.lower().endswith((".parquet", ".pqt"))):
+        check_decoded_size(path, _LARGEST_TABLE)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, path in sorted(files.items()):
@@ -177,7 +179,7 @@ def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folde
         except _BROKEN as error:
             raise BadInput(f"{name} in {source} is damaged ({error}); copy the file again, or ask for it") from None
         if name.lower().endswith((".parquet", ".pqt")):
-            check_decoded_size(folder / name)
+            check_decoded_size(folder / name, _LARGEST_TABLE)
 
 
 def shipped_studies() -> dict[str, Path]:
@@ -202,32 +204,6 @@ def bundle_of(run: str | Path) -> Path | None:
         f"there is no run {path.as_posix():.80}{near}; give a results folder, a bundle, or the name of a study that "
         f"ships: {names:.200}"
     )
-
-
-def check_decoded_size(path: Path) -> None:
-    """Raise `BadInput` for a Parquet file that is none, or whose values take more memory than a table of a bundle may:
-    one value that a dictionary repeats makes little into much."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    too_large = f"{path.name} holds more than {_LARGEST_TABLE // _MIB} MiB, too much for a table of a bundle"
-    try:
-        with pq.ParquetFile(path) as file:
-            decoded = 0
-            for number in range(file.num_row_groups):
-                group = file.metadata.row_group(number)
-                columns = [group.column(place) for place in range(group.num_columns)]
-                values = sum(column.num_values for column in columns)
-                longest_row = sum(column.total_uncompressed_size for column in columns)
-                if 8 * values + longest_row > _LARGEST_TABLE:
-                    raise BadInput(too_large)
-                rows = min(10_000, _LARGEST_TABLE // max(1, longest_row))
-                for batch in file.iter_batches(batch_size=rows, row_groups=[number]):
-                    decoded += batch.nbytes
-                    if decoded > _LARGEST_TABLE:
-                        raise BadInput(too_large)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise BadInput(f"{path.name} is no table of a bundle ({error})") from None
 
 
 def check_no_traces(name: str, content: bytes) -> None:

@@ -286,7 +286,7 @@ class Results:
                 if field.name in older:
                     content = content.add_column(place, field, pa.nulls(len(content), field.type))
             nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
-            frame = content.to_pandas(types_mapper=nullable.get)
+            frame = content.replace_schema_metadata().to_pandas(types_mapper=nullable.get)
             if renamed and "design" in frame:
                 frame["design"] = frame["design"].replace(renamed)
             return _whole(frame, older) if table == "records" else frame

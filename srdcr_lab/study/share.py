@@ -23,7 +23,7 @@ from srdcr_lab.models.kept import Fact
 from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, one_writer, write_whole
 from srdcr_lab.records.tables import LATER
-from srdcr_lab.study.bundle import bundle_of, check_decoded_size, check_no_traces, pack
+from srdcr_lab.study.bundle import bundle_of, check_no_traces, pack
 from srdcr_lab.study.folder import Results, load_run, unpack_run
 from srdcr_lab.study.manifest import FILES, ITEMS, MANIFEST, SUMMARY, TABLES, differing, write_manifest
 from srdcr_lab.study.notebooks import SEQUENCE, executed
@@ -106,8 +106,6 @@ def share(
         files |= {_LOCK: lock} if lock.is_file() else {}
         for name, path in files.items():
             check_no_traces(name, path.read_bytes())
-            if path.suffix == ".parquet":
-                check_decoded_size(path)
         return Shared(pack(files, target), tuple(sorted(files)), count)
 
 

@@ -7,12 +7,9 @@ import io
 import json
 import math
 import random
-import sqlite3
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -112,23 +109,6 @@ def parquet(rows: list[dict[str, Any]], noted: str = "{}", repeated: str = "") -
         table = table.append_column("note", pa.DictionaryArray.from_arrays(pa.array([0] * len(rows)), [repeated]))
     pq.write_table(table.replace_schema_metadata({"pandas": noted}), written)
     return written.getvalue()
-
-
-def stores() -> Iterator[tuple[str, bytes]]:
-    """Stores that would run what somebody else wrote, by file name."""
-    from srdcr_lab.models import Store
-
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
-    for name, statement in {
-        "view": f"CREATE VIEW more AS {endless}",
-        "trigger": "CREATE TRIGGER more AFTER INSERT ON requests BEGIN UPDATE requests SET id = id; END",
-    }.items():
-        with tempfile.TemporaryDirectory() as place:
-            Store(file := Path(place) / "store.sqlite").close()
-            with closing(sqlite3.connect(file)) as connection:
-                connection.execute(statement)
-                connection.commit()
-                yield f"{name}.sqlite", connection.serialize()
 
 
 RESULTS = {"prior_answer": "1874", "context_answer": "1912", "final_answer": "1874", "prior_correct": "1",
@@ -235,9 +215,6 @@ def inputs(seed: int) -> Iterator[Trial]:
         for name, content in tables():
             if name.endswith((".json", ".parquet")):
                 yield Trial(f"{benchmark}={name}", (*OFFLINE, "--items", f"{benchmark}={name}"), {name: content})
-    for name, content in stores():
-        for words in (("store", "info", name), (*OFFLINE, "--store", name), ("store", "merge", "new.sqlite", name)):
-            yield Trial(f"{words[0]} {words[1]} {name}", words, good | {name: content})
     for path in (*MANIFEST, "asked.items", "asked.models", "asked.choices"):
         for name, value in VALUES.items():
             files = good | {"out/run.json": nested(changed(MANIFEST, path, value))}

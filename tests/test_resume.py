@@ -199,7 +199,7 @@ def test_a_finished_run_stays_finished_when_it_cannot_be_resumed(
     store.write_bytes(content)
     for refused in (srdcr(*command), srdcr("share", tmp_path / "out", tmp_path / "run.zip")):
         assert refused.code == 2
-        assert "srdcr store recover" in refused.sentence
+        assert "tools/recover_store.py" in refused.sentence
     assert (tmp_path / "out/run.json").read_bytes() == before
 
 

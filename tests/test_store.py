@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import recover_store
 
+from srdcr_lab import cli
 from srdcr_lab.models.kept import Asked
 from srdcr_lab.models.spending import Meter, StoredModel, metered
 from srdcr_lab.models.store import Store
@@ -35,6 +37,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened = Store(tmp_path / "store.sqlite")
     yield opened
     opened.close()
+
+
+@pytest.fixture(autouse=True)
+def _with_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cli.cli.commands, "recover-store", recover_store.recover_store)
 
 
 def texts(store: Store, asked: Any = DRAWS) -> list[str]:
@@ -467,7 +474,7 @@ def test_facts_travel_and_what_is_here_stays(tmp_path: Path, srdcr: Srdcr) -> No
     with closing(fill(tmp_path / "a.sqlite")) as store:
         store.remember(*FACT)
         assert "3 requests written" in srdcr("store", "export", tmp_path / "a.sqlite", tmp_path / "a.jsonl").out
-        assert srdcr("store", "recover", tmp_path / "a.sqlite", tmp_path / "saved.sqlite").code == 0
+        assert srdcr("recover-store", tmp_path / "a.sqlite", tmp_path / "saved.sqlite").code == 0
     for target, source in (("b", "a.jsonl"), ("c", "a.sqlite"), ("saved", "a.jsonl")):
         assert srdcr("store", "merge", tmp_path / f"{target}.sqlite", tmp_path / source).code == 0
         with closing(Store(tmp_path / f"{target}.sqlite")) as store:
@@ -496,8 +503,8 @@ def test_a_fact_that_was_changed_is_damage(tmp_path: Path, srdcr: Srdcr, value: 
             store.recall(IDENTITY.key, "refused")
     for command in ("check", "export", "merge"):
         ended = by_command(srdcr, command, tmp_path / "store.sqlite")
-        assert (ended.code, "store recover" in ended.out + ended.err) == (2, True), (command, ended)
-    ended = srdcr("store", "recover", tmp_path / "store.sqlite", tmp_path / "new.sqlite")
+        assert (ended.code, "recover_store.py" in ended.out + ended.err) == (2, True), (command, ended)
+    ended = srdcr("recover-store", tmp_path / "store.sqlite", tmp_path / "new.sqlite")
     with closing(Store(tmp_path / "new.sqlite")) as new:
         assert (new.count(), new.facts()) == (6, [])
 
@@ -547,7 +554,7 @@ def test_a_row_that_was_changed_is_damage_to_every_command(
         store._db.execute(f"UPDATE completions SET {column} = ?", (value,))  # noqa: S608
     for command in COMMANDS:
         ended = by_command(srdcr, command, tmp_path / "store.sqlite")
-        assert (ended.code, "store recover" in ended.out + ended.err) == (2, True), (command, ended)
+        assert (ended.code, "recover_store.py" in ended.out + ended.err) == (2, True), (command, ended)
 
 
 def test_a_run_meets_damage_in_its_middle(items_csv: Path, tmp_path: Path) -> None:
@@ -559,7 +566,7 @@ def test_a_run_meets_damage_in_its_middle(items_csv: Path, tmp_path: Path) -> No
     again = Study(
         ScriptedModel(), items_csv, "few_shot", samples=0, store=tmp_path / "store.sqlite", out=tmp_path / "o"
     )
-    with again, pytest.raises(BadInput, match=r"is damaged \(.*draw 0: the text is no text\); srdcr store recover"):
+    with again, pytest.raises(BadInput, match=r"is damaged \(.*draw 0: the text is no text\); tools/recover_store.py"):
         again.run(progress=False)
     assert not (tmp_path / "o").exists()
 
@@ -593,7 +600,7 @@ def test_a_damaged_file_is_told_and_recovered(tmp_path: Path, srdcr: Srdcr, plac
     else:
         damage(path, 0 if place == "header" else size // 8192 * 4096, 8192)
     assert {by_command(srdcr, command, path).code for command in COMMANDS} == {2}
-    ended = srdcr("store", "recover", path, tmp_path / "new.sqlite")
+    ended = srdcr("recover-store", path, tmp_path / "new.sqlite")
     assert (ended.code, "saved" in ended.out, "seen to be lost" in ended.out) == (1, True, True)
     assert f"go on with --store {tmp_path / 'new.sqlite'}" in ended.out
     assert srdcr("store", "check", tmp_path / "new.sqlite").code == 0
@@ -619,7 +626,7 @@ def test_a_schema_whose_bytes_are_no_text_is_told(tmp_path: Path, srdcr: Srdcr) 
 def test_recovering_a_whole_store_makes_the_same_store(tmp_path: Path, srdcr: Srdcr) -> None:
     with closing(fill(tmp_path / "store.sqlite")) as store:
         store.note_spent("run", 0.25)
-        ended = srdcr("store", "recover", tmp_path / "store.sqlite", tmp_path / "new.sqlite")  # all of it in the log
+        ended = srdcr("recover-store", tmp_path / "store.sqlite", tmp_path / "new.sqlite")  # all of it in the log
         assert (ended.code, "6 completions of 3 requests saved" in ended.out) == (0, True)
         store.export(tmp_path / "a.jsonl")
     with closing(Store(tmp_path / "new.sqlite")) as new:
@@ -631,10 +638,10 @@ def test_recovering_a_whole_store_makes_the_same_store(tmp_path: Path, srdcr: Sr
 @pytest.mark.parametrize("content", [b"", b"no store", b"SQLite format 3\x00" + bytes(5000)])
 def test_where_nothing_can_be_recovered_nothing_is_made(tmp_path: Path, srdcr: Srdcr, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
-    ended = srdcr("store", "recover", tmp_path / "file", tmp_path / "new.sqlite")
+    ended = srdcr("recover-store", tmp_path / "file", tmp_path / "new.sqlite")
     assert (ended.code, "no completion can be read" in ended.sentence) == (2, True)
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
-    assert "exists" in srdcr("store", "recover", tmp_path / "file", tmp_path / "file").sentence
+    assert "exists" in srdcr("recover-store", tmp_path / "file", tmp_path / "file").sentence
 
 
 @pytest.mark.parametrize("place", [8, 32 + 24 + 100])
@@ -650,7 +657,7 @@ def test_a_log_with_a_broken_page_before_whole_ones_is_left_as_it_is(tmp_path: P
     ended = srdcr("store", "info", copy)
     assert (ended.code, "in the middle of its log" in ended.sentence) == (2, True)
     assert log.read_bytes() == before
-    assert srdcr("store", "recover", copy, tmp_path / "new.sqlite").code in (0, 1)
+    assert srdcr("recover-store", copy, tmp_path / "new.sqlite").code in (0, 1)
     with closing(Store(tmp_path / "new.sqlite")) as new:
         assert new.count() == 6
 
@@ -743,7 +750,7 @@ def test_a_row_without_a_checksum_is_saved_where_one_request_claims_its_number(t
     content[number] = 2
     path.write_bytes(content)
     with closing(Store(":memory:")) as new:
-        lost, damaged = new.recover(path)
+        lost, damaged = recover_store.recover(new, path)
         assert (new.count(), new.count("requests"), lost, damaged) == (4, 1, 4, True)
 
 
@@ -768,7 +775,7 @@ def test_a_merge_says_what_it_left_out_and_which_requests_are_new(tmp_path: Path
     assert "1 of these say something else in" in said
 
 
-@pytest.mark.parametrize("command", [("check",), ("info",), ("recover", "new.sqlite"), ("merge",)], ids=str)
+@pytest.mark.parametrize("command", [("check",), ("info",), ("merge",)], ids=str)
 def test_a_folder_is_told_from_a_store(tmp_path: Path, srdcr: Srdcr, command: tuple[str, ...]) -> None:
     more = [tmp_path / name for name in command[1:]] or [tmp_path] * (command[0] == "merge")
     ended = srdcr("store", command[0], tmp_path, *more)
@@ -882,7 +889,7 @@ def test_what_was_asked_elsewhere_and_changed_is_damage(store: Store, change: st
     store.note_batch(IDENTITY.key, "b1", "{}")
     store.note_asked([ELSEWHERE])
     store._db.execute(f"UPDATE elsewhere SET {change}")  # noqa: S608
-    with pytest.raises(BadInput, match=r"damaged.*asked elsewhere.*was changed.*srdcr store recover"):
+    with pytest.raises(BadInput, match=r"damaged.*asked elsewhere.*was changed.*tools/recover_store.py"):
         store.open_in("b1")
     assert "was changed" in store.integrity()[0]
 
@@ -894,7 +901,7 @@ def test_recover_saves_what_is_asked_in_batches(store: Store, tmp_path: Path) ->
     store._db.execute("UPDATE elsewhere SET draws = '[7]' WHERE custom_id != ?", [ELSEWHERE.custom_id])
     store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log still has the row as it was
     with closing(Store(tmp_path / "new.sqlite")) as new:
-        new.recover(tmp_path / "store.sqlite")
+        recover_store.recover(new, tmp_path / "store.sqlite")
         assert new.open_in("b1") == [ELSEWHERE]
         assert list(new.batches(IDENTITY.key)) == ["b1"]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import recover_store
 
 import srdcr_lab as lab
 from srdcr_lab import BadInput, Results, Study
@@ -442,7 +443,7 @@ def test_recovered_completions_keep_their_thinking(tmp_path: Path) -> None:
         store.put(LOW, GREEDY, [THOUGHT_OVER])
         store.put(replace(LOW, settings=""), GREEDY, [Completion("1875")])
     with closing(Store(tmp_path / "new.sqlite")) as new:
-        assert new.recover(tmp_path / "store.sqlite") == (0, False)
+        assert recover_store.recover(new, tmp_path / "store.sqlite") == (0, False)
         assert new.get(LOW, GREEDY) == {0: THOUGHT_OVER}
         assert new.get(replace(LOW, settings=""), GREEDY) == {0: Completion("1875")}
 
@@ -460,7 +461,7 @@ def test_a_store_and_an_export_without_thinking_are_those_of_earlier_versions(tm
         for table, column in _LATER:
             db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
     with closing(Store(tmp_path / "recovered.sqlite")) as new:
-        assert new.recover(tmp_path / "store.sqlite") == (0, False)
+        assert recover_store.recover(new, tmp_path / "store.sqlite") == (0, False)
         assert new.get(plain, GREEDY) == {0: Completion("1874")}
     with closing(Store(tmp_path / "store.sqlite")) as store:
         assert store.get(plain, GREEDY) == {0: Completion("1874")}

@@ -20,7 +20,7 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "srdcr_lab"
 # What stands, and what the second edition aims at.
-BOUNDS = {"modules": (148, 100), "lines": (27_740, 20_500), "lines of code": (20_135, 15_500), "circles": (0, 0)}
+BOUNDS = {"modules": (147, 100), "lines": (27_585, 20_500), "lines of code": (20_010, 15_500), "circles": (0, 0)}
 BOUNDS |= {"lines of tests": (36_640, 27_000)}
 
 

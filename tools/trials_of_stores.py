@@ -31,7 +31,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+import recover_store  # noqa: E402
 
 from srdcr_lab import cli  # noqa: E402
 from srdcr_lab.models import Store  # noqa: E402
@@ -46,6 +48,7 @@ ITEMS = ["--items", "facts:testbed", "--limit", "4", "--methods", "few_shot,sr_d
 
 
 def main() -> int:
+    cli.cli.add_command(recover_store.recover_store)
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("kills", 100), ("full", 20), ("damages", 500), ("foreign", 1), ("seed", 0)):
         given.add_argument(f"--{name}", type=int, default=default)
@@ -301,7 +304,7 @@ def _judged(folder: Path, whole: Path, known: Completions) -> str:
         "merge": ["store", "merge", "merged.sqlite", "STORE"],
         "into": ["store", "merge", "STORE", str(whole / "export.jsonl")],
         "run": [*run, "out", "--store", "STORE"],
-        "recover": ["store", "recover", "STORE", "recovered.sqlite"],
+        "recover": ["recover-store", "STORE", "recovered.sqlite"],
         "recheck": ["store", "check", "recovered.sqlite"],
         "again": ["store", "export", "recovered.sqlite", "recovered.jsonl"],
     }.items():

@@ -12,7 +12,7 @@ from zipfile import is_zipfile
 import click
 
 from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED, echo
-from srdcr_lab.records import BadInput, SrdcrError
+from srdcr_lab.records import SrdcrError
 from srdcr_lab.records.vocabulary import n_of, visible
 
 _FINDINGS, _ERRORS = 20, 3  # that are printed of a check, and of replies
@@ -115,28 +115,10 @@ def check(file: Path) -> int:
             echo(visible(finding, 380))
         if findings:
             more = f"{len(findings):,} findings; " if len(findings) > _FINDINGS else ""
-            echo(f"{more}srdcr store recover {file} NEW saves what can be read")
+            echo(f"{more}tools/recover_store.py of the repository saves what can be read")
         else:
             echo(f"{file}: {opened.count():,} completions, no damage found")
     return BAD_INPUT if findings else DONE
-
-
-@store.command()
-@click.argument("file", type=PATH)
-@click.argument("target", type=PATH)
-def recover(file: Path, target: Path) -> int:
-    """Save what can be read of a damaged store.
-
-    Every row of FILE that is whole goes into TARGET, a new store. Exit code 1 where some are lost.
-    """
-    if target.exists():
-        raise BadInput(f"{target} exists; give a new file, into which the rows are saved")
-    with open_store(target, create=True) as opened:
-        lost, damaged = opened.recover(file)
-        echo(f"{target}: {opened.count():,} completions of {opened.count('requests'):,} requests saved")
-    echo(f"{lost:,} rows were seen to be lost" + "; what unreadable pages held besides is not counted" * damaged)
-    echo(f"go on with --store {target}: a run asks only for what is missing there")
-    return SOME_FAILED if lost or damaged else DONE
 
 
 @store.command()

@@ -216,7 +216,7 @@ def lines_of(path: Path) -> Iterator[Kept | Fact]:
                 draws = tuple(completion.draw for completion in completions)
                 request = _request(read.request, read.stream, draws)
             except (ValueError, BadInput) as error:
-                damaged = "; a damaged store is saved with srdcr store recover" if number == 1 else ""
+                damaged = "; tools/recover_store.py of the repository saves a damaged store" if number == 1 else ""
                 raise BadInput(f"{path}, line {number}: no record of a store export ({error}){damaged}") from None
             yield read.model, request, completions
 

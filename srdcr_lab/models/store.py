@@ -15,8 +15,8 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import sqlite3
+import struct
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,6 @@ from datetime import UTC, datetime
 from itertools import filterfalse, groupby
 from operator import itemgetter
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from srdcr_lab.models.kept import (
@@ -41,7 +40,6 @@ from srdcr_lab.models.kept import (
     row_of,
     stamp,
 )
-from srdcr_lab.models.recovering import log_is_broken, salvage
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, whole_file
 
@@ -114,7 +112,7 @@ class Store:
         self._model_ids: dict[str, int] = {}
         self._ready = False
         self._created = self.path != ":memory:" and not Path(self.path).exists()
-        if not self._created and log_is_broken(Path(self.path)):  # looked at first: SQLite drops it
+        if not self._created and _log_is_broken(Path(self.path)):  # looked at first: SQLite drops it
             raise self._damaged(f"a page in the middle of its log, {Path(self.path).name}-wal")
         try:
             self.is_read_only = not self._created and self.path != ":memory:" and not _may_be_written(Path(self.path))
@@ -190,14 +188,14 @@ class Store:
         if name == "NOTADB":
             return BadInput(
                 f"{self.path} is no store of srdcr_lab, or its beginning is damaged; give another file, "
-                "or save what can be read with srdcr store recover"
+                "or save what can be read with tools/recover_store.py of the repository"
             )
         return self._damaged(error)
 
     def _damaged(self, what: object) -> BadInput:
         return BadInput(
-            f"the store {self.path} is damaged ({what}); srdcr store recover {self.path} NEW saves what can still be "
-            "read, if anything"
+            f"the store {self.path} is damaged ({what}); tools/recover_store.py of the repository saves what can still "
+            "be read, if anything"
         )
 
     @contextmanager
@@ -507,25 +505,6 @@ class Store:
         if not _is_batch(fact) and self.recall(fact.model, fact.fact) is None:
             self.remember(fact.model, fact.fact, fact.value)
 
-    def recover(self, source: Path) -> tuple[int, bool]:
-        """Fill this store, a new one, with all that can be read of another. Bad input if that is nothing.
-
-        Returns how many rows were seen to be lost, and whether the other is damaged at all.
-        """
-        with TemporaryDirectory(dir=Path(self.path).parent) as place, self.transaction():
-            lost = salvage(as_file(source), Path(place) / "pages.sqlite", self._db)
-            if not self.count():
-                raise BadInput(f"no completion can be read in {source}; run the study again with a new --store")
-            copy = Path(place) / "store.sqlite"
-            for end in ("", "-wal"):  # opened in a copy: SQLite would write to it
-                if Path(f"{source}{end}").exists():
-                    shutil.copyfile(f"{source}{end}", f"{copy}{end}")
-            try:
-                with closing(Store(copy)) as other:
-                    return lost, bool(other.integrity())
-            except SrdcrError:
-                return lost, True
-
 
 def as_file(path: Path, kind: str = "store") -> Path:
     """A store or an export that is there; else bad input."""
@@ -554,3 +533,57 @@ def _now() -> str:
 def _is_sqlite(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(16) == b"SQLite format 3\x00"
+
+
+# The write-ahead log: https://www.sqlite.org/fileformat2.html, section 4
+
+_LOG_HEADER, FRAME = 32, 24  # bytes of a log's beginning, and before each of its pages
+
+
+def _log_is_broken(path: Path) -> bool:
+    """Whether the write-ahead log holds a committed page behind a broken one: SQLite would drop both without a word.
+
+    Another process may be writing to it, so a log that seems broken is read twice.
+    """
+    return all(_is_broken(log_of(path)) for _ in range(2))
+
+
+def _is_broken(log: bytes) -> bool:
+    if len(log) < _LOG_HEADER + FRAME:
+        return False
+    order = ">" if log[3] & 1 else "<"
+    seed, broken = _checksum(order, (0, 0), log[:24]), False
+    if seed != struct.unpack(">2I", log[24:32]):
+        return True
+    for at, end in frames_of(log, integer_at(log, 8)):
+        stored = struct.unpack(">2I", log[at + 16 : at + 24])
+        summed = log[at : at + 8] + log[at + FRAME : end]
+        whole = log[at + 8 : at + 16] == log[16:24] and stored == _checksum(order, seed, summed)
+        if whole and broken and integer_at(log, at + 4):
+            return True
+        seed, broken = stored, broken or not whole
+    return False
+
+
+def _checksum(order: str, seed: tuple[int, ...], data: bytes) -> tuple[int, ...]:
+    first, second = seed
+    words = iter(struct.unpack(f"{order}{len(data) // 4}I", data))
+    for one, other in zip(words, words, strict=True):
+        first = first + one + second & 0xFFFFFFFF
+        second = second + other + first & 0xFFFFFFFF
+    return first, second
+
+
+def log_of(path: Path) -> bytes:
+    log = Path(f"{path}-wal")
+    return log.read_bytes() if log.is_file() else b""
+
+
+def frames_of(log: bytes, size: int) -> list[tuple[int, int]]:
+    """Where each page of a log begins, with what is said of it, and where it ends."""
+    step = FRAME + size
+    return [(at, at + step) for at in range(_LOG_HEADER, len(log) - step + 1, step)]
+
+
+def integer_at(data: bytes, at: int = 0) -> int:
+    return int(struct.unpack_from(">I", data, at)[0])

@@ -1,5 +1,7 @@
 """What can still be read of a damaged store: each page of the file by itself, whatever else is broken.
 
+    python tools/recover_store.py FILE NEW     every row of FILE that is whole goes into NEW; exit code 1: some are lost
+
 SQLite reads a table from its root down, so one bad page hides all below it. Here, in a copy, every page that holds rows
 becomes the root of a table in turn, and SQLite reads that table; each row is checked by itself (`kept.py`). A row of an
 earlier version bears no checksum: it is taken where its numbers lead to one model and one request.
@@ -14,19 +16,27 @@ import math
 import shutil
 import sqlite3
 import struct
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import click
+
+from srdcr_lab import cli
+from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo
+from srdcr_lab.commands.store import open_store
+from srdcr_lab.models import Store
 from srdcr_lab.models.kept import INSERT, Asked, Fact, completion_of, request_of
-from srdcr_lab.records import ModelIdentity
+from srdcr_lab.models.store import FRAME, as_file, frames_of, integer_at, log_of
+from srdcr_lab.records import BadInput, ModelIdentity, SrdcrError
 
 _INTERIOR_INDEX, _LEAF_INDEX, _LEAF_TABLE = 2, 10, 13  # kinds of pages with rows
-_LOG_HEADER, _FRAME = 32, 24  # bytes of a log's beginning, and before each of its pages
 _LONGEST_ROW = 2**26  # bytes
 # Tables into which all rows of a store fit, those with a number and those without; what a row lacks is NULL.
 _TABLES = """
@@ -111,14 +121,14 @@ def _copied(path: Path, copy: Path) -> dict[int, list[int]]:
 
     Pages of the log that lie beyond the file stand in their place too, since long rows are read on there.
     """
-    log = _log(path)
+    log = log_of(path)
     with path.open("rb") as file:
         header = file.read(18).ljust(18, b"\0")
     named = (header[16] << 8 | header[17] << 16, int.from_bytes(log[8:12]))  # 65536 is written as 1
     size = next((size for size in named if 512 <= size <= 65536 and size & (size - 1) == 0), 4096)
     with closing(sqlite3.connect(copy)) as db:
         db.executescript(f"PRAGMA synchronous=OFF; PRAGMA page_size={size}; {_TABLES}")
-    frames = [(_integer(log, at), log[at + _FRAME : end]) for at, end in _frames(log, size)]
+    frames = [(integer_at(log, at), log[at + FRAME : end]) for at, end in frames_of(log, size)]
     pages: dict[int, list[int]] = defaultdict(list)
     with path.open("rb") as file, copy.open("r+b") as image:
         first = image.read(size)
@@ -151,50 +161,41 @@ def _as_leaf(page: bytes) -> bytes:
     return begins + page[len(begins) :]
 
 
-def log_is_broken(path: Path) -> bool:
-    """Whether the write-ahead log holds a committed page behind a broken one: SQLite would drop both without a word.
+def recover(new: Store, source: Path) -> tuple[int, bool]:
+    """Fill a new store with all that can be read of another. Bad input if that is nothing.
 
-    Another process may be writing to it, so a log that seems broken is read twice.
+    Returns how many rows were seen to be lost, and whether the other is damaged at all.
     """
-    return all(_is_broken(_log(path)) for _ in range(2))
+    with TemporaryDirectory(dir=Path(new.path).parent) as place, new.transaction():
+        lost = salvage(as_file(source), Path(place) / "pages.sqlite", new._db)
+        if not new.count():
+            raise BadInput(f"no completion can be read in {source}; run the study again with a new --store")
+        copy = Path(place) / "store.sqlite"
+        for end in ("", "-wal"):  # opened in a copy: SQLite would write to it
+            if Path(f"{source}{end}").exists():
+                shutil.copyfile(f"{source}{end}", f"{copy}{end}")
+        try:
+            with closing(Store(copy)) as other:
+                return lost, bool(other.integrity())
+        except SrdcrError:
+            return lost, True
 
 
-def _is_broken(log: bytes) -> bool:
-    if len(log) < _LOG_HEADER + _FRAME:
-        return False
-    order = ">" if log[3] & 1 else "<"
-    seed, broken = _checksum(order, (0, 0), log[:24]), False
-    if seed != struct.unpack(">2I", log[24:32]):
-        return True
-    for at, end in _frames(log, _integer(log, 8)):
-        stored = struct.unpack(">2I", log[at + 16 : at + 24])
-        summed = log[at : at + 8] + log[at + _FRAME : end]
-        whole = log[at + 8 : at + 16] == log[16:24] and stored == _checksum(order, seed, summed)
-        if whole and broken and _integer(log, at + 4):
-            return True
-        seed, broken = stored, broken or not whole
-    return False
+@click.command("recover-store")
+@click.argument("file", type=PATH)
+@click.argument("target", metavar="NEW", type=PATH)
+def recover_store(file: Path, target: Path) -> int:
+    """Save what can be read of a damaged store FILE into NEW, a new store. Exit code 1 where some rows are lost."""
+    if target.exists():
+        raise BadInput(f"{target} exists; give a new file, into which the rows are saved")
+    with open_store(target, create=True) as new:
+        lost, damaged = recover(new, file)
+        echo(f"{target}: {new.count():,} completions of {new.count('requests'):,} requests saved")
+    echo(f"{lost:,} rows were seen to be lost" + "; what unreadable pages held besides is not counted" * damaged)
+    echo(f"go on with --store {target}: a run asks only for what is missing there")
+    return SOME_FAILED if lost or damaged else DONE
 
 
-def _checksum(order: str, seed: tuple[int, ...], data: bytes) -> tuple[int, ...]:
-    first, second = seed
-    words = iter(struct.unpack(f"{order}{len(data) // 4}I", data))
-    for one, other in zip(words, words, strict=True):
-        first = first + one + second & 0xFFFFFFFF
-        second = second + other + first & 0xFFFFFFFF
-    return first, second
-
-
-def _log(path: Path) -> bytes:
-    log = Path(f"{path}-wal")
-    return log.read_bytes() if log.is_file() else b""
-
-
-def _frames(log: bytes, size: int) -> list[tuple[int, int]]:
-    """Where each page of a log begins, with what is said of it, and where it ends."""
-    step = _FRAME + size
-    return [(at, at + step) for at in range(_LOG_HEADER, len(log) - step + 1, step)]
-
-
-def _integer(data: bytes, at: int = 0) -> int:
-    return int(struct.unpack_from(">I", data, at)[0])
+if __name__ == "__main__":
+    cli.cli.add_command(recover_store)
+    cli.main(["recover-store", *sys.argv[1:]])

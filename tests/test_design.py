@@ -13,7 +13,7 @@ import pytest
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
 from srdcr_lab.protocols import DESIGNS, Choices, DebateDesign, Outcome, choices, factorial, majority_verdict, sr_dcr
-from srdcr_lab.protocols.choices import Order, Sees, name_today
+from srdcr_lab.protocols.choices import Order, Sees
 from srdcr_lab.records import BadInput, Decision, Missing, Request, Role, Verdict
 from srdcr_lab.records.files import from_plain
 from tests.scripted import (
@@ -69,22 +69,6 @@ def test_own_answers_is_the_same_debate_without_being_told() -> None:
     assert outcome.debate is not None
     stated = {(turn.role, turn.stance, turn.stated_answer) for turn in outcome.debate.transcript}
     assert stated == {(Role.DEFENDER, None, "1934"), (Role.CRITIC, None, "1900")}
-
-
-@pytest.mark.parametrize(
-    ("name", "told", "today"),
-    [
-        ("acvd", False, "own_answers"),
-        ("symmetric", False, "own_answers, critic_sees=always"),
-        ("acvd, order=simultaneous", False, "own_answers, order=simultaneous"),
-        ("acvd", True, "acvd"),
-        ("acvd, debaters_told=False", False, "acvd, debaters_told=False"),
-        ("early stop", False, "early stop"),
-        ("released", False, "released"),
-    ],
-)
-def test_designs_of_earlier_versions_are_named_truly(name: str, told: bool, today: str) -> None:
-    assert name_today(DebateDesign(name=name, debaters_told=told)) == today
 
 
 def test_a_told_critic_cannot_be_one_that_may_agree() -> None:

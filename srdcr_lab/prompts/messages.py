@@ -23,7 +23,6 @@ from srdcr_lab.records.vocabulary import did_you_mean
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _PARAPHRASES = Path(__file__).with_name("paraphrases")
-_EARLIER = Path(__file__).with_name("earlier")  # our templates as they were before they changed
 _LONGEST = 20_000  # characters
 _CODE = ("{{", "{%")
 _BLOCKS = {"{% block system %}": "system", "{% block user %}": "user", "{% endblock %}": ""}
@@ -121,14 +120,6 @@ def own_prompts(given: str | Path | Mapping[str, str] | None) -> Prompts:
         except TemplateSyntaxError as error:
             raise BadInput(f"{folder / file}, line {error.lineno}: {error.message:.150}; write it as ours") from None
     return Prompts({file.removesuffix(".j2"): text for file, text in texts.items()})
-
-
-def as_asked(recorded: Mapping[str, str]) -> dict[str, str]:
-    """Name → text of the templates that a run was asked with (name → SHA-256) and that we have changed since."""
-    texts = {file.stem: file.read_text("utf-8") for file in _EARLIER.glob("*.j2")}
-    return {
-        name: text for name, text in texts.items() if hashlib.sha256(text.encode()).hexdigest() == recorded.get(name)
-    }
 
 
 @cache

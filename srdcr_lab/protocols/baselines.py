@@ -169,9 +169,7 @@ def exemplar_orders(item: Item, setup: Setup) -> list[tuple[Exemplar, ...]]:
 
 async def _answer(talk: Argument, agent: int, exemplars: Sequence[Exemplar]) -> Turn:
     """Round 0: question and passage, and nothing from the others."""
-    before = "may or may not be right" in talk.setup.prompts.system_text("naive_debate_answer")  # a run of before 0.3
-    ending = ". The passage says so." if before else ". I take this to be right."
-    shots = worked(exemplars, ending=ending)
+    shots = worked(exemplars, ending=". I take this to be right.")
     return await talk.ask(Role.AGENT, "naive_debate_answer", speaker=f"agent-{agent}", shots=shots)
 
 

@@ -192,8 +192,6 @@ DESIGNS = {
     "placebo": replace(ACVD, name="placebo", judge_hears=Hears.ANOTHER),
     "swapped": replace(ACVD, name="swapped", judge_hears=Hears.SWAPPED),
 }
-# Up to version 0.2.0 debaters stated answers of their own in these designs and in what `factorial` made of them.
-_NAMED_BEFORE = {"acvd": "own_answers", "symmetric": "own_answers, critic_sees=always"}
 
 
 def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[DebateDesign, ...]:
@@ -222,19 +220,6 @@ def _value(name: str, value: Any) -> Any:
     if value not in list(type(default)):
         raise BadInput(f"{name} is one of {', '.join(type(default))}, got {value!r}")
     return type(default)(value)
-
-
-def name_today(design: DebateDesign) -> str:
-    """What this version calls a design: `own_answers` where an earlier one called a debate ``acvd`` in which debaters
-    are not told what to defend.
-
-    >>> name_today(DebateDesign(name="acvd, rounds=3", debaters_told=False))
-    'own_answers, rounds=3'
-    """
-    base, comma, changes = design.name.partition(", ")
-    if design.debaters_told or base not in _NAMED_BEFORE or "debaters_told" in changes:
-        return design.name
-    return _NAMED_BEFORE[base] + comma + changes
 
 
 class Match(StrEnum):

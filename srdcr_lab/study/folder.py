@@ -271,7 +271,6 @@ class Results:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        renamed = self.manifest["renamed"]
         path = (self.folder / f"{table}.parquet").absolute()  # a relative one may be a URI
         if not path.is_file():
             raise BadInput(
@@ -287,8 +286,6 @@ class Results:
                     content = content.add_column(place, field, pa.nulls(len(content), field.type))
             nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
             frame = content.replace_schema_metadata().to_pandas(types_mapper=nullable.get)
-            if renamed and "design" in frame:
-                frame["design"] = frame["design"].replace(renamed)
             return _whole(frame, older) if table == "records" else frame
         except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
             raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it anew") from None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from srdcr_lab.data.items import first_difference, thaw
-from srdcr_lab.protocols.choices import DESIGNS, Choices, name_today
+from srdcr_lab.protocols.choices import DESIGNS, Choices
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Item, ModelIdentity
 from srdcr_lab.records.files import LOCK, from_plain, read_json, write_whole
 
@@ -50,11 +50,8 @@ class _Manifest:
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The folder's run.json, or None where there is none; one that cannot be read, or of another schema, is bad input.
-
-    The choices of an earlier version are in this one's words; `renamed` holds the names of designs that its tables have
-    and what they are called today (`name_today`).
-    """
+    """The folder's run.json, or None where there is none; one that cannot be read, or of another schema, is bad
+    input."""
     path = folder / MANIFEST
     if not path.is_file():
         return None
@@ -72,7 +69,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     try:
         from_plain(_Manifest, _known(_Manifest, {**manifest, "asked": _known(_Asked, asked)}), str(path))
         choices = manifest["asked"]["choices"]
-        manifest["asked"]["choices"], manifest["renamed"] = _choices_today(choices, f"{path}, choices")
+        manifest["asked"]["choices"] = _choices(choices, f"{path}, choices")
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:
@@ -80,23 +77,20 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     return manifest
 
 
-def _choices_today(recorded: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Recorded choices in this version's words, and designs by their recorded names; a choice that the version of the
-    run did not know was made as it is by default."""
-    # before there were these choices, debaters were not told, and no ruling was asked for again
-    of_design = asdict(DESIGNS["own_answers"]) | {"repair": False}
-
-    def whole(design: Any) -> Any:
-        return {**of_design, **design} if isinstance(design, dict) else design
-
-    plain = {**Choices().as_dict(), "design": None, **recorded}
-    also = plain["also"]
-    also = list(map(whole, also)) if isinstance(also, list | tuple) else also
-    choices = from_plain(Choices, plain | {"design": whole(plain["design"]), "also": also}, where)
-    names = {design.name: name_today(design) for design in choices.designs}
-    design, *also = (replace(design, name=names[design.name]) for design in choices.designs)
-    today = replace(choices, design=design, also=tuple(also)).as_dict()
-    return json.loads(json.dumps(today)), {before: now for before, now in names.items() if before != now}
+def _choices(recorded: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Recorded choices; one that the version of the run did not know was made as it is by default."""
+    of_design, designs = (
+        asdict(DESIGNS["acvd"]),
+        {name: recorded[name] for name in ("design", "also") if name in recorded},
+    )
+    for name, design in designs.items():
+        if isinstance(design, dict):
+            designs[name] = of_design | design
+        elif isinstance(design, list):
+            designs[name] = [of_design | each if isinstance(each, dict) else each for each in design]
+    plain = Choices().as_dict() | {**recorded, **designs}
+    today: dict[str, Any] = json.loads(json.dumps(from_plain(Choices, plain, where).as_dict()))
+    return today
 
 
 def _known(kind: type, value: Any) -> Any:

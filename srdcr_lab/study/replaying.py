@@ -22,7 +22,7 @@ from srdcr_lab.data.items import first_difference, thaw
 from srdcr_lab.data.load import SHIPPED
 from srdcr_lab.models import ChatModel
 from srdcr_lab.models.gguf import PACKAGED, identity_of
-from srdcr_lab.prompts.messages import as_asked, hashes
+from srdcr_lab.prompts.messages import hashes
 from srdcr_lab.records import BadInput, ModelIdentity, SrdcrError
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.study import notebooks
@@ -57,11 +57,7 @@ def surroundings(run: Results) -> Iterator[str]:
     asked, today = run.manifest["asked"], hashes()
     others = {name for name, told in asked["prompts_sha256"].items() if told != today.get(name)}
     others -= set(run.manifest["prompts"])  # its own, which it brings
-    kept = others & as_asked(asked["prompts_sha256"]).keys()
-    if kept:
-        names = ", ".join(sorted(kept))
-        yield f"its prompts {names:.250} are earlier ones of ours, which are kept: it was replayed with them"
-    if lost := sorted(others - kept):
+    if lost := sorted(others):
         why = "if anything was asked with them, it cannot be made again here; the tables as they were shared hold it"
         yield f"its prompts {', '.join(lost):.250} are none that this version knows: {why}"
     if asked["items"].partition(":")[0] == "facts" and (other := _other_facts(thaw(run.folder / ITEMS))):

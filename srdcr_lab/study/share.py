@@ -125,8 +125,7 @@ def _so_far(run: Results, store: Store, work: Path) -> Path:
     said = (each for each in run.manifest["notes"] if not each.startswith("stopped: "))  # of rows that are not here
     notes = [*dict.fromkeys((*made.manifest["notes"], *said))]
     new = {"asked": made.manifest["asked"], "counts": counts, "notes": notes, "status": "stopped"}
-    earlier = {name: value for name, value in run.manifest.items() if name != "renamed"}  # which is of reading alone
-    write_manifest(made.folder, earlier | new)  # all else says how and when the run itself was made
+    write_manifest(made.folder, run.manifest | new)  # all else says how and when the run itself was made
     return made.folder
 
 
@@ -191,9 +190,6 @@ def _replayed(source: Path, out: Path) -> Replayed:
     notes: tuple[str, ...] = ()
     if (made_by := _of_another_version(before)) and _other_summary(before, again):
         notes = (f"{SUMMARY} differs: srdcr-lab {made_by} computed it from the same records in another way",)
-    if names := before.manifest["renamed"]:
-        called = "; ".join(f"{was} is now {now}" for was, now in names.items())
-        notes += (f"its debates have other names today: {called}; the notebooks of this version hold debates of today",)
     if lock.is_file() and own.is_file() and lock.read_bytes() != own.read_bytes():
         where = f"where a number differs in its last digits, install the versions of {lock}"
         notes += (f"{_LOCK} is not this clone's; {where}",)

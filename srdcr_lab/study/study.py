@@ -29,7 +29,7 @@ from srdcr_lab.models.base import NEAR_TIE, PATIENCE_S
 from srdcr_lab.models.doctor import DOCTOR
 from srdcr_lab.models.load import API, price_of
 from srdcr_lab.models.spending import Budget, StoredModel
-from srdcr_lab.prompts.messages import Prompts, as_asked, own_prompts
+from srdcr_lab.prompts.messages import Prompts, own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
@@ -217,8 +217,8 @@ class Study:
             raise BadInput(f"{where}: {error} is not as srdcr run writes it") from None
         how = {"store": run.store, "design": designs[design] if design else None} | how
         how |= dict(zip(ROLES, roles, strict=True)) | {"preset": chosen, "seed": asked["seed"], "players": players}
-        prompts = as_asked(asked["prompts_sha256"]) | run.manifest["prompts"]
-        study = cls(model, thaw(run.folder / manifests.ITEMS), methods or asked["methods"], prompts=prompts, **how)
+        how |= {"prompts": run.manifest["prompts"]}
+        study = cls(model, thaw(run.folder / manifests.ITEMS), methods or asked["methods"], **how)
         study._of = run  # of a bundle, the completions go with it
         return study
 

@@ -20,7 +20,7 @@ from srdcr_lab.measures.comparison import condition_rows, outcome, side_by_side
 from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, mean_interval
 from srdcr_lab.measures.groups import (
     GOLDEN,
-    NOT_IN_PAPER,
+    IN_PAPER,
     halves,
     in_macro,
     is_standard,
@@ -137,7 +137,7 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
         (f"{called(name)}{where}", items, wide[method], wide[name])
         for where, (items, wide) in ((where, _side_by_side(part, denominator)) for where, part in parts.items())
         for name in (wide if method in wide else ())
-        if name not in (method, GOLDEN, *NOT_IN_PAPER)
+        if name in IN_PAPER - {method, GOLDEN}
     ]
     leads = []
     for name, items, own, other in rivalries:

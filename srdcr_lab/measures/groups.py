@@ -18,7 +18,11 @@ CATEGORY_NAMES = tuple(category.value for category in KnowledgeCategory)
 RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
 GOLDEN = "golden"
 FEW = 10  # a group of fewer questions is grey in figures and tables, and not ranked
-NOT_IN_PAPER = ("astute", "vote_20")  # of the methods for items with a passage; what the paper claims is not about them
+# What the paper's claims are about; a method that is added is compared by itself.
+IN_PAPER = frozenset(
+    "zero_shot few_shot self_ask rci judge_debate_1 judge_debate_3 judge_debate_5 naive_debate token_probability "
+    "calibrated_token_probability confidence_only debate_only sr_dcr golden".split()
+)
 _OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the mean probability that they compare
 
 
@@ -86,23 +90,22 @@ def halves(records: pd.DataFrame) -> pd.Series:
 
 def strata(records: pd.DataFrame) -> pd.Series:
     """How far each passage is from the truth: "standard", "offset 20" (years, either sign), other kinds by level
-    ("factor mild"), and so dates ("date mild"), whose offsets are days."""
+    ("factor mild"), offsets of other answer types by their type ("date mild")."""
     size, level = year_offset(records).abs(), records["level"].astype(object)
-    kind = records["perturbation_kind"].astype(object).mask(_of_dates(records), AnswerType.DATE.value)
+    kind = records["perturbation_kind"].astype(object)
+    if "answer_type" in records:
+        kind = kind.mask((kind == PerturbationKind.OFFSET) & size.isna(), records["answer_type"].astype(object))
     named = {value: f"offset {value:g}" for value in size.dropna().unique()}
     words = (kind + " " + level).mask(size.notna(), size.map(named).astype(object))
     return words.mask(is_standard(records), STANDARD)
 
 
 def year_offset(records: pd.DataFrame) -> pd.Series:
-    """Signed offset of the claim in years; missing for every other kind of false passage, and for dates."""
-    years = (records["perturbation_kind"] == PerturbationKind.OFFSET) & ~_of_dates(records)
+    """Signed offset of the claim in years; missing for every other kind of false passage and of answer."""
+    years = records["perturbation_kind"] == PerturbationKind.OFFSET
+    if "answer_type" in records:
+        years &= records["answer_type"] == AnswerType.YEAR
     return records["perturbation_value"].where(years)
-
-
-def _of_dates(records: pd.DataFrame) -> pd.Series:
-    kinds = records["answer_type"] if "answer_type" in records else pd.Series(index=records.index, dtype=object)
-    return kinds == AnswerType.DATE
 
 
 def stratum_order(names: Sequence[str]) -> list[str]:

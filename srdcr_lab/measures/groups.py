@@ -102,10 +102,8 @@ def strata(records: pd.DataFrame) -> pd.Series:
 
 def year_offset(records: pd.DataFrame) -> pd.Series:
     """Signed offset of the claim in years; missing for every other kind of false passage and of answer."""
-    years = records["perturbation_kind"] == PerturbationKind.OFFSET
-    if "answer_type" in records:
-        years &= records["answer_type"] == AnswerType.YEAR
-    return records["perturbation_value"].where(years)
+    of_years = records.get("answer_type", AnswerType.YEAR) == AnswerType.YEAR
+    return records["perturbation_value"].where(of_years & (records["perturbation_kind"] == PerturbationKind.OFFSET))
 
 
 def stratum_order(names: Sequence[str]) -> list[str]:

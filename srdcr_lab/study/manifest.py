@@ -89,8 +89,7 @@ def _choices(recorded: Mapping[str, Any], where: str) -> dict[str, Any]:
         elif isinstance(design, list):
             designs[name] = [of_design | each if isinstance(each, dict) else each for each in design]
     plain = Choices().as_dict() | {**recorded, **designs}
-    today: dict[str, Any] = json.loads(json.dumps(from_plain(Choices, plain, where).as_dict()))
-    return today
+    return dict(json.loads(json.dumps(from_plain(Choices, plain, where).as_dict())))
 
 
 def _known(kind: type, value: Any) -> Any:

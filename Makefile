@@ -46,7 +46,7 @@ notebooks: env ## execute the notebooks with the parameters that stand in them (
 NOTEBOOKS ?= notebooks
 gallery: env ## the notebooks as pages that need no network, with an index: results/gallery (NOTEBOOKS=FOLDER: those of a run)
 	@rm -rf results/gallery
-	$(SRDCR) gallery $(NOTEBOOKS) --out results/gallery
+	$(PY) tools/gallery.py $(NOTEBOOKS) --out results/gallery
 
 # Compiled files are kept whatever the shell says: the tests start many processes, and each would compile the package.
 test: env ## every test, as many files at once as there are cores, the longest first

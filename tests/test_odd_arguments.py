@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,10 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
+from srdcr_lab.measures import DecisionRule, FinalAnswerGuarantee
 from srdcr_lab.models import Store
+from srdcr_lab.protocols import Choices, DebateDesign
+from tests.simulated import simulated
 
 ODD = [
     None, 5, -1, 2.5, math.nan, math.inf, 10**30, True, "", "nope", "a\x00b", b"x", [], ["nope"], [None], [5], (), {},
@@ -23,6 +28,13 @@ ARGUMENTS = [
     "extra_body", "budget_usd", "store", "batch", "offline", "players", "out",
 ]  # fmt: skip
 ITEMS = lab.load_items("facts:testbed").limit(2)
+RECORDS = simulated(12, ("acvd",))
+
+
+def _with(kind: Any, name: str, odd: Any) -> Any:
+    return kind(**{name: odd})
+
+
 CALLS: dict[str, Callable[[Any], Any]] = {
     "load_items": lab.load_items,
     "load_model": lab.load_model,
@@ -36,7 +48,28 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "perturb, factors": lambda odd: lab.perturb(ITEMS, factors=odd),
     "year_forms": lab.year_forms,
     "offset_year": lambda odd: lab.offset_year(ITEMS.items[0], odd),
+    "load_items, seed": lambda odd: lab.load_items("facts:testbed", seed=odd),
+    "load_items, year_offsets": lambda odd: lab.load_items("facts:testbed", year_offsets=odd),
+    "load_model, base_url": lambda odd: lab.load_model("openai:x", base_url=odd),
+    "load_model, concurrency": lambda odd: lab.load_model(
+        "openai:x", base_url="http://127.0.0.1:9/v1", concurrency=odd
+    ),
+    "perturb, traits": lambda odd: lab.perturb(ITEMS, traits=odd),
+    "perturb, present": lambda odd: lab.perturb(ITEMS, present=odd),
+    "results_from, method": lambda odd: lab.results_from(pd.DataFrame({"question": ["a"]}), method=odd),
+    "ItemSet.limit": ITEMS.limit,
     "Study.of_run": lab.Study.of_run,
+    "Study.only": lambda odd: lab.Study("pocket", ITEMS).only(odd),
+    "Study.repeats": lambda odd: next(lab.Study("pocket", ITEMS).repeats(odd)),
+    "DecisionRule": lambda odd: DecisionRule(tau=odd).predict(RECORDS),
+    "DecisionRule.predict": lambda odd: DecisionRule().predict(odd),
+    "FinalAnswerGuarantee.fit": lambda odd: FinalAnswerGuarantee().fit(odd),
+    **{
+        f"FinalAnswerGuarantee, {name}": lambda odd, name=name: FinalAnswerGuarantee(**{name: odd}).fit(RECORDS)
+        for name in ("alpha", "delta", "false_share", "taus", "starts", "kappas")
+    },
+    **{f"DebateDesign, {each.name}": partial(_with, DebateDesign, each.name) for each in fields(DebateDesign)},
+    **{f"Choices, {each.name}": partial(_with, Choices, each.name) for each in fields(Choices)},
     "Store": lambda odd: Store(odd).close(),
 }
 

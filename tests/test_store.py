@@ -734,26 +734,6 @@ def test_a_store_of_an_earlier_version_has_no_checksums_and_is_read(store: Store
     assert store.integrity() == []
 
 
-def test_a_row_without_a_checksum_is_saved_where_one_request_claims_its_number(tmp_path: Path) -> None:
-    """A row of an earlier version: of two requests with one number, nobody knows which one was changed."""
-    path = tmp_path / "store.sqlite"
-    with closing(fill(path)) as store:
-        store._db.execute("UPDATE completions SET created = substr(created, 1, 25)")
-    with sqlite3.connect(path) as db:  # the number of the first of three requests becomes that of the second
-        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'requests'").fetchone()
-    db.close()
-    content = bytearray(path.read_bytes())
-    page = 4096 * (root - 1)
-    cell = page + int.from_bytes(content[page + 8 : page + 10])
-    number = cell + (1 if content[cell] < 128 else 2)
-    assert content[number] == 1
-    content[number] = 2
-    path.write_bytes(content)
-    with closing(Store(":memory:")) as new:
-        lost, damaged = recover_store.recover(new, path)
-        assert (new.count(), new.count("requests"), lost, damaged) == (4, 1, 4, True)
-
-
 def test_a_store_merged_into_itself_stays_as_it_is(tmp_path: Path, srdcr: Srdcr) -> None:
     fill(tmp_path / "store.sqlite").close()
     ended = srdcr("store", "merge", tmp_path / "store.sqlite", tmp_path / "store.sqlite")

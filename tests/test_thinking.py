@@ -438,16 +438,6 @@ def test_a_store_keeps_thinking_and_who_thought(tmp_path: Path) -> None:
         store.get(LOW, GREEDY)
 
 
-def test_recovered_completions_keep_their_thinking(tmp_path: Path) -> None:
-    with closing(Store(tmp_path / "store.sqlite")) as store:
-        store.put(LOW, GREEDY, [THOUGHT_OVER])
-        store.put(replace(LOW, settings=""), GREEDY, [Completion("1875")])
-    with closing(Store(tmp_path / "new.sqlite")) as new:
-        assert recover_store.recover(new, tmp_path / "store.sqlite") == (0, False)
-        assert new.get(LOW, GREEDY) == {0: THOUGHT_OVER}
-        assert new.get(replace(LOW, settings=""), GREEDY) == {0: Completion("1875")}
-
-
 def test_a_store_and_an_export_without_thinking_are_those_of_earlier_versions(tmp_path: Path) -> None:
     """Which kept neither column, nor the fields in a line; rows are stamped as they were."""
     plain = replace(LOW, settings="")

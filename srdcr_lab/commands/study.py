@@ -264,22 +264,6 @@ def notebooks(out: Path, figures: Path | None, **options: Any) -> None:
         echo(path.name)
 
 
-@click.command()
-@click.argument("folder", type=PATH, required=False)
-@click.option("--out", type=PATH, default=Path("results/gallery"), show_default=True)
-def gallery(folder: Path | None, out: Path) -> None:
-    """Write the executed notebooks in FOLDER as pages of HTML.
-
-    Without FOLDER those of this clone. The index has a picture of each. The pages need no network, and load and run
-    nothing.
-    """
-    from srdcr_lab.study.gallery import gallery as paged
-    from srdcr_lab.study.notebooks import SEQUENCE
-
-    index, *pages = paged(folder or SEQUENCE, out)
-    echo(f"{index}: {n_of(len(pages), 'notebooks')}")
-
-
 def _plan_table(plan: Any) -> Any:
     """The plan for a terminal: one column a quantity, from–to where the two differ."""
     titles = {"calls_alone": "calls alone", "calls": "shared", "prompt_tokens": "prompt tokens",

@@ -187,6 +187,7 @@ def offset_year(item: Item, offset: int) -> Item:
     Bad input: the answer is no year, or the passage cannot be made to lie by that much; the sentence says why.
     """
     _refuse_all_but_years(item)
+    must_be("offset", offset, (int,), "a whole number of years")
     if offset == 0:
         raise BadInput(f"{item.item_id}: a year can be offset, but not by 0")
     (form,) = forms(item, Wanted({AnswerType.YEAR: (offset,)}))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item
 from srdcr_lab.records.files import as_plain, from_plain, read_json
+from srdcr_lab.records.vocabulary import must_be
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,6 +111,7 @@ class ItemSet:
         every question. So a graded table gives pairs of many questions rather than all forms of a few. With `whole` a
         question keeps every form. It is cut further only where not even one question fits.
         """
+        must_be("limit", n, (int, None), "a whole number")
         if n is None or n >= len(self.items):
             return self
         if n < 1:

@@ -15,7 +15,7 @@ from srdcr_lab.data import facts, rewrites, sources
 from srdcr_lab.data.benchmarks import BENCHMARKS, benchmark, load_benchmark
 from srdcr_lab.data.forms import read_traits
 from srdcr_lab.data.items import ItemSet, is_frozen, standard_item, thaw
-from srdcr_lab.data.perturbing import Refusal
+from srdcr_lab.data.perturbing import Refusal, checked_offsets
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.data.tables import (
     LISTS,
@@ -73,6 +73,8 @@ def load_items(
         passages; ``ramdocs:documents`` and ``ramdocs:passages`` ask for one of them whatever this is.
     strict : refuse a table or benchmark of which anything would be left out.
     """
+    must_be("seed", seed, (int,), "a whole number")
+    checked_offsets(year_offsets)
     if isinstance(source, ItemSet):
         return source
     if not isinstance(source, (str, Path)):

@@ -240,6 +240,8 @@ def perturb(
     left_out : rows refused before, to be kept in the audit.
     """
     must_be("pool", pool, (Sequence, Mapping, None), "a list of names, or a mapping of answer type to such lists")
+    must_be("traits", traits, (Mapping, None), "a mapping of question_id to Traits")
+    must_be("present", present, (int, None), "a year")
     must_be("items", items, (Iterable,), "an ItemSet or a list of items")
     source = items if isinstance(items, ItemSet) else ItemSet("the table", (), ())
     kept, unfit = _sorted_out(tuple(items))

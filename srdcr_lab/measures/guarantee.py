@@ -17,6 +17,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
+from numbers import Real
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -34,6 +35,7 @@ from srdcr_lab.measures.rule import DECISIONS, ENDINGS, HARD, VERDICTS, decision
 from srdcr_lab.measures.thresholds import PAPER_TAU, POWER, STARTS, TAUS, Procedure, accept
 from srdcr_lab.pages import interval
 from srdcr_lab.records import BadInput, Decision, Missing
+from srdcr_lab.records.vocabulary import must_be
 
 NO_SETTING = "no setting attains this"
 SCOPE = (
@@ -213,6 +215,10 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, records: pd.DataFrame, y: None = None) -> Self:
         """Choose on the rows of sr_dcr of one model, run and design. `BadInput` where there are none, or several."""
+        for name in ("taus", "starts", "kappas"):
+            must_be(name, getattr(self, name), (Sequence, np.ndarray), "a list of numbers")
+        for name in ("alpha", "delta", "false_share"):
+            must_be(name, getattr(self, name), (Real,), "a number from 0 to 1")
         for name in ("alpha", "delta"):
             if not 0 < getattr(self, name) < 1:
                 raise BadInput(f"{name} lies between 0 and 1, got {getattr(self, name)}")
@@ -314,11 +320,13 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _rule(self) -> Rule:
+        must_be("tau", self.tau, (Real,), "a number from 0 to 1")
         return Rule(self.tau, *LADDERS[0][0])
 
     def predict(self, records: pd.DataFrame) -> NDArray[np.str_]:
         """The decision for each row of sr_dcr, in order; a warning says so where the records hold other rows."""
-        if others := len(records) - len(rows := _rows(records)):
+        rows = _rows(records)
+        if others := len(records) - len(rows):
             warnings.warn(
                 f"DecisionRule decides the {len(rows):,} rows of sr_dcr, and not the {others:,} rows of other methods, "
                 'which have no verdict; pass records[records["method"] == "sr_dcr"] to match decisions with rows',
@@ -334,7 +342,8 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
 
 
 def _rows(records: pd.DataFrame) -> pd.DataFrame:
-    rows = records[records["method"] == "sr_dcr"]
+    must_be("records", records, (pd.DataFrame,), "a DataFrame, as load_run(…).records is")
+    rows = records[records["method"] == "sr_dcr"] if "method" in records else records.iloc[:0]
     n_groups = sum(1 for _ in groups(rows, ("run", "model", "design")))
     if n_groups != 1:
         what = f"of {n_groups} runs, models or designs; choose one of them" if n_groups else "at all; debate first"

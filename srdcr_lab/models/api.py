@@ -53,7 +53,7 @@ from srdcr_lab.records import (
     TemperatureRefused,
 )
 from srdcr_lab.records.files import parse_json
-from srdcr_lab.records.vocabulary import did_you_mean, visible
+from srdcr_lab.records.vocabulary import did_you_mean, must_be, visible
 
 PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for none; the SDKs insist on one
 MALFORMED_PAUSE_S = 0.5
@@ -132,6 +132,8 @@ class ApiChat(ABC):
         extra_body: Mapping[str, Any] | None = None,
     ) -> None:
         self.identity = ModelIdentity(self.provider, name, label, settings=settings_of(reasoning, extra_body))
+        must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
+        must_be("concurrency", concurrency, (int,), "a whole number")
         if base_url is not None and not base_url.lower().startswith(("http://", "https://")):
             fault = f"is {redact(base_url)!r}; it has to begin with http:// or https://"
             raise BadInput(f"The base URL of {self.identity} {fault}.")

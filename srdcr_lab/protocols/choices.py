@@ -5,8 +5,9 @@ Every choice in which the paper and its released code differ is a named field; t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import product
 from numbers import Integral, Real
@@ -47,8 +48,14 @@ def check_ranges(**numbers: object) -> None:
             raise BadInput(f"{name.removesuffix('_s')} is a {called} from {least:,} to {most:,}, got {number!r:.40}")
 
 
-def _check_fields(choice: object) -> None:
+def _check_fields(choice: DebateDesign | Choices) -> None:
     check_ranges(**{name: value for name, value in vars(choice).items() if name in RANGES})
+    for each in fields(choice):
+        if each.default not in (None, MISSING):
+            kinds = next(
+                (kind for kind in (bool, int, Real, str) if isinstance(each.default, kind)), type(each.default)
+            )
+            must_be(each.name, getattr(choice, each.name), (kinds,), f"a value such as {each.default!s:.40}")
 
 
 class Sees(StrEnum):
@@ -136,6 +143,8 @@ class DebateDesign:
 
     def __post_init__(self) -> None:
         _check_fields(self)
+        for name in ("defender", "critic", "judge"):
+            must_be(name, getattr(self, name), (str, None), "a specification such as 'openai:NAME'")
         if not 0 <= self.first_verdict_round < self.rounds_held:
             raise BadInput(
                 f"the first verdict must fall in one of the {self.rounds_held} rounds; raise --rounds or take another "
@@ -205,6 +214,8 @@ def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[Deba
     known = {field.name for field in fields(DebateDesign)} - {"name"}
     if unknown := sorted(set(factors) - known):
         raise BadInput(f"a debate design has no {unknown[0]!r}; its factors are {', '.join(sorted(known))}")
+    for name, values in factors.items():
+        must_be(name, values, (list, tuple), "a list of values")
     designs = []
     for combination in product(*factors.values()):
         chosen = {name: _value(name, value) for name, value in zip(factors, combination, strict=True)}
@@ -266,9 +277,11 @@ class Choices:
             raise BadInput(
                 f"categories need 0 < maybe ≤ highly ≤ 1, got {self.maybe_known_from} and {self.highly_known_from}"
             )
-        names = [design.name for design in self.designs]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise BadInput(f"two designs of a grid are named {twice[0]!r}; tables tell designs apart by their names")
+        for design in self.designs:
+            must_be("each design", design, (DebateDesign,), "a DebateDesign; DESIGNS has those with names")
+        twice, times = Counter(design.name for design in self.designs).most_common(1)[0]
+        if times > 1:
+            raise BadInput(f"two designs of a grid are named {twice!r}; tables tell designs apart by their names")
 
     @property
     def designs(self) -> tuple[DebateDesign, ...]:

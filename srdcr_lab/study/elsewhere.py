@@ -123,6 +123,7 @@ def results_from(
     """
     import pandas as pd
 
+    must_be("method", method, (str,), "a name")
     must_be("a table", table, (str, Path, pd.DataFrame), "a file or a DataFrame")
     name = "table" if not isinstance(table, str | Path) else visible(Path(table).name)
     frame = read_table(Path(table)) if isinstance(table, str | Path) else table

@@ -198,7 +198,8 @@ def background_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-os.register_at_fork(after_in_child=background_loop.cache_clear)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=background_loop.cache_clear)
 
 
 def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -11,7 +11,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, nullcontext, suppress
 from copy import copy
 from dataclasses import asdict, replace
@@ -295,6 +295,7 @@ class Study:
         They share store and budget, and closing this study closes all. A folder that holds another study is bad input
         before anything is run.
         """
+        must_be("repeats", n, (int,), "a whole number")
         check_ranges(repeats=n)
         check_ranges(seed=self.seed + n - 1)
         seeds = range(self.seed + 1, self.seed + n)
@@ -310,7 +311,10 @@ class Study:
     def only(self, items: Sequence[Item]) -> Study:
         """The same study on other items: it shares models, exemplars and store, and writes no folder. Closing either
         closes both."""
-        return self._beside(items=replace(self.items, items=tuple(items)))
+        must_be("items", items, (Iterable,), "a list of items")
+        for item in (chosen := tuple(items)):
+            must_be("each of items", item, (Item,), "an item, as load_items gives them")
+        return self._beside(items=replace(self.items, items=chosen))
 
     def with_confidence(self, kind: str) -> Study:
         """The same study with another kind of self-confidence, sharing and closing as in `only`."""

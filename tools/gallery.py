@@ -1,20 +1,27 @@
 """Notebooks as pages of HTML, and an index with the question, the answer and a picture of each: to be sent to a
 colleague, or served by a host.
 
+    python tools/gallery.py [FOLDER] --out OUT        FOLDER: of executed notebooks; default: those of this clone
+
 Nothing is executed, and a page loads and runs nothing: widgets are shown as they stood when the notebook was kept.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
+import click
+
+from srdcr_lab import cli
+from srdcr_lab.commands import PATH, echo
 from srdcr_lab.pages import Html, render
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import one_writer, write_whole
-from srdcr_lab.records.vocabulary import label
-from srdcr_lab.study.notebooks import WIDGET, parameters_of, read_notebook, sequence, with_stills
+from srdcr_lab.records.vocabulary import label, n_of
+from srdcr_lab.study.notebooks import SEQUENCE, WIDGET, parameters_of, read_notebook, sequence, with_stills
 
 _SAVED = re.compile(r'save_figure\(.*"(\w+)"')
 _CHOSEN = re.compile(r"chosen questions: [^;<\n]+")
@@ -75,3 +82,17 @@ def _card(path: Path, notebook: Any) -> dict[str, Any]:
         "about": "; ".join([label(about if isinstance(about, list) else [about]), *([chosen[0]] if chosen else [])]),
         "picture": next((data["image/png"] for one in pictures if "image/png" in (data := one.get("data", {}))), ""),
     }
+
+
+@click.command("gallery")
+@click.argument("folder", type=PATH, default=SEQUENCE)
+@click.option("--out", type=PATH, default=Path("results/gallery"), show_default=True)
+def gallery_command(folder: Path, out: Path) -> None:
+    """Write the executed notebooks in FOLDER as pages of HTML."""
+    index, *pages = gallery(folder, out)
+    echo(f"{index}: {n_of(len(pages), 'notebooks')}")
+
+
+if __name__ == "__main__":
+    cli.cli.add_command(gallery_command)
+    cli.main(["gallery", *sys.argv[1:]])

@@ -28,7 +28,7 @@ ARGUMENTS = [
     "extra_body", "budget_usd", "store", "batch", "offline", "players", "out",
 ]  # fmt: skip
 ITEMS = lab.load_items("facts:testbed").limit(2)
-RECORDS = simulated(12, ("acvd",))
+RECORDS = simulated(12, ("acvd",)).query("method == 'sr_dcr'")
 
 
 def _with(kind: Any, name: str, odd: Any) -> Any:

@@ -295,8 +295,7 @@ class Study:
         They share store and budget, and closing this study closes all. A folder that holds another study is bad input
         before anything is run.
         """
-        must_be("repeats", n, (int,), "a whole number")
-        check_ranges(repeats=n)
+        check_ranges(repeats=0 if n is None else n)  # None, which other ranges allow, is no number of repeats
         check_ranges(seed=self.seed + n - 1)
         seeds = range(self.seed + 1, self.seed + n)
         self._seeds = (self.seed, *seeds)

@@ -124,9 +124,9 @@ def test_missing_answers_are_kept_apart_from_wrong_ones(results: lab.Results, lo
     assert shown["few_shot Ash∕1934"] == ("I", None)
     assert shown["few_shot Yew∕1874"] == ("N", "unparsed")
     assert shown["few_shot Oak∕1874"] == ("N", "error")
-    failed = [(sample["id"], sample["error"]["message"]) for sample in samples if "error" in sample]
+    failed = [(sample["id"], sample["error"]["message"]) for sample in samples if sample["error"]]
     assert failed == [(f"{name} Oak∕1874", "the server said no") for name in ("few_shot", "sr_dcr (acvd)")]
-    assert [summary["error"] for summary in summaries if "error" in summary] == ["the server said no"] * 2
+    assert [summary["error"] for summary in summaries if summary["error"]] == ["the server said no"] * 2
     (debate,) = (sample for sample in samples if sample["id"] == "sr_dcr (acvd) Ash∕1934")
     assert {name: score["value"] for name, score in debate["scores"].items()} == {
         "correct": "C", "verdict": "UNREASONABLE", "decision": "USE_PRIOR", "knowledge_category": "HIGHLY_KNOWN",
@@ -212,9 +212,9 @@ def test_inspect_reads_the_log_with_its_own_api(results: lab.Results, log: Path)
 def test_a_speaker_is_shown_the_document_that_it_is_named_after() -> None:
     row = {"question": "When?", "item_id": "q1", "method": "madam_rag"}
     turns = [{"role": "agent", "speaker": "2", "saw_passage": True, "saw_turns": [], "round": 0, "text": ""}]
-    dialogue = exports.Dialogue(row, turns, item_of_documents(1874, 1934))
-    seen = dialogue.asked(turns[0])
-    assert ("DOC2" in seen, "DOC1" in seen, "DOC1" in dialogue.asked()) == (True, False, True)
+    item = item_of_documents(1874, 1934)
+    seen = exports._seen(row, item, turns[0])
+    assert ("DOC2" in seen, "DOC1" in seen, "DOC1" in exports._seen(row, item)) == (True, False, True)
 
 
 def test_a_key_does_not_leave(

@@ -1,9 +1,11 @@
-"""`srdcr data check` and `tools/check_facts.py`: every finding of a table or a folder of facts, by row or id."""
+"""`srdcr data check` and `tools/check_facts.py`: every finding of a table, and of a folder of facts, by row or id."""
 
 from __future__ import annotations
 
 import csv
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,14 +15,14 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.commands.data import tell
-from srdcr_lab.data import checks, load_items
+from srdcr_lab.data import load_items
 from srdcr_lab.data.checks import Report, check_source
 from srdcr_lab.data.items import freeze, standard_item
 from srdcr_lab.data.rows import LONGEST_TEXT
 from srdcr_lab.records import AnswerType, BadInput, Level, PerturbationKind
-from srdcr_lab.records.files import folder
 from tests.conftest import Srdcr
-from tools.check_facts import COLUMNS, EXEMPLAR_COLUMNS, RULES, check_facts
+from tools import check_facts as check_facts_py
+from tools.check_facts import COLUMNS, EXEMPLAR_COLUMNS, RULES, check_facts, check_promises
 
 
 def fact(number: int, place: str, year: str = "1874", **changed: str) -> dict[str, str]:
@@ -84,14 +86,20 @@ def facts(tmp_path: Path) -> Write:
 # Facts ---------------------------------------------------------------------------------------------------------------
 
 
-def test_the_shipped_facts_pass(capsys: pytest.CaptureFixture[str]) -> None:
-    code = tell(check_facts(folder("facts")))
-    out = capsys.readouterr().out
-    assert code == 0, out
-    assert out.endswith("nothing was found\n")
+def test_the_shipped_facts_pass() -> None:
+    ended = subprocess.run([sys.executable, check_facts_py.__file__], capture_output=True, text=True, check=False)
+    out = ended.stdout
+    assert ended.returncode == 0, out + ended.stderr
+    assert out.count("nothing was found\n") == 2
     assert re.search(r"domain, band\n +famous +known +obscure +invented +all\n", out)
     for name in RULES:
         assert re.search(rf"{name} +[\d,]+ +0\n", out)
+    for heading in ("band", "band of those held", "register", "region", "place of the answer in its passage"):
+        assert f"domain, {heading}\n" in out
+    similarity = re.search(r"subtle (0\.\d+) \(of \d+\), moderate (0\.\d+) \(of \d+\), blatant (0\.\d+)", out)
+    assert similarity is not None
+    slight, significant, comical = map(float, similarity.groups())
+    assert slight > significant > comical
 
 
 def test_facts_that_keep_every_rule(facts: Write) -> None:
@@ -175,18 +183,6 @@ def test_the_rules_hold_for_second_passages(facts: Write, second: dict[str, str]
     assert says in str(finding)
 
 
-def test_a_folder_of_facts_is_checked_by_the_command(srdcr: Srdcr) -> None:
-    ended = srdcr("data", "check", folder("facts"))
-    assert ended.code == 0, ended.out
-    assert ended.out.endswith("nothing was found\n")
-    for heading in ("band", "band of those held", "register", "region", "place of the answer in its passage"):
-        assert f"domain, {heading}\n" in ended.out
-    similarity = re.search(r"subtle (0\.\d+) \(of \d+\), moderate (0\.\d+) \(of \d+\), blatant (0\.\d+)", ended.out)
-    assert similarity is not None
-    slight, significant, comical = map(float, similarity.groups())
-    assert slight > significant > comical
-
-
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
@@ -215,15 +211,12 @@ def test_a_folder_of_facts_is_checked_by_the_command(srdcr: Srdcr) -> None:
         ({"split": "held"}, "held: 0, 100 at least were promised"),
     ],
 )
-def test_each_promise_of_a_folder_that_is_not_kept(
-    facts: Write, srdcr: Srdcr, changed: dict[str, str], says: str
-) -> None:
-    ended = srdcr("data", "check", facts(**changed))
-    assert ended.code == 2
-    assert f"{says}\n" in ended.out, ended.out
+def test_each_promise_of_a_folder_that_is_not_kept(facts: Write, changed: dict[str, str], says: str) -> None:
+    told = [f"{finding.check}: {finding}" for finding in check_promises(facts(**changed)).findings]
+    assert says in told
 
 
-def test_the_rank_correlation_of_band_and_popularity(facts: Write, srdcr: Srdcr) -> None:
+def test_the_rank_correlation_of_band_and_popularity(facts: Write) -> None:
     where = facts()
     frame = pd.read_csv(where / "facts.csv", dtype=str, keep_default_na=False)
     rows = frame.iloc[[0] * 4].assign(
@@ -233,15 +226,14 @@ def test_the_rank_correlation_of_band_and_popularity(facts: Write, srdcr: Srdcr)
         popularity=["900", "40", "7", ""],
     )
     rows.to_csv(where / "facts.csv", index=False)
-    assert "note: rank correlation of band and popularity: 1.00, n = 3\n" in srdcr("data", "check", where).out
+    assert "rank correlation of band and popularity: 1.00, n = 3" in check_promises(where).notes
 
 
-def test_a_folder_of_facts_without_a_split(facts: Write, srdcr: Srdcr) -> None:
+def test_a_folder_of_facts_without_a_split(facts: Write) -> None:
     where = facts()
     pd.read_csv(where / "facts.csv", dtype=str).drop(columns="split").to_csv(where / "facts.csv", index=False)
-    ended = srdcr("data", "check", where)
-    assert ended.code == 2
-    assert "the column split is missing; facts have question_id, domain, fame_band" in ended.sentence
+    with pytest.raises(BadInput, match="the column split is missing; facts have question_id, domain, fame_band"):
+        check_promises(where)
 
 
 def test_false_names_that_are_not_less_alike_from_level_to_level(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,12 +245,12 @@ def test_false_names_that_are_not_less_alike_from_level_to_level(monkeypatch: py
         replace(name, claimed_answer=claim, context=f"{claim} came.", perturbation_kind=kind, level=level)
         for level, claim in claims.items()
     ]
-    monkeypatch.setattr(checks, "perturb", lambda items, **_: SimpleNamespace(items=[name, *false]))
+    monkeypatch.setattr(check_facts_py, "perturb", lambda items, **_: SimpleNamespace(items=[name, *false]))
     report = Report("facts")
-    checks._look_at_forms(report, [name], {})
+    check_facts_py._look_at_forms(report, [name], {})
     assert [finding.check for finding in report.findings] == ["false names ever less alike"]
     false[1] = replace(false[1], context="Ines Holz and Ines Holt came.")
-    checks._look_at_forms(report, [name], {})
+    check_facts_py._look_at_forms(report, [name], {})
     assert report.found("contradictions in false passages") == 1
 
 

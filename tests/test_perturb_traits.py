@@ -15,7 +15,7 @@ from srdcr_lab.answers.name import likeness
 from srdcr_lab.answers.traits import ROLES, Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
-from srdcr_lab.data.forms import Form, contradictions, read_traits, similarity
+from srdcr_lab.data.forms import Form, contradictions, read_traits
 from srdcr_lab.data.load import traits_of
 from srdcr_lab.data.perturbing import pools_of
 from srdcr_lab.data.rows import read_table
@@ -23,6 +23,7 @@ from srdcr_lab.records import AnswerType, BadInput, Item, Level
 from srdcr_lab.records.files import folder
 from tests.conftest import Srdcr
 from tests.lies import CITY, NAME, NUMBER, standard
+from tools.check_facts import similarity
 
 PERSONS = {
     "Emma Stone-Hall": "The painter Emma Stone-Hall won.",

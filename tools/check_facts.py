@@ -1,8 +1,7 @@
-"""All that is wrong with each row of a folder of facts: `python tools/check_facts.py [data/facts]`; exit code 2 where
-something is.
+"""All that is wrong with a folder of facts: `python tools/check_facts.py [data/facts]`; exit code 2 where something is.
 
 Who adds or changes a shipped fact runs it. Rows are read as loading reads them; facts keep further rules, and so do
-second passages. What the folder promises as a whole, `srdcr data check data/facts` says.
+second passages. Then what the folder promises as a whole is checked.
 """
 
 from __future__ import annotations
@@ -10,18 +9,22 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.answers.kinds import Traits, kind_of
+from srdcr_lab.answers.name import likeness
 from srdcr_lab.answers.wording import tokens
 from srdcr_lab.commands.data import tell
-from srdcr_lab.data.checks import Report
-from srdcr_lab.data.facts import SPLITS
+from srdcr_lab.data.checks import Report, check_table
+from srdcr_lab.data.facts import SPLITS, exemplars, shipped_traits
+from srdcr_lab.data.forms import contradictions
+from srdcr_lab.data.perturbing import perturb, pools_of
 from srdcr_lab.data.rows import Row, read_table, rows_of
-from srdcr_lab.data.tables import check_columns, checked_rows
-from srdcr_lab.records import AnswerType, BadInput
+from srdcr_lab.data.tables import check_columns, checked_rows, items_from_frame
+from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
 BANDS = ("famous", "known", "obscure", "invented")
 REGISTERS = ("encyclopaedia", "news report", "catalogue entry", "letter", "plaque")
@@ -38,6 +41,16 @@ RULES = (
     "answer once in the passage", "answer not in the question", "passage and question agree", "unit", "no second year",
     "two to four sentences", "provenance",
 )  # fmt: skip
+_OF_FACTS = ("question_id", "domain", "fame_band", "popularity", "register", "region", "split")
+_FAME = ["obscure", "known", "famous"]
+_THIRDS = ("first third", "middle third", "last third")
+_HELD = 100
+_KINDS = {  # in a domain, questions of one kind: at most half
+    "news": {"tolls": r"(?i)kill|die|dead|death|drown|perish|lost|victim|surviv|injured"},
+    "drugs": {"defined daily doses": r"defined daily dose"},
+}
+_AGEING = re.compile(r"(?i)\b(still|today|now|nowadays|currently|recently|at present|to this day|these days|so far)\b")
+_DATED = ("letter", "news report")  # of their own day
 _SENTENCE_END = re.compile(r"[.!?][\"'’”)]*(?=\s+[\"'‘“(]?\S|\s*\Z)")
 _ABBREVIATION = re.compile(r"(?<!\w)(?:[A-Z]|Dr|Mr|Mrs|St|Mt|No|Jr|Sr|vs|v|c)\.\Z")
 _FOUR_DIGITS = re.compile(r"(?<![\d.,])[12]\d{3}(?![\d,]|\.\d)")
@@ -149,8 +162,89 @@ def _names(text: str, word: str) -> bool:
     return any(other[:5] == word[:5] for other in words) or (len(word) > 5 and word in "".join(words))
 
 
+def check_promises(folder: Path) -> Report:
+    """What the facts of a folder promise as a whole.
+
+    Where the answers stand, how much of a domain is from Europe or of one kind, which words age, how many questions
+    are held and have a second passage, and whether false names are ever less like the true one from level to level.
+    """
+    table, second = read_table(folder / "facts.csv"), read_table(folder / "second.csv", ("question_id", "context"))
+    check_columns(table, _OF_FACTS, str(folder / "facts.csv"), f"facts have {', '.join(_OF_FACTS)}")
+    report = check_table(table, folder / "facts.csv")
+    items = items_from_frame(table.assign(item_id=table["question_id"]), str(folder), exemplars()).items
+    real = table[table["fame_band"] != "invented"]
+    held = real[real["split"] == "held"]
+    for heading, rows, column in (
+        ("domain, band", table, "fame_band"),
+        ("domain, band of those held", held, "fame_band"),
+        ("domain, register", table, "register"),
+        ("domain, region", real, "region"),
+    ):
+        pairs = [tuple(pair) for pair in rows[["domain", column]].to_numpy()]
+        report.counts.append((heading, Counter(pairs)))
+    places = Counter((item.domain, _third(item)) for item in items)
+    report.counts.append(("domain, place of the answer in its passage", Counter(places)))
+
+    def at_most(most: float, what: str, part: int, whole: int) -> None:
+        told = f"{part} of {whole} {what}, at most {most:.0%} were promised"
+        report.look("shares", "", [told] if part > most * whole else [])
+
+    for domain, members in table.groupby("domain", sort=False):
+        for third in _THIRDS:
+            at_most(0.4, f"answers of {domain} stand in the {third}", places[domain, third], len(members))
+        true = members[members["fame_band"] != "invented"]
+        at_most(2 / 3, f"{domain} are from Europe", sum(true["region"] == "Europe"), len(true))
+        for kind, words in _KINDS.get(domain, {}).items():
+            n = sum(true["question"].str.contains(words))
+            at_most(0.5, f"{domain} are {kind}", n, len(true))
+            report.notes.append(f"{n} of {len(true)} {domain} are {kind}")
+    both = sum(real["question_id"].isin(second["question_id"]))
+    report.notes.append(f"{both} of {len(real)} real questions have a second passage, {len(held)} are held")
+    measured = real[real["popularity"] != ""]
+    if len(measured):
+        popularity = measured["popularity"].astype(float).rank()
+        ρ = measured["fame_band"].map(_FAME.index).rank().corr(popularity)
+        report.notes.append(f"rank correlation of band and popularity: {ρ:.2f}, n = {len(measured)}")
+    at_most(0.75, "real questions have one passage alone", len(real) - both, len(real))
+    report.look("held", "", [f"{len(held)}, {_HELD} at least were promised"] if len(held) < _HELD else [])
+    for row in table[~table["register"].isin(_DATED)].itertuples():
+        report.look("no word that ages", row.question_id, map(repr, _AGEING.findall(row.context)))
+    _look_at_forms(report, items, shipped_traits(folder))
+    return report
+
+
+def _third(item: Item) -> str:
+    """The third of the passage in which the middle of the answer lies."""
+    spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    return _THIRDS[3 * (spans[0].start + spans[0].end) // (2 * len(item.context))]
+
+
+def _look_at_forms(report: Report, items: Sequence[Item], traits: Mapping[str, Traits]) -> None:
+    """Whether false names are ever less like the true one from level to level, and what contradicts a false passage."""
+    false = [item for item in perturb(items, traits=traits).items if not item.is_standard]
+    means, pools = similarity(false), pools_of(items, traits)
+    told = ", ".join(f"{level} {mean:.2f} (of {n})" for level, (mean, n) in means.items())
+    report.notes.append(f"mean similarity of false names to the true ones: {told}")
+    falling = sorted(means.values(), reverse=True) == list(means.values())
+    report.look("false names ever less alike", "", [] if falling else [told])
+    for item in false:
+        pool = pools.get((item.domain, item.answer_type))
+        found = contradictions(item, traits.get(item.question_id), pool)
+        report.look("contradictions in false passages", item.item_id, found)
+
+
+def similarity(items: Iterable[Item]) -> dict[Level, tuple[float, int]]:
+    """Level → the mean likeness of substituted answers to the true ones, in [0, 1], and of how many; by level."""
+    of: dict[Level, list[float]] = {level: [] for level in Level}
+    for item in items:
+        if item.perturbation_kind is PerturbationKind.SUBSTITUTION:
+            of[item.level].append(likeness(item.gold_answer, item.claimed_answer))
+    return {level: (fmean(each), len(each)) for level, each in of.items() if each}
+
+
 if __name__ == "__main__":
     try:
-        raise SystemExit(tell(check_facts(Path(*(sys.argv[1:] or ["data/facts"])))))
+        place = Path(*(sys.argv[1:] or ["data/facts"]))
+        raise SystemExit(max(tell(check_facts(place)), tell(check_promises(place))))
     except BadInput as error:
         raise SystemExit(f"{error}") from None

@@ -76,10 +76,10 @@ def fetch(name: str) -> None:
 @click.argument("source", type=SOURCE)
 @click.option("--strict", is_flag=True, help="what a benchmark leaves out is a finding too")
 def check(source: str, strict: bool) -> int:
-    """Say all that is wrong with a table, or with a folder of facts.
+    """Say all that is wrong with a table.
 
-    SOURCE is what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE); or a folder such as data/facts.
-    Exit code 2 where something is found.
+    SOURCE is what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). Exit code 2 where something is
+    found.
     """
     from srdcr_lab.data.checks import check_source
 

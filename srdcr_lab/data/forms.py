@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Claim, NoClaim, Outcome, Traits, Wanted, kind_of
-from srdcr_lab.answers.name import Name, likeness
+from srdcr_lab.answers.name import Name
 from srdcr_lab.answers.traits import clash, gender_of, inferred, spoken_of
 from srdcr_lab.answers.wording import Span, fold_letters
 from srdcr_lab.data.rows import rows_of
-from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
+from srdcr_lab.records import AnswerType, BadInput, Item, Level
 from srdcr_lab.records.vocabulary import must_be
 
 if TYPE_CHECKING:
@@ -252,12 +251,3 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
         if trait == "gender" or (trait and false.claimed_answer not in kind.absurd):
             found.append(f"{false.claimed_answer} does not fit what the passage says of the {trait}")
     return found
-
-
-def similarity(items: Iterable[Item]) -> dict[Level, tuple[float, int]]:
-    """Level → the mean likeness of substituted answers to the true ones, in [0, 1], and of how many; by level."""
-    of: dict[Level, list[float]] = {level: [] for level in Level}
-    for item in items:
-        if item.perturbation_kind is PerturbationKind.SUBSTITUTION:
-            of[item.level].append(likeness(item.gold_answer, item.claimed_answer))
-    return {level: (fmean(each), len(each)) for level, each in of.items() if each}

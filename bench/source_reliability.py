@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 TARGET, HALF = 0.9, "the 5 least accurate collude"
+QUESTIONS, SEEDS = 200, range(20)
 
 
 def main() -> int:
     """Print a line for each world; exit code 1 where the target is missed."""
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
-    from srdcr_lab.study.demonstrations import QUESTIONS, source_recovery
+    import pandas as pd
 
-    table = source_recovery()
+    from srdcr_lab.data.sources import SOURCES, reports
+    from srdcr_lab.documents import recovery
+
+    weakest = sorted(SOURCES, key=SOURCES.__getitem__)
+    worlds: dict[str, dict[str, Any]] = {"independent, many lies": {}, "independent, one lie a question": {"lies": 1}}
+    worlds |= {f"the {n} least accurate collude": {"colluding": weakest[:n]} for n in (3, 4, 5)}
+    drawn = [
+        {"world": world, "seed": seed} | recovery(*reports(seed, n_questions=QUESTIONS, **settings))
+        for world, settings in worlds.items()
+        for seed in SEEDS
+    ]
+    table = pd.DataFrame(drawn)
     print(f"10 sources, accuracy 0.50 to 0.95, {QUESTIONS} questions, {table['seed'].nunique()} seeds")
     print(f"{'world':33}{'Spearman, median (min)':>24}   right: estimated   oracle    plain   rounds, mean (most)")
     medians = {}

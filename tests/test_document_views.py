@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from srdcr_lab import documents
-from srdcr_lab.records import SrdcrError
+from srdcr_lab.data import load_items
+from srdcr_lab.records import Request
 from srdcr_lab.records.names import called
 from srdcr_lab.study import Results, Study
-from srdcr_lab.study.demonstrations import FILM, film, film_script
+from srdcr_lab.study.notebooks import SEQUENCE
 from srdcr_lab.widgets import documents_html, side_by_side
 from tests.figures import legend_labels, tick_labels
+from tests.scripted import ScriptedModel
 from tests.test_document_measures import ITEMS, records
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
 
 FOUR = "concatenate,madam_rag,ra_rag,dialectical"
+WRITTEN = json.loads((SEQUENCE / "08_film.json").read_text("utf-8"))
+FILM = load_items(pd.DataFrame([WRITTEN["question"]]))
 
 
 # The worked example --------------------------------------------------------------------------------------------------
@@ -27,23 +33,19 @@ FOUR = "concatenate,madam_rag,ra_rag,dialectical"
 
 @pytest.fixture(scope="module")
 def told() -> Results:
-    return Study(film_script(), film(), FOUR).run(progress=False)
+    """What notebook 08 shows: every reply is written by hand."""
+    script = {role: partial(_reply, lines) for role, lines in WRITTEN["script"].items()}
+    return Study(ScriptedModel(script, logprobs=False), FILM, FOUR).run(progress=False)
+
+
+def _reply(lines: list[list[str]], request: Request, draw: int) -> str:
+    return next(reply for words, reply in lines if words in request.messages[-1].content)
 
 
 def test_only_the_dialectical_debate_resolves_the_film(told: Results) -> None:
     rows = told.records.set_index("method")
-    assert rows["correct"].to_dict() == {
-        "concatenate": False,
-        "madam_rag": False,
-        "ra_rag": False,
-        "dialectical": True,
-    }
+    assert rows["correct"].to_dict() == dict.fromkeys(FOUR.split(","), False) | {"dialectical": True}
     assert rows["calls_alone"].to_dict() == {"concatenate": 1, "madam_rag": 6, "ra_rag": 2, "dialectical": 5}
-
-
-def test_a_script_without_a_reply_says_so() -> None:
-    with pytest.raises(SrdcrError, match="the script has no reply"):
-        Study(film_script(), film(), "sr_dcr_per_document").run(progress=False)
 
 
 def test_a_column_for_each_method_with_its_ending(told: Results) -> None:
@@ -56,14 +58,15 @@ def test_a_column_for_each_method_with_its_ending(told: Results) -> None:
 
 
 def test_documents_are_shown_with_what_they_assert() -> None:
-    page = documents_html(FILM)
+    page = documents_html(FILM.items[0])
     assert "directed by <mark>Ines Holt</mark>, who" in page
     assert "<small>document 2, misleading</small>" in page
 
 
 def test_documents_and_replies_are_escaped(told: Results) -> None:
     evil = "<script>alert(1)</script>"
-    of = replace(FILM, question=evil, documents=(replace(FILM.documents[0], text=evil, source=evil, document_id=evil),))
+    document = replace(FILM.items[0].documents[0], text=evil, source=evil, document_id=evil)
+    of = replace(FILM.items[0], question=evil, documents=(document,))
     assert "<script" not in documents_html(of)
     records_, turns = told.records.assign(final_answers=[[evil]] * 4), told.turns.assign(text=evil, speaker=evil)
     assert "<script" not in side_by_side(records_, turns, "film")

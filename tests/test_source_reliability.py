@@ -107,8 +107,7 @@ def test_votes_of_turns_know_their_sources_and_unify_spellings() -> None:
 def recovered(**settings: object) -> list[float]:
     found = []
     for seed in range(5):
-        said = reports(seed, **settings)  # type: ignore[arg-type]
-        found.append(recovery(said.questions, said.sources, said.answers, said.truth, said.accuracy))
+        found.append(recovery(*reports(seed, **settings)))  # type: ignore[arg-type]
     assert all(each["converged"] for each in found)
     return [float(np.median([each[name] for each in found])) for name in ("rank_correlation", "estimated", "plain")]
 

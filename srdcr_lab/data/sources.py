@@ -7,9 +7,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from srdcr_lab import answers
 from srdcr_lab.data import facts
@@ -112,9 +113,9 @@ def _false_forms() -> Mapping[str, Sequence[Item]]:
     return grouped(distinct.values(), lambda item: item.question_id)
 
 
-@dataclass(frozen=True)
-class Reports:
-    """What sources say about questions: three columns of equal length, and the truth by question."""
+class Reports(NamedTuple):
+    """What sources say about questions: three columns of equal length, the truth by question, the accuracy by source;
+    in the order of the arguments of `srdcr_lab.documents.recovery`."""
 
     questions: tuple[str, ...]
     sources: tuple[str, ...]

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -99,6 +100,12 @@ def test_an_odd_argument_of_a_study(name: str, tmp_path: Path, monkeypatch: pyte
 def test_an_odd_argument_of_a_function(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert sum(refused_or_done(lambda odd=odd: CALLS[name](odd)) for odd in ODD) >= 5  # type: ignore[misc]
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    assert len(lab.load_items("facts:testbed", seed=np.int64(0)).limit(np.int64(4))) == 4
+    assert DebateDesign(rounds=np.int64(3)).rounds == 3
+    assert lab.perturb(ITEMS, offsets=[np.int64(20)])
 
 
 def test_a_change_of_the_working_directory_moves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -253,14 +253,9 @@ def test_beliefs_by_hand() -> None:
 def test_a_misread_claim_is_no_catch() -> None:
     """A wrong answer to a false passage that is not its claim catches nothing; with `answers`, no verdict counts."""
     misread = {"method": "few_shot", "design": None, "verdict": None, "verdict_path": None, "claimed_answer": "1934"}
-    rows = [
-        row("a", False, None) | misread | {"final_answer": answer, "correct": answer == "1874"}
-        for answer in ("1899", "1874")
-    ]
-    assert belief_rates(frame(*rows)).set_index("rate")["share"].to_dict() == {
-        "believed": pytest.approx(float("nan"), nan_ok=True),
-        "caught": 0.5,
-    }
+    answers = ({"final_answer": answer, "correct": answer == "1874"} for answer in ("1899", "1874"))
+    table = belief_rates(frame(*(row("a", False, None) | misread | answer for answer in answers)))
+    assert table.set_index("rate").loc["caught", "share"] == 0.5
     debated = belief_rates(TABLE, answers=True).set_index(["design", "rate"])
     of_acvd = TABLE[(TABLE["design"] == "acvd") & (TABLE["level"] != "standard")]
     assert debated.loc[("acvd", "caught"), "share"] == of_acvd["correct"].fillna(False).astype(bool).mean()

@@ -73,7 +73,7 @@ def test_a_small_particle_gets_its_capital_at_the_head_of_a_sentence() -> None:
         ("Give 10 to 20 mg.", "20", NUMBER, "'20' stands in a range or a score"),
         ("It lost two-thirds of its people.", "two", NUMBER, "'two' belongs to a fraction"),
         ("It opened long ago.", "1874", YEAR, "the passage does not state the answer 1874"),
-        ("It opened in 1874. " * 101, "1874", YEAR, "the passage states more than 100 times the answer 1874"),
+        ("It opened in 1874. " * 101, "1874", YEAR, "the passage states the answer 1874 more than 100 times"),
         ("In the 3rd century.", "300", YEAR, "the passage does not state the answer 300"),
         ("Marie Curie met Pierre Curie.", "Marie Curie", NAME, "the surname may be another person's"),
         (

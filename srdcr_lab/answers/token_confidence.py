@@ -65,7 +65,7 @@ def answer_tokens(
     """Log-probabilities of the tokens that overlap the answer in a reply; ``"".join(tokens)`` ends with `text`.
 
     The answer is what is compared with the gold one: of "Sir Edmund Hillary" the name without the title, of "25 metres"
-    the number without the unit. With the other words it would be another confidence.
+    the number without the unit. With the other words the confidence would differ.
     Where the answer was not read (None), or is not found, the reply without surrounding space counts as the answer.
     """
     spans = find(text, answer, answer_type, unit) if answer is not None else []

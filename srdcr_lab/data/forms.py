@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
@@ -62,8 +63,9 @@ def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
     """The item under each claim about its answer, in order. What holds for all of them is looked at once."""
     kind = kind_of(item.answer_type)
     spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)[:101]
-    often = "states more than 100 times" if spans else "does not state"  # each is compared with all that is around it
-    refusals = [] if 0 < len(spans) <= 100 else [f"the passage {often} the answer {item.gold_answer}"]
+    answer = f"the answer {item.gold_answer}"
+    unfit = f"the passage states {answer} more than 100 times" if spans else f"the passage does not state {answer}"
+    refusals = [] if 0 < len(spans) <= 100 else [unfit]
     asked = answers.find(item.question, item.gold_answer, item.answer_type, "", item.aliases)
     if not kind.is_value and any(_is_written_as(span.surface, item.gold_answer) for span in asked):
         refusals.append("the question names the answer itself")
@@ -186,7 +188,7 @@ def offset_year(item: Item, offset: int) -> Item:
     Bad input: the answer is no year, or the passage cannot be made to lie by that much; the sentence says why.
     """
     _refuse_all_but_years(item)
-    must_be("offset", offset, (int,), "a whole number of years")
+    must_be("offset", offset, (Integral,), "a whole number of years")
     if offset == 0:
         raise BadInput(f"{item.item_id}: a year can be offset, but not by 0")
     (form,) = forms(item, Wanted({AnswerType.YEAR: (offset,)}))

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -111,7 +112,7 @@ class ItemSet:
         every question. So a graded table gives pairs of many questions rather than all forms of a few. With `whole` a
         question keeps every form. It is cut further only where not even one question fits.
         """
-        must_be("limit", n, (int, None), "a whole number")
+        must_be("limit", n, (Integral, None), "a whole number")
         if n is None or n >= len(self.items):
             return self
         if n < 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,7 @@ def load_items(
         passages; ``ramdocs:documents`` and ``ramdocs:passages`` ask for one of them whatever this is.
     strict : refuse a table or benchmark of which anything would be left out.
     """
-    must_be("seed", seed, (int,), "a whole number")
+    must_be("seed", seed, (Integral,), "a whole number")
     checked_offsets(year_offsets)
     if isinstance(source, ItemSet):
         return source

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
 from itertools import cycle, groupby, islice
+from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Outcome, Traits, Wanted, kind_of
@@ -170,12 +171,15 @@ def by_reason(perturbed: Perturbed) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["outcome", "n", "for example"])
 
 
+_WHOLE = cast(Any, Integral)  # NumPy's numbers too
+
+
 def checked_offsets(sizes: Iterable[int]) -> tuple[int, ...]:
     """Offsets as they are used: each size with both signs, smallest first."""
     given: list[Any] = list(sizes) if isinstance(sizes, Iterable) else []
-    if not given or not all(isinstance(size, int) and 1 <= abs(size) <= 5000 for size in given):
+    if not given or not all(isinstance(size, _WHOLE) and 1 <= abs(size) <= 5000 for size in given):
         raise BadInput("offsets are whole years from 1 to 5000, such as 20,40,60,100,200; each is used with both signs")
-    return tuple(sign * size for size in sorted(set(map(abs, given))) for sign in (1, -1))
+    return tuple(sign * size for size in sorted({abs(int(size)) for size in given}) for sign in (1, -1))
 
 
 def _checked_factors(values: Iterable[float]) -> tuple[float, ...]:
@@ -241,7 +245,7 @@ def perturb(
     """
     must_be("pool", pool, (Sequence, Mapping, None), "a list of names, or a mapping of answer type to such lists")
     must_be("traits", traits, (Mapping, None), "a mapping of question_id to Traits")
-    must_be("present", present, (int, None), "a year")
+    must_be("present", present, (Integral, None), "a year")
     must_be("items", items, (Iterable,), "an ItemSet or a list of items")
     source = items if isinstance(items, ItemSet) else ItemSet("the table", (), ())
     kept, unfit = _sorted_out(tuple(items))

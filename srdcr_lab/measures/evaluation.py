@@ -190,12 +190,8 @@ def weighted_leads(records: pd.DataFrame, weights: pd.DataFrame, a: str = "sr_dc
         part = records[(records["method"] == b) & records["item_id"].isin(own.index)]
         lead = part["item_id"].map(own) - right[part.index]
         ends = _weighted(lead, part, weights, of, (-1, 1))
-        of_halves = (
-            _weighted(lead, part, weights, {cell: share for cell, share in of.items() if cell.endswith(side)}, (-1, 1))[
-                0
-            ]
-            for side in ("true", "false")
-        )
+        halves = ({cell: share for cell, share in of.items() if cell.endswith(side)} for side in ("true", "false"))
+        of_halves = [_weighted(lead, part, weights, half, (-1, 1))[0] for half in halves]
         row = {"a": a, "b": b} | dict(zip(("difference", "low", "high"), ends, strict=True))
         row |= {"n": len(part), "n_questions": part["question_id"].nunique(), "changes_at": changes_at(*of_halves)}
         rows.append(row)

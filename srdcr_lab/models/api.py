@@ -19,6 +19,7 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
@@ -133,7 +134,7 @@ class ApiChat(ABC):
     ) -> None:
         self.identity = ModelIdentity(self.provider, name, label, settings=settings_of(reasoning, extra_body))
         must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
-        must_be("concurrency", concurrency, (int,), "a whole number")
+        must_be("concurrency", concurrency, (Integral,), "a whole number")
         if base_url is not None and not base_url.lower().startswith(("http://", "https://")):
             fault = f"is {redact(base_url)!r}; it has to begin with http:// or https://"
             raise BadInput(f"The base URL of {self.identity} {fault}.")

@@ -210,9 +210,8 @@ def near_ties(asked: Sequence[Asked]) -> Finding:
     if not replies:
         return UNTOLD, "no reply came with the log-probabilities of other tokens"
     close = sum(min(reply.margins or ()) < NEAR_TIE for reply in replies)
-    return (
-        YES if close else NO
-    ), f"{close} of {len(replies)} greedy replies have a token ahead by less than {NEAR_TIE}"
+    told = f"{close} of {len(replies)} greedy replies have a token ahead by less than {NEAR_TIE}"
+    return (YES if close else NO), told
 
 
 def one_reply(sent: Mapping[str, Any]) -> Finding:

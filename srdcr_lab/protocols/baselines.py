@@ -113,7 +113,7 @@ async def judge_debate(item: Item, setup: Setup, *, rounds: int) -> Outcome:
     Two debaters see the passage; one defends its answer, the other the answer from memory. Both open at once. In later
     rounds the Defender (the paper's Agent A) speaks first and the Critic (Agent B) replies. Then the Judge, who sees
     question, passage and transcript, begins with an answer, which need not be one of the two. A longer debate begins
-    like a shorter one. The paper does not say whether openings are a round: here they are none.
+    like a shorter one. The paper does not say whether openings count as a round; here they do not.
     """
     talk = Argument(item, setup, JUDGE_DEBATE_TOKENS)
     context, prior = await asyncio.gather(context_answer(item, setup), prior_answer(item, setup))
@@ -136,8 +136,8 @@ async def _argue(talk: Argument, role: Role, answer: Answer, heard: Sequence[Tur
 async def naive_debate(item: Item, setup: Setup) -> Outcome:
     """Three agents answer by themselves, then see each other's answers and reconsider: three calls a round.
 
-    This ends when all agree or five rounds are over; then the most frequent answer counts. The first answers are one of
-    the five, which the paper leaves open. Raises `CallFailed` where
+    This ends when all agree or five rounds are over; then the most frequent answer counts. The first answers count as
+    one of the five: the paper does not say. Raises `CallFailed` where
     there are too few exemplars to give each agent an order of its own.
     """
     talk = Argument(item, setup, NAIVE_DEBATE_TOKENS)

@@ -52,10 +52,9 @@ def _check_fields(choice: DebateDesign | Choices) -> None:
     check_ranges(**{name: value for name, value in vars(choice).items() if name in RANGES})
     for each in fields(choice):
         if each.default not in (None, MISSING):
-            kinds = next(
-                (kind for kind in (bool, int, Real, str) if isinstance(each.default, kind)), type(each.default)
-            )
-            must_be(each.name, getattr(choice, each.name), (kinds,), f"a value such as {each.default!s:.40}")
+            known = (kind for kind in (bool, Integral, Real, str) if isinstance(each.default, kind))
+            kind = next(known, type(each.default))
+            must_be(each.name, getattr(choice, each.name), (kind,), f"a value such as {each.default!s:.40}")
 
 
 class Sees(StrEnum):

@@ -79,10 +79,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 def _choices(recorded: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Recorded choices; one that the version of the run did not know was made as it is by default."""
-    of_design, designs = (
-        asdict(DESIGNS["acvd"]),
-        {name: recorded[name] for name in ("design", "also") if name in recorded},
-    )
+    of_design = asdict(DESIGNS["acvd"])
+    designs = {name: recorded[name] for name in ("design", "also") if name in recorded}
     for name, design in designs.items():
         if isinstance(design, dict):
             designs[name] = of_design | design

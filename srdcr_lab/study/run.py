@@ -190,7 +190,7 @@ class Waiting:
         return [row for rows in self._rows.values() for _, row in rows]
 
 
-@cache  # no thread goes on in a forked child, which then makes a loop of its own
+@cache
 def background_loop() -> asyncio.AbstractEventLoop:
     """The one event loop of this process, in a daemon thread: a notebook's own loop is busy with the notebook."""
     loop = asyncio.new_event_loop()
@@ -198,7 +198,7 @@ def background_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # the loop's thread does not go on in a forked child
     os.register_at_fork(after_in_child=background_loop.cache_clear)
 
 

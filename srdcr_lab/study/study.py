@@ -121,11 +121,10 @@ class Study:
         for name, role in (("defender", defender), ("critic", critic), ("judge", judge), ("model", model)):
             kinds = (str, ChatModel) if name == "model" else (str, ChatModel, None)
             must_be(name, role, kinds, "a specification such as 'pocket', or a ChatModel")
-        for name, flag in (("strict", strict), ("batch", batch), ("offline", offline)):
-            must_be(name, flag, (bool, None), "True or False")
-        must_be(
-            "reasoning", reasoning, (str, Mapping, tuple, None), "a level such as 'low', or a mapping of role to level"
-        )
+        for name, flag in (("strict", strict), ("batch", batch), ("offline", False if offline is None else offline)):
+            must_be(name, flag, (bool,), "True or False")
+        levels = "a level such as 'low', or a mapping of role to level"
+        must_be("reasoning", reasoning, (str, Mapping, tuple, None), levels)
         must_be("prompts", prompts, (str, Path, Mapping, None), "a folder, or a mapping of name to text")
         must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
         must_be("players", players, (Mapping, None), "a mapping of specification to ChatModel")

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from srdcr_lab.measures.calibration import reliability_curve
-from srdcr_lab.measures.precision import precision_steps, risk_coverage
-from srdcr_lab.measures.thresholds import conformal_risk_control, learn_then_test, target_precision
+from srdcr_lab.confidence import precision_steps, risk_coverage
+from srdcr_lab.lib.calibration import reliability_curve
+from srdcr_lab.thresholds import conformal_risk_control, learn_then_test, target_precision
 
 TARGETS = {600: 16.0, 100_000: 50.0}
 POINTS = 400

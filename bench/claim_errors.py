@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srdcr_lab.measures import evidence
-from srdcr_lab.measures.claims import Claim, Relation, Standing
-from srdcr_lab.measures.evidence import Denominator, Evidence
+from srdcr_lab import evidence
+from srdcr_lab.claims import Claim
+from srdcr_lab.evidence import Denominator, Evidence
+from srdcr_lab.sentences import Relation, Standing
 
 STUDIES, QUESTIONS, MOST, NOISE = 300, 60, 0.05, 2.0
 OFFSETS, LEVELS = (20, 40, 60, 100, 200), ("subtle", "mild", "moderate", "blatant", "blatant")

@@ -21,10 +21,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from srdcr_lab.measures.guarantee import KAPPAS, Debated, FinalAnswerGuarantee, Rule, excess_p_value, rule_grid
-from srdcr_lab.measures.rule import CORRECT, HARD, VERDICTS
-from srdcr_lab.measures.thresholds import Procedure, accept
+from srdcr_lab.guarantee import KAPPAS, Debated, FinalAnswerGuarantee, Rule, excess_p_value, rule_grid
+from srdcr_lab.lib.definitions import CORRECT, HARD, VERDICTS
 from srdcr_lab.records import Verdict
+from srdcr_lab.thresholds import Procedure, accept
 
 STUDIES, QUESTIONS, ALPHA, DELTA, LEVEL = 1000, 150, 0.10, 0.10, 0.05
 FALSE_SHARES = (0.1, 0.5)

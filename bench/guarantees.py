@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, binomtest
 
-from srdcr_lab.measures.precision import PrecisionSteps, precision_steps
-from srdcr_lab.measures.thresholds import (
+from srdcr_lab.confidence import PrecisionSteps, precision_steps
+from srdcr_lab.thresholds import (
     Procedure,
     ThresholdChoice,
     conformal_risk_control,

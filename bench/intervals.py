@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from srdcr_lab.measures.estimates import clustered_interval, contrast_interval, mean_interval
-from srdcr_lab.measures.final_answer import FinalAnswers
+from srdcr_lab.final_answer import FinalAnswers
+from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval
 
 STUDIES, SIZES = 1000, (15, 30, 60, 300)
 LEAST, MOST, NOISE = 0.93, 0.97, 2.0  # the goal, and how many standard errors of the simulation it may be missed by

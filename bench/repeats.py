@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from srdcr_lab.measures.estimates import clustered_interval, contrast_interval
-from srdcr_lab.measures.repeats import over_both
+from srdcr_lab.lib.repeats import over_both
+from srdcr_lab.lib.statistics import clustered_interval, contrast_interval
 
 STUDIES, SIZES, REPEATS = 1000, (30, 60), (3, 5, 10)
 LEAST, MOST, NOISE = 0.93, 0.98, 2.0  # the goal, and how many standard errors of the simulation it may be missed by

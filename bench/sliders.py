@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from srdcr_lab.widgets.cases import Cases
+    from srdcr_lab.transcripts.cases import Cases
 
 TARGETS = {600: 16, 100_000: 50}  # items → milliseconds
 DEBATES, EXPLORER_TARGET = 1000, 150
@@ -23,13 +23,11 @@ MOVES = 200
 
 
 def rows() -> list[dict[str, object]]:
-    from srdcr_lab.widgets import (
-        category_sliders,
-        confidence_slider,
-        evaluation_controls,
-        final_answer_controls,
-        threshold_controls,
-    )
+    from srdcr_lab.confidence import confidence_slider
+    from srdcr_lab.evaluation import evaluation_controls
+    from srdcr_lab.final_answer import final_answer_controls
+    from srdcr_lab.knowledge import category_sliders
+    from srdcr_lab.thresholds import threshold_controls
 
     _serialise_messages()
     found = []
@@ -77,7 +75,7 @@ def _moves(move: Callable[[Any], object], values: Iterable[Any]) -> list[float]:
 
 
 def _explorer() -> list[dict[str, object]]:
-    from srdcr_lab.widgets.explore import Explorer
+    from srdcr_lab.transcripts.explorer import Explorer
 
     widget = Explorer(debates(DEBATES), Path("no verdict is given"))
     moves = {
@@ -95,7 +93,7 @@ def debates(n: int) -> Cases:
     """Made-up debates of six rounds, with replies of some 600 characters."""
     from srdcr_lab.records import AnswerType, Item
     from srdcr_lab.records.tables import RECORDS, TURNS
-    from srdcr_lab.widgets.cases import Cases
+    from srdcr_lab.transcripts.cases import Cases
 
     items, records, turns = {}, [], []
     for k in range(n):

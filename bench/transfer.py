@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 
 from bench.runs import tables
-from srdcr_lab.measures.precision import question_targets
-from srdcr_lab.measures.thresholds import learn_then_test, leave_one_domain_out, target_precision, transfer_matrix
+from srdcr_lab.confidence import question_targets
+from srdcr_lab.thresholds import learn_then_test, leave_one_domain_out, target_precision, transfer_matrix
 
 ALPHA, DELTA = 0.10, 0.10
 CHOICES = {

@@ -17,9 +17,9 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from srdcr_lab.answers import counts_as
-from srdcr_lab.measures.estimates import clustered_interval, macro_mean, mean_interval
-from srdcr_lab.measures.source_reliability import asserted, log_odds, source_reliability, votes_of, weighted_majority
-from srdcr_lab.plots import drawers as draw
+from srdcr_lab.lib import draw
+from srdcr_lab.lib.source_reliability import asserted, log_odds, source_reliability, votes_of, weighted_majority
+from srdcr_lab.lib.statistics import clustered_interval, macro_mean, mean_interval
 from srdcr_lab.records import DocumentKind, Item, Role
 from srdcr_lab.records.names import called
 

@@ -13,11 +13,10 @@ from itertools import combinations
 import pandas as pd
 
 from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
-from srdcr_lab.measures.comparison import Comparison, compare_pairs, outcome, side_by_side
-from srdcr_lab.measures.groups import groups, is_standard, of_one_kind
-from srdcr_lab.measures.paired import holm
-from srdcr_lab.measures.preference import perturbed_answers
-from srdcr_lab.measures.verdicts import debates
+from srdcr_lab.lib.comparison import Comparison, compare_pairs, outcome, side_by_side
+from srdcr_lab.lib.groups import debates, groups, is_standard, of_one_kind
+from srdcr_lab.lib.statistics import holm
+from srdcr_lab.preference import perturbed_answers
 from srdcr_lab.records.names import called, model_called
 
 _QUESTION = ["question", "gold_answer"]  # question_ids of two tables may be the same by chance

@@ -17,8 +17,10 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from srdcr_lab.measures.comparison import outcome
-from srdcr_lab.measures.estimates import (
+from srdcr_lab.lib import draw
+from srdcr_lab.lib.comparison import outcome
+from srdcr_lab.lib.groups import by_group, group_columns, groups, same_answer
+from srdcr_lab.lib.statistics import (
     bootstrapped,
     contrast_interval,
     jeffreys_interval,
@@ -26,9 +28,7 @@ from srdcr_lab.measures.estimates import (
     shares,
     with_interval,
 )
-from srdcr_lab.measures.evaluation import accuracy
-from srdcr_lab.measures.groups import by_group, group_columns, groups, same_answer
-from srdcr_lab.plots import drawers as draw
+from srdcr_lab.lib.summary import accuracy
 from srdcr_lab.records import Missing, Role
 from srdcr_lab.records.names import called
 

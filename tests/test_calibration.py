@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import beta, binom
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.measures import precision_above, precision_steps
-from srdcr_lab.measures.precision import questions_for_width
+from srdcr_lab.confidence import precision_above, precision_steps, questions_for_width
 
 
 def test_by_hand() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures.precision import question_targets
+from srdcr_lab.confidence import question_targets
 
 COLUMNS = ["item_id", "question_id", "method", "prior_correct", "context_correct", "knowledge_category", "error"]
 

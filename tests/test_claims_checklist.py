@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import CLAIMS, claims_checklist, claims_html, compare, offset_slopes
-from srdcr_lab.measures import evidence as on
-from srdcr_lab.measures.claims import Claim, Relation, Standing
-from srdcr_lab.measures.evidence import Denominator, Evidence
+from srdcr_lab import evidence as on
+from srdcr_lab.claims import CLAIMS, Claim, claims_checklist, claims_html
+from srdcr_lab.evidence import Denominator, Evidence
+from srdcr_lab.lib.comparison import compare
+from srdcr_lab.preference import offset_slopes
 from srdcr_lab.records import KnowledgeCategory
+from srdcr_lab.sentences import Relation, Standing
 from tests.simulated import simulated
 from tests.test_preference import row
 

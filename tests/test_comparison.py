@@ -12,9 +12,15 @@ import pytest
 from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
-from srdcr_lab.measures import compare, compare_all, factor_effects, holm, matched_odds_ratio, sign_flip_test
-from srdcr_lab.measures.estimates import contrast_interval
-from srdcr_lab.measures.paired import mcnemar_exact, paired_interval
+from srdcr_lab.lib.comparison import compare, compare_all, factor_effects
+from srdcr_lab.lib.statistics import (
+    contrast_interval,
+    holm,
+    matched_odds_ratio,
+    mcnemar_exact,
+    paired_interval,
+    sign_flip_test,
+)
 from srdcr_lab.records import BadInput
 from tests.simulated import simulated
 

@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, sequence
-from srdcr_lab.measures.knowledge import agreement_matrix, confidence_variants, consistency_by_draws
-from srdcr_lab.measures.precision import compared_at
+from srdcr_lab.calibration_in_depth import agreement_matrix, confidence_variants, consistency_by_draws
+from srdcr_lab.confidence import compared_at
 from srdcr_lab.protocols import Answer
 from srdcr_lab.protocols.answering import answer_logprobs
 from srdcr_lab.records import AnswerType, Completion, Item

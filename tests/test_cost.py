@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import cost_accuracy, cost_summary, pareto_front, sharing
+from srdcr_lab.evaluation import cost_accuracy, cost_summary, pareto_front, sharing
 from tests.simulated import simulated
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import jeffreys_interval
+from srdcr_lab.lib.statistics import jeffreys_interval
 from srdcr_lab.stances import (
     accuracy_by_method,
     by_number,

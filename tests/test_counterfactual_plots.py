@@ -7,7 +7,7 @@ import pytest
 
 from srdcr_lab import stances
 from srdcr_lab.records import AnswerType, Item, Option
-from srdcr_lab.widgets.transcript import options_html, stances_html
+from srdcr_lab.transcripts.views import options_html, stances_html
 from tests.figures import drawn, legend_labels, tick_labels
 from tests.test_counterfactual_measures import agents, debate, debated, record, tables
 

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from srdcr_lab.measures.rule import DECISIONS, ENDINGS, VERDICTS, decisions, endings, missing_reason
+from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, VERDICTS, decisions, endings, missing_reason
 from srdcr_lab.protocols import Ruling, decide, stabilised_verdict
 from srdcr_lab.records import Decision, Missing, Verdict
 

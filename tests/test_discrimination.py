@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import mannwhitneyu, norm
 from sklearn.metrics import roc_auc_score
 
-from srdcr_lab.measures.precision import auroc, discrimination
+from srdcr_lab.confidence import auroc, discrimination
 
 
 def rounded(seed: int, n: int = 80) -> tuple[np.ndarray, np.ndarray]:

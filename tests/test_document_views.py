@@ -16,7 +16,7 @@ from srdcr_lab.records import Request
 from srdcr_lab.records.names import called
 from srdcr_lab.study import Results, Study
 from srdcr_lab.study.notebooks import SEQUENCE
-from srdcr_lab.widgets import documents_html, side_by_side
+from srdcr_lab.transcripts.views import documents_html, side_by_side
 from tests.figures import legend_labels, tick_labels
 from tests.scripted import ScriptedModel
 from tests.test_document_measures import ITEMS, records

@@ -12,7 +12,7 @@ import pytest
 
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
-from srdcr_lab.measures.evaluation import economy_prices
+from srdcr_lab.designs import economy_prices
 from srdcr_lab.protocols import DESIGNS
 from tests.scripted import SURE, UNREASONABLE, UNSURE, exemplars, item, reader
 

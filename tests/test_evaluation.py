@@ -11,8 +11,9 @@ import pytest
 from scipy.stats import t
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.measures import accuracy, clustered_interval, summary, weighted_back, weighted_leads
-from srdcr_lab.measures.estimates import bootstrapped
+from srdcr_lab.evaluation import weighted_back, weighted_leads
+from srdcr_lab.lib.statistics import bootstrapped, clustered_interval
+from srdcr_lab.lib.summary import accuracy, summary
 
 ABSTAINED, UNPARSED, ERROR = "abstained", "unparsed", "error"
 

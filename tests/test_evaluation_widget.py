@@ -7,8 +7,8 @@ import re
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import table_1, table_2
-from srdcr_lab.widgets import Evaluation, evaluation_controls
+from srdcr_lab.evaluation import Evaluation, evaluation_controls
+from srdcr_lab.lib.paper_tables import table_1, table_2
 from tests.redecide import redecide
 from tests.simulated import simulated
 

@@ -11,8 +11,8 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.records import BadInput
-from srdcr_lab.widgets import answers_html, beside_html, contested, example_html
-from srdcr_lab.widgets.cases import Cases
+from srdcr_lab.transcripts.cases import Cases
+from srdcr_lab.transcripts.examples import answers_html, beside_html, contested, example_html
 from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, by_round
 from tests.test_explorer import NO_TURNS, _row, _turn, cases, run  # noqa: F401 (fixtures)
 

@@ -15,21 +15,21 @@ import pytest
 from markupsafe import escape
 
 import srdcr_lab as lab
-from srdcr_lab.measures.verdicts import agreement
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Request, Role
-from srdcr_lab.widgets import debate_html, explorer_html
-from srdcr_lab.widgets.cases import Cases
-from srdcr_lab.widgets.explore import (
+from srdcr_lab.transcripts.cases import Cases
+from srdcr_lab.transcripts.explorer import (
     FILE,
     Explorer,
     Given,
     ReaderVerdict,
+    agreement,
     compare_with_judge,
+    explorer_html,
     load_verdicts,
     save_verdicts,
 )
-from srdcr_lab.widgets.transcript import explain_row, messages_in
+from srdcr_lab.transcripts.views import debate_html, explain_row, messages_in
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 
 R, U, UNSURE = ReaderVerdict.REASONABLE, ReaderVerdict.UNREASONABLE, ReaderVerdict.CANNOT_TELL

@@ -15,10 +15,9 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import srdcr_lab as lab
 from bench.sliders import debates
-from srdcr_lab.widgets import explorer_html
-from srdcr_lab.widgets.cases import Cases
-from srdcr_lab.widgets.explore import cases_page
-from srdcr_lab.widgets.transcript import messages_in
+from srdcr_lab.transcripts.cases import Cases
+from srdcr_lab.transcripts.explorer import cases_page, explorer_html
+from srdcr_lab.transcripts.views import messages_in
 from tests.chromium import browser_programs, opened_browser
 from tests.hostile import ALL, ATTACKS, hostile_run
 

@@ -8,20 +8,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures.evaluation import summary
-from srdcr_lab.measures.final_answer import (
+from srdcr_lab.designs import EffectsDisplay
+from srdcr_lab.final_answer import (
     FinalAnswers,
+    SurestDisplay,
+    UtilityDisplay,
     beliefs,
     changes_of_place,
+    final_answer_controls,
     matched_coverage,
     predictive_values,
     surest_answers,
     utility,
     utility_differences,
 )
-from srdcr_lab.plots import EffectsDisplay, SurestDisplay, UtilityDisplay
+from srdcr_lab.lib.summary import summary
 from srdcr_lab.records import BadInput
-from srdcr_lab.widgets import final_answer_controls
 from tests.simulated import simulated
 from tests.test_claims_checklist import answered, records
 

@@ -23,8 +23,9 @@ from bench.final_answers import (
     known_risks,
     violations,
 )
-from srdcr_lab.measures import guarantee, utility
-from srdcr_lab.measures.guarantee import (
+from srdcr_lab import guarantee
+from srdcr_lab.final_answer import utility
+from srdcr_lab.guarantee import (
     NO_SETTING,
     STAKES,
     DecisionRule,
@@ -34,8 +35,8 @@ from srdcr_lab.measures.guarantee import (
     questions_for_power,
     rule_grid,
 )
-from srdcr_lab.measures.thresholds import STARTS, TAUS, accept
 from srdcr_lab.records import BadInput, Decision
+from srdcr_lab.thresholds import STARTS, TAUS, accept
 from tests.simulated import simulated
 
 RECORDS = simulated(80)

@@ -14,33 +14,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import (
-    Comparison,
-    biases,
-    can_be_told,
-    categories_by_domain,
-    claims_checklist,
-    compare,
-    compare_all,
-    compared_at,
-    context_preference,
-    discrimination,
-    ece,
-    finding,
-    future_against_past,
-    highly_known,
-    matched_coverage,
-    offset_slopes,
-    path_stability,
-    precision_steps,
-    prior_preference_by_round,
-    rank_correlation,
-    utility_differences,
-)
-from srdcr_lab.measures.comparison import compare_pairs
-from srdcr_lab.measures.estimates import jeffreys_interval
-from srdcr_lab.measures.findings import FINDINGS, Finding, Relation, Sentence
+from srdcr_lab.claims import claims_checklist
+from srdcr_lab.confidence import compared_at, discrimination, precision_steps
+from srdcr_lab.debates import path_stability, prior_preference_by_round
+from srdcr_lab.final_answer import matched_coverage, utility_differences
+from srdcr_lab.knowledge import categories_by_domain
+from srdcr_lab.lib.calibration import ece
+from srdcr_lab.lib.comparison import Comparison, compare, compare_all, compare_pairs
+from srdcr_lab.lib.definitions import highly_known
+from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
+from srdcr_lab.preference import biases, context_preference, future_against_past, offset_slopes
 from srdcr_lab.records import BadInput
+from srdcr_lab.sentences import FINDINGS, Finding, Relation, Sentence, can_be_told, finding
 from tests.scripted import item
 from tests.simulated import simulated
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from srdcr_lab.measures.preference import future_against_past, n_future
+from srdcr_lab.preference import future_against_past, n_future
 
 
 def _rows(question: str, gold: int, followed: dict[int, bool | None], prior: str = "1500") -> list[dict[str, Any]]:

@@ -13,9 +13,9 @@ import pytest
 from gallery import gallery, gallery_command
 
 from srdcr_lab import cli
+from srdcr_lab.confidence import confidence_slider
 from srdcr_lab.records import BadInput
 from srdcr_lab.study.notebooks import SEQUENCE
-from srdcr_lab.widgets import confidence_slider
 from tests.chromium import opened_browser
 from tests.conftest import Srdcr
 from tests.executing import NOTEBOOKS

@@ -14,8 +14,8 @@ from scipy.stats import beta
 from bench.guarantees import ALPHA, POPULATIONS, simulate
 from bench.runs import tables
 from bench.transfer import _rows as transfer_rows
-from srdcr_lab.measures import thresholds
-from srdcr_lab.measures.thresholds import accept
+from srdcr_lab import thresholds
+from srdcr_lab.thresholds import accept
 
 DRAWS = 100
 

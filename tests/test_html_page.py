@@ -10,7 +10,20 @@ import pandas as pd
 import pytest
 from jinja2 import UndefinedError
 
-from srdcr_lab.pages import Area, Chart, Dot, Html, Label, Line, Td, frame_table, html_table, interval, number, render
+from srdcr_lab.lib.page import (
+    Area,
+    Chart,
+    Dot,
+    Html,
+    Label,
+    Line,
+    Td,
+    frame_table,
+    html_table,
+    interval,
+    number,
+    render,
+)
 from tests.hostile import ALL
 
 EVIL = "<script>{alert}</script>"

@@ -12,8 +12,7 @@ from scipy.stats import t, ttest_1samp
 from statsmodels.stats.proportion import proportion_confint
 
 from bench.intervals import TRUTHS, accuracy_overall, coverage
-from srdcr_lab.measures import contrast_interval, mean_interval
-from srdcr_lab.measures.estimates import clustered_interval, shares
+from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval, shares
 
 
 def paired_values(n: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,13 +10,9 @@ import pytest
 from scipy import integrate, special
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.measures import (
-    jeffreys_interval,
-    knowledge_category,
-    redraw_stability,
-    sampled_accuracy,
-)
-from srdcr_lab.measures.knowledge import category_counts, subset_categories
+from srdcr_lab.knowledge import subset_categories
+from srdcr_lab.lib.definitions import category_counts, knowledge_category, redraw_stability, sampled_accuracy
+from srdcr_lab.lib.statistics import jeffreys_interval
 from srdcr_lab.records import KnowledgeCategory
 
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = KnowledgeCategory

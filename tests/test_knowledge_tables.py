@@ -10,18 +10,10 @@ import pytest
 from scipy.stats import spearmanr
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.measures import (
-    CATEGORIES,
-    auroc,
-    categories_by_domain,
-    categories_by_draws,
-    categorise,
-    discrimination,
-    highly_known,
-    knowledge_category,
-    rank_correlation,
-)
-from srdcr_lab.measures.knowledge import category_counts, subset_categories
+from srdcr_lab.confidence import auroc, discrimination
+from srdcr_lab.knowledge import categories_by_domain, categories_by_draws, subset_categories
+from srdcr_lab.lib.definitions import CATEGORIES, categorise, category_counts, highly_known, knowledge_category
+from srdcr_lab.lib.statistics import rank_correlation
 
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in CATEGORIES)
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import compare, table_1, table_2
-from srdcr_lab.measures.gating import Gating, decision_flow
+from srdcr_lab.lib.comparison import compare
+from srdcr_lab.lib.gating import Gating, decision_flow
+from srdcr_lab.lib.paper_tables import table_1, table_2
 from tests.redecide import redecide
 from tests.simulated import simulated
 

@@ -9,26 +9,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import (
-    accuracy_by_stratum,
-    biases,
-    claims_checklist,
-    context_preference,
-    cost_accuracy,
-    cost_summary,
+from srdcr_lab.claims import claims_checklist
+from srdcr_lab.debates import (
     decision_counts,
-    offset_slopes,
     path_stability,
     prior_preference_by_round,
     r_star_distribution,
-    sharing,
-    summary,
-    table_1,
-    table_2,
     verdict_rates,
     verdicts_by_round,
 )
-from srdcr_lab.measures.gating import decision_flow
+from srdcr_lab.evaluation import cost_accuracy, cost_summary, sharing
+from srdcr_lab.lib.gating import decision_flow
+from srdcr_lab.lib.paper_tables import accuracy_by_stratum, table_1, table_2
+from srdcr_lab.lib.summary import summary
+from srdcr_lab.preference import biases, context_preference, offset_slopes
 from tests.simulated import simulated
 
 EVERY = pd.concat([rows for _, rows in simulated(15).groupby("method", sort=False)], ignore_index=True)

@@ -13,28 +13,25 @@ import pytest
 from matplotlib.axes import Axes
 
 import srdcr_lab as lab
+from srdcr_lab.calibration_in_depth import ConfidenceKindsDisplay, ConsistencyByDrawsDisplay, TransferDisplay
+from srdcr_lab.confidence import precision_steps
 from srdcr_lab.data.checks import check_source
 from srdcr_lab.data.perturbing import by_reason
-from srdcr_lab.measures import precision_steps
-from srdcr_lab.measures.gating import Gating
-from srdcr_lab.measures.thresholds import ThresholdMethod, every_choice, recommended, target_precision
-from srdcr_lab.plots import (
-    ConfidenceKindsDisplay,
-    ConsistencyByDrawsDisplay,
-    RiskCoverageDisplay,
-    TransferDisplay,
-)
+from srdcr_lab.domain_report import domain_report, framed
+from srdcr_lab.lib.controls import Menu, with_sliders
+from srdcr_lab.lib.gating import Gating
 from srdcr_lab.records import Level
-from srdcr_lab.widgets import (
+from srdcr_lab.thresholds import (
+    ALL_DOMAINS,
     DomainThresholds,
-    Menu,
+    RiskCoverageDisplay,
+    ThresholdMethod,
     choices_html,
-    domain_report,
-    framed,
+    every_choice,
+    recommended,
+    target_precision,
     threshold_controls,
-    with_sliders,
 )
-from srdcr_lab.widgets.thresholds import ALL_DOMAINS
 from tests.figures import no_text_overlaps
 from tests.simulated import simulated
 

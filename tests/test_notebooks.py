@@ -143,7 +143,7 @@ def test_in_a_kernel_a_study_runs_and_figures_and_sliders_are_kept(
     _notebook(
         tmp_path / "00_first.ipynb",
         'ITEMS = "facts"\nURL = ""',
-        "import matplotlib.pyplot as plt\nimport srdcr_lab as lab\nfrom srdcr_lab.widgets import confidence_slider",
+        "import matplotlib.pyplot as plt\nimport srdcr_lab as lab\nfrom srdcr_lab.confidence import confidence_slider",
         'study = lab.Study("openai:test", ITEMS, "few_shot", base_url=URL, samples=2)\nresults = study.run()',
         "plt.plot([0, 1]);",
         "print(len(results.records), 'rows')\nconfidence_slider(results.questions, results.records, tau=0.9)",

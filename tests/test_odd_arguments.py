@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.measures import DecisionRule, FinalAnswerGuarantee
+from srdcr_lab.guarantee import DecisionRule, FinalAnswerGuarantee
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import Choices, DebateDesign
 from tests.simulated import simulated

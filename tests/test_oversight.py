@@ -13,8 +13,9 @@ from matplotlib.text import Annotation
 
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
-from srdcr_lab.measures import belief_rates, compare_all, persuasion, verdict_rates
-from srdcr_lab.plots import OversightDisplay
+from srdcr_lab.debates import persuasion, verdict_rates
+from srdcr_lab.designs import OversightDisplay, belief_rates
+from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.protocols import DESIGNS, METHODS, DebateDesign, Outcome, choices, sr_dcr
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import AnswerType, BadInput, Decision, Request, Role

@@ -11,7 +11,11 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.measures import context_preference, ece, precision_steps, thresholds, verdict_rates
+from srdcr_lab import thresholds
+from srdcr_lab.confidence import precision_steps
+from srdcr_lab.debates import verdict_rates
+from srdcr_lab.lib.calibration import ece
+from srdcr_lab.preference import context_preference
 from srdcr_lab.records import BadInput, PerturbationKind
 from srdcr_lab.study.elsewhere import NEEDED_BESIDE
 from tests.conftest import Srdcr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,34 +18,26 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 
-from srdcr_lab import documents, plots, stances
-from srdcr_lab.measures import (
-    compare_all,
-    factor_effects,
-    matched_coverage,
-    thresholds,
-)
-from srdcr_lab.measures import (
-    summary as summary_of,
-)
-from srdcr_lab.measures.evaluation import CONDITIONS, economy_prices
-from srdcr_lab.measures.gating import Gating
-from srdcr_lab.plots import (
-    AccuracyDisplay,
-    ContextPreferenceDisplay,
-    CostDisplay,
-    DecisionFlowDisplay,
-    DifferencesDisplay,
-    EffectsDisplay,
-    OneQuestionDisplay,
-    PriorPreferenceByRoundDisplay,
-    VerdictDisplay,
-    save_figure,
-    small_multiples,
-)
-from srdcr_lab.plots.drawers import INK, apart, distances, finish, intervals, points
+import srdcr_lab
+from srdcr_lab import documents, stances, thresholds
+from srdcr_lab.calibration_in_depth import ConfidenceKindsDisplay, ConsistencyByDrawsDisplay, TransferDisplay
+from srdcr_lab.confidence import ConfidenceHistogramDisplay, GatingDisplay, PrecisionDisplay, ReliabilityDisplay
+from srdcr_lab.debates import GradedVerdictDisplay, PriorPreferenceByRoundDisplay, RatesDisplay, VerdictDisplay
+from srdcr_lab.decision_flow import DecisionFlowDisplay
+from srdcr_lab.designs import EffectsDisplay, OversightDisplay, economy_prices
+from srdcr_lab.evaluation import AccuracyDisplay, CostDisplay, DifferencesDisplay
+from srdcr_lab.final_answer import SurestDisplay, UtilityDisplay, matched_coverage
+from srdcr_lab.knowledge import CategoriesDisplay, DrawsDisplay, ExposureDisplay, RedrawDisplay, SampledAccuracyDisplay
+from srdcr_lab.lib.comparison import compare_all, factor_effects
+from srdcr_lab.lib.draw import INK, apart, distances, finish, intervals, points, save_figure, small_multiples
+from srdcr_lab.lib.gating import Gating
+from srdcr_lab.lib.summary import CONDITIONS
+from srdcr_lab.lib.summary import summary as summary_of
+from srdcr_lab.preference import BiasDisplay, ContextPreferenceDisplay
 from srdcr_lab.protocols import DESIGNS, METHODS
 from srdcr_lab.records.names import COLOURS, DESIGN_LABELS, METHOD_LABELS, called, colours
+from srdcr_lab.thresholds import RiskCoverageDisplay
+from srdcr_lab.transcripts.examples import OneQuestionDisplay
 from tests.figures import drawn, legend_labels, no_text_overlaps, printed_points, tick_labels
 from tests.simulated import simulated
 from tests.test_counterfactual_measures import debated
@@ -101,7 +94,7 @@ def test_small_multiples_share_axes_labels_and_one_legend() -> None:
     models[bare] = models[bare][models[bare]["method"] == "few_shot"]
     chosen = ["few_shot", "sr_dcr"]
     shown = {name: part[part["method"].isin(chosen)] for name, part in models.items()}
-    figure = small_multiples({name: plots.OversightDisplay.from_records(part) for name, part in shown.items()})
+    figure = small_multiples({name: OversightDisplay.from_records(part) for name, part in shown.items()})
     panels = figure.axes[:3]
     assert [ax.get_title().splitlines()[-1] for ax in panels] == ["12 questions", "20 questions", "30 questions"]
     assert len({(ax.get_xlim(), ax.get_ylim()) for ax in panels}) == 1
@@ -120,8 +113,8 @@ def test_small_multiples_share_axes_labels_and_one_legend() -> None:
 
 def test_a_label_that_panels_do_not_share_stays_with_each() -> None:
     kinds = {kind: KNOWN.assign(confidence_kind=kind) for kind in ("mean_logprob", "self_consistency")}
-    shown = {name: plots.PrecisionDisplay.from_questions(part) for name, part in kinds.items()}
-    none = plots.PrecisionDisplay.from_questions(KNOWN.assign(self_confidence=np.nan, confidence_kind=None))
+    shown = {name: PrecisionDisplay.from_questions(part) for name, part in kinds.items()}
+    none = PrecisionDisplay.from_questions(KNOWN.assign(self_confidence=np.nan, confidence_kind=None))
     figure = small_multiples(shown | {"none": none})
     assert [ax.get_xlabel() for ax in figure.axes[:3]] == ["τ (geometric mean probability)", "τ (self-consistency)", ""]
     assert not any(ax.child_axes for ax in figure.axes)
@@ -399,39 +392,39 @@ def _recovery() -> pd.DataFrame:
 
 EVERY = {
     "AccuracyDisplay": lambda: AccuracyDisplay.from_summary(summary_of(ONE)),
-    "BiasDisplay": lambda: plots.BiasDisplay.from_records(ONE),
-    "CategoriesDisplay": lambda: plots.CategoriesDisplay.from_questions(KNOWN),
-    "ConfidenceHistogramDisplay": lambda: plots.ConfidenceHistogramDisplay.from_questions(KNOWN),
-    "ConfidenceKindsDisplay": lambda: plots.ConfidenceKindsDisplay.from_confidences(
+    "BiasDisplay": lambda: BiasDisplay.from_records(ONE),
+    "CategoriesDisplay": lambda: CategoriesDisplay.from_questions(KNOWN),
+    "ConfidenceHistogramDisplay": lambda: ConfidenceHistogramDisplay.from_questions(KNOWN),
+    "ConfidenceKindsDisplay": lambda: ConfidenceKindsDisplay.from_confidences(
         pd.DataFrame({kind: KNOWN["self_confidence"].to_numpy() for kind in ("mean_probability", "p_true")})
     ),
-    "ConsistencyByDrawsDisplay": lambda: plots.ConsistencyByDrawsDisplay.from_agreement(np.eye(16, dtype=bool)),
+    "ConsistencyByDrawsDisplay": lambda: ConsistencyByDrawsDisplay.from_agreement(np.eye(16, dtype=bool)),
     "ContextPreferenceDisplay": lambda: ContextPreferenceDisplay.from_records(ONE),
     "CostDisplay": lambda: CostDisplay.from_records(BOTH),
     "DecisionFlowDisplay": lambda: DecisionFlowDisplay.from_records(ONE),
     "DifferencesDisplay": lambda: DifferencesDisplay.from_records(ONE),
-    "DrawsDisplay": lambda: plots.DrawsDisplay.from_questions(KNOWN),
+    "DrawsDisplay": lambda: DrawsDisplay.from_questions(KNOWN),
     "EffectsDisplay": lambda: EffectsDisplay.from_matched(matched_coverage(ONE.assign(context_confidence=0.5))),
-    "ExposureDisplay": lambda: plots.ExposureDisplay.from_questions(KNOWN, _EXPOSURES),
-    "GatingDisplay": lambda: plots.GatingDisplay.from_gating(Gating.from_records(ONE)),
-    "GradedVerdictDisplay": lambda: plots.GradedVerdictDisplay.from_records(
+    "ExposureDisplay": lambda: ExposureDisplay.from_questions(KNOWN, _EXPOSURES),
+    "GatingDisplay": lambda: GatingDisplay.from_gating(Gating.from_records(ONE)),
+    "GradedVerdictDisplay": lambda: GradedVerdictDisplay.from_records(
         BOTH.assign(p_unreasonable=np.where(BOTH["verdict"] == "UNREASONABLE", 0.8, 0.3))
     ),
     "OneQuestionDisplay": lambda: OneQuestionDisplay.from_records(records(), "q"),
-    "OversightDisplay": lambda: plots.OversightDisplay.from_records(BOTH),
-    "PrecisionDisplay": lambda: plots.PrecisionDisplay.from_questions(KNOWN),
+    "OversightDisplay": lambda: OversightDisplay.from_records(BOTH),
+    "PrecisionDisplay": lambda: PrecisionDisplay.from_questions(KNOWN),
     "PriorPreferenceByRoundDisplay": lambda: PriorPreferenceByRoundDisplay.from_records(ONE),
-    "RatesDisplay": lambda: plots.RatesDisplay.from_records(BOTH),
-    "RedrawDisplay": lambda: plots.RedrawDisplay.from_questions(KNOWN),
-    "ReliabilityDisplay": lambda: plots.ReliabilityDisplay.from_questions(KNOWN),
-    "RiskCoverageDisplay": lambda: plots.RiskCoverageDisplay.from_questions(KNOWN),
-    "SampledAccuracyDisplay": lambda: plots.SampledAccuracyDisplay.from_questions(KNOWN),
-    "SurestDisplay": lambda: plots.SurestDisplay.from_records(ONE.assign(context_confidence=0.5)),
-    "TransferDisplay": lambda: plots.TransferDisplay.from_questions(
+    "RatesDisplay": lambda: RatesDisplay.from_records(BOTH),
+    "RedrawDisplay": lambda: RedrawDisplay.from_questions(KNOWN),
+    "ReliabilityDisplay": lambda: ReliabilityDisplay.from_questions(KNOWN),
+    "RiskCoverageDisplay": lambda: RiskCoverageDisplay.from_questions(KNOWN),
+    "SampledAccuracyDisplay": lambda: SampledAccuracyDisplay.from_questions(KNOWN),
+    "SurestDisplay": lambda: SurestDisplay.from_records(ONE.assign(context_confidence=0.5)),
+    "TransferDisplay": lambda: TransferDisplay.from_questions(
         KNOWN["self_confidence"], KNOWN["prior_correct"], KNOWN["domain"],
         partial(thresholds.target_precision, alpha=0.2),
     ),
-    "UtilityDisplay": lambda: plots.UtilityDisplay.from_records(ONE),
+    "UtilityDisplay": lambda: UtilityDisplay.from_records(ONE),
     "VerdictDisplay": lambda: VerdictDisplay.from_records(BOTH),
     "documents.draw_majorities": lambda: partial(documents.draw_majorities, _recovery()),
     "documents.draw_recovery": lambda: partial(documents.draw_recovery, _recovery()),
@@ -460,11 +453,15 @@ def drawn_by(name: str) -> Axes:
 
 
 def test_the_walk_passes_every_plot() -> None:
-    chapters = {"documents": documents, "stances": stances}
-    functions = {f"{chapter}.{name}" for chapter, module in chapters.items() for name in vars(module)}
-    assert set(EVERY) == {name for name in plots.__all__ if name.endswith("Display")} | {
-        name for name in functions if ".draw_" in name
-    }
+    chapters = [path.stem for path in Path(srdcr_lab.__file__).parent.glob("*.py")] + ["transcripts.examples"]
+    drawn = {f"{chapter}.{name}" for chapter in chapters for name in _drawn_in(chapter)}
+    assert {name.split(".")[-1] for name in EVERY} == {name.split(".")[-1] for name in drawn}
+
+
+def _drawn_in(chapter: str) -> list[str]:
+    module = import_module(f"srdcr_lab.{chapter}")
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+    return [name for name in own if name.endswith("Display") or name.startswith("draw_")]
 
 
 @pytest.mark.parametrize("name", EVERY)

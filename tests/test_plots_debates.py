@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
 
-from srdcr_lab.plots import DecisionFlowDisplay, RatesDisplay, VerdictDisplay
-from srdcr_lab.plots.flow import GAP, layout
+from srdcr_lab.debates import RatesDisplay, VerdictDisplay
+from srdcr_lab.decision_flow import GAP, DecisionFlowDisplay, layout
 from tests.figures import drawn, legend_labels, no_text_overlaps, tick_labels
 from tests.simulated import simulated
 

@@ -7,20 +7,10 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from srdcr_lab.measures import biases, context_preference
-from srdcr_lab.plots import (
-    BiasDisplay,
-    CategoriesDisplay,
-    ConfidenceHistogramDisplay,
-    ContextPreferenceDisplay,
-    DrawsDisplay,
-    ExposureDisplay,
-    PrecisionDisplay,
-    PriorPreferenceByRoundDisplay,
-    RedrawDisplay,
-    ReliabilityDisplay,
-    SampledAccuracyDisplay,
-)
+from srdcr_lab.confidence import ConfidenceHistogramDisplay, PrecisionDisplay, ReliabilityDisplay
+from srdcr_lab.debates import PriorPreferenceByRoundDisplay
+from srdcr_lab.knowledge import CategoriesDisplay, DrawsDisplay, ExposureDisplay, RedrawDisplay, SampledAccuracyDisplay
+from srdcr_lab.preference import BiasDisplay, ContextPreferenceDisplay, biases, context_preference
 from srdcr_lab.records import label
 from tests.figures import drawn, legend_labels, tick_labels
 from tests.simulated import simulated

@@ -13,15 +13,14 @@ import pytest
 from scipy.stats import norm
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from srdcr_lab.measures import (
+from srdcr_lab.lib.comparison import (
     compare_all,
     design_effect,
-    holm,
     intra_question_correlation,
     power_table,
     questions_needed,
-    sign_flip_test,
 )
+from srdcr_lab.lib.statistics import holm, sign_flip_test
 from tests.simulated import simulated
 from tests.test_comparison import two_methods
 

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from srdcr_lab.measures import biases, context_preference, offset_slopes, prior_preference_by_round
-from srdcr_lab.measures.groups import with_matches
-from srdcr_lab.measures.preference import logistic_slope
+from srdcr_lab.debates import prior_preference_by_round
+from srdcr_lab.lib.groups import with_matches
+from srdcr_lab.preference import biases, context_preference, logistic_slope, offset_slopes
 from tests.simulated import simulated
 
 HIGH, UNKNOWN = "HIGHLY_KNOWN", "UNKNOWN"

@@ -16,9 +16,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from srdcr_lab.knowledge import CategoriesDisplay
 from srdcr_lab.models import Store
 from srdcr_lab.models.spending import StoredModel
-from srdcr_lab.plots import CategoriesDisplay
 from srdcr_lab.protocols import METHODS, Cast, Choices
 from srdcr_lab.protocols.answering import context_answer, prior_answer, self_confidence
 from srdcr_lab.records import BadInput, Completion, Message, Request, TemperatureRefused

@@ -26,7 +26,7 @@ import study_real
 import srdcr_lab as lab
 from srdcr_lab import cli, prompts
 from srdcr_lab.data import ItemSet, facts
-from srdcr_lab.measures import weighted_back
+from srdcr_lab.evaluation import weighted_back
 from srdcr_lab.models import Store
 from srdcr_lab.records import CallFailed, Completion, Request
 from srdcr_lab.records.files import csv_text

@@ -19,14 +19,14 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
-from srdcr_lab.measures.calibration import ece
-from srdcr_lab.measures.recalibration import (
+from srdcr_lab.calibration_in_depth import (
     BetaCalibration,
     HistogramBinning,
     IsotonicRecalibration,
     PlattScaling,
     cross_fitted,
 )
+from srdcr_lab.lib.calibration import ece
 
 EVERY = [PlattScaling(), IsotonicRecalibration(), BetaCalibration(), HistogramBinning()]
 

@@ -12,7 +12,13 @@ import pandas as pd
 import pytest
 import recompute
 
-from srdcr_lab import cli, load_run, measures
+from srdcr_lab import cli, load_run
+from srdcr_lab.confidence import precision_above
+from srdcr_lab.final_answer import utility
+from srdcr_lab.knowledge import categories_by_domain, categories_by_draws
+from srdcr_lab.lib.comparison import compare_all
+from srdcr_lab.lib.definitions import highly_known
+from srdcr_lab.lib.paper_tables import table_1, table_2
 from tests.loopback.fixture import years_of
 from tests.loopback.server import Loopback
 
@@ -99,13 +105,13 @@ def test_tables_of_the_notebooks_are_found_again(
 ) -> None:
     run = load_run(published)
     made = {
-        "01_categories": measures.categories_by_domain(run.questions),
-        "01_draws": measures.categories_by_draws(run.questions),
-        "02_precision": measures.precision_above(run.questions.self_confidence, measures.highly_known(run.questions)),
-        "05_table_1": measures.table_1(run.records).cells,
-        "05_table_2": measures.table_2(run.records).cells,
-        "05_comparisons": measures.compare_all(run.records),
-        "05_utility": measures.utility(run.records),
+        "01_categories": categories_by_domain(run.questions),
+        "01_draws": categories_by_draws(run.questions),
+        "02_precision": precision_above(run.questions.self_confidence, highly_known(run.questions)),
+        "05_table_1": table_1(run.records).cells,
+        "05_table_2": table_2(run.records).cells,
+        "05_comparisons": compare_all(run.records),
+        "05_utility": utility(run.records),
     }
     for name, table in made.items():
         table.to_csv(tmp_path / f"{name}.csv", index=False)

@@ -14,8 +14,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import ItemSet
-from srdcr_lab.measures import knowledge_category
-from srdcr_lab.measures.rule import decide
+from srdcr_lab.lib.definitions import decide, knowledge_category
 from srdcr_lab.records import BadInput, Completion, Decision, Request, Verdict
 from srdcr_lab.study import Results, Study
 from tests.redecide import redecide

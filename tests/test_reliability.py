@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from srdcr_lab.measures.calibration import brier, ece, reliability_curve
+from srdcr_lab.lib.calibration import brier, ece, reliability_curve
 
 FEWER = settings(max_examples=60)
 QUESTIONS = st.lists(st.tuples(st.integers(0, 20).map(lambda k: k / 20), st.booleans()), min_size=1, max_size=40)

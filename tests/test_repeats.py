@@ -14,10 +14,12 @@ from scipy.stats import t
 
 import srdcr_lab as lab
 from bench.repeats import accuracy_overall, coverage, difference
-from srdcr_lab.measures import CLAIMS, claims_checklist, compare_all, over_repeats, summary, what_varied
-from srdcr_lab.measures.claims import Claim, Standing
-from srdcr_lab.measures.repeats import each_repeat, over_both
+from srdcr_lab.claims import CLAIMS, Claim, claims_checklist
+from srdcr_lab.lib.comparison import compare_all
+from srdcr_lab.lib.repeats import each_repeat, over_both, over_repeats, what_varied
+from srdcr_lab.lib.summary import summary
 from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Request
+from srdcr_lab.sentences import Standing
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel
 from tests.loopback.server import Loopback

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from srdcr_lab.measures.precision import precision_steps, risk_coverage
+from srdcr_lab.confidence import precision_steps, risk_coverage
 
 
 def test_risk_and_coverage_by_hand() -> None:

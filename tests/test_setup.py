@@ -134,7 +134,7 @@ def test_the_wheel_leaves_the_training_of_the_pocket_model_out(python: Path, tmp
 
 @pytest.mark.wheel
 def test_the_wheel_holds_the_templates_of_pages(python: Path, tmp_path: Path) -> None:
-    code = "from srdcr_lab.pages import render, source; print(render('page', title='a<b'), source('explorer.js'))"
+    code = "from srdcr_lab.lib.page import render, source; print(render('page', title='a<b'), source('explorer.js'))"
     written = _run(python, "-c", code, cwd=tmp_path)
     assert "<h1>a&lt;b</h1>" in written
     assert '"use strict";' in written

@@ -13,13 +13,14 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
+from srdcr_lab.domain_report import framed
+from srdcr_lab.lib.page import Html
 from srdcr_lab.records import BadInput, Capabilities, ModelIdentity
 from srdcr_lab.study import bundle, notebooks, replaying
 from srdcr_lab.study.notebooks import code_of, parameters_of, portable, run_notebooks, shared_form
 from srdcr_lab.study.opening import AbsentModel, load_model
 from srdcr_lab.study.replaying import decided, html_tables, tables_difference, tables_of
 from srdcr_lab.study.share import Replayed, replay, share
-from srdcr_lab.widgets import Html, framed
 from tests.scripted import reader
 
 FRAME = pd.DataFrame({"a": [1, 2], "calls_paid": [7, 8]})
@@ -348,10 +349,10 @@ def test_a_table_more_is_a_difference() -> None:
 
 
 def test_code_is_compared_apart_from_where_a_name_lives(tmp_path: Path) -> None:
-    before = _notebook(tmp_path / "a.ipynb", code="from srdcr_lab.measures.gating import Gating\nGating")
-    after = _notebook(tmp_path / "b.ipynb", code="from srdcr_lab.measures import Gating\nGating")
+    before = _notebook(tmp_path / "a.ipynb", code="from srdcr_lab.lib.gating import Gating\nGating")
+    after = _notebook(tmp_path / "b.ipynb", code="from srdcr_lab.confidence import Gating\nGating")
     assert code_of(before) == code_of(after)
-    other = _notebook(tmp_path / "c.ipynb", code="from srdcr_lab.measures import ece\nGating")
+    other = _notebook(tmp_path / "c.ipynb", code="from srdcr_lab.confidence import ece\nGating")
     assert code_of(before) != code_of(other)
 
 

@@ -6,20 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import CATEGORIES, categories_by_domain, summary
-from srdcr_lab.measures.gating import Gating
-from srdcr_lab.measures.rule import decide
-from srdcr_lab.plots import GatingDisplay
+from srdcr_lab.confidence import ConfidenceThreshold, GatingDisplay, confidence_slider
+from srdcr_lab.knowledge import CategoryThresholds, categories_by_domain, category_sliders
+from srdcr_lab.lib.controls import Slide, with_sliders
+from srdcr_lab.lib.definitions import CATEGORIES, decide
+from srdcr_lab.lib.gating import Gating
+from srdcr_lab.lib.page import captioned
+from srdcr_lab.lib.summary import summary
 from srdcr_lab.records import Decision, Verdict
-from srdcr_lab.widgets import (
-    CategoryThresholds,
-    ConfidenceThreshold,
-    Slide,
-    captioned,
-    category_sliders,
-    confidence_slider,
-    with_sliders,
-)
 
 EVIL = "<script>alert(1)</script>"
 DECISIONS = (Decision.USE_CONTEXT, Decision.USE_PRIOR, Decision.ABSTAIN)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.measures.precision import precision_steps
-from srdcr_lab.measures.thresholds import (
+from srdcr_lab.confidence import precision_steps
+from srdcr_lab.thresholds import (
     SCOPE,
     TAUS,
     conformal_risk_control,

@@ -7,8 +7,8 @@ import pytest
 from mapie.risk_control import BinaryClassificationController, precision
 from mapie.risk_control.fwer_control import FWERFixedSequenceTesting, control_fwer
 
-from srdcr_lab.measures.precision import precision_steps
-from srdcr_lab.measures.thresholds import TAUS, risk_tests
+from srdcr_lab.confidence import precision_steps
+from srdcr_lab.thresholds import TAUS, risk_tests
 
 
 def drawn(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray]:

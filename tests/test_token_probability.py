@@ -10,7 +10,7 @@ import pytest
 
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
-from srdcr_lab.measures.rule import by_percentile, more_probable, percentile_rank
+from srdcr_lab.lib.definitions import by_percentile, more_probable, percentile_rank
 from srdcr_lab.protocols import METHODS, Belief, Outcome
 from srdcr_lab.records import BadInput, CallFailed, Completion, ConfidenceKind, Decision, Item, Missing, Request
 from tests.scripted import ScriptedModel, exemplars, item, question_of, reader, setup_of

@@ -16,18 +16,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from srdcr_lab.measures import Gating, auroc, auroc_gain, rates_by_kappa, verdict_discrimination, with_kappa
-from srdcr_lab.measures.rule import VERDICTS, graded
+from srdcr_lab.confidence import ReliabilityDisplay, auroc, auroc_gain
+from srdcr_lab.debates import GradedVerdictDisplay, VerdictThreshold, rates_by_kappa, verdict_discrimination, with_kappa
+from srdcr_lab.lib.definitions import VERDICTS, graded
+from srdcr_lab.lib.gating import Gating
 from srdcr_lab.models import Store
 from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import StoredModel
-from srdcr_lab.plots import GradedVerdictDisplay, ReliabilityDisplay
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols import DESIGNS, choices
 from srdcr_lab.records import Completion, Request, Verdict, arrow_schema
 from srdcr_lab.study import load_run
 from srdcr_lab.study.rows import ItemRows
-from srdcr_lab.widgets.thresholds import VerdictThreshold
 from tests.loopback.asking import GREEDY, use
 from tests.loopback.server import Loopback
 from tests.scripted import REASONABLE, reader

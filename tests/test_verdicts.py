@@ -7,9 +7,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from srdcr_lab.measures import decision_counts, path_stability, r_star_distribution, verdict_rates, verdicts_by_round
-from srdcr_lab.measures.rule import stabilised_verdict
-from srdcr_lab.measures.verdicts import cells, first_verdict_round, path_moves
+from srdcr_lab.debates import (
+    decision_counts,
+    first_verdict_round,
+    path_moves,
+    path_stability,
+    r_star_distribution,
+    verdict_rates,
+    verdicts_by_round,
+)
+from srdcr_lab.lib.definitions import stabilised_verdict
+from srdcr_lab.lib.groups import cells
 from srdcr_lab.records import Verdict
 from tests.simulated import simulated
 

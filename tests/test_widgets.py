@@ -21,7 +21,7 @@ from srdcr_lab.records import (
     Turn,
     Verdict,
 )
-from srdcr_lab.widgets import debate_html, explain, passage_html
+from srdcr_lab.transcripts.views import debate_html, explain, passage_html
 
 EVIL = '<script>alert("x")</script>'
 ITEM = Item(

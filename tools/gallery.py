@@ -17,7 +17,7 @@ import click
 
 from srdcr_lab import cli
 from srdcr_lab.commands import PATH, echo
-from srdcr_lab.pages import Html, render
+from srdcr_lab.lib.page import Html, render
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import one_writer, write_whole
 from srdcr_lab.records.vocabulary import label, n_of

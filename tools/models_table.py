@@ -19,24 +19,17 @@ import pandas as pd
 import srdcr_lab as lab
 from srdcr_lab import cli
 from srdcr_lab.commands import echo
-from srdcr_lab.measures import (
-    changes_of_place,
-    compare,
-    context_preference,
-    highly_known,
-    matched_coverage,
-    path_stability,
-    precision_steps,
-    utility,
-    verdict_rates,
-    weighted_back,
-    weighted_leads,
-)
-from srdcr_lab.measures.estimates import shares
-from srdcr_lab.measures.finding_tables import repeated
-from srdcr_lab.measures.groups import is_standard
-from srdcr_lab.measures.precision import auroc
-from srdcr_lab.pages import interval
+from srdcr_lab.confidence import auroc, precision_steps
+from srdcr_lab.debates import path_stability, verdict_rates
+from srdcr_lab.evaluation import weighted_back, weighted_leads
+from srdcr_lab.final_answer import changes_of_place, matched_coverage, utility
+from srdcr_lab.finding_tables import repeated
+from srdcr_lab.lib.comparison import compare
+from srdcr_lab.lib.definitions import highly_known
+from srdcr_lab.lib.groups import is_standard
+from srdcr_lab.lib.page import interval
+from srdcr_lab.lib.statistics import shares
+from srdcr_lab.preference import context_preference
 from srdcr_lab.records import Role
 from srdcr_lab.records.names import called
 from srdcr_lab.study.bundle import shipped_studies

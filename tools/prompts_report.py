@@ -21,10 +21,10 @@ import pandas as pd
 import srdcr_lab as lab
 from srdcr_lab import cli
 from srdcr_lab.commands import PATH, echo
-from srdcr_lab.measures import verdict_discrimination, verdict_rates
-from srdcr_lab.measures.estimates import shares
-from srdcr_lab.measures.finding_tables import keeps
-from srdcr_lab.measures.groups import is_standard
+from srdcr_lab.debates import verdict_discrimination, verdict_rates
+from srdcr_lab.finding_tables import keeps
+from srdcr_lab.lib.groups import is_standard
+from srdcr_lab.lib.statistics import shares
 from srdcr_lab.prompts.messages import Prompts, own_prompts, sources
 from srdcr_lab.records import Missing, Verdict
 from srdcr_lab.records.files import csv_text, write_whole

@@ -28,7 +28,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FROZEN = Path(__file__).with_suffix(".json")
-FLOORS = ("records", "answers", "data", "models", "prompts", "protocols", "measures", "plots", "widgets", "study")
+FLOORS = ("records", "answers", "data", "models", "prompts", "protocols", "study")
 OF_THE_RUN = {
     "calls_paid", "calls_paid_per_item", "calls_saved", "share_saved", "cost_usd", "cost_usd_per_item", "wall_s",
     "wall_s_per_item",
@@ -126,8 +126,19 @@ def of_code() -> Things:
         "request": [asked.canonical, asked.draw_seed(3)],
         "columns": [SCHEMA_VERSION, {t: [[c.name, c.type, c.meaning] for c in table] for t, table in TABLES.items()}],
         **{f"name: {where}.{name}": True for where, module in floors.items() for name in module.__all__},
+        **{f"name: {name}": True for name in _of_chapters()},
         **{f"command: {name}": said for name, said in options(cli, "srdcr")},
     }  # fmt: skip
+
+
+def _of_chapters() -> Iterator[str]:
+    """The public names that each notebook's chapter, or what the chapters share, defines."""
+    package = ROOT / "srdcr_lab"
+    for path in sorted([*package.glob("*.py"), *package.glob("lib/*.py"), *package.glob("transcripts/*.py")]):
+        module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+        for name, value in vars(module).items():
+            if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__:
+                yield f"{module.__name__}.{name}"
 
 
 def of_results(root: Path) -> Things:

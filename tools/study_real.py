@@ -41,7 +41,7 @@ from srdcr_lab import cli
 from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo
 from srdcr_lab.commands.study import with_options
 from srdcr_lab.data import facts
-from srdcr_lab.measures import weighted_back
+from srdcr_lab.evaluation import weighted_back
 from srdcr_lab.models import ChatModel
 from srdcr_lab.models.load import load_model
 from srdcr_lab.protocols import METHODS

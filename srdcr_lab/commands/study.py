@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from srdcr_lab.commands import DONE, PATH, SOME_FAILED, SOURCE, echo
-from srdcr_lab.pages import number
+from srdcr_lab.lib.page import number
 from srdcr_lab.records import BadInput, ConfidenceKind
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.vocabulary import n_of
@@ -169,7 +169,8 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
 
     With --offline and no option that makes a study, it is the one that the folder --out holds.
     """
-    from srdcr_lab.measures import over_repeats, summary
+    from srdcr_lab.lib.repeats import over_repeats
+    from srdcr_lab.lib.summary import summary
     from srdcr_lab.study import load_repeats
 
     failed = 0

@@ -27,7 +27,7 @@ from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
 from srdcr_lab.data.forms import Change, Form, forms
 from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.data.tables import checked_ending
-from srdcr_lab.pages import Html, Td, frame_table, html_table, render
+from srdcr_lab.lib.page import Html, Td, frame_table, html_table, render
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from srdcr_lab.records.files import csv_text, whole_file
 from srdcr_lab.records.vocabulary import must_be, n_of

@@ -5,7 +5,7 @@ it believes its answer, `choices` every field in which studies and debates diffe
 beside SR-DCR are in `baselines`, `documents`, `dialectical` and `counterfactual`.
 """
 
-from srdcr_lab.measures.rule import Belief, Ruling, decide, majority_verdict, stabilised_verdict
+from srdcr_lab.lib.definitions import Belief, Ruling, decide, majority_verdict, stabilised_verdict
 from srdcr_lab.protocols.answering import (
     Outcome,
     SelfConfidence,

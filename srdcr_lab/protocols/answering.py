@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from srdcr_lab import answers
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
 from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, NEED_LOGPROBS, answer_tokens, semantic_entropy
-from srdcr_lab.measures.rule import Ruling, missing_reason
+from srdcr_lab.lib.definitions import Ruling, missing_reason
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.blocks import named

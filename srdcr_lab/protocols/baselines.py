@@ -12,7 +12,7 @@ from functools import partial
 
 from srdcr_lab.answers import same_answer
 from srdcr_lab.answers.token_confidence import mean_probability
-from srdcr_lab.measures.rule import more_probable
+from srdcr_lab.lib.definitions import more_probable
 from srdcr_lab.protocols.answering import (
     Outcome,
     SelfConfidence,

@@ -15,7 +15,7 @@ from typing import Any
 from srdcr_lab import answers
 from srdcr_lab.answers import same_answer
 from srdcr_lab.answers.kinds import kind_of
-from srdcr_lab.measures.rule import decide
+from srdcr_lab.lib.definitions import decide
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.answering import (
     Outcome,

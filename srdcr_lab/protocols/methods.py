@@ -9,7 +9,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from srdcr_lab.measures.rule import Belief, by_percentile
+from srdcr_lab.lib.definitions import Belief, by_percentile
 from srdcr_lab.protocols import baselines, counterfactual, documents
 from srdcr_lab.protocols.answering import Outcome
 from srdcr_lab.protocols.choices import names_in

@@ -19,7 +19,7 @@ from functools import partial
 from itertools import chain
 
 from srdcr_lab.answers import same_answer
-from srdcr_lab.measures.rule import Ruling, decide, majority_verdict, stabilised_verdict
+from srdcr_lab.lib.definitions import Ruling, decide, majority_verdict, stabilised_verdict
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.answering import Outcome, context_answer, decided, prior_answer, self_confidence
 from srdcr_lab.protocols.choices import SILENT, Hears, Order, Sees, Stance

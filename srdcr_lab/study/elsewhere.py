@@ -32,8 +32,8 @@ from srdcr_lab.data.tables import (
     together,
     with_rows,
 )
-from srdcr_lab.measures.groups import RULINGS
-from srdcr_lab.measures.rule import decide, stabilised_verdict
+from srdcr_lab.lib.definitions import decide, stabilised_verdict
+from srdcr_lab.lib.groups import RULINGS
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import METHODS, Answer, Cast, Outcome, Ruling, SelfConfidence, Setup, choices
 from srdcr_lab.protocols.answering import KNOWLEDGE, answered, decided

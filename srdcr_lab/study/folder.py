@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from srdcr_lab import measures
 from srdcr_lab.data.items import thaw
-from srdcr_lab.measures.gating import redecided
-from srdcr_lab.measures.groups import CATEGORY_NAMES, halves, of_one_kind
+from srdcr_lab.lib.definitions import redraw_stability
+from srdcr_lab.lib.gating import redecided
+from srdcr_lab.lib.groups import CATEGORY_NAMES, halves, of_one_kind
+from srdcr_lab.lib.statistics import jeffreys_interval
+from srdcr_lab.lib.summary import summary
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.protocols.choices import check_ranges
@@ -172,8 +174,8 @@ class Results:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """Table 1: see `srdcr_lab.measures.summary`."""
-        return measures.summary(self.records)
+        """Table 1: see `srdcr_lab.lib.summary.summary`."""
+        return summary(self.records)
 
     @property
     def questions(self) -> pd.DataFrame:
@@ -185,8 +187,8 @@ class Results:
         table = by_level.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
         n = table["n_samples"].fillna(0).astype(int)
         right = (table["sampled_accuracy"].fillna(0) * n).round().astype(int)
-        table["accuracy_low"], table["accuracy_high"] = measures.jeffreys_interval(right, n)
-        table["redraw_stability"] = [measures.redraw_stability(k, of) for k, of in zip(right, n, strict=True)]
+        table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
+        table["redraw_stability"] = [redraw_stability(k, of) for k, of in zip(right, n, strict=True)]
         return table
 
     @property

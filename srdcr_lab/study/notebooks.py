@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from srdcr_lab.pages import Html, number, render
+from srdcr_lab.lib.page import Html, number, render
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.files import one_writer
 from srdcr_lab.study.bundle import TABLE_ENDINGS

@@ -11,7 +11,7 @@ from typing import Any
 
 from srdcr_lab.answers import counts_as
 from srdcr_lab.answers.replies import spoken
-from srdcr_lab.measures import knowledge_category, sampled_accuracy
+from srdcr_lab.lib.definitions import knowledge_category, sampled_accuracy
 from srdcr_lab.models.base import FEW_TOKENS
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup

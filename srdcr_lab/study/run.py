@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
-from srdcr_lab.measures.source_reliability import source_reliability, votes_of
+from srdcr_lab.lib.source_reliability import source_reliability, votes_of
 from srdcr_lab.models.spending import Meter, metered
 from srdcr_lab.protocols import Belief, Method, Outcome, Setup
 from srdcr_lab.protocols.answering import context_answer, knowledge_draws, prior_answer, self_confidence

@@ -11,20 +11,13 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from srdcr_lab.measures import (
-    accuracy,
-    auroc,
-    categories_by_domain,
-    clustered_interval,
-    context_preference,
-    contrast_interval,
-    highly_known,
-    offset_slopes,
-    precision_steps,
-    rank_correlation,
-    summary,
-)
-from srdcr_lab.measures.groups import groups, is_standard
+from srdcr_lab.confidence import auroc, precision_steps
+from srdcr_lab.knowledge import categories_by_domain
+from srdcr_lab.lib.definitions import highly_known
+from srdcr_lab.lib.groups import groups, is_standard
+from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, rank_correlation
+from srdcr_lab.lib.summary import accuracy, summary
+from srdcr_lab.preference import context_preference, offset_slopes
 from srdcr_lab.records import KnowledgeCategory, Missing, Role, Verdict
 
 HIGHLY, UNKNOWN = KnowledgeCategory.HIGHLY_KNOWN.value, KnowledgeCategory.UNKNOWN.value

@@ -1,0 +1,435 @@
+"""Chapter 05b: what final answers are worth: utility, accuracy of the surest ones, predictive values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from srdcr_lab.evaluation import changes_at
+from srdcr_lab.lib import draw
+from srdcr_lab.lib.comparison import side_by_side
+from srdcr_lab.lib.controls import Menu, Slide, with_sliders
+from srdcr_lab.lib.groups import DESIGN_KEYS, GOLDEN, RATES, debates, groups, is_standard, same_answer, stack
+from srdcr_lab.lib.page import Html, html_table, interval, number
+from srdcr_lab.lib.paper_tables import labelled
+from srdcr_lab.lib.statistics import contrast_interval, holm, ratio_interval, with_interval
+from srdcr_lab.records import BadInput
+from srdcr_lab.records.names import called
+
+if TYPE_CHECKING:
+    from ipywidgets import VBox
+
+COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
+COVERAGES = tuple(round(0.05 * step, 2) for step in range(1, 20))
+SHARES = tuple(round(share, 1) for share in np.linspace(0, 1, 11))
+_FINE = tuple(percent / 100 for percent in range(101))  # shares at which two methods are asked whether they differ
+Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
+
+
+@dataclass(frozen=True)
+class FinalAnswers:
+    """The answers of one method as arrays, a value per item: right (1), wrong (0) or missing (NaN), its question,
+    whether its passage is true, and how far the answer is believed (NaN: not known, which is least)."""
+
+    right: NDArray[np.float64]
+    question: NDArray[np.intp]
+    true: NDArray[np.bool_]
+    belief: NDArray[np.float64]
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> FinalAnswers:
+        """From the rows of one method, maybe with their `beliefs` as a column `belief`."""
+        right = records["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
+        belief = records["belief"].to_numpy(float) if "belief" in records else np.full(len(records), np.nan)
+        return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool), belief)
+
+    @property
+    def n_without_belief(self) -> int:
+        """Answers of which nothing says how far they are believed."""
+        return int((~np.isnan(self.right) & np.isnan(self.belief)).sum())
+
+    def worth(self, cost: float) -> NDArray[np.float64]:
+        """What each answer is worth: 1, 0 or −`cost`, which is at least 0."""
+        if not (math.isfinite(cost) and cost >= 0):
+            raise BadInput(f"the cost of a wrong answer is a number of at least 0, got {cost}")
+        return np.where(np.isnan(self.right), 0.0, np.where(self.right == 1, 1.0, -cost))
+
+    def mean(self, values: NDArray[np.float64], false_share: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Ends:
+        """The mean of a value per item at this share of false passages, with its 95 % interval over questions."""
+        return contrast_interval(values, self.question, self.true, half_weights(false_share), bounds=bounds)
+
+    def utility(self, cost: float, false_share: float) -> Ends:
+        """Utility at this cost and share of false passages; NaN where a half that it needs was not run."""
+        ends = self.mean((self.worth(cost) + cost) / (1 + cost), false_share)
+        value, low, high = ((1 + cost) * end - cost for end in ends)
+        return value, low, high
+
+    def coverage(self, false_share: float) -> Ends:
+        """Share of the items that are answered."""
+        return self.mean((~np.isnan(self.right)).astype(float), false_share)
+
+    def selective_accuracy(self, false_share: float) -> Ends:
+        """Share of all answers given that are right; a summary's overall row has the mean of the two halves' shares."""
+        answered = (~np.isnan(self.right)).astype(float)
+        return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
+
+    def with_ends(
+        self, value: float, influence: NDArray[np.float64], false_share: float, coverage: float, least: float = 0.0
+    ) -> Ends:
+        """A value of `surest` in [`least`, 1], or of two of them a difference, with the interval of its influences."""
+        if math.isnan(value):
+            return math.nan, math.nan, math.nan
+        _, low, high = self.mean(value + coverage * influence, false_share, (least, 1.0))
+        return value, max(least, value + (low - value) / coverage), min(1.0, value + (high - value) / coverage)
+
+    def surest(self, coverage: float, false_share: float) -> Surest:
+        """What is known of the answers believed most, so many that they cover this share of the items.
+
+        Answers that are believed equally are taken in equal parts, which is the expectation over their orders.
+        """
+        weights = half_weights(false_share)
+        sizes = {half: (self.true == half).sum() for half in weights}
+        if not all(sizes.values()) or not coverage > 0:
+            nothing = np.full(self.right.size, np.nan)
+            return Surest(math.nan, math.nan, nothing, nothing)
+        weight = np.select([self.true == half for half in weights], [w / sizes[half] for half, w in weights.items()], 0)
+        wrong = (self.right == 0).astype(float)
+        order = np.where(np.isnan(self.right), np.inf, np.where(np.isnan(self.belief), 1, -self.belief))
+        place = np.unique(order, return_inverse=True)[1]
+        mass = np.bincount(place, weight * ~np.isnan(self.right))
+        end = mass.cumsum()
+        start, end = np.minimum(end - mass, coverage), np.minimum(end, coverage)
+        taken, mass = end - start, np.where(mass > 0, mass, np.inf)
+        rate = np.bincount(place, weight * wrong) / mass
+        risk = float(rate @ taken / coverage)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # A wrong answer at u adds 1 / v to the risk at each coverage v after u: log(coverage / u) in all.
+            last, first = (np.nan_to_num(edge * (1 + np.log(coverage / edge))) for edge in (end, start))
+            added = (last - first) / mass
+            # An answer more, right or wrong, moves those after it on: each wrong one then adds less.
+            after = np.nan_to_num(rate * np.log(end / start), posinf=0.0)
+            own = rate * (taken - np.nan_to_num(start * np.log(end / start))) / mass
+            moved = own + taken / mass * (after.sum() - after.cumsum())
+        right_part = (taken / mass)[place] * (1 - wrong - (1 - risk))
+        influence = wrong * added[place] - moved[place]
+        area = float((weight * wrong) @ added[place] / coverage)
+        return Surest(1 - risk, area, right_part / coverage, (influence - weight @ influence) / coverage)
+
+
+class Surest(NamedTuple):
+    """Accuracy of the surest answers up to a coverage, and AURC, the mean of their risk over all coverages up to it;
+    with the influence of each item on either (mean 0), from which intervals are made."""
+
+    accuracy: float
+    aurc: float
+    on_accuracy: NDArray[np.float64]
+    on_aurc: NDArray[np.float64]
+
+
+def half_weights(false_share: float) -> dict[bool, float]:
+    """The weight of true and of false passages; a half without weight is left out."""
+    if not 0 <= false_share <= 1:
+        raise BadInput(f"a share of false passages lies in [0, 1], got {false_share}")
+    return {true: weight for true, weight in ((True, 1 - false_share), (False, false_share)) if weight}
+
+
+def utility(
+    records: pd.DataFrame, costs: Sequence[float] = COSTS, false_shares: Sequence[float] = (0.5,)
+) -> pd.DataFrame:
+    """Utility of each method (and run, model, design, where there are several) at each cost and share of false items.
+
+    Columns `cost`, `false_share`, `utility`, `low`, `high` (95 %, over questions), `n`, `n_questions`, `n_answered`;
+    `coverage` and `selective_accuracy` at this share, with their ends. At no cost, utility is the accuracy. A share
+    that needs a half which was not run is NaN.
+    """
+    tables = []
+    for names, rows in groups(records):
+        answers = FinalAnswers.from_records(rows)
+        answered, questions = int(rows["correct"].notna().sum()), rows["question_id"].nunique()
+        found = []
+        for share in false_shares:
+            shown = with_interval("coverage", *answers.coverage(share))
+            shown |= with_interval("selective_accuracy", *answers.selective_accuracy(share))
+            for cost in costs:
+                value, low, high = answers.utility(cost, share)
+                row = {"cost": cost, "false_share": share, "utility": value, "low": low, "high": high}
+                found.append(row | {"n": len(rows), "n_questions": questions, "n_answered": answered} | shown)
+        tables.append((names, pd.DataFrame(found).sort_values(["cost", "false_share"], kind="stable")))
+    return stack(tables)
+
+
+def utility_differences(
+    records: pd.DataFrame, a: str, b: str, costs: Sequence[float] = (1.0,), false_shares: Sequence[float] = SHARES
+) -> pd.DataFrame:
+    """Utility of method A less that of B on the items both have: columns as in `utility`, of one model, run and design.
+
+    `changes_at`: the share of false passages at which the two change places at this cost; NaN where they do not. Each
+    item counts, answered or not; all is NaN where one of the two never answers.
+    """
+    worth = FinalAnswers.from_records(records).worth
+    both_answer = {a, b} <= set(records.loc[records["correct"].notna(), "method"])
+    tables = []
+    for cost in costs:
+        both = side_by_side(records, a, b, pd.Series(worth(cost), records.index))
+        gap, true, bounds = both["a"] - both["b"], is_standard(both), (-1 - cost, 1 + cost)
+        rows = [
+            (cost, share, *contrast_interval(gap, both["question_id"], true, half_weights(share), bounds=bounds))
+            for share in false_shares
+        ]
+        means = gap.groupby(true).mean()
+        change = changes_at(means.get(True, math.nan), means.get(False, math.nan))
+        table = pd.DataFrame(rows, columns=["cost", "false_share", "difference", "low", "high"])
+        table = table.assign(n=len(both), n_questions=both["question_id"].nunique(), changes_at=change)
+        if not both_answer:
+            table[["difference", "low", "high", "changes_at"]] = math.nan
+        tables.append(({"a": a, "b": b}, table))
+    return stack(tables)
+
+
+def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], cost: float = 1.0) -> pd.DataFrame:
+    """For each two methods the share of false passages at which they change places, one row a pair.
+
+    `changes_at` as in `utility_differences`; `low` and `high` are the first and the last share (in steps of 0.01) at
+    which the 95 % interval of the difference contains 0, NaN if none does. Pairs of methods that were not run are left
+    out.
+    """
+    rows = []
+    for a, b in pairs:
+        if not {a, b} <= set(records["method"]):
+            continue
+        table = utility_differences(records, a, b, (cost,), _FINE)
+        level = table.loc[(table["low"] <= 0) & (table["high"] >= 0), "false_share"]
+        shown = {name: table[name][0] for name in ("changes_at", "n", "n_questions")}
+        rows.append({"a": a, "b": b, "cost": cost, "low": level.min(), "high": level.max(), **shown})
+    return pd.DataFrame(rows)
+
+
+def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHARES) -> pd.DataFrame:
+    """What a verdict is worth to who reads it, by design and share of false passages.
+
+    `ppv` = P(passage true | Reasonable), `npv` = P(passage false | Unreasonable), each with its ends. UNPARSED is
+    neither. `n` debates of `n_questions`. NaN where no such verdict was given.
+    """
+    tables = []
+    for names, rows in groups(debates(records), DESIGN_KEYS):
+        true = is_standard(rows).to_numpy(bool)
+        found = []
+        for share in false_shares:
+            row: dict[str, float] = {"false_share": share}
+            for name, (verdict, half) in zip(("ppv", "npv"), RATES.values(), strict=True):
+                ruled = (rows["verdict"] == verdict).to_numpy(float)
+                right = ruled * (true == half)
+                ends = ratio_interval(right, ruled, rows["question_id"], true, half_weights(share))
+                row |= with_interval(name, *ends)
+            found.append(row)
+        sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
+        tables.append((names, pd.DataFrame(found).assign(**sizes)))
+    return stack(tables)
+
+
+def beliefs(records: pd.DataFrame) -> pd.Series:
+    """How far the model believes each row's final answer: the mean probability of its tokens, NaN where unknown.
+
+    `token_probability` weighs the prior and the context answer of each item by it; a final answer equal to one of them
+    has its belief, to both the greater. Any other answer has none, and none has without rows of that method.
+    """
+    keys = [name for name in ("run", "model", "item_id") if name in records]
+    sides = {"prior_answer": "self_confidence", "context_answer": "context_confidence"}
+    weighed = records[records["method"] == "token_probability"].reindex(columns=[*keys, *sides.values()])
+    weighed = records[keys].merge(weighed.drop_duplicates(keys), on=keys, how="left").set_index(records.index)
+    for answer, belief in sides.items():
+        same = same_answer(records, "final_answer", answer).fillna(False).astype(bool)
+        weighed[belief] = weighed[belief].astype(float).where(same)
+    return weighed[list(sides.values())].max(axis=1)
+
+
+def surest_answers(
+    records: pd.DataFrame, coverages: Sequence[float] = COVERAGES, false_share: float = 0.5
+) -> pd.DataFrame:
+    """Risk of each method's most believed answers at these coverages, up to its own, which is the last row.
+
+    Columns `coverage`; `risk`, wrong among the answers, and `aurc`, its mean over all coverages up to this one, with
+    their 95 % ends; `n`, `n_questions`, `n_answered`, and `n_without_belief` of these, which come last, in any order.
+    Source: risk and coverage as in El-Yaniv and Wiener 2010, the area as in Geifman et al. 2019; for whole procedures
+    and weighted halves ours.
+    """
+    tables = []
+    for names, rows in groups(records.assign(belief=beliefs(records))):
+        answers = FinalAnswers.from_records(rows)
+        own = answers.coverage(false_share)[0]
+        found = []
+        for coverage in (*(c for c in coverages if c < own), own):
+            surest = answers.surest(coverage, false_share)
+            accuracy, low, high = answers.with_ends(surest.accuracy, surest.on_accuracy, false_share, coverage)
+            risk = with_interval("risk", 1 - accuracy, 1 - high, 1 - low)
+            area = answers.with_ends(surest.aurc, surest.on_aurc, false_share, coverage)
+            found.append({"coverage": coverage, **risk, **with_interval("aurc", *area)})
+        sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
+        sizes |= {"n_answered": int(rows["correct"].notna().sum()), "n_without_belief": answers.n_without_belief}
+        tables.append((names, pd.DataFrame(found).assign(false_share=false_share, **sizes)))
+    return stack(tables)
+
+
+def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_share: float = 0.5) -> pd.DataFrame:
+    """The reference against each other method where both answer as many items: `coverage`, the smaller of their two.
+
+    Each gives the answers that it believes most. `accuracy_a`, `accuracy_b` and their `difference` (`low`, `high`); the
+    same of `aurc` up to this coverage; paired, over questions. `p_value` is that of the difference's interval, `p_holm`
+    corrects it for the number of methods. `n` items both have, `n_unpaired` that only one has, `n_without_belief`
+    answers of either. Of one model, run and design.
+    """
+    records = records.assign(belief=beliefs(records)).reset_index(drop=True)
+    methods = records["method"].unique()
+    rows = []
+    for rival in (method for method in methods if method != reference and reference in methods):
+        both = side_by_side(records, reference, rival, records.index.to_series())
+        one, other = (FinalAnswers.from_records(records.loc[both[side].to_numpy(int)]) for side in "ab")
+        coverage = min(one.coverage(false_share)[0], other.coverage(false_share)[0])
+        a, b = one.surest(coverage, false_share), other.surest(coverage, false_share)
+        row = {"a": reference, "b": rival, "false_share": false_share, "coverage": coverage}
+        row |= {"accuracy_a": a.accuracy, "accuracy_b": b.accuracy}
+        gap = one.with_ends(a.accuracy - b.accuracy, a.on_accuracy - b.on_accuracy, false_share, coverage, -1.0)
+        row |= dict(zip(("difference", "low", "high"), gap, strict=True))
+        row["p_value"] = _p_value(*gap)
+        area = one.with_ends(a.aurc - b.aurc, a.on_aurc - b.on_aurc, false_share, coverage, -1.0)
+        row |= {"aurc_a": a.aurc, "aurc_b": b.aurc, **with_interval("aurc_difference", *area)}
+        without = one.n_without_belief + other.n_without_belief
+        sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
+        rows.append(row | sizes | {"n_without_belief": without})
+    table = pd.DataFrame(rows)
+    return table.assign(p_holm=holm(table["p_value"])) if rows else table
+
+
+def _p_value(value: float, low: float, high: float) -> float:
+    """Two-sided, of a normal value with this 95 % interval; 1 where the interval is a point at 0."""
+    half = (high - low) / 2
+    return 2 * NormalDist().cdf(-abs(value) * NormalDist().inv_cdf(0.975) / half) if half else float(value == 0)
+
+
+COMPARED = ("sr_dcr", "few_shot", "confidence_only", "calibrated_token_probability", "debate_only", GOLDEN)
+
+
+@dataclass(frozen=True)
+class UtilityDisplay(draw.Display):
+    """What the final answers of some methods are worth, `over` the cost of a wrong one or the share of false passages:
+    the table of `srdcr_lab.final_answer.utility`, of which `measure` is drawn."""
+
+    over: str = "cost"
+    measure: str = "utility"
+
+    @classmethod
+    def from_records(
+        cls,
+        records: pd.DataFrame,
+        methods: Sequence[str] = COMPARED,
+        *,
+        over: str = "cost",
+        cost: float = 1.0,
+        measure: str = "utility",
+    ) -> Self:
+        """Over `cost`, half of the passages false; over `false_share`, at this cost. Of one model and design. `measure`
+        is utility, coverage or selective_accuracy; accuracy is the utility at cost 0."""
+        rows = records[records["method"].isin(methods)]
+        if over == "cost":
+            return cls(utility(rows, [step / 4 for step in range(17)]), over, measure)
+        return cls(utility(rows, [cost], SHARES), over, measure)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A line for each method, with its 95 % band as `_lines` says; who never answers is at utility 0."""
+        ax = draw.axes(ax, draw.WIDEST, 3.2)
+        name = self.measure.replace("_", " ")
+        if self.measure == "utility":
+            ax.axhline(0, color="0.5", linewidth=0.8)
+            name += "" if self.over == "cost" else f" at cost {self.table['cost'].max():g}"
+        _lines(ax, self.table, self.over, self.measure)
+        names = {"cost": "cost of a wrong answer, in right answers", "false_share": "share of false passages"}
+        return draw.finish(ax, draw.BELOW, xlabel=names[self.over], ylabel=name)
+
+
+def _lines(ax: Axes, table: pd.DataFrame, x: str, y: str, band: float = 0.12) -> None:
+    """A line for each method, named with its n. Of more than two methods the first of `COMPARED` alone have a band:
+    others would lie upon it, and the table has them. Lines no farther apart than they are thick have dashes."""
+    colours = draw.colours(table["method"])
+    paths = table.pivot_table(index=x, columns="method", values=y).reindex(columns=list(colours))
+    near = 0.02 * float(paths.max(axis=None) - paths.min(axis=None))
+    for method, colour in colours.items():
+        rows = table[table["method"] == method]
+        one = [other for other in colours if (paths[other] - paths[method]).abs().max() <= near]
+        banded = len(colours) <= 2 or method in COMPARED[:2]
+        name = f"{called(method)} (n = {rows['n'].max()})" + (", 95 % band" if banded and len(colours) > 2 else "")
+        look: draw.Look = {"color": colour, "label": name, "zorder": 2.5 if method == COMPARED[0] else 2}
+        if len(one) > 1:
+            ax.plot([], [], **look)  # in the legend a whole line
+            look |= {"linestyle": (4 * one.index(method), (4, 4 * (len(one) - 1))), "label": None}
+        if banded:
+            draw.curve(ax, rows, x, y, band, **look)
+        else:
+            ax.plot(rows[x], rows[y], **look)
+
+
+class SurestDisplay(draw.Display):
+    """Risk of each method's most believed answers: the table of `srdcr_lab.final_answer.surest_answers`."""
+
+    @classmethod
+    def from_records(
+        cls, records: pd.DataFrame, methods: Sequence[str] = COMPARED, *, false_share: float = 0.5
+    ) -> Self:
+        """Of one model and design; beliefs are taken from all of the records."""
+        table = surest_answers(records, false_share=false_share)
+        return cls(table[table["method"].isin(methods)])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A line for each method, with its 95 % band as `_lines` says; a dot where it has given every answer it
+        gives."""
+        ax = draw.axes(ax, draw.WIDEST, 3.2)
+        _lines(ax, self.table, "coverage", "risk", 0.08)
+        last = self.table.groupby("method", sort=False).last()
+        ax.scatter(last["coverage"], last["risk"], c=list(draw.colours(last.index).values()), zorder=3)
+        ax.set(xlim=draw.SHARES, xlabel="coverage: share of items answered, the surest first")
+        return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="risk: wrong among them")
+
+
+@dataclass(frozen=True)
+class FinalAnswer:
+    """The answers of each row of the tables."""
+
+    rows: Mapping[str, FinalAnswers]
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> FinalAnswer:
+        """From the records of one run."""
+        parts = groups(records.assign(belief=beliefs(records)))
+        return cls({labelled(names)[1]: FinalAnswers.from_records(rows) for names, rows in parts})
+
+    def html(self, cost: float, false_share: float, at_most: float = 1.0) -> Html:
+        """Utility and coverage of every method, the best first; accuracy of its surest answers, `at_most` so many."""
+        table = []
+        for name, answers in self.rows.items():
+            ends, coverage = answers.utility(cost, false_share), answers.coverage(false_share)[0]
+            shown = np.fmin(coverage, at_most)
+            surest = answers.surest(shown, false_share)
+            right = answers.with_ends(surest.accuracy, surest.on_accuracy, false_share, shown)
+            sure = f"{interval(*right)} of {number(shown)}"
+            table.append((ends[0], (name, interval(*ends), number(coverage), sure, answers.right.size)))
+        best = sorted(table, key=lambda row: -np.nan_to_num(row[0], nan=-np.inf))
+        header = ("method", "utility [95 %]", "coverage", "right among the surest [95 %]", "n")
+        return html_table(header, [row for _, row in best])
+
+
+def final_answer_controls(records: pd.DataFrame, label: str = "", cost: float = 1.0) -> VBox:
+    """Sliders for what a wrong answer costs, in right ones, for the share of false passages, and for the coverage at
+    which methods are compared."""
+    slides: dict[str, Slide | Menu] = {
+        "cost": Slide("a wrong answer costs", cost, high=5.0, step=0.05),
+        "false_share": Slide("share of false passages", 0.5),
+        "at_most": Slide("share answered, at most", 1.0, low=0.05, step=0.05),
+    }
+    return with_sliders(FinalAnswer.from_records(records).html, slides, label)

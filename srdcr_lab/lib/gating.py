@@ -1,0 +1,288 @@
+"""What the decision rule makes of records at any τ [3.2]: decisions, accuracies, the flow to the final answers.
+
+Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; every τ
+then takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.lib.definitions`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from srdcr_lab.lib.definitions import CORRECT, DECISIONS, ENDINGS, VERDICTS, decisions, endings
+from srdcr_lab.lib.groups import FEW, STANDARD, group_columns, in_macro, is_standard, strata, stratum_order
+from srdcr_lab.lib.paper_tables import TITLE_1, TITLE_2, Cell, PaperTable, labelled, paper_table
+from srdcr_lab.lib.statistics import clustered_interval, paired_interval, positions
+from srdcr_lab.lib.summary import CONDITIONS, MACRO, MICRO
+from srdcr_lab.records import Decision, Missing, Verdict
+
+STAGES = {
+    "answers": ("both right", "passage only", "prior only", "neither right"),
+    "verdict": (*(verdict.value for verdict in Verdict), "no debate"),
+    "confidence": ("Conf ≥ τ", "Conf < τ"),
+    "ending": ENDINGS,
+}
+TAUS = tuple(round(0.05 * step, 2) for step in range(21))
+_RIGHT, _ERROR = ENDINGS.index("right"), ENDINGS.index(Missing.ERROR)
+_USE_CONTEXT, _USE_PRIOR = DECISIONS.index(Decision.USE_CONTEXT), DECISIONS.index(Decision.USE_PRIOR)
+_N_ANSWERED = 2  # of the endings, the first two give an answer
+
+
+def decision_flow(records: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame:
+    """Number of items on every way through the decision: `condition`, the columns of `STAGES`, `n`.
+
+    `answers`: which of the two are right; an unread one is not. `confidence`: against the row's τ; a missing one is
+    below. `ending`: the final answer, or why there is none. Ways without items are left out. One run, model and design
+    at a time.
+    """
+    rows = records[records["method"] == method]
+    confident = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= rows["tau"].to_numpy(float)
+    return _flow_table(_stages(rows), confident, _endings_as_run(rows))
+
+
+def _stages(rows: pd.DataFrame) -> NDArray[np.intp]:
+    """Positions of each row's condition, answers and verdict in `CONDITIONS` and `STAGES`, which no threshold moves.
+
+    Shape (3, n). The answers are both right, the context's alone, the prior's alone, neither: in binary, who is wrong.
+    """
+    context_wrong, prior_wrong = (correct_positions(rows[f"{name}_correct"]) > 0 for name in ("context", "prior"))
+    verdict = positions(rows["verdict"], STAGES["verdict"])
+    verdict = np.where(verdict < 0, VERDICTS.index(None), verdict)
+    return np.stack([~is_standard(rows).to_numpy(bool), 2 * context_wrong + prior_wrong, verdict]).astype(np.intp)
+
+
+def correct_positions(column: pd.Series) -> NDArray[np.intp]:
+    """Positions in `CORRECT`: 0 right, 1 wrong, 2 could not be read."""
+    right = column.astype("boolean")
+    return np.where(right.isna(), CORRECT.index(None), ~right.fillna(False)).astype(np.intp)
+
+
+def _endings_as_run(rows: pd.DataFrame) -> NDArray[np.intp]:
+    """Positions in `ENDINGS`, as the run itself ended: 0 right, 1 wrong, else what is missing."""
+    ending = positions(rows["missing"], ENDINGS)
+    return np.where(ending < 0, (correct_positions(rows["correct"]) > 0).astype(np.intp), ending)
+
+
+def _flow_table(stages: NDArray[np.intp], confident: NDArray[np.bool_], ending: NDArray[np.intp]) -> pd.DataFrame:
+    columns = {"condition": CONDITIONS[:2], **STAGES}
+    shape = tuple(len(values) for values in columns.values())
+    ways, counts = np.unique(np.ravel_multi_index((*stages, ~confident, ending), shape), return_counts=True)
+    places = np.unravel_index(ways, shape)
+    table = {
+        name: np.array(values, object)[place] for (name, values), place in zip(columns.items(), places, strict=True)
+    }
+    return pd.DataFrame({**table, "n": counts})
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """Items of one condition at a τ: how many take each decision, are answered, are right. Overall, shares are macro.
+
+    `n_error` items failed and take no decision. An item whose chosen answer could not be read is not answered.
+    `coverage` = answered / n, `accuracy` = right / n, `selective_accuracy` = right / answered.
+    """
+
+    condition: str
+    n: int
+    use_context: int
+    use_prior: int
+    abstain: int
+    n_error: int
+    n_answered: int
+    n_right: int
+    coverage: float
+    accuracy: float
+    selective_accuracy: float
+
+
+@dataclass(frozen=True)
+class Gating:
+    """Records as arrays, a value per row: made once, then asked what any τ would make of them.
+
+    `names` are block, row and method of each group of the tables; `group`, `stratum` (`strata[0]` is standard), `item`
+    and `question` are positions, `stages` those of condition, answers and verdict, shape (3, n). `decision` and
+    `ending` are positions in `rule.DECISIONS` and `rule.ENDINGS` with and without enough confidence, shape (2, n). τ
+    decides the rows of `sr_dcr` and `confidence_only` that did not fail (`decided`); the others end as they did.
+    """
+
+    names: tuple[tuple[str, str, str], ...]
+    group: NDArray[np.intp]
+    strata: tuple[str, ...]
+    stratum: NDArray[np.intp]
+    item: NDArray[np.intp]
+    question: NDArray[np.intp]
+    stages: NDArray[np.intp]
+    confidence: NDArray[np.float64]
+    decided: NDArray[np.bool_]
+    decision: NDArray[np.intp]
+    ending: NDArray[np.intp]
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame, method: str | None = "sr_dcr", *, gate: bool = True) -> Gating:
+        """From the rows of one method, or all (None), of one run; `gate` is False for the preset `released`."""
+        rows = records if method is None else records[records["method"] == method]
+        keys = group_columns(rows)
+        group = rows.groupby(keys, sort=False, observed=True, dropna=False).ngroup().to_numpy(np.intp)
+        first = rows.iloc[np.unique(group, return_index=True)[1]]
+        label, stages, as_run = strata(rows), _stages(rows), _endings_as_run(rows)
+        order = [STANDARD, *(name for name in stratum_order(label.unique()) if name != STANDARD)]
+        by_confidence = (rows["method"] == "confidence_only").to_numpy(bool)
+        decided = (by_confidence | (rows["method"] == "sr_dcr").to_numpy(bool)) & (as_run != _ERROR)
+        context, prior = correct_positions(rows["context_correct"]), correct_positions(rows["prior_correct"])
+        decision = [
+            np.where(by_confidence, alone, decisions(stages[2], np.full(len(rows), confident), gate=gate))
+            for confident, alone in ((True, _USE_PRIOR), (False, _USE_CONTEXT))
+        ]
+        ending = [np.where(decided, endings(stages[2], side, context, prior), as_run) for side in decision]
+        return cls(
+            names=tuple(labelled(row) for row in first[keys].to_dict("records")),
+            group=group,
+            strata=tuple(order),
+            stratum=positions(label, order),
+            item=pd.factorize(rows["item_id"])[0],
+            question=pd.factorize(rows["question_id"])[0],
+            stages=stages,
+            confidence=rows["self_confidence"].to_numpy(float, na_value=np.nan),
+            decided=decided,
+            decision=np.stack(decision),
+            ending=np.stack(ending),
+        )
+
+    def endings(self, tau: float) -> NDArray[np.intp]:
+        """Each row's position in `rule.ENDINGS` at this τ."""
+        return np.asarray(np.where(self.confidence >= tau, *self.ending))
+
+    def decisions(self, tau: float) -> NDArray[np.intp]:
+        """Each row's position in `rule.DECISIONS` at this τ; it means nothing for rows that τ does not decide."""
+        return np.asarray(np.where(self.confidence >= tau, *self.decision))
+
+    def at(self, tau: float) -> tuple[Gated, ...]:
+        """What τ decides on true passages, on false ones, overall."""
+        condition, here = self.stages[0], self.decided
+        decision = self.decisions(tau)
+        taken = _count(condition[here], decision[here], (2, len(DECISIONS)))
+        ended = _count(condition, self.endings(tau), (2, len(ENDINGS)))
+        n, answered = ended.sum(axis=1), ended[:, :_N_ANSWERED].sum(axis=1)
+        counts = np.column_stack([n, taken, ended[:, _ERROR], answered, ended[:, _RIGHT]])
+        counts = np.vstack([counts, counts.sum(axis=0)])
+        rows = zip(CONDITIONS, counts.tolist(), _shares(ended).T.tolist(), strict=True)
+        return tuple(Gated(name, *numbers, *shares) for name, numbers, shares in rows)
+
+    def tables(self, tau: float, strata: Collection[str] | None = None) -> tuple[PaperTable, PaperTable]:
+        """Tables 1 and 2 at this τ, over these strata of the perturbed items (None: all), without intervals."""
+        false = self.chosen(strata)[1:]
+        cell = self.group * len(self.strata) + self.stratum
+        counts = _count(cell, self.endings(tau), (len(self.names) * len(self.strata), len(ENDINGS)))
+        counts = counts.reshape(len(self.names), len(self.strata), len(ENDINGS))
+        halves = np.stack([counts[:, 0], counts[:, false].sum(axis=1)], axis=1)
+        n, shares = halves.sum(axis=2), _shares(halves)
+        both, n_false = n.sum(axis=1, keepdims=True), n[:, 1:]
+        one = self._cells(CONDITIONS, np.hstack([n, both]), shares)
+        columns = (*(self.strata[i] for i in false), MACRO, MICRO)
+        meant = in_macro([self.strata[i] for i in false])
+        macro = counts[:, [i for i in false if self.strata[i] in meant]]
+        n = np.hstack([counts[:, false].sum(axis=2), macro.sum(axis=(1, 2))[:, None], n_false])
+        parts = [_shares(counts[:, false])[..., :-1], _shares(macro)[..., -1:], shares[..., 1:2]]
+        two = self._cells(columns, n, np.concatenate(parts, axis=-1))
+        return paper_table(TITLE_1, one, CONDITIONS), paper_table(TITLE_2, two, columns, FEW)
+
+    def _cells(self, columns: Sequence[str], n: NDArray[np.intp], shares: NDArray[np.float64]) -> list[Cell]:
+        _, accuracy, selective = shares.tolist()
+        return [
+            Cell(*names, column, int(n[g, c]), accuracy[g][c], selective[g][c])
+            for g, names in enumerate(self.names)
+            for c, column in enumerate(columns)
+        ]
+
+    def flow(self, tau: float, row: str = "SR-DCR", strata: Collection[str] | None = None) -> pd.DataFrame:
+        """`decision_flow` of one row of the tables, at this τ; `strata` as in `tables`."""
+        here = np.flatnonzero(self.in_row(row) & np.isin(self.stratum, self.chosen(strata)))
+        return _flow_table(self.stages[:, here], self.confidence[here] >= tau, self.endings(tau)[here])
+
+    def difference(
+        self, a: str, b: str, tau: float, strata: Collection[str] | None = None
+    ) -> tuple[float, float, float]:
+        """Overall (macro) accuracy of row `a` less that of row `b` at this τ, on the items both have, with the interval
+        of `compare`. NaN where these have no item of a half."""
+        kept = np.isin(self.stratum, self.chosen(strata))
+        here, other = (np.flatnonzero(self.in_row(label) & kept) for label in (a, b))
+        _, first, second = np.intersect1d(self.item[here], self.item[other], return_indices=True)
+        here, other = here[first], other[second]
+        right = self.endings(tau) == _RIGHT
+        gap = right[here].astype(float) - right[other]
+        halves = {False: 0.5, True: 0.5}
+        return paired_interval(gap, self.question[here], self.stratum[here] > 0, halves)
+
+    def chosen(self, strata: Collection[str] | None) -> list[int]:
+        """Positions of the standard stratum and of these."""
+        return [i for i, name in enumerate(self.strata) if i == 0 or strata is None or name in strata]
+
+    def in_row(self, row: str) -> NDArray[np.bool_]:
+        """The records behind the first row of the tables that bears this label."""
+        group = next((g for g, names in enumerate(self.names) if names[1] == row), -1)
+        return np.asarray(self.group == group)
+
+
+def redecided(
+    records: pd.DataFrame, tau: float, *, gate: bool = True, from_memory: Collection[str] = ()
+) -> pd.DataFrame:
+    """The records as another τ would have made them: `tau` and, for `sr_dcr` and `confidence_only`, the decision and
+    the final answer. Rows that failed stay as they are, as do other methods.
+
+    `gate` is False for the preset `released`. `from_memory`: ids of items without a passage, on which an unsure
+    `confidence_only` abstains: it has no context answer.
+    """
+    gating = Gating.from_records(records, None, gate=gate)
+    decision, ending = gating.decisions(tau), gating.endings(tau)
+    abstains = records["item_id"].isin(from_memory).to_numpy() & (decision == _USE_CONTEXT)
+    decision = np.where(abstains, DECISIONS.index(Decision.ABSTAIN), decision)
+    ending = np.where(abstains, ENDINGS.index(Missing.ABSTAINED), ending)
+    answered, right = ending < _N_ANSWERED, ending == _RIGHT
+    chosen = [records[f"{side}_answer"].astype(object) for side in ("context", "prior")]
+    nothing = np.array(None, object)
+    answer = np.where(answered, np.where(decision == _USE_CONTEXT, *chosen), nothing)
+    values = {
+        "decision": np.array([str(each) for each in DECISIONS], object)[decision],
+        "final_answer": answer,
+        "final_answers": [np.array([each] if each is not None else [], object) for each in answer],
+        "correct": pd.Series(right, dtype="boolean").where(answered),
+        "right": pd.Series(right, dtype="boolean"),
+        "missing": np.where(answered, nothing, np.array(ENDINGS, object)[ending]),
+    }
+    changed = {name: pd.Series([*column], records.index, object) for name, column in values.items()}
+    kept = ~gating.decided
+    table = records.assign(**{name: records[name].astype(object).where(kept, new) for name, new in changed.items()})
+    return table.astype({name: records[name].dtype for name in values}).assign(tau=tau)
+
+
+def _count(row: NDArray[np.intp], column: NDArray[np.intp], shape: tuple[int, int]) -> NDArray[np.intp]:
+    return np.bincount(row * shape[1] + column, minlength=math.prod(shape)).reshape(shape)
+
+
+def _shares(ended: NDArray[np.intp]) -> NDArray[np.float64]:
+    """From counted endings (…, parts, endings) to coverage and both accuracies (3, …, parts + 1), last their mean."""
+    n, answered, right = ended.sum(axis=-1), ended[..., :_N_ANSWERED].sum(axis=-1), ended[..., _RIGHT]
+    with np.errstate(invalid="ignore"):
+        shares = np.stack([answered / n, right / n, right / answered])
+        mean = np.nansum(shares, axis=-1) / (~np.isnan(shares)).sum(axis=-1)
+    return np.concatenate([shares, mean[..., None]], axis=-1)
+
+
+def gating_table(gating: Gating, taus: Sequence[float] = TAUS) -> pd.DataFrame:
+    """One row per τ × condition (standard, perturbed): the fields of `Gated`, and intervals of both accuracies."""
+    rows = []
+    for tau in taus:
+        ending = gating.endings(tau)
+        for i, gated in enumerate(gating.at(tau)[:2]):
+            row = {"tau": tau} | asdict(gated)
+            here = gating.stages[0] == i
+            for measure, part in (("accuracy", here), ("selective_accuracy", here & (ending < _N_ANSWERED))):
+                ends = clustered_interval(ending[part] == _RIGHT, gating.question[part])
+                row |= {f"{measure}_low": ends[0], f"{measure}_high": ends[1]}
+            rows.append(row)
+    return pd.DataFrame(rows)

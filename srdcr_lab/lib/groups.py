@@ -1,0 +1,183 @@
+"""Which rows of a records table belong together: groups of run, model, method and design, strata, equal answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from srdcr_lab import answers
+from srdcr_lab.records import AnswerType, KnowledgeCategory, Level, PerturbationKind, Verdict
+
+STANDARD = "standard"
+PERTURBED_LEVELS = tuple(level.value for level in Level if level is not Level.STANDARD)
+CATEGORY_NAMES = tuple(category.value for category in KnowledgeCategory)
+RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
+GOLDEN = "golden"
+FEW = 10  # a group of fewer questions is grey in figures and tables, and not ranked
+
+# What the paper's claims are about; a method that is added is compared by itself.
+IN_PAPER = frozenset(
+    "zero_shot few_shot self_ask rci judge_debate_1 judge_debate_3 judge_debate_5 naive_debate token_probability "
+    "calibrated_token_probability confidence_only debate_only sr_dcr golden".split()
+)
+_OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the mean probability that they compare
+
+
+def of_one_kind(records: pd.DataFrame, kind: str | None = None) -> pd.DataFrame:
+    """The rows whose self-confidence is of this kind; default: the run's kind, which every method has that does not
+    write a belief of its own, in whatever order the methods stand. Raises ValueError for several or an unknown kind."""
+    shared = records[~records["method"].isin(_OWN_BELIEF)]
+    rows = records[records["confidence_kind"] == kind] if kind else records if shared.empty else shared
+    kinds = [*rows["confidence_kind"].dropna().unique()]
+    if len(kinds) > 1 or (kind and not kinds):
+        present = ", ".join(map(str, records["confidence_kind"].dropna().unique())) or "none"
+        raise ValueError(f"the records hold several values of confidence_kind, or not {kind}; name one of {present}")
+    return rows
+
+
+def group_columns(records: pd.DataFrame, always: Sequence[str] = ("model", "method")) -> list[str]:
+    """Columns that tell the groups of a table apart: `always`; `run` where there are several; `design` where one
+    method of one model and run has several."""
+    columns = [name for name in ("run", "model", "method") if name in records]
+    keys = [name for name in columns if name in always or (name == "run" and records["run"].nunique() > 1)]
+    if "design" in records and "design" not in always:
+        within = records.dropna(subset=["design"]).drop_duplicates([*columns, "design"])
+        keys += ["design"] if within.duplicated(columns).any() else []
+    return keys + [name for name in always if name not in keys and name in records]
+
+
+def groups(
+    records: pd.DataFrame, always: Sequence[str] = ("model", "method")
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Each group's names and its rows, numbered from 0, in order of first appearance."""
+    columns = group_columns(records, always)
+    for values, rows in records.groupby(columns, sort=False, observed=True, dropna=False):
+        yield dict(zip(columns, values, strict=True)), rows.reset_index(drop=True)
+
+
+def by_group(records: pd.DataFrame, rows_of: Callable[[pd.DataFrame], Iterable[dict[str, Any]]]) -> pd.DataFrame:
+    """One table of each group's rows, its names in front; the columns alone where there is no group."""
+    rows = [names | row for names, part in groups(records) for row in rows_of(part)]
+    return pd.DataFrame(rows, columns=[*group_columns(records), *next(iter(rows_of(records.iloc[:0])))])
+
+
+def comparison_keys(records: pd.DataFrame, column: str) -> list[str]:
+    """Columns within which the values of `column` meet: model, and run where one run holds several of them."""
+    if "run" not in records:
+        return ["model"]
+    met = records.dropna(subset=[column]).groupby("run", observed=True)[column].nunique()
+    return ["run", "model"] if (met > 1).any() else ["model"]
+
+
+def stack(parts: Sequence[tuple[dict[str, Any], pd.DataFrame]], columns: Sequence[str] = ()) -> pd.DataFrame:
+    """One table of the groups' tables, the group's names in front. Without a group: empty, with these columns."""
+    named = [pd.DataFrame(names, index=table.index).join(table) for names, table in parts]
+    return pd.concat(named, ignore_index=True) if named else pd.DataFrame(columns=list(columns))
+
+
+def is_standard(records: pd.DataFrame) -> pd.Series:
+    """True where the passage tells the truth."""
+    return records["level"] == Level.STANDARD
+
+
+def halves(records: pd.DataFrame) -> pd.Series:
+    """``standard`` where the passage tells the truth, else ``perturbed``."""
+    return is_standard(records).map({True: STANDARD, False: "perturbed"})
+
+
+def strata(records: pd.DataFrame) -> pd.Series:
+    """How far each passage is from the truth: "standard", "offset 20" (years, either sign), other kinds by level
+    ("factor mild"), offsets of other answer types by their type ("date mild")."""
+    size, level = year_offset(records).abs(), records["level"].astype(object)
+    kind = records["perturbation_kind"].astype(object)
+    if "answer_type" in records:
+        kind = kind.mask((kind == PerturbationKind.OFFSET) & size.isna(), records["answer_type"].astype(object))
+    named = {value: f"offset {value:g}" for value in size.dropna().unique()}
+    words = (kind + " " + level).mask(size.notna(), size.map(named).astype(object))
+    return words.mask(is_standard(records), STANDARD)
+
+
+def year_offset(records: pd.DataFrame) -> pd.Series:
+    """Signed offset of the claim in years; missing for every other kind of false passage and of answer."""
+    of_years = records.get("answer_type", AnswerType.YEAR) == AnswerType.YEAR
+    return records["perturbation_value"].where(of_years & (records["perturbation_kind"] == PerturbationKind.OFFSET))
+
+
+def stratum_order(names: Sequence[str]) -> list[str]:
+    """Distinct strata: standard first, offsets in years by size, then each other kind from subtle to blatant."""
+    return sorted(set(names), key=_place)
+
+
+def in_macro(names: Sequence[str]) -> list[str]:
+    """The strata of the false passages whose mean is Table 2's: the offsets, as in the paper, or all without any."""
+    false = [name for name in stratum_order(names) if name != STANDARD]
+    return [name for name in false if _place(name)[0] == 1] or false
+
+
+def _place(name: str) -> tuple[int, str, float]:
+    kind, _, rest = name.partition(" ")
+    if kind == STANDARD:
+        return 0, "", 0.0
+    if kind == PerturbationKind.OFFSET and rest not in PERTURBED_LEVELS:
+        return 1, "", float(rest)
+    return 2, kind, float(PERTURBED_LEVELS.index(rest)) if rest in PERTURBED_LEVELS else np.inf
+
+
+MATCHES = {
+    "prior_is_claim": ("prior_answer", "claimed_answer"),
+    "context_is_claim": ("context_answer", "claimed_answer"),
+    "context_is_prior": ("context_answer", "prior_answer"),
+    "final_is_claim": ("final_answer", "claimed_answer"),
+    "final_is_prior": ("final_answer", "prior_answer"),
+}
+
+
+def with_matches(records: pd.DataFrame) -> pd.DataFrame:
+    """The records with the columns of `MATCHES`, each `same_answer` of two answers; those already there are kept."""
+    missing = {name: pair for name, pair in MATCHES.items() if name not in records}
+    return records.assign(**{name: same_answer(records, *pair) for name, pair in missing.items()})
+
+
+def same_answer(records: pd.DataFrame, left: str, right: str) -> pd.Series:
+    """Row by row, whether two columns hold equal answers (`srdcr_lab.answers.equal`); missing where either is."""
+    unit = records["unit"].astype(object).fillna("") if "unit" in records else pd.Series("", records.index)
+    known = (records[left].notna() & records[right].notna()).to_numpy()
+    compared = (records[left], records[right], records["answer_type"], unit)
+    same = np.zeros(len(records), bool)
+    same[known] = list(map(_equal, *(column.astype(object).to_numpy()[known] for column in compared)))
+    return pd.Series(pd.array(same, "boolean"), records.index).where(known)
+
+
+@lru_cache(maxsize=100_000)  # the rows of several methods repeat the same pairs
+def _equal(left: str, right: str, kind: str, unit: str) -> bool:
+    return left == right or answers.equal(left, right, AnswerType(kind), unit)
+
+
+RATES = {"verdict_tpr": (Verdict.REASONABLE, True), "verdict_tnr": (Verdict.UNREASONABLE, False)}
+P_UNREASONABLE = "P(UNREASONABLE)"  # a judge's belief, as tables and figures name it
+DESIGN_KEYS = ("model", "method", "design")
+
+
+def debates(records: pd.DataFrame) -> pd.DataFrame:
+    """Rows with a verdict path, each debate once: `debate_only` shares SR-DCR's debate and is left out beside it."""
+    held = records[records["verdict_path"].notna()]
+    shared = (held["method"] == "debate_only") & (held["method"] == "sr_dcr").any()
+    return held[~shared].reset_index(drop=True)
+
+
+def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:
+    """Values of each column of `by` in the order in which a figure shows them; categories and levels also if unused.
+
+    The level absurd is shown where it occurs: it is no degree, and testbeds leave it out.
+    """
+    absurd = "level" in by and Level.ABSURD in set(rows["level"])
+    levels = [level for level in PERTURBED_LEVELS if level != Level.ABSURD or absurd]
+    fixed: dict[str, Sequence[Any]] = {"knowledge_category": CATEGORY_NAMES, "level": levels}
+    fixed |= {"future": (False, True), "prior_is_claim": (False, True)}
+    present = {name: rows[name].dropna().unique() for name in by}
+    in_order: dict[str, Callable[..., list[Any]]] = {"stratum": stratum_order, "domain": list}
+    return {name: list(fixed[name]) if name in fixed else in_order.get(name, sorted)(present[name]) for name in by}

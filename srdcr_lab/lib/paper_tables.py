@@ -1,0 +1,191 @@
+"""Tables 1 and 2 in the paper's layout, as HTML and Markdown: best bold, second underlined [4.4]."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from html import escape
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+
+from srdcr_lab.lib.comparison import condition_rows
+from srdcr_lab.lib.groups import FEW, GOLDEN, group_columns, groups, in_macro, strata, stratum_order
+from srdcr_lab.lib.page import Html, Td, html_table
+from srdcr_lab.lib.summary import CONDITIONS, MACRO, MICRO, accuracy, summary
+from srdcr_lab.records.names import METHOD_LABELS, called
+
+COLUMN_LABELS = {MACRO: "Overall (macro)", MICRO: "Overall (micro)"}
+BEST, SECOND, GREY = "best", "second", "few"
+TITLE_1 = "Table 1: accuracy on standard and perturbed passages."
+TITLE_2 = "Table 2: accuracy on perturbed passages, by offset."
+NOTE = (
+    "Accuracy in %, missing answers counted as wrong; in parentheses over answered items only. Best of a column bold, "
+    "second underlined, by the first number; the golden baseline is told the truth and is not ranked."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One number of a table. `block` is the model (and run), `row` the method (and design), as they are shown."""
+
+    block: str
+    row: str
+    method: str
+    column: str
+    n: int
+    accuracy: float
+    selective_accuracy: float
+    low: float = math.nan
+    high: float = math.nan
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """Cells of a table in the order of reading, marked by `paper_table`."""
+
+    title: str
+    entries: tuple[Cell, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """One row per cell, with the fields of `Cell`; shares in [0, 1]."""
+        return pd.DataFrame([asdict(cell) for cell in self.entries], columns=[field.name for field in fields(Cell)])
+
+    def frame(self, measure: str = "accuracy") -> pd.DataFrame:
+        """Wide: block and row down, columns across; shares in [0, 1]."""
+        wide = self.cells.pivot(index=["block", "row"], columns="column", values=measure)
+        return wide.loc[list(dict.fromkeys((cell.block, cell.row) for cell in self.entries)), list(self.columns)]
+
+    def html(self) -> Html:
+        """An HTML table. Whatever came from a model, a run or a table is escaped."""
+        lines = []
+        for block, height, row, texts in self._rows(_HTML):
+            model = [Td(block, "vertical-align: top", head=True, rows=height)] if height else []
+            numbers = (Td(Html(text), "text-align: right") for text in texts)
+            lines.append([*model, Td(row, "text-align: left"), *numbers])
+        return html_table(("Model", "Method", *self._heads()), lines, caption=f"{self.title} {NOTE}")
+
+    def markdown(self) -> str:
+        """A table in GitHub's Markdown, the caption under it; what could be markup is escaped."""
+        lines = [["Model", "Method", *map(_escaped, self._heads())], ["---", "---", *["---:"] * len(self.columns)]]
+        for block, height, row, texts in self._rows(_MARKDOWN):
+            lines.append([_escaped(block) if height else "", _escaped(row), *texts])
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{_escaped(self.title)} {NOTE}\n"
+
+    _repr_html_ = html
+
+    def _equal_counts(self) -> dict[str, int]:
+        """n of the columns in which it is the same everywhere: the head carries it there, else each cell."""
+        counts: dict[str, set[int]] = {}
+        for cell in self.entries:
+            counts.setdefault(cell.column, set()).add(cell.n)
+        return {column: next(iter(n)) for column, n in counts.items() if len(n) == 1}
+
+    def _heads(self) -> list[str]:
+        same = self._equal_counts()
+        labels = {name: COLUMN_LABELS.get(name, name[:1].upper() + name[1:]) for name in self.columns}
+        return [f"{label} (n = {same[name]})" if name in same else label for name, label in labels.items()]
+
+    def _rows(self, marks: Mapping[str, str]) -> Iterator[tuple[str, int, str, list[str]]]:
+        """Block, its number of rows (0 after the first of them), row and the text of each cell."""
+        same = self._equal_counts()
+        for block, cells in groupby(self.entries, key=lambda cell: cell.block):
+            rows = [(row, list(own)) for row, own in groupby(cells, key=lambda cell: cell.row)]
+            for i, (row, own) in enumerate(rows):
+                yield block, 0 if i else len(rows), row, [_shown(cell, marks, same) for cell in own]
+
+
+def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
+    """Methods × standard, perturbed, overall, for every model [Table 1]; with intervals on demand."""
+    measured = summary(records, intervals=intervals).rename(columns={"condition": "column"})
+    return paper_table(TITLE_1, _entries(measured), CONDITIONS)
+
+
+def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
+    """Methods × offsets of the perturbed items, other kinds by level, and overall macro and micro [Table 2]."""
+    measured = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
+    return paper_table(TITLE_2, _entries(measured), tuple(dict.fromkeys(measured["column"])), FEW)
+
+
+def _entries(measured: pd.DataFrame) -> list[Cell]:
+    shown = ("column", "n", "accuracy", "selective_accuracy", "accuracy_low", "accuracy_high")
+    return [Cell(*labelled(row), *(row[name] for name in shown)) for row in measured.to_dict("records")]
+
+
+def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Block, row and method of a group, from its `model`, `run`, `method` and `design`."""
+    block = str(names["model"]) + (f" · {names['run']}" if "run" in names else "")
+    method = str(names["method"])
+    return block, called(method, names.get("design")), method
+
+
+def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str], least: int = 0) -> PaperTable:
+    """The table of these cells in the paper's order; best and second of a column marked, ties alike, golden never. A
+    cell of fewer than `least` items is grey instead."""
+    ranked: dict[tuple[str, str], set[float]] = {}
+    for cell in entries:
+        if cell.method != GOLDEN and cell.n >= least and not math.isnan(cell.accuracy):
+            ranked.setdefault((cell.block, cell.column), set()).add(round(cell.accuracy, 9))
+    marks = {where: dict(zip(sorted(values, reverse=True), _MARKS, strict=False)) for where, values in ranked.items()}
+    blocks = list(dict.fromkeys(cell.block for cell in entries))
+    places = {name: i for i, name in enumerate(METHOD_LABELS)} | {GOLDEN: len(METHOD_LABELS) + 1}
+    marked = []
+    for cell in sorted(entries, key=lambda c: (blocks.index(c.block), places.get(c.method, len(METHOD_LABELS)))):
+        own = {} if cell.method == GOLDEN else marks.get((cell.block, cell.column), {})
+        marked.append(replace(cell, mark=GREY if cell.n < least else own.get(round(cell.accuracy, 9), "")))
+    if any(cell.mark == GREY for cell in marked):
+        title += f" Cells of fewer than {least} items are grey in HTML and not ranked: they say nothing of a method."
+    return PaperTable(title, tuple(marked), tuple(columns))
+
+
+def _shown(cell: Cell, marks: Mapping[str, str], same_n: Mapping[str, int]) -> str:
+    if math.isnan(cell.accuracy):
+        return "– (n = 0)"
+    selective = "–" if math.isnan(cell.selective_accuracy) else f"{100 * cell.selective_accuracy:.1f}"
+    text = marks[cell.mark].format(f"{100 * cell.accuracy:.1f}") + f" ({selective})"
+    if not math.isnan(cell.low):
+        text += f" [{100 * cell.low:.0f}, {100 * cell.high:.0f}]"
+    return text if cell.column in same_n else f"{text} n = {cell.n}"
+
+
+_MARKS = (BEST, SECOND)
+_HTML = {BEST: "<b>{}</b>", SECOND: "<u>{}</u>", GREY: '<span style="color: #999">{}</span>', "": "{}"}
+_MARKDOWN = {BEST: "**{}**", SECOND: "<u>{}</u>", GREY: "{}", "": "{}"}
+
+
+def _escaped(text: str) -> str:
+    """Nothing of the text is markup, neither HTML nor Markdown's; line ends are spaces."""
+    return re.sub(r"([\\`*_\[\]|~])", r"\\\1", escape(" ".join(text.split()), quote=False))
+
+
+def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+    """Table 2: one row per group × stratum of the perturbed items, then `macro` and `micro`; columns as in `accuracy`.
+
+    Strata are offsets by size and, for the other kinds, levels. `macro` is the mean of the offsets, as in the paper,
+    or of all strata without any; `micro` pools all items. A stratum on which a method was not run has n = 0 and is
+    outside its macro mean.
+    """
+    order = stratum_order(strata(condition_rows(records, "perturbed")).unique())
+    rows = []
+    for names, part in groups(records):
+        false = condition_rows(part, "perturbed")
+        stratum = strata(false)
+        for column in (*order, MACRO, MICRO):
+            strata_of = {MACRO: in_macro(order), MICRO: order}.get(column, [column])
+            here = false[stratum.isin(strata_of)]
+            parts = stratum[here.index] if column == MACRO else None
+            measured = accuracy(here["correct"], here["question_id"], parts, intervals=intervals)
+            rows.append({**names, "stratum": column, **measured})
+    return pd.DataFrame(rows, columns=[*group_columns(records), *_STRATUM_COLUMNS])
+
+
+_STRATUM_COLUMNS = [
+    *("stratum", "n", "n_answered", "coverage", "accuracy", "selective_accuracy", "accuracy_low", "accuracy_high"),
+    *("selective_accuracy_low", "selective_accuracy_high", "risk"),
+]

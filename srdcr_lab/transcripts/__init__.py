@@ -1,0 +1,1 @@
+"""What was asked, said and decided, to read: views, cases, examples, and the explorer."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -30,7 +27,7 @@ from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import floats, mass_cuts
 from srdcr_lab.lib.statistics import bootstrapped, percentile_interval
 from srdcr_lab.records import GREEDY, AnswerType
-from srdcr_lab.records.names import called_in
+from srdcr_lab.records.names import kind_called
 
 CONSISTENCY_SIZES = (2, 4, 6, 8, 10, 12, 14, 16)
 
@@ -291,112 +288,57 @@ def cross_fitted(
     return probability
 
 
-@dataclass(frozen=True)
-class ConfidenceKindsDisplay(draw.Display):
-    """`table` compares every two confidences of the same answers (`srdcr_lab.confidence.compared_at`); `above`
-    counts for each confidence the `n` questions that have it and the `n_above` with Conf ≥ τ."""
-
-    above: pd.DataFrame
-    tau: float
-
-    @classmethod
-    def from_confidences(cls, confidences: pd.DataFrame, tau: float = 0.90) -> Self:
-        """One row per question, a column per confidence; missing where there is none."""
-        counts = {"n": confidences.notna().sum(), "n_above": (confidences >= tau).sum()}
-        above = pd.DataFrame(counts).rename_axis("confidence").reset_index()
-        return cls(compared_at(confidences, tau), above, tau)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Below the diagonal rank correlations with their 95 % intervals, above it the questions that change sides at
-        τ; on it how many lie above τ. Grey where no question has both."""
-        place = {name: i for i, name in enumerate(self.above["confidence"])}
-        alike, changed = (plt.get_cmap(name).with_extremes(bad="0.93") for name in ("Blues", "Oranges"))
-        cells: list[tuple[int, int, str, Any]] = []
-        for i, row in enumerate(self.above.itertuples()):
-            cells.append((i, i, f"{row.n_above}\nof {row.n}\n≥ τ", "white"))
-        for row in self.table.itertuples():
-            i, j = place[row.first], place[row.second]
-            ends = (round(end, 2) + 0.0 for end in (row.spearman, row.low, row.high))  # no −0
-            rho = "–" if pd.isna(row.spearman) else "{:.2f}\n{:.2f} to\n{:.2f}".format(*ends)
-            cells.append((i, j, rho, alike(0.7 * row.spearman)))
-            cells.append((j, i, f"{row.n_flipped}\nof {row.n}" if row.n else "–", changed(0.9 * row.flipped)))
-        names = [called_in("confidence", name).replace(" ", "\n", 1) for name in place]
-        ax = draw.axes(ax, max(4.4, 0.9 + 0.63 * len(names)), max(2.6, 0.7 + 0.54 * len(names)))
-        draw.matrix(ax, cells, names, names)
-        title = f"below: rank correlation ρ [95 %]\nabove: change sides at τ = {self.tau:g}"
-        ax.set_title(title, size=draw.SMALL, loc="left")
-        return ax
+def draw_kinds(confidences: pd.DataFrame, tau: float = 0.90) -> Figure:
+    """How kinds of confidence agree, from one column for each: below the diagonal rank correlations with their 95 %
+    intervals, above it the questions on different sides of τ, on it how many lie above τ."""
+    pairs, names = compared_at(confidences, tau), list(confidences.columns)
+    values = pd.DataFrame(np.nan, names, names)
+    texts = pd.DataFrame("–", names, names)
+    for name, column in confidences.items():
+        texts.loc[name, name] = f"{(column >= tau).sum()} of\n{column.notna().sum()} ≥ τ"
+    for row in pairs[pairs["n"] > 0].itertuples():
+        values.loc[row.second, row.first], values.loc[row.first, row.second] = row.spearman, row.flipped
+        texts.loc[row.second, row.first] = f"{row.spearman:.2f}\n{row.low:.2f} to\n{row.high:.2f}"
+        texts.loc[row.first, row.second] = f"{row.n_flipped}\nof {row.n}"
+    called = [kind_called(name).replace(" ", "\n", 1) for name in names]
+    values, texts = (each.set_axis(called).set_axis(called, axis=1) for each in (values, texts))
+    title = f"below: rank correlation [95 %]\nabove: change sides at τ = {tau:g}"
+    return draw.cells(values, texts, "Blues", title=title)
 
 
-@dataclass(frozen=True)
-class ConsistencyByDrawsDisplay(draw.Display):
-    """The table of `srdcr_lab.calibration_in_depth.consistency_by_draws`."""
-
-    tau: float
-
-    @classmethod
-    def from_agreement(cls, agrees: ArrayLike, tau: float = 0.90) -> Self:
-        """`agrees` has the shape (questions, draws): each draw equals the greedy answer (`agreement_matrix`)."""
-        return cls(consistency_by_draws(agrees, tau), tau)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Share of questions that change sides at τ against the number of draws, with its 95 % interval, and the mean
-        distance from the share of all draws; above each number the draws that must agree."""
-        ax = draw.axes(ax, draw.WIDEST, 3.2)
-        rows, sizes = self.table, self.table["size"]
-        n = int(rows["n"].max())
-        look: draw.Look = {
-            "marker": "o",
-            "color": draw.ORANGE,
-            "label": f"share that changes sides at τ = {self.tau:g}",
-        }
-        draw.curve(ax, rows, "size", "flipped", **look)
-        ax.plot(sizes, rows["difference"], "s--", color=draw.BLUE, markersize=4, label="mean distance of Conf")
-        top = max(0.1, 1.15 * float(rows[["high", "difference"]].max().max())) if rows["flipped"].notna().any() else 0.1
-        ax.set(xticks=sizes, ylabel=f"against all draws (n = {n} questions)")
-        draw.upper_axis(ax, sizes, rows["least_agreeing"], "draws that must agree to reach τ")
-        return draw.finish(ax, draw.INSIDE, xlabel="draws", ylim=(-0.02 * top, top))
+def draw_consistency(table: pd.DataFrame, tau: float = 0.90) -> Figure:
+    """How far the self-consistency of fewer draws is from that of all, from `consistency_by_draws`."""
+    names = {"flipped": f"share that changes sides at τ = {tau:g}", "difference": "mean distance of Conf"}
+    parts = [table[["size", "low", "high"]].assign(value=table["flipped"], series=names["flipped"])]
+    parts.append(table[["size"]].assign(value=table["difference"], series=names["difference"]))
+    palette = dict(zip(names.values(), (draw.ORANGE, draw.BLUE), strict=True))
+    labels, rows = ("draws", "against all draws"), pd.concat(parts, ignore_index=True)
+    return draw.lines(rows, "size", "value", labels, hue="series", palette=palette, limits=(0, None))
 
 
-class TransferDisplay(draw.Display):
-    """A τ that is carried to other questions: the rows of `transfer_matrix`, then those of `leave_one_domain_out`."""
+def transfer(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: thresholds.Choose) -> pd.DataFrame:
+    """A τ that is carried to other questions: the rows of `transfer_matrix`, then those of `leave_one_domain_out`.
 
-    @classmethod
-    def from_questions(
-        cls, confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: thresholds.Choose
-    ) -> Self:
-        """`choose` maps the steps of some questions to a choice, as `learn_then_test` does."""
-        measures = thresholds.transfer_matrix, thresholds.leave_one_domain_out
-        parts = [measure(confidence, target, domains, choose) for measure in measures]
-        return cls(pd.concat([part for part in parts if len(part)], ignore_index=True))
+    `choose` maps the steps of some questions to a choice, as `learn_then_test` does.
+    """
+    measures = thresholds.transfer_matrix, thresholds.leave_one_domain_out
+    parts = [measure(confidence, target, domains, choose) for measure in measures]
+    return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A row per domain τ was chosen on, a column per domain it is used on; the darker, the riskier.
 
-        Each cell has the risk with its 95 % interval, the questions above τ, and in the last row its own τ. A frame
-        marks the questions that τ was chosen on, whose risk is too good. Grey: no threshold, or nothing above it.
-        """
-        domains = self.table["applied_to"].unique().tolist()
-        names, others = list(domains), len(domains)
-        ax = draw.axes(ax, 0.7 + 0.64 * others, 0.8 + 0.84 * (others + 1))
-        shades = plt.get_cmap("YlOrRd").with_extremes(bad="0.92")
-        cells = []
-        for row in self.table.itertuples():
-            x = domains.index(row.applied_to)
-            y = domains.index(row.chosen_on) if row.chosen_on in domains else others
-            lines = [tau_text(row.tau)] if y == others else []
-            if pd.notna(row.risk):
-                ends = (f"{end:.2f}".removeprefix("0") for end in (row.risk_low, row.risk_high))
-                lines += [f"{row.risk:.2f}", "–".join(ends)]
-            lines.append(f"{row.n_above}\nof {row.n}")
-            if pd.isna(row.tau):
-                lines = ["no τ" if y == others else "–"]
-            cells.append((x, y, "\n".join(lines), shades(0.75 * row.risk)))
-            if row.same_questions:
-                names[y] += f"\n{tau_text(row.tau)}"
-                frame: draw.Look = {"fill": False, "edgecolor": "0.2", "linewidth": 1.2, "zorder": 1.5}
-                ax.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, **frame))
-        draw.matrix(ax, cells, domains, [*names, "all others"])
-        ax.axhline(others - 0.5, color="black", linewidth=1)
-        ax.set(xlabel="used on", ylabel="chosen on")
-        return ax
+def draw_transfer(table: pd.DataFrame) -> Figure:
+    """Risk with its 95 % interval where τ is used, from `transfer`: a row per domain on which τ was chosen, a column
+    per domain on which it is used. Grey: no τ, or no question above it. On the diagonal the risk is too good."""
+    domains = set(table["applied_to"])
+    names, texts = [], []
+    for row in table.itertuples():
+        names.append(f"{row.chosen_on}\n{tau_text(row.tau)}" if row.chosen_on in domains else "all others")
+        ends = f"{row.risk:.2f}\n{row.risk_low:.2f} to\n{row.risk_high:.2f}\nn = {row.n_above}"
+        texts.append(ends if pd.notna(row.risk) else "no τ" if pd.isna(row.tau) else "none")
+    rows = table.assign(chosen_on=names, text=texts)
+    order = list(dict.fromkeys(rows["chosen_on"])), list(dict.fromkeys(rows["applied_to"]))
+    values, texts = (
+        rows.pivot(index="chosen_on", columns="applied_to", values=name).loc[order[0], order[1]]
+        for name in ("risk", "text")
+    )
+    return draw.cells(values.rename_axis(None), texts.fillna("–"), "YlOrRd", title="risk where τ is used")

@@ -7,26 +7,25 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import bdtrc, expit, logit, ndtri, stdtrit
 
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.calibration import Estimate, floats, pairs, reliability_curve
+from srdcr_lab.lib.calibration import Estimate, floats, pairs
 from srdcr_lab.lib.controls import Slide, with_sliders
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import TAUS, Gated, Gating, gating_table
-from srdcr_lab.lib.groups import P_UNREASONABLE, is_standard, of_one_kind
+from srdcr_lab.lib.groups import of_one_kind
 from srdcr_lab.lib.page import Chart, Html, Label, Line, html_table, number, render
 from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
 from srdcr_lab.records import ConfidenceKind
-from srdcr_lab.records.names import called_in
-from srdcr_lab.records.vocabulary import n_of
+from srdcr_lab.records.names import kind_called
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
@@ -284,132 +283,90 @@ def questions_for_width(precision: float, coverage: float, width: float, *, assu
     return QuestionsNeeded(n_above, n_above + more)
 
 
-class ConfidenceHistogramDisplay(draw.Display):
-    """Questions by confidence and category: a row per bin (`left` ≤ Conf < `right`; the last bin holds 1) × category,
-    with `n`, and `n_missing`, the questions in no bin because they have no confidence or no draws."""
+def confidence_histogram(questions: pd.DataFrame, *, n_bins: int = 20, consistency_draws: int = 16) -> pd.DataFrame:
+    """Questions by kind of confidence, bin (`left` ≤ Conf < `right`; the last bin holds 1) and category: `n`.
 
-    @classmethod
-    def from_questions(cls, questions: pd.DataFrame, *, n_bins: int = 20, consistency_draws: int = 16) -> Self:
-        """Bins of equal width; for self-consistency one around each share k / `consistency_draws`."""
+    Bins have equal width; self-consistency has one around each share k / `consistency_draws`. `n_missing` questions of
+    the kind are in no bin, because they have no confidence or no draws.
+    """
+    tables = []
+    for kind, part in questions.groupby("confidence_kind", sort=False):
         edges = np.arange(n_bins + 1) / n_bins
-        if _kind(questions) == ConfidenceKind.SELF_CONSISTENCY:
+        if kind == ConfidenceKind.SELF_CONSISTENCY:
             edges = (np.arange(consistency_draws + 2) - 0.5) / consistency_draws
-        bins = pd.DataFrame({"left": edges[:-1], "right": edges[1:]})
-        parts = []
+        counts = []
         for category in draw.CATEGORY_COLOURS:
-            confidence = questions.loc[questions["knowledge_category"] == category, "self_confidence"].dropna()
+            confidence = part.loc[part["knowledge_category"] == category, "self_confidence"].dropna()
             n, _ = np.histogram(confidence.to_numpy(float), edges)
-            parts.append(bins.assign(knowledge_category=category, n=n))
-        table = _with_kind(pd.concat(parts, ignore_index=True), questions)
-        return cls(table.assign(n_missing=len(questions) - int(table["n"].sum())))
-
-    def plot(self, ax: Axes | None = None, tau: float | None = 0.90) -> Axes:
-        """Stacked bars, from unknown at the bottom to highly known, and a line at τ."""
-        ax = draw.axes(ax, draw.WIDEST, 3.2)
-        bottom = 0
-        for rows, look in reversed([*draw.by_category(self.table, "n")]):
-            n, width = rows["n"].to_numpy(), rows["right"] - rows["left"]
-            ax.bar(rows["left"], n, width, bottom, align="edge", edgecolor="white", linewidth=0.5, **look)
-            bottom = bottom + n
-        draw.threshold(ax, tau, "τ = {:g}")
-        missing = self.table["n_missing"].iloc[0]
-        without = f"\n({n_of(missing, 'questions')} without a confidence or draws left out)" if missing else ""
-        ax.set(xlim=(-0.05, 1.05), xlabel=f"self-confidence ({_named(self.table)}){without}")
-        return draw.finish(ax, draw.TOP | {"ncols": 2, "reverse": True}, ylabel="questions")
+            counts.append(
+                pd.DataFrame({"left": edges[:-1], "right": edges[1:], "knowledge_category": category, "n": n})
+            )
+        table = pd.concat(counts, ignore_index=True)
+        table.insert(0, "confidence_kind", kind)
+        tables.append(table.assign(n_missing=len(part) - int(table["n"].sum())))
+    return pd.concat(tables, ignore_index=True)
 
 
-class PrecisionDisplay(draw.Display):
-    """P(Highly-Known | Conf ≥ τ) at every τ: the table of `srdcr_lab.confidence.precision_above`."""
-
-    @classmethod
-    def from_questions(cls, questions: pd.DataFrame) -> Self:
-        return cls(_with_kind(precision_above(questions["self_confidence"], highly_known(questions)), questions))
-
-    def plot(self, ax: Axes | None = None, tau: float | None = 0.90) -> Axes:
-        """Precision with its 95 % band, and coverage; the upper axis counts the questions with Conf ≥ τ."""
-        ax = draw.axes(ax, draw.WIDEST, 3.4)
-        if self.table.empty:
-            return draw.nothing(ax, "no question with a confidence and knowledge draws")
-        rows = self.table.sort_values("tau")
-        look: draw.Look = {"drawstyle": "steps-pre", "color": draw.NAVY, "label": "P(Highly-Known | Conf ≥ τ)"}
-        draw.curve(ax, rows, "tau", "precision", **look)
-        look |= {"color": "0.6", "label": "coverage: share with Conf ≥ τ"}
-        ax.plot(rows["tau"], rows["coverage"], **look)
-        draw.threshold(ax, tau, "τ = {:g}")
-        ticks = [0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0]
-        n = [rows.loc[rows["tau"] >= tick, "n_above"].max() for tick in ticks]
-        draw.upper_axis(ax, ticks, np.nan_to_num(n).astype(int), "questions with Conf ≥ τ")
-        ax.set(xlim=(0, 1.01), xlabel=f"τ ({_named(self.table)})")
-        return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="share of questions")
+def draw_confidence(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:
+    """Questions by confidence and category, from `confidence_histogram`: a panel for each kind; dashed: τ."""
+    rows, palette = draw.by_category(table)
+    rows["middle"] = ((rows["left"] + rows["right"]) / 2).round(6)
+    rows["kind"] = rows["confidence_kind"].map(kind_called)
+    panel, height = ("kind" if rows["kind"].nunique() > 1 else ""), 2.4 * rows["kind"].nunique()
+    labels = ("self-confidence", "questions")
+    return draw.stacked(rows, "middle", "n", "category", labels, palette, panel=panel, height=height, tau=tau)
 
 
-class ReliabilityDisplay(draw.Display):
-    """Share of right prior answers by confidence, or of false passages by the judge's P(UNREASONABLE): the table of
-    `srdcr_lab.lib.calibration.reliability_curve`."""
-
-    @classmethod
-    def from_questions(cls, questions: pd.DataFrame, *, n_bins: int = 10) -> Self:
-        curve = reliability_curve(questions["self_confidence"], questions["prior_correct"], n_bins=n_bins)
-        return cls(_with_kind(curve, questions))
-
-    @classmethod
-    def from_verdicts(cls, records: pd.DataFrame, *, n_bins: int = 10) -> Self:
-        """From the debates of one design; a passage counts by itself, so the intervals of pairs are a little wide."""
-        curve = reliability_curve(records["p_unreasonable"], ~is_standard(records), n_bins=n_bins)
-        return cls(_with_kind(curve, records.assign(confidence_kind=P_UNREASONABLE)))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Points with 95 % intervals and their number of questions, joined where there are ten or more; on the dashed
-        line confidence is a probability."""
-        ax = draw.axes(ax, 4.4, 4.2)
-        rows, kind = self.table[self.table["n"] > 0], _kind(self.table)
-        of, which, name = "prior answers", "right", f"self-confidence ({_named(self.table)})"
-        if kind == P_UNREASONABLE:
-            of, which, name = "passages", "false", f"{kind} of the final verdict"
-        ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label=f"belief = share {which}")
-        look = draw.THIN | {"color": draw.NAVY, "linestyle": "-", "linewidth": 1, "markersize": 5}
-        look["label"] = f"{of} (95 % interval)"
-        draw.intervals(ax, rows["mean_confidence"], rows, "frequency", **look)
-        draw.numbers_above(ax, "mean_confidence", rows, va="bottom", color="0.35")
-        ax.set(xlim=draw.SHARES, ylim=(-0.03, 1.08), aspect="equal", ylabel=f"share of {of} that are {which}")
-        return draw.finish(ax, draw.TOP, of=of, xlabel=name)
+def draw_precision(table: pd.DataFrame, tau: float | None = 0.90, *, panel: str = "") -> Figure:
+    """P(Highly-Known | Conf ≥ τ) at every τ with its 95 % band, from `precision_above`; grey: coverage."""
+    if table.empty:
+        return draw.nothing("no question with a confidence and knowledge draws")
+    keep, series = (
+        ["tau", *([panel] if panel else [])],
+        {"precision": "P(Highly-Known | Conf ≥ τ)", "coverage": "coverage"},
+    )
+    above = table[[*keep, "precision", "low", "high"]].rename(columns={"precision": "value"})
+    coverage = table[[*keep, "coverage"]].rename(columns={"coverage": "value"})
+    parts = [above.assign(series=series["precision"]), coverage.assign(series=series["coverage"])]
+    rows = pd.concat(parts, ignore_index=True)
+    palette = dict(zip(series.values(), (draw.NAVY, draw.GREY), strict=True))
+    labels = ("τ", "share of questions")
+    return draw.lines(rows, "tau", "value", labels, hue="series", palette=palette, panel=panel, steps=True, tau=tau)
 
 
-def _with_kind(table: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
-    table.insert(0, "confidence_kind", _kind(questions, ""))
-    return table
+def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: str = "") -> Figure:
+    """Share of right answers in each bin of confidence, from `reliability_curve`; dashed: confidence is a probability.
+
+    `of` = "passages" where the table is of false passages by P(UNREASONABLE).
+    """
+    rows = table[table["n"] > 0].reset_index(drop=True)
+    if panel == "confidence_kind":
+        rows[panel] = rows[panel].map(kind_called)
+    labels = ("self-confidence", "share right") if of == "prior answers" else ("P(UNREASONABLE)", "share false")
+    made = draw.lines(rows, "mean_confidence", "frequency", labels, points=True, panel=panel, height=3.0)
+    for ax in made.axes:
+        ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle="--", zorder=0)
+    return made
 
 
-def _kind(rows: pd.DataFrame, none: str = "none") -> str:
-    return str(next(iter(rows["confidence_kind"].dropna()), none))
+def gating_curve(records: pd.DataFrame, taus: Sequence[float] = ()) -> pd.DataFrame:
+    """`gating_table` of the records' SR-DCR at these τ; by default at all at which something changes, and `TAUS`."""
+    gating = Gating.from_records(records)
+    confidence = gating.confidence[gating.decided & ~np.isnan(gating.confidence)]
+    return gating_table(gating, taus or sorted({*TAUS, *confidence.tolist()}))
 
 
-def _named(rows: pd.DataFrame) -> str:
-    return called_in("confidence_kind", _kind(rows))
-
-
-class GatingDisplay(draw.Display):
-    """What the decision rule [3.2] does at any τ: the table of `srdcr_lab.lib.gating.gating_table`."""
-
-    @classmethod
-    def from_gating(cls, gating: Gating, taus: Sequence[float] = ()) -> Self:
-        """At these τ; by default at every one at which something changes, and at those of `TAUS`."""
-        confidence = gating.confidence[gating.decided & ~np.isnan(gating.confidence)]
-        return cls(gating_table(gating, taus or sorted({*TAUS, *confidence.tolist()})))
-
-    def plot(self, ax: Axes | None = None, condition: str = "perturbed", tau: float | None = 0.90) -> Axes:
-        """Both accuracies with their bands and coverage, against τ, in one condition: steps, since Conf ≥ τ changes at
-        the confidence of a question alone."""
-        ax = draw.axes(ax, 4.6, 3.4)
-        rows = self.table[self.table["condition"] == condition]
-        for measure, colour, style in (("accuracy", draw.BLUE, "-"), ("selective_accuracy", draw.ORANGE, "--")):
-            look: draw.Look = {"color": colour, "linestyle": style, "drawstyle": "steps-pre"}
-            draw.curve(ax, rows, "tau", measure, 0.15, label=measure.replace("_", " "), **look)
-        ax.plot(rows["tau"], rows["coverage"], ":", color="0.3", drawstyle="steps-pre", label="coverage")
-        draw.threshold(ax, tau, "τ = {:g}")
-        n = int(rows["n"].max()) if len(rows) else 0
-        ax.set_title(f"{'true' if condition == 'standard' else 'false'} passages (n = {n})", fontsize="medium")
-        return draw.finish(ax, xlim=(0, 1), xlabel="τ", ylim=draw.SHARES, ylabel="share of items")
+def draw_gating(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:
+    """What the decision rule gives at any τ, from `gating_curve`, on true and on false passages."""
+    names = {"accuracy": "accuracy", "selective_accuracy": "accuracy of the answers", "coverage": "coverage"}
+    parts = []
+    for name, label in names.items():
+        ends = {"low": table.get(f"{name}_low", table[name]), "high": table.get(f"{name}_high", table[name])}
+        parts.append(table[["tau"]].assign(value=table[name], series=label, panel=table["condition"], **ends))
+    rows = pd.concat(parts, ignore_index=True).replace({"panel": draw.CONDITION_LABELS})
+    palette = dict(zip(names.values(), (draw.BLUE, draw.ORANGE, draw.GREY), strict=True))
+    labels = ("τ", "share of items")
+    return draw.lines(rows, "tau", "value", labels, hue="series", palette=palette, panel="panel", steps=True, tau=tau)
 
 
 def tau_text(tau: float) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
+import seaborn.objects as so
+from matplotlib.figure import Figure
 
 from srdcr_lab.confidence import auroc, auroc_gain, decisions_table
 from srdcr_lab.lib import draw
@@ -33,7 +34,7 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.page import Html, html_table, interval, render
 from srdcr_lab.lib.statistics import positions, shares
-from srdcr_lab.preference import TOGETHER, perturbed_answers, preference_shares, with_claims
+from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import Decision, Verdict
 from srdcr_lab.records.names import called
 
@@ -293,64 +294,72 @@ def _ended_debates(records: pd.DataFrame, gate: bool) -> pd.DataFrame:
     return rows.assign(debate=rows["design"].astype(object), follows_prior=follows)
 
 
-_LEGEND = draw.TOP | {"ncols": 2, "columnspacing": 1.2}
 _NO_VERDICTS = "no debate with verdicts in these records"
+_RATES = {"verdict_tpr": "Reasonable | true", "verdict_tnr": "Unreasonable | false"}
 
 
-@dataclass(frozen=True)
-class VerdictDisplay:
-    """`by_round`: the table of `verdicts_by_round`; `r_star`: that of `r_star_distribution`; of one model."""
+def draw_verdicts(table: pd.DataFrame, *, panel: str = "") -> Figure:
+    """Both verdict rates after each round, from `verdicts_by_round`, with 95 % intervals."""
+    if table.empty:
+        return draw.nothing(_NO_VERDICTS)
+    rows, palette = draw.by_name(with_debate(table), "debate")
+    rows, labels = rows.assign(rate=rows["rate"].map(_RATES)), ("verdict after round", "share of right verdicts")
+    if panel:
+        both = dict(zip(_RATES.values(), (draw.BLUE, draw.ORANGE), strict=True))
+        return draw.lines(rows, "round", "share", labels, hue="rate", palette=both, panel=panel, points=True)
+    return draw.lines(rows, "round", "share", labels, hue="debate", palette=palette, panel="rate", points=True)
 
-    by_round: pd.DataFrame
-    r_star: pd.DataFrame
 
-    @classmethod
-    def from_records(cls, records: pd.DataFrame) -> Self:
-        return cls(verdicts_by_round(records), r_star_distribution(records))
+def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
+    """Share of debates whose verdict stays from round r* on, from `r_star_distribution`; "none": the final verdict was
+    not read, "not stabilised": it came in the last round."""
+    rows = table[table["condition"] == condition] if len(table) else table
+    if rows.empty:
+        return draw.nothing(_NO_VERDICTS)
+    last = rows["r_star"].max()
+    names = ["none" if pd.isna(r) else "not stabilised" if r == last else f"r* = {r}" for r in rows["r_star"]]
+    rows = with_debate(rows).assign(r_star=names)
+    rows, palette = draw.by_name(rows.reset_index(drop=True), "debate")
+    return draw.rows(rows, "share", "r_star", "share of debates", hue="debate", palette=palette, few="debates")
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """The data of `plot`."""
-        return self.by_round
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Both verdict rates after each round, a colour per design, with 95 % intervals."""
-        ax = draw.axes(ax, draw.WIDEST, 3.4)
-        if self.by_round.empty:
-            return draw.nothing(ax, _NO_VERDICTS)
-        rows = with_debate(self.by_round)
-        rows["series"] = rows["debate"] + ": " + rows["rate"]
-        looks: dict[str, draw.Look] = {}
-        for debate, colour in draw.colours(rows["debate"]).items():
-            for rate, line, marker, face in (("tpr", "-", "o", colour), ("tnr", "--", "s", "white")):
-                look = {"linestyle": line, "linewidth": 1.2, "marker": marker, "color": colour, "markerfacecolor": face}
-                looks[f"{debate}: verdict_{rate}"] = look | {"label": f"{called(debate)}: verdict_{rate}"}
-        draw.points(ax, rows["round"], rows, "series", looks, step=0.06, n="max")
-        ax.set(xticks=sorted(rows["round"].unique()), xlabel="verdict after round")
-        return draw.finish(ax, _LEGEND, ylim=draw.SHARES, ylabel="share of right verdicts")
+def draw_verdict_rates(table: pd.DataFrame) -> Figure:
+    """Rates of the final verdict by design, from `verdict_rates`, with 95 % intervals; dashed: guessing."""
+    if table.empty:
+        return draw.nothing(_NO_VERDICTS)
+    rows = table.assign(design=table["design"].map(called), rate=table["rate"].map(_RATES))
+    return draw.rows(rows, "share", "design", "share of verdicts", panel="rate", reference=0.5)
 
-    def plot_r_star(self, ax: Axes | None = None, condition: str = "overall") -> Axes:
-        """Share of debates whose verdict stays from round r* on; last, those whose final verdict was not read. A round
-        in which no debate came to rest has no bar and no interval."""
-        ax = draw.axes(ax, draw.WIDEST, 3.4)
-        rows = self.r_star[self.r_star["condition"] == condition] if len(self.r_star) else self.r_star
-        if rows.empty:
-            return draw.nothing(ax, _NO_VERDICTS)
-        rounds = [*map(str, sorted(rows["r_star"].dropna().unique())), "none"]
-        rows = with_debate(rows).assign(r_star=rows["r_star"].map(str, na_action="ignore").fillna("none"))
-        colours = draw.colours(rows["debate"])
-        n = rows.groupby("debate")["n"].max()
-        width = 0.8 / len(colours)
-        for (debate, colour), shift in zip(colours.items(), draw.shifts(len(colours), width), strict=True):
-            part = rows[(rows["debate"] == debate) & (rows["share"] > 0)]
-            ax.bar(
-                part["r_star"].map(rounds.index) + shift, part["share"], 0.9 * width, yerr=draw.distances(part),
-                color=colour, error_kw={"elinewidth": 1, "capsize": 1.5}, label=f"{called(debate)} (n = {n[debate]})",
-            )  # fmt: skip
-        last = f"{rounds[-2]}: not stabilised; " if len(rounds) > 1 else ""
-        ax.set_xlabel(f"r*, the round from which the verdict stood\n({last}none: last verdict unparsed)")
-        ax.set_xticks(range(len(rounds)), rounds)
-        return draw.finish(ax, _LEGEND, ylim=(0, 1.03), ylabel="share of debates")
+
+def draw_graded(table: pd.DataFrame) -> Figure:
+    """Both verdict rates at every κ, from `rates_by_kappa`: a line a design, a mark at the words (κ = ½)."""
+    if table.empty:
+        return draw.nothing("no verdict with a probability in these records")
+    rows = with_debate(table).pivot(index=["debate", "kappa"], columns="rate", values="share").reset_index()
+    rows, palette = draw.by_name(rows, "debate")
+    words = {"data": rows[rows["kappa"] == HARD], "x": "verdict_tpr", "y": "verdict_tnr", "color": "debate"}
+    plot = so.Plot(rows, x="verdict_tpr", y="verdict_tnr", color="debate").add(so.Path())
+    plot = plot.add(so.Dot(), **words, legend=False).scale(color=draw.scale(palette))
+    plot = plot.limit(x=draw.ALL_SHARES, y=draw.ALL_SHARES)
+    plot = plot.label(x="true passages believed", y="false passages caught", color="")
+    made = draw.figure(plot, 3.8, width=4.2)
+    made.axes[0].plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
+    return made
+
+
+def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_debate", "acvd")) -> Figure:
+    """Share of answers that are the prior answer after each round, from `prior_preference_by_round` by stratum: a panel
+    for each debate, darker where the claim is farther off."""
+    rows = table[table["debate"].isin(debates) & ~table["prior_is_claim"]] if len(table) else table
+    if rows.empty:
+        return draw.nothing("no such debate in these records")
+    strata = list(rows["stratum"].unique())
+    palette = dict(zip(strata, sns.color_palette("flare", len(strata)), strict=True))
+    rows = rows.assign(debate=rows["debate"].map(called)).dropna(subset="share").reset_index(drop=True)
+    labels = ("debate ends after round", "prior preference")
+    return draw.lines(
+        rows, "round", "share", labels, hue="stratum", palette=palette, panel="debate", points=True, height=3.0
+    )
 
 
 def with_debate(table: pd.DataFrame) -> pd.DataFrame:
@@ -363,91 +372,6 @@ def with_debate(table: pd.DataFrame) -> pd.DataFrame:
         both = [called(*pair) if isinstance(pair[1], str) else pair[0] for pair in zip(method, design, strict=True)]
         name = method if alike else pd.Series(both, table.index)
     return table.assign(debate=name)
-
-
-class RatesDisplay(draw.Display):
-    """Rates of the final verdict, by design: the table of `srdcr_lab.debates.verdict_rates` of one model."""
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame) -> Self:
-        return cls(verdict_rates(records))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """`verdict_tpr` and `verdict_tnr` with 95 % intervals, and their mean as a bar: 0.5 is a judge that guesses."""
-        if self.table.empty:
-            return draw.nothing(draw.axes(ax, 3.4, 1.56), _NO_VERDICTS)
-        means = self.table.groupby("design", sort=False)["share"].mean()
-        ax = draw.named_rows(
-            ax, [called(name) for name in means.index], (2.9, 0.8, 0.38), least=2, margin=0.6, fontsize=draw.SMALL
-        )
-        ax.axvline(0.5, color="0.8", linewidth=0.8, linestyle="--")
-        ax.scatter(means, range(len(means)), marker="|", s=130, color="0.25", label="mean of the two", zorder=3)
-        looks = {
-            "verdict_tpr": {"color": draw.BLUE, "label": "Reasonable | true passage"},
-            "verdict_tnr": {"color": draw.ORANGE, "label": "Unreasonable | false passage"},
-        }
-        y, _ = pd.factorize(self.table["design"])
-        draw.points(ax, y, self.table, "rate", looks, step=0.28, across=True, n="max")
-        return draw.finish(ax, draw.BELOW, left=False, xlim=draw.SHARES, xlabel="share of verdicts")
-
-
-class GradedVerdictDisplay(draw.Display):
-    """Both verdict rates at every κ: the table of `srdcr_lab.debates.rates_by_kappa` of one model."""
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame) -> Self:
-        return cls(rates_by_kappa(records, intervals=False))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A line per design from κ = 0, where nothing is believed, to 1; a mark at the words, κ = ½."""
-        ax = draw.axes(ax, 4.4, 4.2)
-        if self.table.empty:
-            return draw.nothing(ax, "no verdict with a probability in these records")
-        rows = with_debate(self.table)
-        guessing_line(ax)
-        for debate, colour in draw.colours(rows["debate"]).items():
-            part = rows[rows["debate"] == debate].pivot(index="kappa", columns="rate", values="share")
-            x, y = part["verdict_tpr"], part["verdict_tnr"]
-            n = rows.loc[rows["debate"] == debate].groupby("rate")["n"].max().sum()
-            ax.plot(x, y, color=colour, linewidth=1.2, label=f"{called(debate)} (n = {n})")
-            ax.plot(x[HARD], y[HARD], "o", color=colour)
-        ax.set(aspect="equal", xlabel="true passages believed (verdict_tpr)", xlim=draw.SHARES)
-        return draw.finish(ax, draw.TOP, ylim=draw.SHARES, ylabel="false passages caught (verdict_tnr)")
-
-
-def guessing_line(ax: Axes) -> None:
-    """The line of judges that know nothing of the passage: what they believe more of the true, they catch less."""
-    ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", label="knows nothing of the passage")
-
-
-class PriorPreferenceByRoundDisplay(draw.Display):
-    """The table of `srdcr_lab.debates.prior_preference_by_round` of one model and one kind of debate, by stratum."""
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame, debate: str = "judge_debate", *, gate: bool = False) -> Self:
-        """`debate` is ``judge_debate`` or the name of a design whose verdicts are in the records. Strata all of which
-        have fewer than `FEW` questions are one line together."""
-        table = prior_preference_by_round(records, ("stratum",), gate=gate)
-        if len(table) and draw.is_few(table[~table["prior_is_claim"]]).all():
-            table = prior_preference_by_round(records, (), gate=gate).assign(stratum=TOGETHER)
-        return cls(table[(table["debate"] == debate) & ~table["prior_is_claim"]] if len(table) else table)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A line per stratum over the rounds, darker where the claim is farther off; 95 % intervals."""
-        ax = draw.axes(ax, draw.WIDEST, 3.4)
-        if self.table.empty:
-            return draw.nothing(ax, "no such debate in these records")
-        rows = self.table.sort_values("round", kind="stable")
-        rounds, names = rows["round"].unique(), self.table["stratum"].unique()
-        palette = sns.color_palette("flare", len(names))
-        looks = {name: {"color": colour, "label": name} for name, colour in zip(names, palette, strict=True)}
-        step = 0.09 * min(np.diff(rounds), default=1)
-        for name, part in draw.points(ax, rows["round"], rows, "stratum", looks, step=step, n="max").items():
-            draw.join(ax, part, color=looks[name]["color"], linewidth=1.2)
-        ax.set_xticks(rounds, [str(number) for number in rounds])
-        return draw.finish(
-            ax, draw.BELOW, xlabel="debate ends after round", ylim=draw.SHARES, ylabel="prior preference"
-        )
 
 
 class VerdictThreshold:

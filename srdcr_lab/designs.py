@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from srdcr_lab.debates import READ, guessing_line, with_debate
+from srdcr_lab.debates import READ, with_debate
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import comparable, compare, condition_rows
-from srdcr_lab.lib.groups import DESIGN_KEYS, GOLDEN, groups, is_standard, stack
+from srdcr_lab.lib.groups import DESIGN_KEYS, groups, is_standard, stack
 from srdcr_lab.lib.statistics import shares
 from srdcr_lab.lib.summary import CONDITIONS
 from srdcr_lab.records import Verdict
@@ -43,64 +41,50 @@ def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFram
     return stack(tables)
 
 
-@dataclass(frozen=True)
-class OversightDisplay(draw.Display):
-    """The plane: what methods, debate designs and models make of passages, true ones believed × false ones caught: the
-    table of `srdcr_lab.designs.belief_rates`, of one run or of several. With `answers`, true × false passages that are
-    answered rightly."""
+def draw_plane(table: pd.DataFrame, *, answers: bool = False, panel: str = "") -> Figure:
+    """True passages believed × false ones caught, from `belief_rates`: a point for each method or design, larger where
+    it answers more. With `answers`, true × false passages that are answered rightly. On the dashed line a Judge knows
+    nothing of the passage."""
+    if table.empty:
+        return draw.nothing("no debate and no answer in these records")
+    rows = with_debate(table)
+    keys = ["model", "debate", "coverage"]
+    wide = rows.pivot_table(index=keys, columns="rate", values=["share", "low", "high"], sort=False, observed=True)
+    wide.columns = [rate if end == "share" else f"{rate}_{end}" for end, rate in wide.columns]
+    wide = wide.reset_index().dropna(subset=["believed", "caught"])
+    wide, palette = draw.by_name(wide, "debate")
+    names = ("right on true passages", "right on false passages")
+    labels = names if answers else ("true passages believed", "false passages caught")
+    return draw.plane(
+        wide, "believed", "caught", "debate", labels, palette, panel=panel, size="coverage", guessing=not answers
+    )
 
-    answers: bool = False
 
-    @classmethod
-    def from_records(cls, records: pd.DataFrame, *, answers: bool = False) -> Self:
-        return cls(belief_rates(records, answers=answers), answers)
+def named_factors(effects: pd.DataFrame) -> pd.DataFrame:
+    """`factor_effects` with a `name` for each: the factor and its two levels."""
+    names = [
+        f"{row['factor'].replace('_', ' ')}: {level_called(row['a'])} − {level_called(row['b'])}"
+        for row in effects.to_dict("records")
+    ]
+    return effects.assign(name=names)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A mark for each, the larger the more of all items it answers, with 95 % intervals: round for debates, square
-        for methods without verdicts, a star for the golden baseline. Of several models each has a shape of its own;
-        marks of one model have their names beside them. A Judge on the dashed line knows nothing of the passage."""
-        ax = draw.axes(ax, draw.WIDEST, 4.2)
-        if self.table.empty:
-            return draw.nothing(ax, "no debate and no answer in these records")
-        if not self.answers:
-            guessing_line(ax)
-        corners = ((0, 1), "trusts none", "left", 1), ((1, 0), "trusts all", "right", -1)
-        for place, text, side, up in corners if not self.answers else ():
-            ax.plot(*place, "+", color="0.4", markersize=9, zorder=4)
-            look: draw.Look = {"ha": side, "va": "center", "fontsize": draw.SMALL, "color": "0.4"}
-            ax.annotate(text, place, (0, 12 * up), textcoords="offset points", **look)  # outside, where no mark can be
-        rows = with_debate(self.table)
-        colours, models = draw.colours(rows["debate"]), list(rows["model"].unique())
-        marks: dict[tuple[float, float], list[str]] = {}
-        most = rows.groupby("rate")["n"].max()
-        for (model, name), part in rows.groupby(["model", "debate"], sort=False):
-            believed, caught = (part[part["rate"] == rate] for rate in ("believed", "caught"))
-            if believed["n"].sum() and caught["n"].sum():
-                coverage, at = part["coverage"].iloc[0], (believed["share"].iloc[0], caught["share"].iloc[0])
-                ends = {"xerr": draw.distances(believed)[:, :1], "yerr": draw.distances(caught)[:, :1]}
-                ax.errorbar(*at, **ends, color=colours[name], linewidth=0.6, alpha=0.6)
-                marker = "s" if part["design"].isna().all() else "o"
-                marker = "*" if name == GOLDEN else "osD^vPX"[models.index(model) % 7] if len(models) > 1 else marker
-                label = f"{called(name)}, {model}" if len(models) > 1 else called(name)
-                look = {"color": colours[name], "marker": marker, "alpha": 0.8, "zorder": 4 - coverage}
-                size = (25 if marker == "*" else 15) + 85 * coverage**3  # 77 % has to look smaller than 100 %
-                n = believed["n"].iloc[0], caught["n"].iloc[0]
-                fewer = f" (n = {n[0]}, {n[1]})" if n != (most["believed"], most["caught"]) else ""
-                ax.scatter(*at, s=size, label=f"{label}: {coverage:.0%}{fewer}", **look)
-                near = next((other for other in marks if np.hypot(*np.subtract(at, other)) < 0.03), at)
-                marks.setdefault(near, []).append(called(name))
-        of_true, of_false = "true passages believed", "false passages caught"
-        if self.answers:
-            of_true, of_false = "right on true passages", "right on false passages"
-        ax.set(aspect="equal", xlabel=f"{of_true} (n = {most['believed']})", xlim=(-0.05, 1.05))
-        ax.set(ylim=(-0.12, 1.05))
-        if len(models) == 1:
-            joined = {place: " · ".join(names) for place, names in marks.items()}
-            draw.names_beside(
-                ax, {at: name if len(name) < 26 else name.replace(" · ", "\n") for at, name in joined.items()}
-            )
-        legend = draw.BELOW | {"title": "larger: answers more of all items", "title_fontsize": draw.SMALL}
-        return draw.finish(ax, legend, ylabel=f"{of_false} (n = {most['caught']})")
+
+def draw_factors(effects: pd.DataFrame) -> Figure:
+    """What each factor of a debate changes in the share of right verdicts, from `named_factors`."""
+    return draw.differences(effects, "difference in right verdicts")
+
+
+def draw_economies(prices: pd.DataFrame, condition: str = "overall") -> Figure:
+    """What cheaper debates cost in accuracy, from `economy_prices`."""
+    rows = prices[prices["condition"] == condition]
+    names = [f"{called(row['design'])}\n{_saved(row)}" for row in rows.to_dict("records")]
+    return draw.differences(rows.assign(name=names), f"{condition} accuracy, less the full design's")
+
+
+def _saved(row: Mapping[str, Any]) -> str:
+    share = row["share_saved"]
+    calls = f"saves {share:.0%} of the calls" if share >= 0 else f"takes {-share:.0%} more calls"
+    return calls if row["answers_changed"] else f"{calls}; same answers"
 
 
 def economy_prices(
@@ -150,97 +134,3 @@ def _price(records: pd.DataFrame, design: str, full: str, condition: str) -> dic
 
 
 _SHOWN = ("n", "n_questions", "n_unpaired", "difference", "low", "high", "p_value", "only_a", "only_b")
-
-
-@dataclass(frozen=True)
-class EffectsDisplay(draw.Display):
-    """Rows with `difference`, `low`, `high` (95 %), a `name`, and maybe `condition` and `p_holm`: of factors, of
-    economies, of methods."""
-
-    axis: str = "difference"
-
-    @classmethod
-    def from_factors(cls, effects: pd.DataFrame, outcome: str = "share of right verdicts") -> Self:
-        """From `srdcr_lab.lib.comparison.factor_effects` of one model, in one condition or several, one below another.
-
-        Right verdicts are `verdict_tpr` on true passages and `verdict_tnr` on false ones."""
-        names = [
-            f"{row['factor'].replace('_', ' ')}: {level_called(row['a'])} − {level_called(row['b'])}"
-            for row in effects.to_dict("records")
-        ]
-        return cls(effects.assign(name=names), f"difference in {outcome}")
-
-    @classmethod
-    def from_matched(cls, matched: pd.DataFrame) -> Self:
-        """From `srdcr_lab.final_answer.matched_coverage`."""
-        names = [f"{called(row.b)} ({row.coverage:.0%})" for row in matched.itertuples()]
-        return cls(
-            matched.assign(name=names), f"accuracy of as many answers\n(share of the items), {called('sr_dcr')} less …"
-        )
-
-    @classmethod
-    def from_prices(cls, prices: pd.DataFrame, condition: str = "overall") -> Self:
-        """From `srdcr_lab.designs.economy_prices` of one model: the rows of a condition."""
-        rows = prices[prices["condition"] == condition]
-        names = [f"{called(row['design'])}\n{_saved(row)}" for row in rows.to_dict("records")]
-        return cls(rows.assign(name=names), f"{condition} accuracy, less the full design's")
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A row per name, with a point for each condition, filled, open or half filled as the legend says. Equal
-        answers have no interval: nothing about them is uncertain."""
-        rows, known = self.table, "condition" in self.table
-        y, names = pd.factorize(rows["name"])
-        conditions = list(dict.fromkeys(rows["condition"])) if known else []
-        height = 0.3 + 0.06 * max(len(conditions) - 1, 0)
-        ax = draw.named_rows(ax, names, (3.2, 0.7, height), least=2, margin=0.6)
-        ax.axvline(0, color="0.7", linewidth=0.8)
-        if "answers_changed" in rows:
-            rows = rows.assign(**{end: rows[end].where(rows["answers_changed"] > 0) for end in ("low", "high")})
-        several = len(conditions) > 1
-        for shift, condition in zip(draw.shifts(len(conditions), 0.26), conditions, strict=True) if several else ():
-            here, look = rows["condition"] == condition, dict(draw.CONDITION_LOOKS[condition])
-            ax.plot([], [], linestyle="none", **look | {"label": look["label"] + n_text(rows[here])})
-            y = np.where(here, y + shift, y)
-        points_of_differences(ax, rows, y, conditions if several else ())
-        for place, p in enumerate(rows.get("p_holm", ()) if not several else ()):
-            if pd.notna(p):
-                text = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-                ax.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=draw.SMALL)
-        return draw.finish(ax, draw.BELOW, left=False, xlabel=self.axis + ("" if several else n_text(rows)))
-
-
-OPEN: draw.Look = {"markerfacecolor": "white"}
-HALF: draw.Look = {"fillstyle": "left", "markerfacecoloralt": "white"}
-_BY_P = {"filled: p < 0.05 (Holm)": {}, "open: p ≥ 0.05 (Holm)": OPEN, "half: outside the family (Holm)": HALF}
-_BY_INTERVAL = {"filled: interval leaves out 0 (uncorrected)": {}, "open: interval contains 0": OPEN}
-
-
-def points_of_differences(ax: Axes, rows: pd.DataFrame, at: Any, conditions: Sequence[str] = (), **look: Any) -> None:
-    """A point per row, in the look of its condition: filled, open or half filled by Holm's p, where the table has none
-    by the interval. The legend has the marks that occur."""
-    if "p_holm" in rows:
-        clear, marks = np.select([rows["p_holm"] < 0.05, rows["p_holm"] >= 0.05], [0, 1], 2), _BY_P
-    else:
-        clear, marks = 1 - ((rows["low"] > 0) | (rows["high"] < 0)).to_numpy(int), _BY_INTERVAL
-    mark = np.array([*marks])[clear]
-    plain: draw.Look = {"marker": "o", "color": draw.INK} | look
-    for condition in conditions or [""]:
-        own = plain | draw.CONDITION_LOOKS.get(condition, {}) | {"label": None}
-        here = (rows["condition"] == condition).to_numpy() if condition else np.ones(len(rows), bool)
-        looks = {name: own | face for name, face in marks.items() if name in mark[here]}
-        draw.points(ax, at[here], rows.assign(mark=mark)[here], "mark", looks, "difference", across=True)
-    for name, face in marks.items():
-        if name in mark:
-            ax.plot([], [], "o", color="0.3", label=name, **face)
-
-
-def n_text(rows: pd.DataFrame) -> str:
-    """The n of these differences, to stand behind a label."""
-    n = sorted({int(number) for number in rows.get("n", ())} - {0})
-    return f" (n = {'–'.join(map(str, dict.fromkeys([n[0], n[-1]])))})" if n else ""
-
-
-def _saved(row: Mapping[str, Any]) -> str:
-    share = row["share_saved"]
-    calls = f"saves {share:.0%} of the calls" if share >= 0 else f"takes {-share:.0%} more calls"
-    return calls if row["answers_changed"] else f"{calls}; same answers"

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+import seaborn.objects as so
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from srdcr_lab.answers import counts_as
@@ -21,7 +22,6 @@ from srdcr_lab.lib import draw
 from srdcr_lab.lib.source_reliability import asserted, log_odds, source_reliability, votes_of, weighted_majority
 from srdcr_lab.lib.statistics import clustered_interval, macro_mean, mean_interval
 from srdcr_lab.records import DocumentKind, Item, Role
-from srdcr_lab.records.names import called
 
 MEANS = ("rounds", "calls_alone", "prompt_tokens", "completion_tokens")
 
@@ -186,60 +186,40 @@ _BY = {
 }
 
 
-def draw_summary(
-    table: pd.DataFrame, by: str = "share_misinforming", ax: Axes | None = None, *, measure: str = "exact_match"
-) -> Axes:
+def draw_summary(table: pd.DataFrame, by: str = "share_misinforming", *, measure: str = "exact_match") -> Figure:
     """A measure of `document_summary` by that column, of one model: a line a method with 95 % intervals. Where nothing
     was answered precision has no point."""
-    ax = draw.axes(ax, 5.2, 3.4)
-    rows = table[table["measure"] == measure].sort_values(by)
-    values = rows.loc[rows["value"].notna(), by].unique()
-    look: draw.Look = {"linestyle": "-", "markersize": 5, "capsize": 2, "elinewidth": 0.8}
-    colours = draw.colours(table["method"])
-    looks = {method: look | {"color": colour, "label": called(method)} for method, colour in colours.items()}
-    step = 0.02 * (float(np.ptp(values)) or 1.0)
-    draw.points(ax, rows[by], rows, "method", looks, "value", step=step)
-    n = rows.groupby(by)["n_items"].max()
-    ax.set_xticks(values, [f"{value:g}\n(n = {n[value]})" for value in values])
-    meaning = _MEASURES.get(measure, measure.replace("_", " "))
-    return draw.finish(ax, draw.BELOW, xlabel=_BY[by], ylim=draw.SHARES, ylabel=meaning)
+    rows = table[(table["measure"] == measure) & table["value"].notna()].sort_values(by)
+    rows, palette = draw.by_name(rows.reset_index(drop=True), "method")
+    labels = (_BY[by], _MEASURES.get(measure, measure.replace("_", " ")))
+    return draw.lines(rows, by, "value", labels, hue="method", palette=palette, points=True)
 
 
-def draw_recovery(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def draw_recovery(table: pd.DataFrame) -> Figure:
     """Rank correlation of estimated and true reliability (`recovery`, a row a world and seed): a point a seed, a bar at
-    each world's mean."""
-    worlds = table.groupby("world", sort=False)
-    ax = draw.named_rows(ax, table["world"].unique(), (3.4, 1, 0.42))
-    for place, (_, values) in enumerate(worlds["rank_correlation"]):
-        spread = draw.shifts(len(values), 0.36 / max(len(values) - 1, 1))
-        ax.plot(values, place + spread, "o", markersize=3, color=draw.BLUE, alpha=0.6)
-        ax.plot([values.mean()] * 2, [place - 0.3, place + 0.3], color="0.15", linewidth=2)
-    ax.axvline(0.9, color="0.7", linestyle=":", linewidth=1, label="0.9: recovered nearly whole")
-    n = worlds["seed"].nunique().max()
-    label = f"Spearman correlation with the\ntrue accuracies ({n} seeds; bar: mean)"
-    return draw.finish(ax, draw.BELOW, xlim=(-1.05, 1.05), xlabel=label)
+    each world's mean; dashed: 0.9."""
+    plot = so.Plot(table, x="rank_correlation", y="world").add(so.Dot(pointsize=3, alpha=0.5), so.Jitter(0.4))
+    plot = plot.add(so.Dash(color=draw.INK, width=0.6), so.Agg(), orient="y").limit(x=(-1.05, 1.05))
+    height = 0.8 + 0.3 * table["world"].nunique()
+    return draw.line_at(draw.figure(plot.label(x="Spearman correlation with the truth", y=""), height), x=0.9)
 
 
-def draw_majorities(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def draw_majorities(table: pd.DataFrame) -> Figure:
     """Share of questions that the plain, the estimated and the oracle's majority get right, mean over the seeds."""
-    means = table.groupby("world", sort=False)[["plain", "estimated", "oracle"]].mean()
-    label = f"share of questions whose majority is\nthe truth (mean of {table['seed'].nunique()} seeds)"
-    ax = draw.named_rows(ax, means.index, (3.4, 1, 0.42))
-    ax.plot(means["plain"], range(len(means)), "s", color="0.55", label="one vote a source")
-    ax.plot(means["estimated"], range(len(means)), "o", color=draw.BLUE, label="weighted by estimate")
-    ax.plot(means["oracle"], range(len(means)), "|", color=draw.ORANGE, label="weighted by true accuracy")
-    return draw.finish(ax, draw.BELOW, xlim=(0.5, 1.02), xlabel=label)
+    names = {"plain": "one vote a source", "estimated": "weighted by estimate", "oracle": "weighted by true accuracy"}
+    means = table.groupby("world", sort=False)[[*names]].mean().rename(columns=names).reset_index()
+    rows = means.melt("world", var_name="majority").assign(low=np.nan, high=np.nan)
+    palette = dict(zip(names.values(), (draw.GREY, draw.BLUE, draw.ORANGE), strict=True))
+    label = "questions whose majority is the truth"
+    return draw.rows(rows, "value", "world", label, hue="majority", palette=palette, limits=(0.5, 1.02), apart=False)
 
 
-def draw_sources(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def draw_sources(table: pd.DataFrame) -> Figure:
     """`sources_as_read`, or any table with `source`, `accuracy` (the truth) and `reliability` (the estimate): a row a
     source, the most accurate on top; one without an estimate is left out."""
     known = table.dropna(subset=["reliability", "accuracy"]).sort_values("accuracy", ascending=False)
-    ax = draw.named_rows(ax, known["source"].tolist(), (3.6, 1.1, 0.27))
-    y, read = range(len(known)), "estimated" + (", as the model read" if "perfect_reader" in known else "")
-    ax.plot(known["accuracy"], y, "|", markersize=11, markeredgewidth=2, color=draw.INK, label="true accuracy")
-    ax.plot(known["reliability"], y, "o", markersize=5, color=draw.BLUE, label=read)
-    if "perfect_reader" in known:
-        hollow: draw.Look = {"color": "0.5", "markerfacecolor": "none", "label": "estimated, as nobody misread"}
-        ax.plot(known["perfect_reader"], y, "o", markersize=7, **hollow)
-    return draw.finish(ax, draw.BELOW, left=False, xlabel="accuracy of the source")
+    names = {"accuracy": "true accuracy", "reliability": "estimated", "perfect_reader": "estimated without misreading"}
+    present = {name: label for name, label in names.items() if name in known}
+    rows = known.rename(columns=present).melt("source", list(present.values()), "what").assign(low=np.nan, high=np.nan)
+    palette = dict(zip(names.values(), (draw.INK, draw.BLUE, draw.GREY), strict=True))
+    return draw.rows(rows, "value", "source", "accuracy of the source", hue="what", palette=palette, apart=False)

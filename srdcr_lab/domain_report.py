@@ -5,20 +5,28 @@ from __future__ import annotations
 import base64
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from srdcr_lab.confidence import ReliabilityDisplay, auroc, decisions_table, precision_steps, questions_for_width
+from srdcr_lab.confidence import (
+    auroc,
+    decisions_table,
+    draw_reliability,
+    precision_steps,
+    questions_for_width,
+    risk_coverage,
+)
 from srdcr_lab.data.perturbing import by_outcome, by_reason
 from srdcr_lab.guarantee import FinalAnswerGuarantee
 from srdcr_lab.knowledge import categories_by_domain
-from srdcr_lab.lib.calibration import ece
+from srdcr_lab.lib.calibration import ece, reliability_curve
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.page import Html, frame_table, html_table, interval, render
 from srdcr_lab.records import BadInput, Level, Verdict
 from srdcr_lab.records.names import CATEGORY_LABELS, kind_called
-from srdcr_lab.thresholds import PAPER_TAU, SCOPE, RiskCoverageDisplay, choices_html, every_choice, recommended
+from srdcr_lab.thresholds import PAPER_TAU, SCOPE, choices_html, draw_risk_coverage, every_choice, recommended
 
 if TYPE_CHECKING:
     from srdcr_lab.data import Perturbed
@@ -54,6 +62,7 @@ def domain_report(
     """
     questions, asked = results.questions, results.records.drop_duplicates("question_id")
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
+    curve = reliability_curve(questions["self_confidence"], questions["prior_correct"])
     choices = every_choice(steps, alpha=alpha, delta=delta, tau=tau)
     chosen, above = recommended(choices), steps.at(tau)
     rows = results.records if debated is None else debated
@@ -71,9 +80,9 @@ def domain_report(
         knowledge=_knowledge(questions),
         confidence_kind=kind_called(next(iter(questions["confidence_kind"].dropna()), "none")),
         calibration=_calibration(questions),
-        reliability=_figure("reliability diagram", ReliabilityDisplay.from_questions(questions)),
+        reliability=_figure("reliability diagram", draw_reliability(curve)),
         choices=choices_html(choices, scope=False),
-        risk=_figure("risk and coverage", RiskCoverageDisplay.from_steps(steps, choices), alpha=alpha),
+        risk=_figure("risk and coverage", draw_risk_coverage(risk_coverage(steps), choices, alpha)),
         above=above, plan_width=_PLAN_WIDTH,
         needed=questions_for_width(above.precision, above.coverage, _PLAN_WIDTH) if above.n_above else None,
         n_debated=len(rows), n_false=len(false), n_believed=int((false["verdict"] == Verdict.REASONABLE).sum()),
@@ -110,16 +119,15 @@ def _calibration(questions: pd.DataFrame) -> Html:
     return html_table(("measure", "value [95 %]", "questions"), rows)
 
 
-def _figure(name: str, display: Any, **options: Any) -> Html:
-    """What a display draws, as an image inside the page."""
+def _figure(name: str, figure: Figure) -> Html:
+    """A figure as an image inside the page."""
     import matplotlib
     import matplotlib.pyplot as plt
 
     written = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        ax = display.plot(**options)
-        ax.figure.savefig(written, format="svg", bbox_inches="tight", metadata={"Date": None})
-        plt.close(ax.figure)
+        figure.savefig(written, format="svg", bbox_inches="tight", metadata={"Date": None})
+        plt.close(figure)
     return render("parts", "picture", name=name, data=base64.b64encode(written.getvalue().encode()).decode())
 
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from srdcr_lab.decision_flow import DecisionFlowDisplay
-from srdcr_lab.designs import HALF, OPEN, EffectsDisplay, n_text, points_of_differences
 from srdcr_lab.knowledge import category_slides
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.controls import Menu, Slide, with_sliders
 from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, Belief, by_percentile, categorise
 from srdcr_lab.lib.gating import STAGES, Gating
@@ -24,7 +21,7 @@ from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_sta
 from srdcr_lab.lib.page import Html, html_table, render
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval
 from srdcr_lab.lib.summary import CALIBRATED, NO_INTERVAL, accuracy, summary
-from srdcr_lab.records import Decision, Missing
+from srdcr_lab.records import Decision, Missing, Verdict
 from srdcr_lab.records.names import CATEGORY_LABELS, called
 
 if TYPE_CHECKING:
@@ -198,98 +195,65 @@ def changes_at(of_true: float, of_false: float) -> float:
     return of_true / (of_true - of_false) if of_true * of_false < 0 else math.nan
 
 
-class AccuracyDisplay(draw.Display):
-    """Both accuracies per method and condition: `method`, `condition`, `measure`, `value`, `low`, `high` (95 %), `n`,
-    `coverage`; shares in [0, 1]."""
-
-    @classmethod
-    def from_summary(cls, summary: pd.DataFrame) -> Self:
-        """From `srdcr_lab.lib.summary.summary` of one model."""
-        parts = []
-        for measure in ("accuracy", "selective_accuracy"):
-            value, low, high = (summary[measure + end] for end in ("", "_low", "_high"))
-            part = summary[["method", "condition", "n", "coverage"]]
-            parts.append(part.assign(measure=measure, value=value, low=low, high=high))
-        return cls(pd.concat(parts, ignore_index=True))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Points with intervals: filled, missing answers count as wrong; open, they are left out."""
-        ax = draw.axes(ax, draw.WIDEST, 3.4)
-        rows = self.table.assign(series=self.table["method"] + " " + self.table["measure"])
-        looks: dict[str, draw.Look] = {}
-        for method, colour in draw.colours(rows["method"]).items():
-            for measure, face, name in (("accuracy", colour, called(method)), ("selective_accuracy", "white", None)):
-                look = {"marker": "o", "color": colour, "markerfacecolor": face, "label": name}
-                looks[f"{method} {measure}"] = draw.LARGE | look
-        x, _ = pd.factorize(rows["condition"])
-        draw.points(ax, x, rows, "series", looks, "value", step=0.8 / max(len(looks), 1))
-        if len(rows):
-            ax.plot([], [], "o", color="0.3", markerfacecolor="white", label="open: of the answers given")
-        n = self.table.groupby("condition", sort=False)["n"].first()
-        names = {name: look["label"] for name, look in draw.CONDITION_LOOKS.items()}
-        ticks = [f"{names.get(condition, condition)}\n(n = {number})" for condition, number in n.items()]
-        ax.set_xticks(range(len(n)), ticks)
-        return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="share of items")
+def draw_accuracy(summary: pd.DataFrame) -> Figure:
+    """Accuracy of each method on true and on false passages and their mean, from `summary` of one model, with 95 %
+    intervals; hollow: of the answers given."""
+    rows = summary.assign(name=draw.names_of(summary), panel=summary["condition"].map(draw.CONDITION_LABELS))
+    return draw.rows(rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items")
 
 
-class DifferencesDisplay(draw.Display):
-    """How much better a method is than each other: the table of `srdcr_lab.lib.comparison.compare_all` of one model."""
-
-    @classmethod
-    def from_records(
-        cls, records: pd.DataFrame, reference: str = "sr_dcr", *, column: str = "method", name: str = "correct"
-    ) -> Self:
-        return cls(compare_all(records, reference, column=column, name=name))
-
-    def plot(self, ax: Axes | None = None, condition: str | None = "overall") -> Axes:
-        """Differences with 95 % intervals, one row per rival; filled where the Holm-adjusted p is below 0.05, half
-        filled where there is none. None: every condition, in the rows of one picture."""
-        if condition is None:
-            axis = f"difference: {called(self.table['a'].iloc[0])} less …" if len(self.table) else "nothing to compare"
-            return EffectsDisplay(self.table.assign(name=self.table["b"].map(called)), axis).plot(ax)
-        rows = self.table[(self.table["condition"] == condition) & (self.table["n"] > 0)]
-        ax = draw.named_rows(ax, [called(name) for name in rows["b"]], (3.6, 0.9, 0.27))
-        points_of_differences(ax, rows, np.arange(len(rows)), markersize=5)
-        ax.axvline(0, color="0.5", linewidth=0.8, zorder=0)
-        reference = [f"{called(name)} less …" for name in rows["a"]] or ["nothing to compare"]
-        return draw.finish(ax, draw.BELOW, left=False, xlabel=f"{condition} difference: {reference[0]}{n_text(rows)}")
+def draw_repeats(table: pd.DataFrame) -> Figure:
+    """Accuracy of each method over all repeats, from `over_repeats`: intervals over questions, and over questions and
+    repeats."""
+    rows = table[(table["measure"] == "accuracy") & (table["condition"] == "overall")]
+    both = rows.assign(low=rows["both_low"], high=rows["both_high"])
+    parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
+    rows = pd.concat(parts, ignore_index=True)
+    return draw.rows(rows.assign(name=draw.names_of(rows)), "value", "name", "overall accuracy", panel="over")
 
 
-class CostDisplay(draw.Display):
-    """The table of `srdcr_lab.evaluation.cost_accuracy` of one model and run."""
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall") -> Self:
-        return cls(cost_accuracy(records, cost=cost, condition=condition))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A row per method with its cost, the cheapest on top; accuracy with its 95 % interval, filled where nothing
-        beats it at its price (Pareto). The line is the best accuracy at the price of each row or less."""
-        rows = self.table.dropna(subset=["cost", "accuracy"]).sort_values(
-            ["cost", "accuracy"], ascending=[True, False], kind="stable", ignore_index=True
-        )
-        costs = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
-        designs = rows["design"] if "design" in rows else [None] * len(rows)
-        names = [f"{called(*row)}  ({cost})" for *row, cost in zip(rows["method"], designs, costs, strict=True)]
-        ax = draw.named_rows(ax, names, (3.4, 1.1, 0.27))
-        if rows.empty:
-            return draw.finish(ax, left=False, xlabel="overall accuracy")
-        front = rows[rows["on_front"]]
-        best = front["accuracy"].reindex(rows.index).ffill()
-        ax.plot(best, rows.index, color="0.7", linewidth=1.2, drawstyle="steps-pre", zorder=1)
-        filled, opened, half = _BY_PRICE
-        mark = np.select([rows["method"] == GOLDEN, rows["on_front"]], [half, filled], opened)
-        looks = {name: {"marker": "o", "color": draw.INK, "label": name} | face for name, face in _BY_PRICE.items()}
-        draw.points(ax, rows.index, rows.assign(mark=mark), "mark", looks, "accuracy", across=True)
-        cost, condition = rows.iloc[0][["cost_of", "condition"]]
-        of = cost.replace("cost_usd", "US dollars").replace("_", " ")
-        label = f"{condition} accuracy (n = {rows['n'].max()})\nin parentheses: {of}"
-        return draw.finish(ax, draw.BELOW, left=False, xlabel=label)
+def draw_comparisons(table: pd.DataFrame) -> Figure:
+    """What the reference has more right than each other method, from `compare_all` of one model."""
+    rows = table[table["n"] > 0]
+    if rows.empty:
+        return draw.nothing("nothing to compare")
+    return draw.differences(rows.assign(name=rows["b"].map(called)), f"{called(rows['a'].iloc[0])} less each")
 
 
-_BY_PRICE: dict[str, draw.Look] = {
-    "filled: nothing better at its price or less": {}, "open: something is": OPEN, "half: told the truth": HALF,
+def draw_cost(table: pd.DataFrame) -> Figure:
+    """Accuracy of each method, the cheapest on top, from `cost_accuracy` of one model; in colour what nothing beats at
+    its price (Pareto)."""
+    rows = table.dropna(subset=["cost", "accuracy"]).sort_values("cost", kind="stable", ignore_index=True)
+    if rows.empty:
+        return draw.nothing("no method with a known cost")
+    costs = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
+    names = [f"{name}  ({cost})" for name, cost in zip(draw.names_of(rows), costs, strict=True)]
+    front = np.where(rows["on_front"], "nothing better at its price", "something is, or told the truth")
+    of = rows["cost_of"].iloc[0].replace("cost_usd", "US dollars").replace("_", " ")
+    palette = {"nothing better at its price": draw.VERMILION, "something is, or told the truth": draw.GREY}
+    rows = rows.assign(name=names, front=front)
+    return draw.rows(rows, "accuracy", "name", f"overall accuracy ({of})", hue="front", palette=palette, few="items")
+
+
+def draw_decisions(table: pd.DataFrame) -> Figure:
+    """How items end after each verdict, from `decision_flow`: true passages above, false ones below."""
+    ways = table.assign(way=_ways(table), panel=table["condition"].map(draw.CONDITION_LABELS))
+    counts = ways.groupby(["panel", "way", "ending"], sort=False)["n"].sum().reset_index()
+    labels = ("", "items")
+    return draw.stacked(counts, "way", "n", "ending", labels, ENDING_COLOURS, across=True, panel="panel", height=3.4)
+
+
+def _ways(table: pd.DataFrame) -> list[str]:
+    """The verdict of each row, and where it matters the self-confidence."""
+    pairs = zip(table["verdict"], table["confidence"], strict=True)
+    return [f"{verdict}, {confidence}" if verdict == Verdict.UNREASONABLE else verdict for verdict, confidence in pairs]
+
+
+ENDING_COLOURS = {
+    "right": "#0173b2", "wrong": "#d55e00", "abstained": "#949494", "unparsed": "#c9c9c9", "error": "#3f3f3f",
 }  # fmt: skip
+
+
 _RIGHT = STAGES["ending"].index("right")
 _SR_DCR, _FEW_SHOT = "SR-DCR", "Few-Shot"
 
@@ -334,8 +298,16 @@ class Evaluation:
             difference=self.live.difference(one, other, tau, offsets),
             by_category=self._by_category(tau, highly_from, min(maybe_from, highly_from), (one, other), offsets),
             tables=self.live.tables(tau, offsets), debated=self.debated,
-            flow=DecisionFlowDisplay(self.live.flow(tau, self.debated, offsets)).svg(),
+            flow=self._endings(self.live.flow(tau, self.debated, offsets)),
         )  # fmt: skip
+
+    def _endings(self, flow: pd.DataFrame) -> Html:
+        """How many items end how after each verdict, on false passages."""
+        false = flow[flow["condition"] == "perturbed"]
+        counts = false.assign(way=_ways(false)).pivot_table(
+            index="way", columns="ending", values="n", aggfunc="sum", fill_value=0, sort=False
+        )
+        return html_table(("verdict", *counts.columns), [(way, *map(int, row)) for way, *row in counts.itertuples()])
 
     def _by_category(
         self, tau: float, highly_from: float, maybe_from: float, pair: Sequence[str], offsets: Collection[str] | None

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from srdcr_lab.evaluation import changes_at
@@ -317,84 +317,33 @@ def _p_value(value: float, low: float, high: float) -> float:
 COMPARED = ("sr_dcr", "few_shot", "confidence_only", "calibrated_token_probability", "debate_only", GOLDEN)
 
 
-@dataclass(frozen=True)
-class UtilityDisplay(draw.Display):
-    """What the final answers of some methods are worth, `over` the cost of a wrong one or the share of false passages:
-    the table of `srdcr_lab.final_answer.utility`, of which `measure` is drawn."""
-
-    over: str = "cost"
-    measure: str = "utility"
-
-    @classmethod
-    def from_records(
-        cls,
-        records: pd.DataFrame,
-        methods: Sequence[str] = COMPARED,
-        *,
-        over: str = "cost",
-        cost: float = 1.0,
-        measure: str = "utility",
-    ) -> Self:
-        """Over `cost`, half of the passages false; over `false_share`, at this cost. Of one model and design. `measure`
-        is utility, coverage or selective_accuracy; accuracy is the utility at cost 0."""
-        rows = records[records["method"].isin(methods)]
-        if over == "cost":
-            return cls(utility(rows, [step / 4 for step in range(17)]), over, measure)
-        return cls(utility(rows, [cost], SHARES), over, measure)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A line for each method, with its 95 % band as `_lines` says; who never answers is at utility 0."""
-        ax = draw.axes(ax, draw.WIDEST, 3.2)
-        name = self.measure.replace("_", " ")
-        if self.measure == "utility":
-            ax.axhline(0, color="0.5", linewidth=0.8)
-            name += "" if self.over == "cost" else f" at cost {self.table['cost'].max():g}"
-        _lines(ax, self.table, self.over, self.measure)
-        names = {"cost": "cost of a wrong answer, in right answers", "false_share": "share of false passages"}
-        return draw.finish(ax, draw.BELOW, xlabel=names[self.over], ylabel=name)
+def draw_utility(table: pd.DataFrame, over: str = "cost", measure: str = "utility", *, panel: str = "") -> Figure:
+    """What final answers are worth, from `utility`: a line a method; bands of SR-DCR and Few-Shot alone."""
+    labels = (
+        {"cost": "cost of a wrong answer", "false_share": "share of false passages"}[over],
+        measure.replace("_", " "),
+    )
+    reference = 0.0 if measure == "utility" else None
+    return _by_method(table, over, measure, labels, panel=panel, limits=None, reference=reference)
 
 
-def _lines(ax: Axes, table: pd.DataFrame, x: str, y: str, band: float = 0.12) -> None:
-    """A line for each method, named with its n. Of more than two methods the first of `COMPARED` alone have a band:
-    others would lie upon it, and the table has them. Lines no farther apart than they are thick have dashes."""
-    colours = draw.colours(table["method"])
-    paths = table.pivot_table(index=x, columns="method", values=y).reindex(columns=list(colours))
-    near = 0.02 * float(paths.max(axis=None) - paths.min(axis=None))
-    for method, colour in colours.items():
-        rows = table[table["method"] == method]
-        one = [other for other in colours if (paths[other] - paths[method]).abs().max() <= near]
-        banded = len(colours) <= 2 or method in COMPARED[:2]
-        name = f"{called(method)} (n = {rows['n'].max()})" + (", 95 % band" if banded and len(colours) > 2 else "")
-        look: draw.Look = {"color": colour, "label": name, "zorder": 2.5 if method == COMPARED[0] else 2}
-        if len(one) > 1:
-            ax.plot([], [], **look)  # in the legend a whole line
-            look |= {"linestyle": (4 * one.index(method), (4, 4 * (len(one) - 1))), "label": None}
-        if banded:
-            draw.curve(ax, rows, x, y, band, **look)
-        else:
-            ax.plot(rows[x], rows[y], **look)
+def draw_surest(table: pd.DataFrame) -> Figure:
+    """Risk of each method's surest answers at each coverage, from `surest_answers`; a line ends at the method's own."""
+    return _by_method(table, "coverage", "risk", ("coverage, the surest first", "wrong among the answers"))
 
 
-class SurestDisplay(draw.Display):
-    """Risk of each method's most believed answers: the table of `srdcr_lab.final_answer.surest_answers`."""
+def _by_method(table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, panel: str = "", **look: Any) -> Figure:
+    rows = table[table["method"].isin(COMPARED)].reset_index(drop=True)
+    banded = rows["method"].isin(COMPARED[:2])
+    low, high = (f"{y}_{end}" if f"{y}_low" in rows else end for end in ("low", "high"))
+    rows, palette = draw.by_name(rows.assign(**{end: rows[end].where(banded) for end in (low, high)}), "method")
+    return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, **look)
 
-    @classmethod
-    def from_records(
-        cls, records: pd.DataFrame, methods: Sequence[str] = COMPARED, *, false_share: float = 0.5
-    ) -> Self:
-        """Of one model and design; beliefs are taken from all of the records."""
-        table = surest_answers(records, false_share=false_share)
-        return cls(table[table["method"].isin(methods)])
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A line for each method, with its 95 % band as `_lines` says; a dot where it has given every answer it
-        gives."""
-        ax = draw.axes(ax, draw.WIDEST, 3.2)
-        _lines(ax, self.table, "coverage", "risk", 0.08)
-        last = self.table.groupby("method", sort=False).last()
-        ax.scatter(last["coverage"], last["risk"], c=list(draw.colours(last.index).values()), zorder=3)
-        ax.set(xlim=draw.SHARES, xlabel="coverage: share of items answered, the surest first")
-        return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="risk: wrong among them")
+def draw_matched(matched: pd.DataFrame) -> Figure:
+    """Accuracy at matched coverage, SR-DCR less each other method, from `matched_coverage`."""
+    names = [f"{called(row.b)} ({row.coverage:.0%})" for row in matched.itertuples()]
+    return draw.differences(matched.assign(name=names), f"accuracy at this coverage, {called('sr_dcr')} less each")
 
 
 @dataclass(frozen=True)

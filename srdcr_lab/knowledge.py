@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+import seaborn.objects as so
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from srdcr_lab.lib import draw
@@ -106,165 +104,76 @@ def count_categories(groups: NDArray[np.intp], place: NDArray[np.intp], n_groups
     return cells.reshape(n_groups, len(CATEGORIES))
 
 
-class CategoriesDisplay(draw.Display):
-    """Share of each knowledge category per domain: the table of `srdcr_lab.knowledge.categories_by_domain`."""
-
-    @classmethod
-    def from_questions(cls, questions: pd.DataFrame, **thresholds: float) -> Self:
-        return cls(_with_decoding(categories_by_domain(questions, **thresholds), questions))
-
-    @property
-    def shares(self) -> pd.DataFrame:
-        """One row per domain, to read: `n`, and each category's share with its interval as text."""
-        rows = []
-        for domain, part in self.table.groupby("domain", sort=False):
-            shares = [interval(row.share, row.low, row.high) for row in part.itertuples()]
-            rows.append((domain, part["n"].iloc[0], *shares))
-        return pd.DataFrame(rows, columns=["domain", "n", *draw.CATEGORY_LABELS.values()])
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Points with 95 % intervals, one row per domain."""
-        n = self.table.groupby("domain", sort=False)["n"].first()
-        ax = draw.named_rows(ax, [f"{domain} (n = {number})" for domain, number in n.items()], (4.3, 1.2, 0.62))
-        looks = {name: look | draw.THIN | {"marker": "o"} for name, look in draw.CATEGORY_LOOKS.items()}
-        y, _ = pd.factorize(self.table["domain"])
-        draw.points(ax, y, self.table, "knowledge_category", looks, step=0.18, across=True)
-        for edge in range(1, len(n)):
-            ax.axhline(edge - 0.5, color="0.9", linewidth=0.8, zorder=0)
-        return draw.finish(
-            ax, draw.BELOW, left=False, xlim=(-0.02, 1.02), xlabel=f"share of questions{_drawn(self.table)}"
-        )
+def outcomes_of_draws(questions: pd.DataFrame) -> pd.DataFrame:
+    """Each distinct outcome of the draws, with `n_questions`: `n_samples`, `sampled_accuracy`, `knowledge_category` and
+    `redraw_stability`."""
+    keys = ["n_samples", "sampled_accuracy", "knowledge_category"]
+    outcomes = questions.dropna(subset=["sampled_accuracy"]).groupby(keys, observed=True)["redraw_stability"]
+    return outcomes.agg(redraw_stability="first", n_questions="size").reset_index()
 
 
-@dataclass(frozen=True)
-class SampledAccuracyDisplay(draw.Display):
-    """Number of questions `n_questions` at each `sampled_accuracy`, its `knowledge_category`, and the thresholds."""
-
-    highly_from: float = HIGHLY_KNOWN_FROM
-    maybe_from: float = MAYBE_KNOWN_FROM
-
-    @classmethod
-    def from_questions(
-        cls, questions: pd.DataFrame, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
-    ) -> Self:
-        values, n = np.unique(questions["sampled_accuracy"].dropna().to_numpy(float), return_counts=True)
-        places = categorise(values, highly_from=highly_from, maybe_from=maybe_from)
-        names = [CATEGORIES[place].value for place in places]
-        table = pd.DataFrame({"sampled_accuracy": values, "knowledge_category": names, "n_questions": n})
-        return cls(_with_decoding(table, questions), highly_from, maybe_from)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A bar per outcome of the draws; counts on a logarithmic scale from 1 on."""
-        ax = draw.axes(ax, draw.WIDEST, 2.8)
-        for rows, look in draw.by_category(self.table, "n_questions"):
-            ax.bar(rows["sampled_accuracy"], rows["n_questions"], width=0.02, **look)
-        for edge in (self.maybe_from, self.highly_from):
-            draw.threshold(ax, edge)
-        ax.set_yscale("symlog", linthresh=1)
-        most = self.table["n_questions"].max() if len(self.table) else 1
-        ticks = [tick for tick in (0, 1, 3, 10, 30, 100, 300, 1000) if tick <= 2 * most]
-        ax.set_yticks(ticks, [str(tick) for tick in ticks])
-        ax.minorticks_off()
-        ax.set(xlim=draw.SHARES, xlabel=f"sampled accuracy{_drawn(self.table)}")
-        return draw.finish(ax, draw.TOP | {"ncols": 2}, ylabel="questions")
+def exposures_of(questions: pd.DataFrame, exposures: pd.DataFrame) -> pd.DataFrame:
+    """One row per question in both tables: what the model knows, how often its training texts stated the question
+    (`exposures`), and the share of those that stated it rightly (`true_share`, missing where there were none)."""
+    known = questions[["question_id", "domain", "sampled_accuracy", "n_samples", "knowledge_category"]]
+    stated = exposures[["question_id", "exposures", "true_share", "rival_answer", "true_exposures"]]
+    table = known.merge(stated, on="question_id", validate="one_to_one")
+    return table.dropna(subset=["sampled_accuracy"]).reset_index(drop=True)
 
 
-class DrawsDisplay(draw.Display):
-    """The categories that fewer draws would give: the table of `srdcr_lab.knowledge.categories_by_draws`."""
-
-    @classmethod
-    def from_questions(cls, questions: pd.DataFrame, sizes: Sequence[int] = SIZES) -> Self:
-        return cls(_with_decoding(categories_by_draws(questions, sizes), questions))
-
-    def plot(self, ax: Axes | None = None, value: Literal["agreement", "share"] = "agreement") -> Axes:
-        """Against the number of draws: agreement with the category of all draws, or the share of each category."""
-        ax = draw.axes(ax, 4.6, 3.4)
-        agreement = value == "agreement"
-        if agreement:
-            rows = self.table[self.table["knowledge_category"] == ALL_CATEGORIES]
-            ax.plot(rows["size"], rows["agreement"], color="black", linewidth=2, label="all", zorder=3)
-        for rows, look in draw.by_category(self.table):
-            look["label"] += f" (n = {rows['n'].max() if len(rows) else 0})" if agreement else ""
-            ax.plot(rows["size"], rows[value], marker="o", markersize=3.5, **look)
-        ax.set(xticks=sorted(set(self.table["size"])), xlabel=f"draws per question{_drawn(self.table)}")
-        meaning = "same category as all draws" if agreement else "share of questions"
-        return draw.finish(ax, draw.INSIDE, ylim=draw.SHARES, ylabel=meaning)
+# Figures
 
 
-class RedrawDisplay(draw.Display):
-    """`sampled_accuracy`, `n_samples`, `knowledge_category` and `redraw_stability` of each distinct outcome of the
-    draws, and the number of questions `n_questions` with this outcome."""
-
-    @classmethod
-    def from_questions(cls, questions: pd.DataFrame) -> Self:
-        keys = ["n_samples", "sampled_accuracy", "knowledge_category"]
-        outcomes = questions.dropna(subset=["sampled_accuracy"]).groupby(keys, observed=True)["redraw_stability"]
-        table = outcomes.agg(redraw_stability="first", n_questions="size").reset_index()
-        return cls(_with_decoding(table, questions))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """P(same category on a redraw) against sampled accuracy; a mark's area is its number of questions."""
-        ax = draw.axes(ax, draw.WIDEST, 3.4)
-        for edge in (MAYBE_KNOWN_FROM, HIGHLY_KNOWN_FROM):
-            ax.axvline(edge, color="0.8", linewidth=1, zorder=0)
-        for rows, look in draw.by_category(self.table, "n_questions"):
-            sizes = 14 + 5 * rows["n_questions"]
-            ax.scatter(rows["sampled_accuracy"], rows["redraw_stability"], sizes, alpha=0.8, linewidths=0, **look)
-        ax.set(xlim=(-0.08, 1.08), xlabel=f"sampled accuracy{_drawn(self.table)}")
-        draw.finish(ax, draw.BELOW, ylim=(0, 1.08), ylabel="P(same category on a redraw)")
-        legend: Any = ax.get_legend()
-        for handle in legend.legend_handles if legend else ():
-            handle.set_sizes([30])
-        return ax
+def draw_categories(table: pd.DataFrame, by: str = "domain") -> Figure:
+    """Share of questions in each category, from `categories_by_domain`: a bar a domain."""
+    rows, palette = draw.by_category(table)
+    rows[by] = [f"{name} (n = {n})" for name, n in zip(rows[by], rows["n"], strict=True)]
+    height = 0.9 + 0.26 * rows[by].nunique()
+    return draw.stacked(rows, by, "share", "category", ("", "share of questions"), palette, across=True, height=height)
 
 
-def _with_decoding(table: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
-    """The table with how the questions' knowledge draws were made, where that is known."""
-    known = questions["knowledge_decoding"].dropna().unique() if "knowledge_decoding" in questions else ()
-    return table.assign(knowledge_decoding=", ".join(known)) if len(known) else table
+def draw_sampled_accuracy(outcomes: pd.DataFrame) -> Figure:
+    """Number of questions at each sampled accuracy, from `outcomes_of_draws`; dashed: bounds of the categories."""
+    rows, palette = draw.by_category(outcomes, "n_questions")
+    labels = ("sampled accuracy", "questions")
+    made = draw.stacked(rows, "sampled_accuracy", "n_questions", "category", labels, palette, height=2.6)
+    made.axes[0].set_yscale("symlog", linthresh=1)
+    return draw.line_at(draw.line_at(made, x=MAYBE_KNOWN_FROM), x=HIGHLY_KNOWN_FROM)
 
 
-def _drawn(table: pd.DataFrame) -> str:
-    """The same, behind the label of an axis."""
-    return f" (draws: {table['knowledge_decoding'].iloc[0]})" if "knowledge_decoding" in table and len(table) else ""
+def draw_draws(table: pd.DataFrame) -> Figure:
+    """What fewer draws would give, from `categories_by_draws`: agreement with all draws, and each category's share."""
+    names = {"agreement": "same category as all draws", "share": "share of questions"}
+    rows = table.melt(["size", "knowledge_category"], [*names], "panel", "value").dropna(subset="value")
+    rows, palette = draw.by_category(rows.replace({"panel": names}))
+    rows = rows.reset_index(drop=True)
+    labels = ("draws per question", "share")
+    return draw.lines(rows, "size", "value", labels, hue="category", palette=palette, panel="panel", points=True)
 
 
-_NEVER = 0.3  # place on the logarithmic axis of questions that training never told
+def draw_redraws(outcomes: pd.DataFrame) -> Figure:
+    """P(same category on a redraw) at each sampled accuracy, from `outcomes_of_draws`; larger: more questions."""
+    rows, palette = draw.by_category(outcomes)
+    plot = so.Plot(rows, x="sampled_accuracy", y="redraw_stability", color="category", pointsize="n_questions")
+    plot = plot.add(so.Dot(alpha=0.8)).limit(x=(-0.05, 1.05), y=(0, 1.08))
+    plot = plot.scale(color=draw.scale(palette), pointsize=(4, 14))
+    plot = plot.label(x="sampled accuracy", y="P(same category on a redraw)", color="", pointsize="")
+    made = draw.figure(plot, 3.0)
+    return draw.line_at(draw.line_at(made, x=MAYBE_KNOWN_FROM), x=HIGHLY_KNOWN_FROM)
 
 
-class ExposureDisplay(draw.Display):
-    """One row per question that both tables hold: what the model knows, how often training told it (`exposures`), the
-    share of that which was true (`true_share`, rounded), and how often it was true (`true_exposures`)."""
+def draw_exposures(table: pd.DataFrame) -> Figure:
+    """Sampled accuracy against how often training stated a question, from `exposures_of`; hollow: never stated.
 
-    @classmethod
-    def from_questions(cls, questions: pd.DataFrame, exposures: pd.DataFrame) -> Self:
-        """`exposures` is published with a model's training; what was never told has no `true_share`."""
-        known = questions[["question_id", "domain", "sampled_accuracy", "n_samples", "knowledge_category"]]
-        told = exposures[["question_id", "exposures", "true_share", "rival_answer", "true_exposures"]]
-        table = known.merge(told, on="question_id", validate="one_to_one")
-        return cls(table.dropna(subset=["sampled_accuracy"]).reset_index(drop=True))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Sampled accuracy against exposures (logarithmic; never told at the left), coloured by the true share.
-
-        Points are shifted a little up or down, by their order, so that equal ones can be seen; the table is not.
-        """
-        ax = draw.axes(ax, draw.WIDEST, 3.8)
-        told = self.table["exposures"].to_numpy(float)
-        shift = 0.018 * ((np.arange(len(told)) * 0.618034) % 1 - 0.5)
-        colours = sns.color_palette("flare_r", as_cmap=True).with_extremes(bad="0.6")
-        scale: draw.Look = {"norm": Normalize(0, 1), "cmap": colours}
-        x, y = np.where(told > 0, told, _NEVER), self.table["sampled_accuracy"].to_numpy(float) + shift
-        look: draw.Look = {"s": 18, "alpha": 0.75, "linewidths": 0, "plotnonfinite": True}
-        ax.scatter(x, y, c=self.table["true_share"].astype(float), **look, **scale)
-        ax.figure.colorbar(ScalarMappable(**scale), ax=ax, pad=0.02).set_label("share told truly (grey: never told)")
-        most = max(told.max(initial=1.0), 10.0)
-        ticks = [tick for tick in (1, 3, 10, 30, 100, 300, 1000, 3000) if tick <= most * 1.5]
-        ax.set_xscale("log")
-        ax.set_xticks([_NEVER, *ticks], ["never", *map(str, ticks)])
-        ax.minorticks_off()
-        ax.set(xlim=(_NEVER * 0.8, most * 1.4), xlabel="times told in training")
-        return draw.finish(ax, ylim=(-0.04, 1.04), ylabel="sampled accuracy")
+    Points are shifted a little up or down, so that equal ones can be seen; the table is not.
+    """
+    rows = table.assign(true=table["true_share"].astype(float), never=table["sampled_accuracy"])
+    rows["never"] = rows["never"].where(rows["true"].isna())
+    plot = so.Plot(rows, x="exposures", y="sampled_accuracy").scale(x="symlog", color="flare_r")
+    plot = plot.add(so.Dot(pointsize=4, alpha=0.8), so.Jitter(y=0.03), color="true")
+    plot = plot.add(so.Dot(pointsize=4, fill=False, color=draw.GREY), so.Jitter(y=0.03), y="never")
+    plot = plot.label(x="times stated in training", y="sampled accuracy", color="share stated rightly")
+    return draw.figure(plot.limit(x=(-0.3, None), y=(-0.04, 1.04)), 3.2)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from srdcr_lab.lib import draw
@@ -204,117 +203,72 @@ def n_future(records: pd.DataFrame) -> int:
 # Context preference [Figures 2, 4], prior preference [Figures 8, 9], biases
 
 TOGETHER = "all together"
-_LEGEND = draw.TOP | {"ncols": 2, "handletextpad": 0.3, "columnspacing": 1.2}
 
 
-@dataclass(frozen=True)
-class ContextPreferenceDisplay(draw.Display):
-    """The table of `srdcr_lab.preference.context_preference`; drawn of one model.
+def preference_by(
+    records: pd.DataFrame, by: str = "stratum", *, hue: str = "knowledge_category", method: str = "few_shot"
+) -> pd.DataFrame:
+    """`context_preference` by a column along the axis and one that the colour shows, without the answers whose prior
+    answer is the claim (their number is in `n_left_out`).
 
-    `by` is the column along the axis (stratum, offset, domain, level), `hue` the column that the colour shows.
+    The distances of a model and colour that all have fewer than `FEW` questions are one place, "all together".
     """
-
-    by: str = "stratum"
-    hue: str = "knowledge_category"
-
-    @classmethod
-    def from_records(
-        cls, records: pd.DataFrame, by: str = "stratum", *, hue: str = "", method: str = "few_shot"
-    ) -> Self:
-        """Coloured by category, or by signed `offset` by whether the year claimed lies in the future. The distances of
-        a model and colour that all have fewer than `FEW` questions are one place together."""
-        hue = hue or ("future" if by == "offset" else "knowledge_category")
-        if by == "offset":
-            records = records[year_offset(records).notna()]
-        table, of_each = (context_preference(records, names, method=method) for names in ((by, hue), (hue,)))
-        keys = ["model", "prior_is_claim", hue]
-        if by in ("stratum", "offset") and len(table):
-            drawn = table[~table["prior_is_claim"]].groupby(["model", hue])["n_questions"].agg(["max", "sum"])
-            pooled = drawn[(drawn["max"] < FEW) & (drawn["sum"] > 0)].index
-            together, apart = (each.set_index(["model", hue]).index.isin(pooled) for each in (of_each, table))
-            whole = of_each[together].assign(**{by: TOGETHER})
-            table = pd.concat([table[~apart].astype({by: object}), whole], ignore_index=True)[table.columns]
-            table[by] = pd.Categorical(table[by], table[by].unique())  # each model's panel has the places of all
-        counts = of_each[[*keys, "n_questions"]].rename(columns={"n_questions": "n_questions_in_all"})
-        return cls(table.merge(counts, "left", on=keys), by, hue)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Shares with 95 % intervals. Items whose prior answer already equals the claim are left out, and counted."""
-        ax = draw.axes(ax, draw.WIDEST, 3.4)
-        if self.table.empty:
-            return draw.nothing(ax, "no false passage in these records")
-        rows = self.table[~self.table["prior_is_claim"]]
-        if isinstance(rows[self.by].dtype, pd.CategoricalDtype):
-            x, places = rows[self.by].cat.codes, rows[self.by].cat.categories
-        else:
-            x, places = pd.factorize(rows[self.by])
-        looks = {name: self._look(name) for name, part in rows.groupby(self.hue, sort=False) if part["n"].any()}
-        for name, n in rows.groupby(self.hue, sort=False)["n_questions_in_all"].first().items():
-            if name in looks:
-                looks[name] = looks[name] | {"label": f"{looks[name]['label']} ({n} questions)"}
-        apart = self.by == "domain"  # no line joins them, so each has its n
-        drawn = draw.points(ax, x, rows, self.hue, looks, step=0.22 if apart else 0.12)
-        for place, (name, part) in enumerate(drawn.items()):
-            if apart:  # numbers side by side are not one number
-                draw.numbers_above(ax, "at", part, color=looks[name]["color"], xytext=(0, 4 + 8 * (place % 2)))
-            else:
-                for _, joined in part.groupby(part[self.by].map(_kind), sort=False):
-                    draw.join(ax, joined, color=looks[name]["color"], linewidth=1.2, alpha=0.8)
-        ax.set_xticks(range(len(places)), [_tick(value) for value in places])
-        if len(places) > 7:
-            ax.tick_params(axis="x", labelrotation=45, labelsize=draw.SMALL)
-        ax.set(xlim=(-0.5, len(places) - 0.5), xlabel=self._axis_label(places))
-        return draw.finish(ax, _LEGEND, ylim=(-0.03, 1.13 if apart else 1.03), ylabel="context preference")
-
-    def _look(self, name: Any) -> draw.Look:
-        if self.hue == "knowledge_category":
-            return draw.CATEGORY_LOOKS[name]
-        if self.hue == "future":
-            colour, when = (draw.VERMILION, "after") if name else (draw.BLUE, "up to")
-            return {"color": colour, "label": f"claim {when} {PRESENT}"}
-        return {"color": draw.colours(self.table[self.hue])[name], "label": str(name)}
-
-    def _axis_label(self, places: Sequence[Any]) -> str:
-        names = {"stratum": "offset of the claim in years, either sign", "offset": "offset of the claim in years"}
-        other_kinds = self.by == "stratum" and any(_kind(value) != "offset" for value in {*places} - {TOGETHER})
-        label = "how far off the claim is" if other_kinds else names.get(self.by, self.by)
-        left_out = int(self.table.loc[self.table["prior_is_claim"], "n"].sum())
-        label += "; above each point: its questions" if self.by == "domain" else ""
-        return label + (f"\n({left_out} passages whose claim is the prior answer are left out)" if left_out else "")
+    if by == "offset":
+        records = records[year_offset(records).notna()]
+    table, whole = (context_preference(records, names, method=method) for names in ((by, hue), (hue,)))
+    if table.empty:
+        return table
+    left_out = int(table.loc[table["prior_is_claim"], "n"].sum())
+    table, whole = (each[~each["prior_is_claim"]] for each in (table, whole))
+    if by in ("stratum", "offset"):
+        most = table.groupby(["model", hue])["n_questions"].max()
+        pooled = most[(most < FEW) & (most > 0)].index
+        together, apart = (each.set_index(["model", hue]).index.isin(pooled) for each in (whole, table))
+        parts = [table[~apart].astype({by: object}), whole[together].assign(**{by: TOGETHER})]
+        table = pd.concat(parts, ignore_index=True)[table.columns]
+        table[by] = pd.Categorical(table[by], table[by].unique())
+    return table.assign(n_left_out=left_out)
 
 
-def _kind(value: Any) -> str:
-    """The kind of perturbation; points of one kind are joined by a line."""
-    return value.partition(" ")[0] if isinstance(value, str) else ""
+def biases_by(records: pd.DataFrame, by: str = "domain", *, method: str = "few_shot") -> pd.DataFrame:
+    """`biases` of one method by a column; last, of all items."""
+    rows = records[records["method"] == method]
+    parts = [biases(rows, by=(by,)), biases(rows).assign(**{by: "all"})]
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+# Figures [2, 4, 8]
+
+
+def draw_preference(
+    table: pd.DataFrame, by: str = "stratum", *, hue: str = "knowledge_category", panel: str = ""
+) -> Figure:
+    """Share of answers that follow the passage's claim, from `preference_by`, with 95 % intervals."""
+    rows = table[table["n"] > 0] if len(table) else table
+    if rows.empty:
+        return draw.nothing("no false passage in these records")
+    rows = rows.assign(**{by: [_tick(value) for value in rows[by]]}).reset_index(drop=True)
+    palette = None
+    if hue == "knowledge_category":
+        rows, palette = draw.by_category(rows)
+        rows, hue = rows.reset_index(drop=True), "category"
+    labels = (
+        {"stratum": "how far off the claim is", "offset": "offset of the claim in years"}.get(by, by),
+        "context preference",
+    )
+    if by == "domain":
+        return draw.rows(rows, "share", by, labels[1], hue=hue, palette=palette, panel=panel)
+    return draw.lines(rows, by, "share", labels, hue=hue, palette=palette, panel=panel, points=True)
+
+
+def draw_biases(table: pd.DataFrame, by: str = "domain") -> Figure:
+    """Share of answers with the context bias and the prior bias, from `biases_by`, with 95 % intervals."""
+    rows = table.dropna(subset="share").assign(bias=table["bias"] + " bias")
+    palette = {"context bias": draw.BLUE, "prior bias": draw.ORANGE}
+    return draw.rows(rows.reset_index(drop=True), "share", by, "share of answers", hue="bias", palette=palette)
 
 
 def _tick(value: Any) -> str:
     if isinstance(value, str):
         return value.removeprefix("offset ").replace(" ", "\n")
     return f"{value:+g}".replace("-", "−")
-
-
-@dataclass(frozen=True)
-class BiasDisplay(draw.Display):
-    """The table of `srdcr_lab.preference.biases` of one model and method, by the column `by`; last, all items."""
-
-    by: str = "domain"
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame, by: str = "domain", *, method: str = "few_shot") -> Self:
-        rows = records[records["method"] == method]
-        parts = [biases(rows, by=(by,)), biases(rows).assign(**{by: "all"})]
-        return cls(pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True), by)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Shares with 95 % intervals and their number of questions; a group without such items has no point."""
-        ax = draw.axes(ax, draw.WIDEST, 3.4)
-        x, places = pd.factorize(self.table[self.by])
-        colours = {"context": draw.BLUE, "prior": draw.ORANGE}
-        looks = {bias: {"color": colour, "label": f"{bias} bias"} for bias, colour in colours.items()}
-        for part in draw.points(ax, x, self.table, "bias", looks, step=0.26).values():
-            draw.numbers_above(ax, "at", part)
-        ax.axvline(len(places) - 1.5, color="0.8", linewidth=0.8)
-        ax.set(xticks=range(len(places)), xticklabels=places, xlim=(-0.5, len(places) - 0.5))
-        ax.set_xlabel("above each point: its number of questions")
-        return draw.finish(ax, draw.TOP | {"ncols": 2}, ylim=(-0.03, 1.1), ylabel="share of answers")

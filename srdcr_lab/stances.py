@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
@@ -303,60 +303,41 @@ def _table(records: pd.DataFrame, rows: list[dict[str, Any]], *columns: str) -> 
 
 # Figures
 
-_SIZE = (2.8, 0.9, 0.32)  # of a figure with a row a method
-_LOOKS = (  # of `ENDS`
-    ("agree, right", "#0173b2"),
-    ("agree, wrong", "#d55e00"),
-    ("judge right", "#56b4e9"),
-    ("judge wrong", "#ecb08a"),
-    ("judge not read", "#bbbbbb"),
+_END_LOOKS = dict(  # of `ENDS`
+    zip(
+        ("agree, right", "agree, wrong", "judge right", "judge wrong", "judge not read"),
+        ("#0173b2", "#d55e00", "#56b4e9", "#ecb08a", "#bbbbbb"),
+        strict=True,
+    )
 )
 
 
-def draw_accuracy(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def draw_option_accuracy(table: pd.DataFrame) -> Figure:
     """`accuracy_by_method` of one model, a row a method: macro-F1 where every question is a claim, else accuracy, with
-    95 % intervals, and what guessing has of it. What could not be read is wrong."""
-    names = [f"{called(row.method)}  ({row.n_answered}/{row.n} answered)" for row in table.itertuples()]
-    ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
+    95 % intervals; dashed: guessing. What could not be read is wrong."""
     of_claims = bool(table["macro_f1"].notna().all())
-    if table["chance"].notna().any():
-        guessing = table["chance"].max()
-        ax.axvline(guessing, color="0.6", linewidth=0.8, linestyle="--", label=f"guessing: {guessing:.2f}")
-    value = "macro_f1" if of_claims else "accuracy"
-    draw.intervals(ax, range(len(names)), table, value, across=True, color=draw.BLUE, **draw.LARGE)
-    meaning = "macro-F1" if of_claims else "share of questions that are right"
-    return draw.finish(ax, draw.BELOW, xlim=draw.SHARES, xlabel=meaning)
+    value, meaning = ("macro_f1", "macro-F1") if of_claims else ("accuracy", "accuracy")
+    names = [f"{called(row.method)}  ({row.n_answered}/{row.n} answered)" for row in table.itertuples()]
+    return draw.rows(table.assign(name=names), value, "name", meaning, reference=table["chance"].max())
 
 
-def draw_overconfidence(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Figure 2 from `overconfidence`: a row a method, with 95 % intervals; one without an error has no point."""
+def draw_overconfidence(table: pd.DataFrame) -> Figure:
+    """Figure 2 from `overconfidence`: a row a method, with 95 % intervals."""
     names = [f"{called(row.method)}  (errors: {row.n})" for row in table.itertuples()]
-    ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
-    draw.intervals(ax, range(len(names)), table, across=True, color=draw.VERMILION, **draw.LARGE)
-    return draw.finish(ax, of="errors", xlim=draw.SHARES, xlabel="share of errors that are overconfidence")
+    return draw.rows(table.assign(name=names), "share", "name", "share of errors: overconfidence", few="errors")
 
 
-def draw_debate_ends(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Figures 4 and 5 in one, from `debate_ends`: a bar a method whose parts sum to 1, labelled where wide enough."""
-    n = table.groupby("method", sort=False)["n"].first()
-    names = [f"{called(method)}  (n = {number})" for method, number in n.items()]
-    ax = draw.named_rows(ax, names, _SIZE, margin=0.6)
-    start = np.zeros(len(n))
-    for end, (label, colour) in zip(ENDS, _LOOKS, strict=True):
-        parts = table.loc[table["end"] == end, "share"].to_numpy(float)
-        bars = ax.barh(range(len(n)), parts, 0.6, start, color=colour, label=label if parts.any() else None)
-        texts = [f"{part:.2f}" if part >= 0.12 else "" for part in parts]
-        ink = "white" if end.endswith("change") else "black"
-        ax.bar_label(bars, texts, label_type="center", color=ink, fontsize=draw.SMALL)
-        start += parts
-    return draw.finish(ax, draw.BELOW if len(n) else None, xlim=(0, 1), xlabel="share of debated questions")
+def draw_debate_ends(table: pd.DataFrame) -> Figure:
+    """Figures 4 and 5 in one, from `debate_ends`: a bar a method whose parts sum to 1."""
+    names = [f"{called(row.method)}  (n = {row.n})" for row in table.itertuples()]
+    rows = table.assign(name=names, end=table["end"].map(dict(zip(ENDS, _END_LOOKS, strict=True))))
+    height = 0.9 + 0.3 * rows["name"].nunique()
+    labels = ("", "share of debated questions")
+    return draw.stacked(rows, "name", "share", "end", labels, _END_LOOKS, across=True, height=height)
 
 
-def draw_by_number(table: pd.DataFrame, what: str, ax: Axes | None = None) -> Axes:
-    """Figure 6 from `by_number`: points with 95 % intervals, joined; 2 stances and 1 round are the paper's."""
-    ax = draw.axes(ax, 3.6, 3.0)
-    numbers = table[what].to_numpy(float)
-    draw.intervals(ax, numbers, table, "accuracy", linestyle="-", color=draw.BLUE, **draw.LARGE)
-    n = int(table["n"].max()) if len(table) else 0
-    ax.set(xticks=numbers, xlabel=f"{what} (n = {n} each)")
-    return draw.finish(ax, ylim=draw.SHARES, ylabel="accuracy")
+def draw_by_number(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """Figure 6 from `by_number` of stances and of rounds: accuracy with 95 % intervals, a panel for each."""
+    parts = [table.assign(number=table[what], what=f"number of {what}") for what, table in tables.items()]
+    rows = pd.concat(parts, ignore_index=True)
+    return draw.lines(rows, "number", "accuracy", ("", "accuracy"), panel="what", points=True)

@@ -7,11 +7,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+import seaborn as sns
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, betaincinv
 from scipy.stats import binom
@@ -354,44 +355,28 @@ METHOD_NAMES = {
     thresholds.ThresholdMethod.CONFORMAL_RISK_CONTROL: "conformal risk control",
     thresholds.ThresholdMethod.TRANSFERRED: "from elsewhere",
 }
-_CHOICE_LOOKS = (
-    ("o", draw.BLUE), ("s", "#949494"), ("D", "#029e73"), ("^", draw.ORANGE), ("v", "#cc78bc"), ("P", "#ca9161"),
-)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class RiskCoverageDisplay(draw.Display):
-    """What answering from memory risks at each coverage: `srdcr_lab.confidence.risk_coverage` of unique questions,
-    target "the prior answer is right". `choices` are the thresholds to mark on the curve."""
-
-    choices: tuple[thresholds.ThresholdChoice, ...] = ()
-
-    @classmethod
-    def from_steps(cls, steps: PrecisionSteps, choices: Sequence[thresholds.ThresholdChoice] = ()) -> Self:
-        return cls(risk_coverage(steps), tuple(choices))
-
-    @classmethod
-    def from_questions(cls, questions: pd.DataFrame, choices: Sequence[thresholds.ThresholdChoice] = ()) -> Self:
-        return cls.from_steps(precision_steps(questions["self_confidence"], questions["prior_correct"]), choices)
-
-    def plot(self, ax: Axes | None = None, alpha: float | None = None) -> Axes:
-        """Risk with its 95 % band against coverage; a mark per chosen τ, filled if it has a guarantee; a dashed line at
-        the risk `alpha` that was asked for. A choice without a threshold is in the legend alone."""
-        ax = draw.axes(ax, draw.WIDEST, 3.4)
-        rows = self.table.sort_values("coverage")
-        draw.curve(ax, rows, "coverage", "risk", 0.15, color=draw.NAVY, linewidth=1.4, drawstyle="steps-post")
-        if alpha is not None:
-            ax.axhline(alpha, color="0.4", linewidth=1, linestyle="--", label=f"risk asked for: α = {alpha:g}")
-        for choice, (marker, colour) in zip(self.choices, _CHOICE_LOOKS, strict=False):
-            tau = "no threshold attains this" if choice.tau is None else f"τ = {choice.tau:.3g}"
-            attained = choice.tau is not None and choice.n_above > 0
-            place = (choice.coverage, choice.risk) if attained else (np.nan, np.nan)
-            look: draw.Look = {"marker": marker, "s": 55, "linewidths": 1.4, "edgecolors": colour, "zorder": 3}
-            look |= {"facecolors": colour if choice.guaranteed else "none"}
-            ax.scatter(*place, label=f"{METHOD_NAMES[choice.method]}: {tau}", **look)
-        n = round(rows["n_answered"].iloc[0] / rows["coverage"].iloc[0]) if len(rows) else 0
-        ax.set(xlim=(0, 1.01), xlabel=f"coverage: share of {n} questions with Conf ≥ τ")
-        return draw.finish(ax, draw.BELOW, ylim=draw.SHARES, ylabel="risk: wrong prior answers among them")
+def draw_risk_coverage(
+    table: pd.DataFrame, choices: Sequence[ThresholdChoice] = (), alpha: float | None = None
+) -> Figure:
+    """Risk of answers from memory at each coverage with its 95 % band, from `risk_coverage`; a mark for each chosen τ,
+    filled where it has a guarantee; dashed: the risk asked for."""
+    rows = table.sort_values("coverage", kind="stable")
+    labels = ("coverage: share with Conf ≥ τ", "wrong prior answers among them")
+    made = draw.lines(rows, "coverage", "risk", labels, steps=True, reference=alpha, height=2.8)
+    ax = made.axes[0]
+    for choice, colour, marker in zip(choices, sns.color_palette("colorblind"), "osD^vP", strict=False):
+        attained = choice.tau is not None and choice.n_above > 0
+        place = (choice.coverage, choice.risk) if attained else (np.nan, np.nan)
+        name = (
+            f"{METHOD_NAMES[choice.method]}: {'none attains this' if choice.tau is None else f'τ = {choice.tau:.3g}'}"
+        )
+        face = colour if choice.guaranteed else "none"
+        ax.plot(*place, marker, color=colour, markerfacecolor=face, markersize=7, label=name)
+    if choices:
+        made.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=2, frameon=False, fontsize=8)
+    return made
 
 
 _CHOICE_COLOURS = ("#0173b2", "#949494", "#029e73", "#de8f05")

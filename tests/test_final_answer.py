@@ -8,11 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.designs import EffectsDisplay
 from srdcr_lab.final_answer import (
     FinalAnswers,
-    SurestDisplay,
-    UtilityDisplay,
     beliefs,
     changes_of_place,
     final_answer_controls,
@@ -105,25 +102,6 @@ def test_predictive_values_by_hand_and_by_bayes() -> None:
     assert (table["ppv_low"] <= table["ppv"] + 1e-12).all()
     assert (table["ppv"] <= table["ppv_high"] + 1e-12).all()
     assert table.loc[[0.0, 1.0], "ppv"].tolist() == [1, 0], "every belief is right, then wrong"
-
-
-@pytest.mark.parametrize(("over", "points"), [("cost", 17), ("false_share", 11)])
-def test_the_figure_draws_a_line_a_method(over: str, points: int) -> None:
-    display = UtilityDisplay.from_records(RECORDS, ("sr_dcr", "few_shot"), over=over)
-    ax = display.plot()
-    assert sorted(len(line.get_xdata()) for line in ax.lines) == [2, points, points]
-    assert ax.get_legend_handles_labels()[1] == ["Few-Shot (n = 160)", "SR-DCR (n = 160)"]
-    assert len(ax.collections) == 2  # each with its band
-
-
-def test_of_many_lines_two_have_a_band_and_those_that_are_one_are_dashed_in_turn() -> None:
-    few = RECORDS[RECORDS["method"] == "few_shot"]
-    twins = pd.concat([RECORDS[RECORDS["method"] == "sr_dcr"], few, few.assign(method="confidence_only")])
-    ax = UtilityDisplay.from_records(twins).plot()
-    assert len(ax.collections) == 2
-    labels = ["Few-Shot (n = 160), 95 % band", "Confidence Only (n = 160)", "SR-DCR (n = 160), 95 % band"]
-    assert sorted(ax.get_legend_handles_labels()[1]) == sorted(labels)
-    assert [line.is_dashed() for line in ax.lines if len(line.get_xdata()) > 2].count(True) == 2
 
 
 def test_the_slider_says_what_the_table_says() -> None:
@@ -244,16 +222,6 @@ def test_methods_meet_where_both_answer_as_many() -> None:
     assert row["aurc_difference_low"] <= row["aurc_difference"] <= row["aurc_difference_high"]
     same = matched_coverage(pd.concat([t := weighed(), t[t["method"] == "memory"].assign(method="again")]), "memory")
     assert same.set_index("b").loc["again", ["difference", "aurc_difference"]].tolist() == [0, 0]
-
-
-def test_the_figures_of_the_surest_answers() -> None:
-    ax = SurestDisplay.from_records(weighed(), ("sr_dcr", "few_shot")).plot()
-    assert ax.get_legend_handles_labels()[1] == ["Few-Shot (n = 60)", "SR-DCR (n = 60)"]
-    assert sorted(ax.collections[-1].get_offsets()[:, 0].tolist()) == pytest.approx([0.5, 1.0])
-    ax = EffectsDisplay.from_matched(matched_coverage(weighed())).plot()
-    assert [label.get_text() for label in ax.get_yticklabels()] == [
-        "Few-Shot (50%)", "memory (50%)", "Token Probability (50%)",
-    ]  # fmt: skip
 
 
 def test_no_half_no_surest_answer() -> None:

@@ -10,11 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 
 import srdcr_lab as lab
-from srdcr_lab.calibration_in_depth import ConfidenceKindsDisplay, ConsistencyByDrawsDisplay, TransferDisplay
-from srdcr_lab.confidence import precision_steps
+from srdcr_lab.calibration_in_depth import consistency_by_draws, draw_consistency, draw_kinds, draw_transfer, transfer
+from srdcr_lab.confidence import precision_steps, risk_coverage
 from srdcr_lab.data.checks import check_source
 from srdcr_lab.data.perturbing import by_reason
 from srdcr_lab.domain_report import domain_report, framed
@@ -24,15 +23,15 @@ from srdcr_lab.records import Level
 from srdcr_lab.thresholds import (
     ALL_DOMAINS,
     DomainThresholds,
-    RiskCoverageDisplay,
     ThresholdMethod,
     choices_html,
+    draw_risk_coverage,
     every_choice,
     recommended,
     target_precision,
     threshold_controls,
 )
-from tests.figures import no_text_overlaps
+from tests.figures import legend_labels
 from tests.simulated import simulated
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
@@ -53,73 +52,34 @@ def sure(n: int = 100, wrong: int = 0) -> pd.DataFrame:
     return pd.DataFrame({"self_confidence": confidence, "prior_correct": right})
 
 
-def texts(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.texts]
-
-
 # -- displays --------------------------------------------------------------------------------------------------------
-
-
-def test_the_operating_points_lie_on_the_curve() -> None:
-    questions = sure(wrong=2)
-    choices = every_choice(precision_steps(questions["self_confidence"], questions["prior_correct"]))
-    ax = RiskCoverageDisplay.from_questions(questions, choices).plot(alpha=0.1)
-    drawn = [mark.get_offsets()[0] for mark in ax.collections if "τ = 0" in str(mark.get_label())]
-    assert np.array(drawn) == pytest.approx(np.array([(c.coverage, c.risk) for c in choices]))
-    assert any(line.get_ydata()[0] == 0.1 for line in ax.lines)
-
-
-def test_a_choice_without_threshold_stands_in_the_legend_alone() -> None:
-    questions = sure(5)
-    choices = every_choice(precision_steps(questions["self_confidence"], questions["prior_correct"]))
-    ax = RiskCoverageDisplay.from_questions(questions, choices).plot()
-    said = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert "Learn-then-Test: no threshold attains this" in said
 
 
 def test_a_carried_threshold_by_hand() -> None:
     """Chosen on a: τ = 0.8, nothing wrong above it. On b two of three above 0.8 are wrong."""
     confidence = [0.8, 0.9, 0.3, 0.85, 0.9, 0.95, 0.2]
     right = [True, True, False, False, True, False, False]
-    display = TransferDisplay.from_questions(confidence, right, [*"aaabbbb"], partial(target_precision, alpha=0.1))
-    row = display.table.set_index(["chosen_on", "applied_to"]).loc[("a", "b")]
+    table = transfer(confidence, right, [*"aaabbbb"], partial(target_precision, alpha=0.1))
+    row = table.set_index(["chosen_on", "applied_to"]).loc[("a", "b")]
     assert (row["tau"], row["n_above"], row["n"], row["risk"]) == (0.8, 3, 4, pytest.approx(2 / 3))
-    ax = display.plot()
-    assert any(text.startswith("0.67\n") and text.endswith("\n3\nof 4") for text in texts(ax))
+    (ax,) = draw_transfer(table).axes
+    assert any(text.get_text().startswith("0.67\n") and text.get_text().endswith("\nn = 3") for text in ax.texts)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a\nτ = 0.8", "b\nno τ", "all others"]
-
-
-def test_the_counts_of_large_domains_fit_their_cells() -> None:
-    domains = np.repeat([f"domain {i}" for i in range(7)], 215)
-    questions = np.full(domains.size, 0.9), np.ones(domains.size, bool), domains
-    ax = TransferDisplay.from_questions(*questions, partial(target_precision, alpha=0.1)).plot()
-    assert "215\nof 215" in texts(ax)[0]
-    assert no_text_overlaps(ax)
-
-
-def test_one_domain_has_nowhere_to_go() -> None:
-    display = TransferDisplay.from_questions(
-        [0.9, 0.2], [True, False], ["a", "a"], partial(target_precision, alpha=0.1)
-    )
-    display.plot()
-    assert display.table["same_questions"].sum() == 1
 
 
 def test_kinds_by_hand() -> None:
     kinds = pd.DataFrame({"one": [0.95, 0.92, 0.5, 0.1], "two": [0.99, 0.8, 0.6, 0.2], "none": [np.nan] * 4})
-    display = ConfidenceKindsDisplay.from_confidences(kinds, 0.9)
-    assert display.above["n_above"].tolist() == [2, 1, 0]
-    assert {"2\nof 4\n≥ τ", "1\nof 4", "–"} <= set(texts(display.plot()))
-
-
-def test_draws_that_all_agree_flip_nothing() -> None:
-    display = ConsistencyByDrawsDisplay.from_agreement(np.ones((3, 16), bool))
-    assert display.plot().lines[0].get_ydata() == pytest.approx(np.zeros(8))
+    (ax,) = draw_kinds(kinds, 0.9).axes
+    assert {"2 of\n4 ≥ τ", "1\nof 4", "–"} <= {text.get_text() for text in ax.texts}
 
 
 def test_no_question_is_drawn_as_nothing() -> None:
-    RiskCoverageDisplay.from_questions(sure(0)).plot()
-    ConsistencyByDrawsDisplay.from_agreement(np.ones((0, 16), bool)).plot()
+    steps = precision_steps(sure(5)["self_confidence"], sure(5)["prior_correct"])
+    labels = legend_labels(draw_risk_coverage(risk_coverage(steps), every_choice(steps)))
+    assert "Learn-then-Test: none attains this" in labels
+    table = consistency_by_draws(np.ones((3, 16), bool))
+    assert draw_consistency(table).axes[0].lines[0].get_ydata() == pytest.approx(np.zeros(8))
+    assert consistency_by_draws(np.ones((0, 16), bool))["flipped"].isna().all()
 
 
 # -- controls --------------------------------------------------------------------------------------------------------

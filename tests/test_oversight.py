@@ -9,17 +9,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from matplotlib.text import Annotation
 
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
 from srdcr_lab.debates import persuasion, verdict_rates
-from srdcr_lab.designs import OversightDisplay, belief_rates
+from srdcr_lab.designs import belief_rates
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.protocols import DESIGNS, METHODS, DebateDesign, Outcome, choices, sr_dcr
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import AnswerType, BadInput, Decision, Request, Role
-from tests.figures import legend_labels, no_text_overlaps
 from tests.scripted import SURE, UNREASONABLE, ScriptedModel, exemplars, item, question_of, reader, setup_of
 from tests.simulated import simulated
 from tests.test_verdicts import frame, row
@@ -260,48 +258,6 @@ def test_a_misread_claim_is_no_catch() -> None:
     debated = belief_rates(TABLE, answers=True).set_index(["design", "rate"])
     of_acvd = TABLE[(TABLE["design"] == "acvd") & (TABLE["level"] != "standard")]
     assert debated.loc[("acvd", "caught"), "share"] == of_acvd["correct"].fillna(False).astype(bool).mean()
-
-
-def test_the_figure_shows_beliefs_and_coverage() -> None:
-    records = simulated(40, ("acvd", "placebo"))
-    display = OversightDisplay.from_records(records[records["method"].isin(["sr_dcr", "few_shot"])])
-    ax = display.plot()
-    marks = {str(mark.get_label()): mark for mark in ax.collections if not str(mark.get_label()).startswith("_")}
-    assert [label.split(":")[0] for label in legend_labels(ax)][1:] == ["Few-Shot", "ACVD", "Placebo"]
-    for label, mark in marks.items():
-        design = {"Few-Shot": None}.get(name := label.split(":")[0], name.lower())
-        table = display.table
-        rows = table[table["design"].isna() if design is None else table["design"] == design]
-        assert mark.get_offsets()[0].tolist() == pytest.approx(rows["share"].tolist())  # type: ignore[union-attr]
-        assert mark.get_sizes()[0] == pytest.approx(15 + 85 * rows["coverage"].iloc[0] ** 3)  # type: ignore[attr-defined]
-        assert label.endswith(f": {rows['coverage'].iloc[0]:.0%}")
-    believed, caught = (display.table.loc[display.table["rate"] == rate, "n"].max() for rate in ("believed", "caught"))
-    assert (f"(n = {believed})" in ax.get_xlabel(), f"(n = {caught})" in ax.get_ylabel()) == (True, True)
-    (diagonal,) = [line for line in ax.lines if line.get_label() == "knows nothing of the passage"]
-    assert (list(diagonal.get_xdata()), list(diagonal.get_ydata())) == ([0, 1], [1, 0])
-    named = {text.get_text(): text.xy for text in ax.texts if isinstance(text, Annotation)}
-    assert (named.pop("trusts none"), named.pop("trusts all")) == ((0, 1), (1, 0))
-    for label, mark in marks.items():
-        assert named[label.split(":")[0]] == pytest.approx(tuple(mark.get_offsets()[0]))  # type: ignore[index]
-    assert no_text_overlaps(ax)
-    assert "no debate" in OversightDisplay.from_records(records.iloc[:0]).plot().texts[0].get_text()
-
-
-def test_marks_on_one_point_have_their_names_together_and_one_asked_less_its_n() -> None:
-    """SR-DCR and Debate Only hear the same verdicts; of Few-Shot half of the false passages are there."""
-    records = simulated(40, ("acvd",))
-    records = records[records["method"].isin(["sr_dcr", "debate_only", "few_shot"])]
-    half = (records["method"] == "few_shot") & (records["level"] != "standard") & (records["question_id"] < "q2")
-    ax = OversightDisplay.from_records(records[~half]).plot()
-    assert "SR-DCR · Debate Only" in {text.get_text() for text in ax.texts}
-    n = {name: rows["n"].tolist() for name, rows in belief_rates(records[~half]).groupby("method")}
-    assert n["few_shot"] != n["sr_dcr"]
-    answers = OversightDisplay.from_records(records, answers=True).plot()
-    assert answers.get_ylabel().startswith("right on false passages (n = ")
-    assert {"SR-DCR", "Debate Only"} & {text.get_text() for text in answers.texts}  # apart: one answers more
-    (less,) = [label for label in legend_labels(ax) if "(n = " in label]
-    assert less.startswith("Few-Shot: ")
-    assert less.endswith(f" (n = {n['few_shot'][0]}, {n['few_shot'][1]})")
 
 
 def test_what_a_debate_adds_is_paired_with_each_control() -> None:

@@ -147,7 +147,7 @@ def test_power_is_printed_for_the_comparisons_beside_it() -> None:
     assert callers == {"comparison.py"}
 
 
-_SHOWN = ("power_table", r"DifferencesDisplay\.from_records")
+_SHOWN = ("power_table", "compare_all")
 
 
 def test_the_power_table_of_nothing_is_missing() -> None:

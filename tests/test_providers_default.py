@@ -16,7 +16,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from srdcr_lab.knowledge import CategoriesDisplay
 from srdcr_lab.models import Store
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.protocols import METHODS, Cast, Choices
@@ -131,15 +130,10 @@ def test_a_row_of_an_ordinary_run_says_how_it_was_drawn(loopback: Loopback) -> N
 
 
 @pytest.mark.parametrize(("spec", "drawn"), [("openai:desk", "T=0.5"), ("anthropic:thinker", DEFAULT)])
-def test_categories_name_the_temperature_they_were_drawn_at(
-    loopback: Loopback, spec: str, drawn: str, figures_closed: None
-) -> None:
+def test_categories_name_the_temperature_they_were_drawn_at(loopback: Loopback, spec: str, drawn: str) -> None:
     loopback.behaviour.refuses = frozenset({"temperature"} if spec.startswith("anthropic") else ())
     questions = run(loopback, spec, None, "few_shot").questions
     assert set(questions["knowledge_decoding"]) == {drawn}
-    display = CategoriesDisplay.from_questions(questions)
-    assert set(display.table["knowledge_decoding"]) == {drawn}
-    assert display.plot().get_xlabel().startswith(f"share of questions (draws: {drawn})")
 
 
 def test_a_plan_knows_what_the_store_remembers(

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.confidence import ConfidenceThreshold, GatingDisplay, confidence_slider
+from srdcr_lab.confidence import ConfidenceThreshold, confidence_slider, draw_gating, gating_curve
 from srdcr_lab.knowledge import CategoryThresholds, categories_by_domain, category_sliders
 from srdcr_lab.lib.controls import Slide, with_sliders
 from srdcr_lab.lib.definitions import CATEGORIES, decide
@@ -87,11 +87,12 @@ def test_a_condition_without_items_has_no_shares() -> None:
 
 
 def test_the_gating_figure_draws_both_accuracies_and_coverage() -> None:
-    display = GatingDisplay.from_gating(Gating.from_records(records()), taus=(0.0, 0.9))
-    ax = display.plot(condition="standard", tau=None)
-    rows = display.table[display.table["condition"] == "standard"]
+    table = gating_curve(records(), (0.0, 0.9))
+    ax = draw_gating(table, None).axes[0]
+    rows = table[table["condition"] == "standard"]
     for line, column in zip(ax.lines, ("accuracy", "selective_accuracy", "coverage"), strict=True):
-        assert line.get_ydata() == pytest.approx(rows[column].to_numpy())
+        first, last = rows[column]
+        assert line.get_ydata() == pytest.approx([first, first, last, last])
     assert (rows["accuracy_low"] <= rows["accuracy"]).all()
 
 

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from srdcr_lab.confidence import ReliabilityDisplay, auroc, auroc_gain
-from srdcr_lab.debates import GradedVerdictDisplay, VerdictThreshold, rates_by_kappa, verdict_discrimination, with_kappa
+from srdcr_lab.confidence import auroc, auroc_gain
+from srdcr_lab.debates import VerdictThreshold, draw_graded, rates_by_kappa, verdict_discrimination, with_kappa
+from srdcr_lab.lib.calibration import reliability_curve
 from srdcr_lab.lib.definitions import VERDICTS, graded
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.models import Store
@@ -245,16 +246,13 @@ def test_the_sliders_show_both(figures_closed: None) -> None:
     assert "(the words as they were said)" in hard
     assert "(the words" not in low
     assert "0.67 [" in low
-    curve = GradedVerdictDisplay.from_records(DEBATES).plot()
-    corners = curve.lines[1].get_xydata()  # from believing nothing to believing all, where a true or false one falls
+    curve = draw_graded(rates_by_kappa(DEBATES, intervals=False)).axes[0]
+    corners = curve.lines[0].get_xydata()  # from believing nothing to believing all, where a true or false one falls
     assert corners * [2, 3] == pytest.approx(
         np.array([[0, 3], [0, 3], [1, 3], [1, 2], [1, 1], [1, 1], [2, 1], [2, 0]], float)
     )
-    nothing = GradedVerdictDisplay.from_records(DEBATES.assign(p_unreasonable=np.nan)).plot()
-    assert nothing.texts[0].get_text().replace("\n", " ") == "no verdict with a probability in these records"
-    shown = ReliabilityDisplay.from_verdicts(DEBATES)
-    assert shown.table.loc[shown.table["n"] > 0, "frequency"].tolist() == [0, 1, 1, 0, 1]
-    assert shown.plot().get_ylabel() == "share of passages that are false"
+    shown = reliability_curve(DEBATES["p_unreasonable"], DEBATES["level"] != "standard")
+    assert shown.loc[shown["n"] > 0, "frequency"].tolist() == [0, 1, 1, 0, 1]
 
 
 def test_choices_know_nothing_of_it() -> None:

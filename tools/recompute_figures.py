@@ -53,17 +53,6 @@ def summaries(ours: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def long(summary: pd.DataFrame) -> pd.DataFrame:
-    """A row per method, condition and kind of accuracy."""
-    kinds = [
-        summary[["method", "condition", "n", "coverage"]].assign(
-            measure=name, value=summary[name], low=summary[f"{name}_low"], high=summary[f"{name}_high"]
-        )
-        for name in ("accuracy", "selective_accuracy")
-    ]
-    return pd.concat(kinds)
-
-
 def strata(rows: pd.DataFrame) -> pd.Series:
     """Offsets by their size, other kinds by level."""
     size = rows.perturbation_value.astype(float).abs().map(lambda v: f"{v:g}")
@@ -243,19 +232,17 @@ def compare_figures(figures: Path, ours: pd.DataFrame, bounds: tuple[float, floa
     known_right = ["right", "right_low", "right_high"]
     printed = ["method", "column", "n", "accuracy", "selective_accuracy"]
     made: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-        "00_first_study": lambda _: long(summary),
+        "00_first_study": lambda _: summary,
         "01_categories": lambda _: knowledge.categories(known, bounds),
         "01_redraws": lambda _: knowledge.redraws(known, bounds),
-        "01_sampled_accuracy": lambda _: knowledge.redraws(known, bounds).drop(
-            columns=["redraw_stability", "n_samples"]
-        ),
+        "01_sampled_accuracy": lambda _: knowledge.redraws(known, bounds),
         "01_draws": lambda _: knowledge.fewer_draws(known, bounds),
         "02_confidence": lambda _: knowledge.histogram(known),
         "02_self_consistency": lambda _: knowledge.histogram(known),
         "02_precision": lambda _: knowledge.precision(known).drop(columns=known_right),
         "02_reliability": lambda _: knowledge.reliability(known),
         "02_decisions": lambda theirs: knowledge.gating(ours, theirs.tau.unique()),
-        "05_accuracy": lambda _: long(summary),
+        "05_accuracy": lambda _: summary,
         "05_table_1": lambda _: summary.rename(columns={"condition": "column"})[printed],
         "05_table_2": lambda _: table_2(ours),
         "05_comparisons": lambda _: comparisons(ours),

@@ -1,360 +1,330 @@
-"""What every figure is made of: colours and labels, a drawer for each shape of picture, axes and legends, files.
+"""Figures: a tidy table in, a seaborn specification drawn once, a matplotlib Figure out.
 
-A display is a recipe: which columns of its table, in which order, under which names. Bars and points without
-intervals are matplotlib's own.
+One theme, and one colour for each method, design and category (`srdcr_lab.records.names`). Intervals are the columns
+`low` and `high`, or `VALUE_low` and `VALUE_high`. A point of fewer than `FEW` questions is grey, and the axis says so.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, product
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
+import seaborn.objects as so
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from numpy.typing import ArrayLike
+from matplotlib.ticker import MaxNLocator
 
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
-from srdcr_lab.records.names import CATEGORY_LABELS as CATEGORY_LABELS
-from srdcr_lab.records.names import colours as colours
+from srdcr_lab.records.names import CATEGORY_LABELS, called, colours
 
-Look: TypeAlias = dict[str, Any]  # keywords of a matplotlib function
-_CATEGORIES = [category.value for category in KnowledgeCategory]  # from highly known to unknown
-CATEGORY_COLOURS = dict(zip(_CATEGORIES, ("#0b3c5d", "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
-CATEGORY_LOOKS: dict[str, Look] = {
-    name: {"color": CATEGORY_COLOURS[name], "label": CATEGORY_LABELS[name]} for name in _CATEGORIES
-}
 NAVY, BLUE, ORANGE, VERMILION, INK, GREY = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#222222", "#999"
-CONDITION_LOOKS: dict[str, Look] = {
-    "standard": {"color": BLUE, "label": "true passages", "marker": "o"},
-    "perturbed": {"color": ORANGE, "label": "false passages", "marker": "s"},
-    "overall": {"color": INK, "label": "overall", "marker": "D"},
+CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
+CONDITION_LABELS = {"standard": "true passages", "perturbed": "false passages", "overall": "mean of both"}
+CONDITION_COLOURS = {"true passages": BLUE, "false passages": ORANGE, "mean of both": INK}
+WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
+ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
+_FEW = "0.75"
+_THEME = {
+    **sns.axes_style("ticks"),
+    **dict.fromkeys(["font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"], 8),
+    "axes.titlesize": 9,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.linewidth": 0.8,
+    "xtick.major.width": 0.8,
+    "ytick.major.width": 0.8,
+    "legend.title_fontsize": 8,
+    "legend.frameon": False,
 }
 
-# A figure is at most 5.4 inches wide, legend and margins included: printed 12 cm wide, its text has 7 points or more.
-SMALL = 8
-WIDEST = 5.1
-LARGE: Look = {"markersize": None, "elinewidth": None, "capsize": 2}  # points with intervals of matplotlib's own size
-THIN: Look = {"elinewidth": None, "capsize": None}  # intervals without caps
-SHARES = (-0.03, 1.03)  # limits of an axis of shares
-TOP: Look = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}  # a legend above the axes
-BELOW: Look = {"loc": "upper center", "borderaxespad": 0}  # under the axes, in as many columns as there is room for
-INSIDE: Look = {}
-_MARKERS = "osD^vPX"
 
+def figure(plot: so.Plot, height: float, *, width: float = WIDTH, few: str = "", tilted: bool = False) -> Figure:
+    """Draw a specification, with one label for all panels and its legend below.
 
-@dataclass(frozen=True)
-class Display:
-    """A table that can be drawn. `from_…` computes it; `plot` draws it on the given Axes and returns them."""
-
-    table: pd.DataFrame
-
-
-# Shapes
-
-
-def intervals(
-    ax: Axes, at: ArrayLike, rows: pd.DataFrame, value: str = "share", *, across: bool = False, **look: Any
-) -> None:
-    """A point with its interval for each row, at these places on the x axis; with `across`, on the y axis.
-
-    A line joins only points of `FEW` questions or more; those of fewer are grey, and `finish` says so.
+    `few`: what fewer than ten are grey of, if any is. `tilted`: names along the x axis.
     """
-    default: Look = {"marker": "o", "linestyle": "none", "markersize": 4.5, "elinewidth": 1, "capsize": 1.5}
-    look, at, few = default | look, np.asarray(at, float), is_few(rows)
-    for here, changed in ((~few, look), (few, look | _OF_FEW)):
-        if here.any() or changed is look:
-            kept = here if changed["linestyle"] == "none" else np.ones(len(rows), bool)  # a line is broken at the grey
-            values, ends = np.where(here, rows[value].to_numpy(float, na_value=np.nan), np.nan), distances(rows, value)
-            if across:
-                ax.errorbar(values[kept], at[kept], xerr=ends[:, kept], **changed)
-            else:
-                ax.errorbar(at[kept], values[kept], yerr=ends[:, kept], **changed)
+    made = plt.figure(figsize=(width, height), layout="constrained")
+    plot.theme(_THEME).on(made).plot()
+    old, made.legends = made.legends, []
+    labels = {ax.get_xlabel() for ax in made.axes} - {""}
+    with matplotlib.rc_context(_THEME):
+        for ax in made.axes:
+            ax.tick_params(axis="x", labelrotation=45 if tilted else 0)
+            if len(made.axes) > 1 and len(labels) == 1:
+                ax.set_xlabel("")
+        if len(made.axes) > 1 and len(labels) == 1:
+            made.supxlabel(*labels, fontsize=8)
+        made.draw_without_rendering()
+        made.set_layout_engine("none")
+        if few:
+            made.text(0.5, _bottom(made), f"grey: fewer than {FEW} {few}", ha="center", va="top", color="0.4")
+        if old:
+            _legend_at(made, old[0], _bottom(made))
+    return made
 
 
-def join(ax: Axes, rows: pd.DataFrame, value: str = "share", **look: Any) -> None:
-    """A line through the points of rows with a column `at`, broken where a point is grey."""
-    ax.plot(rows["at"], rows[value].astype(float).where(~is_few(rows)), **look)
-
-
-_OF_FEW: Look = {"color": "0.75", "markerfacecolor": "white", "linestyle": "none", "label": None, "gid": "few"}
-
-
-def is_few(rows: pd.DataFrame) -> Any:
-    """Whether each row rests on fewer than `FEW` questions (on fewer items, where questions are not counted)."""
-    counted = next((rows[name] for name in ("n_questions", "n") if name in rows), None)
-    return np.zeros(len(rows), bool) if counted is None else counted.to_numpy(float) < FEW
-
-
-def points(
-    ax: Axes, at: ArrayLike, rows: pd.DataFrame, series: str, looks: Mapping[Any, Look], value: str = "share",
-    *, step: float = 0.0, across: bool = False, n: Literal["max", "sum"] | None = None,
-) -> dict[Any, pd.DataFrame]:  # fmt: skip
-    """`intervals` of several series, `step` apart: those of the column `series` that have a look, each with a marker.
-
-    Rows without a value are left out. `n` adds the largest n of the rows to each label. Returns the rows
-    of each series, with their place `at`.
-    """
-    rows = rows.assign(at=at).dropna(subset=[value])
-    drawn = {}
-    for place, (shift, name) in enumerate(zip(shifts(len(looks), step), looks, strict=True)):
-        look = {"marker": _MARKERS[place % len(_MARKERS)]} | looks[name]
-        part = rows[rows[series] == name]
-        part = part.assign(at=part["at"] + shift)
-        if n:
-            look["label"] += f" (n = {part['n'].agg(n) if len(part) else 0})"
-        intervals(ax, part["at"], part, value, across=across, **look)
-        drawn[name] = part
-    return drawn
-
-
-def shifts(n: int, step: float) -> Any:
-    """Where n series lie side by side around 0: shape (n,)."""
-    return step * (np.arange(n) - (n - 1) / 2)
-
-
-def distances(rows: pd.DataFrame, value: str = "share") -> Any:
-    """Distances of both ends of each interval from its value: shape (2, rows), NaN where there is no interval.
-
-    The ends are `value`_low and `value`_high, or low and high. An end on the wrong side of the value is at the value.
-    """
-    prefix = f"{value}_" if f"{value}_low" in rows else ""
-    values, low, high = rows[[value, f"{prefix}low", f"{prefix}high"]].to_numpy(float, na_value=np.nan).T
-    return np.maximum([values - low, high - values], 0)
-
-
-def curve(ax: Axes, rows: pd.DataFrame, x: str, y: str, band: float = 0.18, **look: Any) -> None:
-    """A line, and the band of its intervals with this opacity."""
-    ax.plot(rows[x], rows[y], **look)
-    below, above = distances(rows, y)
-    step: Any = {"steps-pre": "pre", "steps-post": "post"}.get(str(look.get("drawstyle")))
-    ends = rows[y] - below, rows[y] + above
-    ax.fill_between(rows[x], *ends, step=step, color=look["color"], alpha=band, linewidth=0)
-
-
-def matrix(ax: Axes, cells: Iterable[tuple[int, int, str, Any]], columns: Sequence[str], rows: Sequence[str]) -> None:
-    """Cells of column, row, text and colour; the first row is on top."""
-    for x, y, text, colour in cells:
-        ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
-        ax.text(x, y, text, ha="center", va="center", fontsize=SMALL)
-    ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-    long: dict[str, Any] = (
-        {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if "\n" in "".join(columns) else {}
-    )
-    ax.set_xticks(range(len(columns)), [name.replace("\n", " ") for name in columns], fontsize=SMALL, **long)
-    ax.set_yticks(range(len(rows)), rows, fontsize=SMALL)
-    ax.tick_params(length=0)
-    sns.despine(ax=ax, left=True, bottom=True)
-
-
-# Axes, legends, labels
-
-
-def axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """The given Axes, or those of a new figure of this size in inches."""
-    return ax if ax is not None else plt.subplots(figsize=(width, height))[1]
-
-
-def named_rows(
-    ax: Axes | None, names: Sequence[str], size: tuple[float, float, float], *, least: int = 1, margin: float = 0.5,
-    **text: Any,
-) -> Axes:  # fmt: skip
-    """Axes with a name for each row, the first on top. `size`: the width, the height without rows, and of a row."""
-    width, frame, row = size
-    ax = axes(ax, width, frame + row * max(len(names), least))
-    ax.set_yticks(range(len(names)), names, **{"fontsize": SMALL} | text)
-    ax.set_ylim(max(len(names), 1) - 1 + margin, -margin)
-    return ax
-
-
-def finish(ax: Axes, legend: Look | None = None, *, left: bool = True, of: str = "questions", **axis: Any) -> Axes:
-    """Limits and labels of the axes, a legend if anything has a label, and no frame; without `left` no y axis.
-
-    Where a point is grey because it rests on few, the label of the x axis says so, and `of` what.
-    """
-    ax.set(**axis)
-    if any(line.get_gid() == "few" for line in ax.lines):
-        ax.set_xlabel(f"{ax.get_xlabel()}\n({_GREY} {of})".strip())
-    sns.despine(ax=ax, left=not left)
-    if not left:
-        ax.tick_params(axis="y", length=0)
-    if legend is not None and ax.get_legend_handles_labels()[0]:
-        if legend.items() >= BELOW.items():
-            _legend_below(ax, legend)
-        else:
-            ax.legend(frameon=False, fontsize=SMALL, **legend)
-    return ax
-
-
-def _legend_below(ax: Axes, look: Look) -> None:
-    """A legend under the axis' label, in as many columns as the figure has room for."""
-    inside = ax.transAxes.inverted()
-    left, bottom = inside.transform(np.asarray(ax.get_tightbbox()))[0]
-    place = ((min(left, 0) + 1) / 2, min(bottom, 0) - 0.02)
-    for columns in (4, 3, 2, 1):
-        legend = ax.legend(frameon=False, fontsize=SMALL, ncols=columns, bbox_to_anchor=place, **look)
-        if legend.get_window_extent().width <= ax.figure.bbox.width:
-            return
-
-
-def nothing(ax: Axes, why: str) -> Axes:
-    """Axes that say why nothing is drawn."""
-    ax.text(0.5, 0.5, fill(why, 26), ha="center", transform=ax.transAxes)
-    return ax
-
-
-_OF_ONE_PANEL = re.compile(r" \((n = )?\d+(–\d+)?( questions)?\)|: \d+%$|\n.*", re.DOTALL)  # its counts, its coverage
-_GREY = f"grey: fewer than {FEW}"
-
-
-def small_multiples(displays: Mapping[str, Any], *, height: float = 2.0, columns: int = 2, **how: Any) -> Figure:
-    """A panel for each display under its name, each `height` inches high, with shared axes and one legend below.
-
-    A label that all panels have stands at the edge. What is of one panel alone, its counts and coverage, leaves labels
-    and legend, and with it an upper axis that counts: the tables have them. `how` is given to each `plot`.
-    """
-    columns = min(columns, len(displays))
-    n_rows = -(-len(displays) // columns)
-    shape: Look = {"figsize": (WIDEST, height * n_rows + 0.4), "sharex": True, "sharey": True, "squeeze": False}
-    figure, grid = plt.subplots(n_rows, columns, layout="constrained", **shape)
-    panels, left_over = list(grid.flat)[: len(displays)], list(grid.flat)[len(displays) :]
-    handles: dict[str, Any] = {}
-    title, grey = "", ""
-    for ax, (name, display) in zip(panels, displays.items(), strict=True):
-        display.plot(ax, **how)
-        above = any(text.get_window_extent().y1 > ax.bbox.y1 for text in ax.texts)
-        lines = [fill(line, 64 // columns) for line in name.splitlines()]
-        ax.set_title("\n".join(lines), fontsize=SMALL + 1, pad=16 if above else 6)
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            handles.setdefault(_OF_ONE_PANEL.sub("", label), handle)
-        if legend := ax.get_legend():
-            title = legend.get_title().get_text()
-            legend.remove()
-        for upper in ax.child_axes:
-            upper.remove()
-        grey = next((line for line in ax.get_xlabel().splitlines() if _GREY in line), grey)
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_label_text(_OF_ONE_PANEL.sub("", axis.get_label_text()), fontsize=SMALL + 1)
-        ax.tick_params(labelsize=SMALL)
-    for ax in left_over:
-        ax.set_axis_off()
-    for ax in panels[-columns:]:
-        ax.tick_params(labelbottom=True)
-    below = [_common([ax.xaxis.label for ax in panels]), grey]
-    if columns > 1:
-        figure.supylabel(_common([ax.yaxis.label for ax in panels]), fontsize=SMALL + 1)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    for text in chain(*(ax.texts for ax in panels)):
-        text.set_in_layout(True)  # names that took no room from the panels belong to the figure
-    centre = (panels[0].bbox.x0 + panels[:columns][-1].bbox.x1) / 2 / figure.bbox.width
-    put: Look = {"ha": "center", "va": "top", "fontsize": SMALL + 1}
-    figure.text(centre, _bottom(figure), "\n".join(filter(None, below)), **put)
-    for n_columns in (4, 3, 2, 1) if handles else ():
-        look = BELOW | {"frameon": False, "fontsize": SMALL, "title_fontsize": SMALL, "ncols": n_columns}
-        place: Look = {"bbox_to_anchor": (0.5, _bottom(figure)), "title": title or None}
-        legend = figure.legend(handles.values(), handles, **look, **place)
-        if legend.get_window_extent().width <= figure.bbox.width or n_columns == 1:
-            break
-        legend.remove()
-    return figure
-
-
-def _common(labels: Sequence[Any]) -> str:
-    """The text that all labels have which have any; it is taken from them. Nothing where they differ."""
-    texts = {label.get_text() for label in labels} - {""}
-    if len(texts) != 1:
-        return ""
-    for label in labels:
-        label.set_text("")
-    return str(texts.pop())
-
-
-def _bottom(figure: Figure) -> float:
+def _bottom(made: Figure) -> float:
     """Just below what is drawn, as a share of the figure's height."""
-    return float((figure.get_tightbbox().y0 - 0.06) / figure.get_size_inches()[1])
+    drawn: Any = made.get_tightbbox()  # in inches
+    return float(drawn.y0 - 0.05) / float(made.get_size_inches()[1])
 
 
-def by_category(table: pd.DataFrame, n: str = "") -> Iterator[tuple[pd.DataFrame, Look]]:
-    """The rows of each knowledge category, and its colour and label, with the sum of the column `n`."""
-    for category, look in CATEGORY_LOOKS.items():
-        rows = table[table["knowledge_category"] == category]
-        yield rows, look | {"label": look["label"] + (f" (n = {rows[n].sum()})" if n else "")}
+def _legend_at(made: Figure, old: Any, height: float) -> None:
+    """A legend below this height, in as many columns as the figure has room for."""
+    handles = [handle for handle in old.legend_handles if handle]
+    names = [text.get_text() for text in old.get_texts()]
+    look: dict[str, Any] = {"loc": "upper center", "title": old.get_title().get_text() or None}
+    for columns in (4, 3, 2, 1):
+        legend = made.legend(handles, names, bbox_to_anchor=(0.5, height), ncols=columns, **look)
+        if legend.get_window_extent().width <= made.bbox.width or columns == 1:
+            return
+        legend.remove()
 
 
-def threshold(ax: Axes, tau: float | None, label: str = "") -> None:
-    """A dashed line at τ; `label` has a place for the number."""
-    if tau is not None:
-        ax.axvline(tau, color="black", linewidth=1, linestyle="--", label=label.format(tau))
+def rows(
+    table: pd.DataFrame, value: str, by: str, label: str, *,
+    panel: str = "", hue: str = "", palette: Mapping[str, Any] | None = None, hollow: str = "", few: str = "questions",
+    limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None, apart: bool = True,
+) -> Figure:  # fmt: skip
+    """A name a row, its value as a point with its interval; a panel for each value of `panel`.
 
-
-def upper_axis(ax: Axes, ticks: ArrayLike, numbers: Iterable[int], label: str) -> None:
-    """A second x axis on top, with a number at each tick."""
-    upper = ax.secondary_xaxis("top")
-    upper.set_xticks(ticks, [str(number) for number in numbers], fontsize=SMALL, color="0.4")
-    upper.set_xlabel(label, fontsize=SMALL, color="0.4")
-
-
-def numbers_above(ax: Axes, at: str, rows: pd.DataFrame, **text: Any) -> None:
-    """Above the interval of each row its number of questions (of items, where questions are not counted), grey as a
-    point of few; the column `at` is its place."""
-    look: Look = {"textcoords": "offset points", "ha": "center", "fontsize": SMALL, "xytext": (0, 2)} | text
-    numbers = zip(rows[at], rows["high"], rows.get("n_questions", rows["n"]), is_few(rows), strict=True)
-    for x, height, n, few in numbers:
-        ax.annotate(str(n), (x, height), **look | ({"color": "0.45"} if few else {}))
-
-
-def names_beside(ax: Axes, names: Mapping[tuple[float, float], str]) -> None:
-    """A name beside each mark, on a side where no other mark is near, or above or below it; none where it would lie on
-    another text or mark: the legend has it. Names cover lines. The limits of the axes are set before."""
-    ax.apply_aspect()
-    left, right = ax.bbox.x0, ax.bbox.x1 + 40 if len(ax.figure.axes) > 1 else ax.figure.bbox.x1
-    names = dict(sorted(names.items(), key=lambda named: -named[0][1]))  # the upper of two has the upper name
-    marks = ax.transData.transform([*names]) if names else np.empty((0, 2))
-    taken = [mark + np.array([[-5], [5]]) for mark in marks]  # the lower left and the upper right corner of each
-    taken += [np.asarray(text.get_window_extent()) for text in ax.texts]
-    for mark, (at, name) in zip(marks, names.items(), strict=True):
-        beside = marks[np.abs(marks[:, 1] - mark[1]) < 20][:, 0] - mark[0]
-        near = [((side * beside > 0) & (side * beside < 40)).any() for side in (-1, 1)]
-        sides = [6 * side for side, other in zip((-1, 1), near, strict=True) if not other]
-        for y, x in [*product((5, -5, 13, -13, 21, -21), sides), (9, 0), (-9, 0)]:
-            across = "center" if x == 0 else "right" if x < 0 else "left"
-            look: Look = {"ha": across, "va": "bottom" if y > 0 else "top", "fontsize": SMALL, "linespacing": 1.0}
-            look["bbox"] = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.3}
-            look |= {"zorder": 2.5, "in_layout": len(ax.figure.axes) == 1}  # over lines, under marks
-            text = ax.annotate(name, at, (x, y), textcoords="offset points", **look)
-            low, high = corners = np.asarray(text.get_window_extent())
-            free = all((low > upper).any() or (high < lower).any() for lower, upper in taken)
-            if free and left < low[0] and high[0] < right:
-                taken.append(corners)
-                break
-            text.remove()
-
-
-def apart(heights: Sequence[float], gap: float) -> list[float]:
-    """Heights of labels from the top down, moved to be at least `gap` apart, the lowest not below 0.
-
-    >>> [round(height, 2) for height in apart([0.9, 0.88, 0.1], 0.1)]
-    [0.9, 0.8, 0.1]
+    `hue` puts several points into a row, side by side where they are to lie `apart`. `hollow`: a column with a second
+    value, drawn hollow. `reference`: where a dashed line stands.
     """
-    steps = gap * np.arange(len(heights))
-    moved_down = np.minimum.accumulate(np.asarray(heights) + steps) - steps
-    return [float(height) for height in np.maximum(moved_down, steps[::-1])]
+    if table.empty:
+        return nothing("nothing to show")
+    names, per_row = table[by].unique(), table[hue].nunique() if hue else 1
+    plot = so.Plot(table, y=by, x=value, **({"color": hue} if hue else {}))
+    several = apart and table.duplicated([by, *([panel] if panel else [])]).any()
+    side_by_side = [so.Dodge(gap=0.3)] if several else []
+    low, high = _ends(table, value)
+    for look, layer in _of_few(table, {} if hue else {"color": INK}, x=value, y=by, **({"group": hue} if hue else {})):
+        plot = plot.add(so.Range(linewidth=1, **look), *side_by_side, xmin=low, xmax=high, **layer)
+        plot = plot.add(so.Dot(pointsize=4, **look), *side_by_side, **layer)
+    if hollow:
+        plot = plot.add(so.Dot(pointsize=4, fill=False, color="0.4"), x=hollow)
+    plot = plot.facet(panel or None).limit(x=limits).label(x=label, y="", color="", title=str if panel else "")
+    plot = plot.scale(
+        y=so.Nominal(order=list(names)), **({"color": scale(palette or colours(table[hue]))} if hue else {})
+    )
+    height = 0.75 + (0.14 + 0.08 * per_row) * max(len(names), 3) + (0.2 if panel else 0)
+    made = figure(plot, height, few=few if is_few(table).any() else "")
+    return line_at(made, x=reference)
 
 
-# Files: PNG to look at, SVG to print, CSV to check or draw again
+def lines(
+    table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *,
+    hue: str = "", palette: Mapping[str, Any] | None = None, panel: str = "",
+    band: bool = True, points: bool = False, steps: bool = False, height: float = 2.6,
+    limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None,
+    tau: float | None = None,
+) -> Figure:  # fmt: skip
+    """A line for each value of `hue`, with a band of its intervals; with `points`, marks with their intervals.
+
+    `steps`: a value holds from the x before up to and including its own. `reference` and `tau`: where a dashed
+    horizontal and vertical line stand. `height`: of each row of at most two panels.
+    """
+    rows = as_steps(table, x, [name for name in (hue, panel) if name]) if steps else table
+    plot = so.Plot(rows, x=x, y=y, **({"color": hue} if hue else {}))
+    look: dict[str, Any] = {} if hue else {"color": NAVY}
+    low, high = _ends(table, y)
+    if points:
+        for own, layer in _of_few(table, look, x=x, y=y):
+            if layer.get("legend", True):  # a line joins no grey point
+                plot = plot.add(so.Path(linewidth=1.2, **own), **layer)
+            if low in table:
+                plot = plot.add(so.Range(linewidth=1, **own), ymin=low, ymax=high, **layer)
+            plot = plot.add(so.Dot(pointsize=4, **own), **layer)
+    else:
+        if band and low in rows:
+            plot = plot.add(so.Band(alpha=0.15, **look), ymin=low, ymax=high, legend=False)
+        plot = plot.add(so.Path(linewidth=1.4, **look))
+    if panel:
+        plot = plot.facet(panel, wrap=2)
+    plot = (plot.limit(y=limits) if limits else plot).label(
+        x=labels[0], y=labels[1], color="", title=str if panel else ""
+    )
+    if hue:
+        plot = plot.scale(color=scale(palette or colours(table[hue])))
+    height *= -(-table[panel].nunique() // 2) if panel else 1
+    tilted = table[x].dtype == object and table[x].nunique() > 6
+    made = figure(plot, height, few="questions" if points and is_few(table).any() else "", tilted=tilted)
+    return line_at(line_at(made, y=reference), x=tau)
+
+
+def stacked(
+    table: pd.DataFrame, x: str, y: str, hue: str, labels: tuple[str, str], palette: Mapping[str, Any], *,
+    across: bool = False, panel: str = "", width: float = 0.9, height: float = 2.4, tau: float | None = None,
+) -> Figure:  # fmt: skip
+    """Bars whose parts are the values of `hue`, in the order of the palette; `across`: lying, a row each."""
+    order = [name for name in palette if name in set(table[hue])]
+    rows = table.assign(**{hue: pd.Categorical(table[hue], order)}).sort_values(hue, kind="stable")
+    at = {"y": x, "x": y} if across else {"x": x, "y": y}
+    bar = (so.Bar if across else so.Bars)(width=width, edgewidth=0.3, edgecolor="w", alpha=1)
+    plot = so.Plot(rows, **at, color=hue).add(bar, so.Stack())
+    if panel:
+        plot = plot.facet(row=panel)
+    scales: dict[str, Any] = {"color": scale({name: palette[name] for name in order})}
+    if across:
+        scales["y"] = so.Nominal(order=list(table[x].unique()))
+    names = {"x": labels[0], "y": labels[1]} if not across else {"x": labels[1], "y": labels[0]}
+    return line_at(figure(plot.scale(**scales).label(**names, color="", title=str if panel else ""), height), x=tau)
+
+
+def plane(
+    table: pd.DataFrame, x: str, y: str, hue: str, labels: tuple[str, str], palette: Mapping[str, Any], *,
+    panel: str = "", size: str = "", guessing: bool = False,
+) -> Figure:  # fmt: skip
+    """A point for each row with the intervals of both of its shares; `guessing`: the falling diagonal."""
+    plot = so.Plot(table, x=x, y=y, color=hue)
+    plot = plot.add(so.Range(linewidth=0.6, alpha=0.6), xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
+    plot = plot.add(so.Range(linewidth=0.6, alpha=0.6), ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
+    plot = plot.add(so.Dot(pointsize=6), **({"pointsize": size} if size else {}))
+    scales: dict[str, Any] = {"color": scale(palette)} | ({"pointsize": (3, 9)} if size else {})
+    plot = plot.facet(panel or None, wrap=2 if panel else None).scale(**scales)
+    plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05)).label(
+        x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else ""
+    )
+    n_panels = table[panel].nunique() if panel else 1
+    made = figure(plot, 2.6 * -(-n_panels // 2) if panel else 3.8, width=WIDTH if panel else 4.2)
+    for ax in made.axes if guessing else ():
+        ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
+    return made
+
+
+def cells(values: pd.DataFrame, texts: pd.DataFrame, colour: str, *, title: str = "") -> Figure:
+    """A heatmap of shares in [0, 1] with a text in each cell; what is missing is grey."""
+    with matplotlib.rc_context(_THEME):
+        n_rows, n_columns = values.shape
+        size = min(0.75, 4.2 / n_columns)
+        made, ax = plt.subplots(
+            figsize=(max(4.2, 1 + size * n_columns), max(2.2, 0.6 + size * n_rows)), layout="constrained"
+        )
+        look: dict[str, Any] = {"vmin": 0, "vmax": 1.4, "cbar": False, "linewidths": 1.5, "annot_kws": {"fontsize": 8}}
+        sns.heatmap(values.astype(float).fillna(-1), ax=ax, annot=texts, fmt="", cmap=_with_grey(colour), **look)
+        ax.set(xlabel="", ylabel="")
+        ax.set_title(title, loc="left")
+        ax.tick_params(length=0)
+        ax.set_xticklabels(ax.get_xticklabels(), rotation=30, ha="right", rotation_mode="anchor")
+        ax.set_yticklabels(ax.get_yticklabels(), rotation=0)
+    return made
+
+
+def _with_grey(name: str) -> Any:
+    return sns.color_palette(name, as_cmap=True).with_extremes(under="0.93")
+
+
+def differences(table: pd.DataFrame, label: str, *, panel: str = "condition", below: bool = False) -> Figure:
+    """`difference` with its interval for each `name`, a panel for each condition where there are several, side by side
+    or one `below` another.
+
+    Filled where Holm's p is below 0.05, hollow where it is not; without `p_holm`, by whether the interval leaves out 0.
+    """
+    known = table["p_holm"] < 0.05 if "p_holm" in table else (table["low"] > 0) | (table["high"] < 0)
+    rule = "Holm's p < 0.05" if "p_holm" in table else "interval leaves out 0"
+    other = "Holm's p ≥ 0.05" if "p_holm" in table else "interval contains 0"
+    rows = table.assign(sign=np.where(known, rule, other))
+    if panel in rows:
+        rows[panel] = [CONDITION_LABELS.get(name, name) for name in rows[panel]]
+    plot = so.Plot(rows, x="difference", y="name").add(so.Range(linewidth=1, color=INK), xmin="low", xmax="high")
+    plot = plot.add(so.Dot(pointsize=4.5, color=INK), fill="sign")
+    n_panels = rows[panel].nunique() if panel in rows else 1
+    if n_panels > 1:
+        plot = plot.facet(**{"row" if below else "col": panel})
+    marks = so.Nominal({rule: True, other: False})
+    plot = plot.scale(fill=marks, y=so.Nominal(order=list(rows["name"].unique())))
+    plot = plot.label(x=label, y="", fill="", title=str if n_panels > 1 else "")
+    lines = max((name.count("\n") for name in rows["name"]), default=0) + 1
+    height = 0.9 + 0.19 * lines * max(rows["name"].nunique(), 3)
+    made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height)
+    for ax in made.axes:
+        ax.xaxis.set_major_locator(MaxNLocator(3 if n_panels > 2 and not below else 6))
+    return line_at(made, x=0.0)
+
+
+def line_at(made: Figure, *, x: float | None = None, y: float | None = None) -> Figure:
+    """A dashed line in every panel."""
+    for ax in made.axes:
+        for at, drawn in ((x, ax.axvline), (y, ax.axhline)):
+            if at is not None:
+                drawn(at, color="0.4", linewidth=0.8, linestyle="--", zorder=0)
+    return made
+
+
+def nothing(why: str) -> Figure:
+    """A figure that says why nothing is drawn."""
+    made, ax = plt.subplots(figsize=(WIDTH, 1.2))
+    ax.set_axis_off()
+    ax.text(0.5, 0.5, fill(why, 60), ha="center", va="center", fontsize=9)
+    return made
+
+
+def as_steps(table: pd.DataFrame, x: str, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Rows of a function that holds from the x before up to and including its own, as corners of a line."""
+    parts = []
+    for _, part in table.groupby([*by], sort=False) if by else [((), table)]:
+        part = part.sort_values(x, kind="stable")
+        corners = part.loc[part.index.repeat(2)].reset_index(drop=True)
+        corners[x] = np.repeat(part[x].to_numpy(float), 2)[[0, *range(len(corners) - 1)]] if len(part) else []
+        parts.append(corners)
+    return pd.concat(parts, ignore_index=True) if parts else table
+
+
+def is_few(table: pd.DataFrame) -> Any:
+    """Whether each row rests on fewer than `FEW` questions (on fewer items, where questions are not counted)."""
+    counted = next((table[name] for name in ("n_questions", "n") if name in table), None)
+    return np.zeros(len(table), bool) if counted is None else counted.to_numpy(float) < FEW
+
+
+def names_of(table: pd.DataFrame) -> list[str]:
+    """What the method of each row is called, with its design where the table has one."""
+    designs = table["design"] if "design" in table else [None] * len(table)
+    return [called(method, design) for method, design in zip(table["method"], designs, strict=True)]
+
+
+def by_name(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, dict[str, str]]:
+    """The table with methods or designs of this column as a reader calls them, and the colour of each."""
+    palette = {called(name): colour for name, colour in colours(table[column]).items()}
+    return table.assign(**{column: table[column].map(called)}), palette
+
+
+def by_category(table: pd.DataFrame, n: str = "") -> tuple[pd.DataFrame, dict[str, str]]:
+    """The table with a column `category`, as a legend says it (with the sum of the column `n`), and its colours."""
+    sizes = table.groupby("knowledge_category", observed=True)[n].sum() if n else {}
+    label = {name: CATEGORY_LABELS[name] + (f" (n = {sizes.get(name, 0)})" if n else "") for name in CATEGORY_COLOURS}
+    rows = table[table["knowledge_category"].isin(label)]
+    names = rows["knowledge_category"].astype(object).map(label)
+    return rows.assign(category=names), {label[name]: colour for name, colour in CATEGORY_COLOURS.items()}
+
+
+def scale(palette: Mapping[str, Any]) -> so.Nominal:
+    """Colours in the order of the palette."""
+    return so.Nominal(dict(palette), order=list(palette))
+
+
+def _ends(table: pd.DataFrame, value: str) -> tuple[str, str]:
+    prefix = f"{value}_" if f"{value}_low" in table else ""
+    return f"{prefix}low", f"{prefix}high"
+
+
+def _of_few(table: pd.DataFrame, look: Mapping[str, Any], **place: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Look and layer of the rows that rest on enough, and of those that do not: grey, not in the legend.
+
+    A layer says where its points lie (`place`), since it inherits that from all rows otherwise.
+    """
+    few = is_few(table)
+    layers: list[tuple[dict[str, Any], dict[str, Any]]] = [(dict(look), {"data": table[~few], **place})]
+    grey = {"data": table[few], "color": None, "legend": False, **place}
+    return layers + ([({"color": _FEW}, grey)] if few.any() else [])
+
 
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}}  # no versions, no times: equal figures are equal files
 
@@ -370,14 +340,15 @@ def save_figure(
     folder = Path(folder)
     if label:
         figure.draw_without_rendering()  # a constrained layout is found in drawing
-        drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()  # in inches
+        drawn: Any = figure.get_tightbbox()  # in inches
+        width, height = figure.get_size_inches()
         x, y = drawn.x0 / width, (drawn.y0 - 0.08) / height
-        figure.text(x, y, fill(label, 80), va="top", fontsize=SMALL, color="0.4")
+        figure.text(x, y, fill(label, 80), va="top", fontsize=8, color="0.4")
         data = data.assign(label=label)[["label", *data.columns]]
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for kind in (*_METADATA, "csv")]
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         for path, metadata in zip(paths, _METADATA.values(), strict=False):
-            figure.savefig(path, dpi=150, bbox_inches="tight", metadata=metadata)
+            figure.savefig(path, dpi=200, bbox_inches="tight", metadata=metadata)
     write_whole(paths[-1], csv_text(data))
     return paths

@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from textwrap import fill
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.page import Html, Td, captioned, html_table, interval, render
@@ -136,36 +135,27 @@ def _answered(row: Mapping[str, Any]) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-class OneQuestionDisplay(draw.Display):
+def one_question(records: pd.DataFrame, question_id: str, method: str = "sr_dcr") -> pd.DataFrame:
     """Rows of the table `records` for one year question and one method, one per offset of its passage."""
+    chosen = records[(records["question_id"] == question_id) & (records["method"] == method)]
+    columns = (
+        "item_id question gold_answer claimed_answer prior_answer context_answer verdict_path "
+        "self_confidence confidence_kind tau decision final_answer correct missing"
+    )
+    table = chosen[columns.split()].copy()
+    table.insert(1, "offset", chosen["perturbation_value"].fillna(0).astype(int))
+    return table.sort_values("offset").reset_index(drop=True)
 
-    @classmethod
-    def from_records(cls, records: pd.DataFrame, question_id: str, method: str = "sr_dcr") -> Self:
-        chosen = records[(records["question_id"] == question_id) & (records["method"] == method)]
-        columns = (
-            "item_id question gold_answer claimed_answer prior_answer context_answer verdict_path "
-            "self_confidence confidence_kind tau decision final_answer correct missing"
-        )
-        table = chosen[columns.split()].copy()
-        table.insert(1, "offset", chosen["perturbation_value"].fillna(0).astype(int))
-        return cls(table.sort_values("offset").reset_index(drop=True))
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Answered year against claimed year; grey lines mark the truth and full belief in the passage."""
-        ax = draw.axes(ax, draw.WIDEST, 3.6)
-        names = ["claimed_answer", "context_answer", "final_answer"]
-        claim, context, final = (pd.to_numeric(self.table[name], errors="coerce") for name in names)
-        ax.axhline(int(self.table["gold_answer"].iloc[0]), color="0.75", zorder=0, label="the truth")
-        ax.plot(claim, claim, color="0.75", linestyle="--", zorder=0, label="what the passage says")
-        ax.plot(claim, context, "+", color="0.3", markersize=11, label=f"context answer ({called('few_shot')})")
-        final = final.where(self.table["decision"] != "ABSTAIN", final.fillna(float(claim.min())))
-        markers = {"USE_CONTEXT": ("s", draw.BLUE), "USE_PRIOR": ("o", draw.ORANGE), "ABSTAIN": ("x", draw.INK)}
-        for decision, (marker, colour) in markers.items():
-            here = self.table["decision"] == decision
-            look: draw.Look = {"facecolors": "none", "edgecolors": colour, "label": f"decision {decision}"}
-            if decision == "ABSTAIN":
-                look = {"color": colour, "label": f"decision {decision} (no answer, drawn at the bottom)"}
-            if here.any():
-                ax.scatter(claim[here], final[here], marker=marker, s=64, **look)
-        ax.set_title(fill(self.table["question"].iloc[0], 48), fontsize="medium")
-        return draw.finish(ax, draw.BELOW, xlabel="year the passage claims", ylabel="year answered")
+def draw_one_question(table: pd.DataFrame) -> Figure:
+    """Answered year against the year that the passage claims, from `one_question`; dashed: the truth. An item without a
+    final answer has no point of it."""
+    names = {"claimed_answer": "passage", "context_answer": called("few_shot"), "final_answer": called("sr_dcr")}
+    years = table[[*names]].apply(pd.to_numeric, errors="coerce")
+    rows = years.assign(claim=years["claimed_answer"]).rename(columns=names)
+    rows = rows.melt("claim", list(names.values()), "says", "year").dropna()
+    palette = {"passage": draw.GREY, called("few_shot"): draw.BLUE, called("sr_dcr"): draw.VERMILION}
+    labels = ("year that the passage claims", "year answered")
+    truth = float(table["gold_answer"].iloc[0])
+    look: dict[str, Any] = {"limits": None, "reference": truth, "points": True}
+    return draw.lines(rows, "claim", "year", labels, hue="says", palette=palette, **look)

@@ -120,7 +120,7 @@ def said(kind: str, studies: int = STUDIES, seed: int = 0) -> dict[Standing, flo
     claim = Claim("", "", "", "", measure, arguments, relation, threshold)  # type: ignore[arg-type]
     rng = np.random.default_rng(seed)
     words = [claim.standing(claim.evidence(study(rng))) for _ in range(studies)]
-    return {word: words.count(word) / studies for word in (Standing.HOLDS, Standing.DOES_NOT)}
+    return {word: words.count(word) / studies for word in (Standing.SUPPORTED, Standing.CONTRADICTED)}
 
 
 def rows() -> list[dict[str, object]]:

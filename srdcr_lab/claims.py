@@ -1,10 +1,8 @@
-"""The claims of the paper's section 4 as a checklist: each with one's own number, its interval, and whether it holds.
+"""The claims of the paper's section 4 as a checklist: each with one's own number, its interval, and where it stands.
 
-Each claim, a row of claims.csv, compares one quantity with one threshold. It *holds* where the whole 95 % interval is
-on the claimed side, *does not hold* where all of it is on the other side; otherwise these records *cannot tell*, and
-they never do from fewer than ten questions; without any it is *not measured*. There is no correction for thirty claims:
-by chance alone about one interval in twenty misses. A claim about accuracy has a row for each denominator, and a note
-where the two differ.
+Each claim, a row of claims.csv, compares one quantity with one threshold, and stands as `srdcr_lab.sentences` says.
+There is no correction for thirty claims: by chance alone about one interval in twenty misses. A claim about accuracy
+has a row for each denominator, and a note where the two differ.
 """
 
 from __future__ import annotations
@@ -60,9 +58,9 @@ class Claim:
             return Evidence(note=str(reason))
 
     def standing(self, evidence: Evidence) -> Standing:
-        """What the interval says about the claim; of fewer than ten questions nothing, as in a finding."""
+        """What the interval says about the claim; of fewer than ten questions nothing."""
         if evidence.n_questions < FEW:
-            return Standing.CANNOT_TELL if evidence.n else Standing.NOT_MEASURED
+            return Standing.TOO_FEW if evidence.n else Standing.NOT_MEASURED
         return standing(evidence.low, evidence.high, self.relation, self.threshold)
 
 
@@ -127,4 +125,4 @@ def claims_html(table: pd.DataFrame) -> Html:
     return html_table([*keys, "claim", "quantity", "paper", "here (95 %)", "n", "claimed", "standing"], rows)
 
 
-_COLOURS = {Standing.HOLDS: "#0173b2", Standing.DOES_NOT: "#d55e00"}
+_COLOURS = {Standing.SUPPORTED: "#0173b2", Standing.CONTRADICTED: "#d55e00"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,8 +23,8 @@ from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import TAUS, Gated, Gating, gating_table
 from srdcr_lab.lib.groups import of_one_kind
 from srdcr_lab.lib.page import Chart, Html, Label, Line, html_table, number, render
-from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
-from srdcr_lab.records import ConfidenceKind
+from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation, shares
+from srdcr_lab.records import ConfidenceKind, Verdict
 from srdcr_lab.records.names import kind_called
 
 if TYPE_CHECKING:
@@ -305,6 +305,28 @@ def confidence_histogram(questions: pd.DataFrame, *, n_bins: int = 20, consisten
         table.insert(0, "confidence_kind", kind)
         tables.append(table.assign(n_missing=len(part) - int(table["n"].sum())))
     return pd.concat(tables, ignore_index=True)
+
+
+def at_paper_taus(steps: PrecisionSteps | Mapping[str, PrecisionSteps]) -> list[dict[str, Any]]:
+    """P(Highly-Known | Conf ≥ τ) beside what the paper reports of it [4.2]; of one model, or of several by name."""
+    return [
+        {"model": model, "reported": reported} | asdict(each.at(tau))
+        for model, each in (steps.items() if isinstance(steps, Mapping) else [("", steps)])
+        for tau, reported in ((0.90, 0.88), (0.95, 0.95))
+    ]
+
+
+def risk_above(steps: PrecisionSteps, tau: float) -> dict[str, float]:
+    """Share of wrong answers from memory among the questions with Conf ≥ τ."""
+    above = steps.at(tau)
+    return {"risk": above.risk, "low": 1 - above.high, "high": 1 - above.low, "n": above.n_above}
+
+
+def held_back(records: pd.DataFrame, tau: float) -> pd.DataFrame:
+    """Share of right prior answers that SR-DCR does not give: the Judge rejected the passage, and Conf < τ."""
+    rows = records[(records["method"] == "sr_dcr") & (records["verdict"] == Verdict.UNREASONABLE)]
+    rows = rows[~(rows["self_confidence"].astype(float) >= tau)]
+    return shares(rows, rows["prior_correct"].astype("boolean").fillna(False))
 
 
 def draw_confidence(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import seaborn as sns
 import seaborn.objects as so
 from matplotlib.figure import Figure
 
+from srdcr_lab.answers import same_answer
 from srdcr_lab.confidence import auroc, auroc_gain, decisions_table
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import comparable, condition_rows, outcome, side_by_side
@@ -33,9 +34,10 @@ from srdcr_lab.lib.groups import (
     strata,
 )
 from srdcr_lab.lib.page import Html, html_table, interval, render
-from srdcr_lab.lib.statistics import positions, shares
+from srdcr_lab.lib.statistics import clustered_interval, macro_mean, positions, shares
+from srdcr_lab.lib.summary import CONDITIONS
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
-from srdcr_lab.records import Decision, Verdict
+from srdcr_lab.records import Decision, Item, Role, Verdict
 from srdcr_lab.records.names import called
 
 if TYPE_CHECKING:
@@ -296,6 +298,42 @@ def _ended_debates(records: pd.DataFrame, gate: bool) -> pd.DataFrame:
 
 _NO_VERDICTS = "no debate with verdicts in these records"
 _RATES = {"verdict_tpr": "Reasonable | true", "verdict_tnr": "Unreasonable | false"}
+
+
+def right_verdicts(records: pd.DataFrame) -> pd.DataFrame:
+    """Share of right verdicts of each design by condition, overall the mean of the two halves; UNPARSED is wrong."""
+    rows = []
+    for names, part in groups(debates(records), DESIGN_KEYS):
+        for condition in CONDITIONS:
+            held = condition_rows(part, condition)
+            right, halves = outcome(held, "verdict_right"), is_standard(held)
+            low, high = clustered_interval(right, held["question_id"], halves)
+            ends = {"share": macro_mean(right, halves), "low": low, "high": high}
+            sizes = {"n": len(held), "n_questions": held["question_id"].nunique()}
+            rows.append(names | {"condition": condition} | ends | sizes)
+    return pd.DataFrame(rows)
+
+
+def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:
+    """Of each model and role, the share of turns after a speaker's first that say, word for word, an earlier one."""
+    ordered = turns.sort_values("position", kind="stable")
+    who = ["model", "item_id", "method", "design", "role", "speaker"]
+    later = ordered.assign(again=ordered.duplicated([*who, "text"]))[ordered.duplicated(who)]
+    return shares(later, later["again"], {name: later[name].unique() for name in ("model", "role")})
+
+
+def keeps_side(stated: Any, stance: Any, item: Item) -> bool | None:
+    """Whether a turn states the answer that it was given; None where it was given none, or one that cannot be read."""
+    told = None if pd.isna(stance) else stance
+    return same_answer(None if pd.isna(stated) else stated, told, item) if same_answer(told, told, item) else None
+
+
+def kept_side(turns: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
+    """Of each model, design and role, the share of turns of debaters that keep to the answer they were given."""
+    spoken = turns[turns["role"].isin([Role.DEFENDER, Role.CRITIC])]
+    sides = zip(spoken["stated_answer"], spoken["stance"], spoken["item_id"].map(items), strict=True)
+    kept = pd.Series(pd.array([keeps_side(*side) for side in sides], "boolean"), spoken.index)
+    return shares(spoken, kept, {name: spoken[name].unique() for name in ("model", "design", "role")})
 
 
 def draw_verdicts(table: pd.DataFrame, *, panel: str = "") -> Figure:

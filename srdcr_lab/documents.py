@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from srdcr_lab.answers import counts_as
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.source_reliability import asserted, log_odds, source_reliability, votes_of, weighted_majority
-from srdcr_lab.lib.statistics import clustered_interval, macro_mean, mean_interval
+from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, macro_mean, mean_interval, mean_of, shares
 from srdcr_lab.records import DocumentKind, Item, Role
 
 MEANS = ("rounds", "calls_alone", "prompt_tokens", "completion_tokens")
@@ -175,6 +175,28 @@ def recovery(
     }
 
 
+def gave_way(stands: pd.DataFrame) -> pd.DataFrame:
+    """Of `documents.stands`: how often proponents who were right, or wrong, revised or conceded."""
+    return shares(stands, stands["state"] != "defend", {"held_right": [True, False]}).assign(held=["right", "wrong"])
+
+
+def misled(outcomes: pd.DataFrame) -> list[dict[str, Any]]:
+    """Of `documents.answer_outcomes`: each method's matches where most documents mislead, less those elsewhere."""
+    rows = []
+    for method, part in outcomes.dropna(subset="share_misinforming").groupby("method", sort=False):
+        most, matched = part["share_misinforming"] > 0.5, part["exact_match"].astype(float)
+        ends = contrast_interval(matched, part["question_id"], most, {True: 1.0, False: -1.0}, bounds=(0.0, 1.0))
+        found = dict(zip(("difference", "low", "high"), ends, strict=True))
+        rows.append({"method": method, **found, "n": min(int(most.sum()), int((~most).sum()))})
+    return rows
+
+
+def recovered(recovery: pd.DataFrame) -> list[dict[str, Any]]:
+    """The mean over the seeds of each world's rank correlation."""
+    worlds = recovery.dropna(subset="rank_correlation").groupby("world", sort=False)
+    return [{"world": world} | mean_of(part["rank_correlation"], part["seed"]) for world, part in worlds]
+
+
 # Figures
 
 _MEASURES = {"precision": "precision of the answers", "recall": "recall of the right answers"}
@@ -198,7 +220,7 @@ def draw_summary(table: pd.DataFrame, by: str = "share_misinforming", *, measure
 def draw_recovery(table: pd.DataFrame) -> Figure:
     """Rank correlation of estimated and true reliability (`recovery`, a row a world and seed): a point a seed, a bar at
     each world's mean; dashed: 0.9."""
-    plot = so.Plot(table, x="rank_correlation", y="world").add(so.Dot(pointsize=3, alpha=0.5), so.Jitter(0.4))
+    plot = so.Plot(table, x="rank_correlation", y="world").add(so.Dot(pointsize=3, alpha=0.5), so.Jitter(0.4, seed=0))
     plot = plot.add(so.Dash(color=draw.INK, width=0.6), so.Agg(), orient="y").limit(x=(-1.05, 1.05))
     height = 0.8 + 0.3 * table["world"].nunique()
     return draw.line_at(draw.figure(plot.label(x="Spearman correlation with the truth", y=""), height), x=0.9)

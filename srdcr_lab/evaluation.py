@@ -19,8 +19,8 @@ from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN
 from srdcr_lab.lib.gating import STAGES, Gating
 from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_standard
 from srdcr_lab.lib.page import Html, html_table, render
-from srdcr_lab.lib.statistics import contrast_interval, mean_interval
-from srdcr_lab.lib.summary import CALIBRATED, NO_INTERVAL, accuracy, summary
+from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares
+from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
 from srdcr_lab.records import Decision, Missing, Verdict
 from srdcr_lab.records.names import CATEGORY_LABELS, called
 
@@ -193,6 +193,14 @@ def changes_at(of_true: float, of_false: float) -> float:
     """The share of false passages at which a difference is 0, from its means over true and over false ones; NaN where
     both have one sign."""
     return of_true / (of_true - of_false) if of_true * of_false < 0 else math.nan
+
+
+def right_by_decision(records: pd.DataFrame) -> pd.DataFrame:
+    """Share of right answers of each decision of SR-DCR that answers, on true and on false passages."""
+    rows = records[records["method"] == "sr_dcr"]
+    rows = rows.assign(condition=is_standard(rows).map({True: "standard", False: "perturbed"}))
+    cells = {"decision": [Decision.USE_CONTEXT, Decision.USE_PRIOR], "condition": CONDITIONS[:2]}
+    return shares(rows, rows["correct"].astype("boolean"), cells)
 
 
 def draw_accuracy(summary: pd.DataFrame) -> Figure:

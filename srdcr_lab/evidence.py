@@ -7,9 +7,9 @@ are of all items or of the answered ones, since the paper does not say whether a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -19,6 +19,7 @@ import pandas as pd
 from srdcr_lab.lib.comparison import condition_rows, outcome, side_by_side
 from srdcr_lab.lib.groups import GOLDEN, IN_PAPER, halves, in_macro, is_standard, of_one_kind, strata, with_matches
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval, paired_interval
+from srdcr_lab.lib.summary import CONDITIONS
 from srdcr_lab.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.names import called
@@ -276,3 +277,34 @@ OF_ACCURACY = (difference, accuracy_of, gap, worse_half, best_of_others, least_o
 SHARES = (accuracy_of, following, highly_known)  # of which an interval stays within 0 and 1
 OTHERS = (design_difference, following, offset_slope, highly_known, prior_preference_change, bias_contrast,
           more_calls)  # fmt: skip
+
+
+def _each(
+    a: str, b: str, name: str, values: Iterable[str], measured: Callable[[str], Evidence]
+) -> list[dict[str, Any]]:
+    """The evidence on A against B for each of the values that has any."""
+    rows = []
+    for value in values:
+        with suppress(NoEvidence):
+            rows.append({"a": a, "b": b, name: value} | asdict(measured(value)))
+    return rows
+
+
+def leads(
+    records: pd.DataFrame, denominator: str = "all", a: str = "sr_dcr", b: str = "few_shot"
+) -> list[dict[str, Any]]:
+    """Accuracy of A less that of B on true and on false passages, and the mean of the two; of ``all`` or ``answered``
+    items."""
+    of = Denominator(f"{denominator} items")
+    return _each(a, b, "condition", CONDITIONS, lambda condition: difference(records, a, b, condition, of))
+
+
+def bias_change(records: pd.DataFrame, a: str = "sr_dcr", b: str = "few_shot") -> list[dict[str, Any]]:
+    """The biases of A less those of B."""
+    return _each(a, b, "bias", ("context", "prior"), lambda bias: bias_contrast(records, a, b, 1.0, bias))
+
+
+def dearer(records: pd.DataFrame, a: str = "sr_dcr") -> list[dict[str, Any]]:
+    """Calls an item that A takes more than each other method."""
+    rivals = [b for b in records["method"].unique() if b != a]
+    return _each(a, "", "b", rivals, lambda b: more_calls(records, a, b))

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from numbers import Real
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -294,6 +294,16 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
             return f"{told}; the least risk seen is {least:.3f}, at which no number of questions would do"
         needed = f"{self.n_needed_} questions would do in {POWER:.0%} of studies"
         return f"{told}; were the risk the one seen here, which is the best of several, {needed} (by {best})"
+
+
+def promised(guarantee: Any) -> list[dict[str, Any]]:
+    """Risk of the rule that a `FinalAnswerGuarantee` chose, on the questions that chose it."""
+    if guarantee is None or guarantee.rule_ is None:
+        return []
+    ends = dict(zip(("risk", "low", "high"), guarantee.risk_, strict=True))
+    passed = guarantee.tests_[guarantee.tests_["accepted"]]
+    n = int(passed["n_answered"][passed["coverage"].idxmax()])
+    return [ends | {"n": n, "n_questions": guarantee.sizes_["n_questions"]}]
 
 
 class DecisionRule(BaseEstimator):  # type: ignore[misc]

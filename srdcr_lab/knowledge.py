@@ -18,7 +18,7 @@ from srdcr_lab.lib.controls import Menu, Slide, with_sliders
 from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, category_counts
 from srdcr_lab.lib.draw import CATEGORY_COLOURS
 from srdcr_lab.lib.page import Area, Chart, Html, Label, Td, html_table, interval, render
-from srdcr_lab.lib.statistics import jeffreys_interval
+from srdcr_lab.lib.statistics import jeffreys_interval, mean_of, shares
 from srdcr_lab.records.names import CATEGORY_LABELS
 
 if TYPE_CHECKING:
@@ -121,6 +121,19 @@ def exposures_of(questions: pd.DataFrame, exposures: pd.DataFrame) -> pd.DataFra
     return table.dropna(subset=["sampled_accuracy"]).reset_index(drop=True)
 
 
+def within_category(questions: pd.DataFrame) -> pd.DataFrame:
+    """Share of questions with the whole interval of sampled accuracy in one category (the last two as one)."""
+    low, high = (categorise(questions[f"accuracy_{end}"]).clip(max=2) for end in ("low", "high"))
+    within = pd.Series(low == high, questions.index, "boolean")
+    return shares(questions, within.mask(questions["sampled_accuracy"].isna()))
+
+
+def mean_stability(questions: pd.DataFrame) -> dict[str, float]:
+    """The mean probability of the same category on fresh draws."""
+    known = questions.dropna(subset="redraw_stability")
+    return mean_of(known["redraw_stability"], known["question_id"])
+
+
 # Figures
 
 
@@ -170,8 +183,8 @@ def draw_exposures(table: pd.DataFrame) -> Figure:
     rows = table.assign(true=table["true_share"].astype(float), never=table["sampled_accuracy"])
     rows["never"] = rows["never"].where(rows["true"].isna())
     plot = so.Plot(rows, x="exposures", y="sampled_accuracy").scale(x="symlog", color="flare_r")
-    plot = plot.add(so.Dot(pointsize=4, alpha=0.8), so.Jitter(y=0.03), color="true")
-    plot = plot.add(so.Dot(pointsize=4, fill=False, color=draw.GREY), so.Jitter(y=0.03), y="never")
+    plot = plot.add(so.Dot(pointsize=4, alpha=0.8), so.Jitter(y=0.03, seed=0), color="true")
+    plot = plot.add(so.Dot(pointsize=4, fill=False, color=draw.GREY), so.Jitter(y=0.03, seed=0), y="never")
     plot = plot.label(x="times stated in training", y="sampled accuracy", color="share stated rightly")
     return draw.figure(plot.limit(x=(-0.3, None), y=(-0.04, 1.04)), 3.2)
 

@@ -25,7 +25,8 @@ from srdcr_lab.lib.groups import (
     with_matches,
     year_offset,
 )
-from srdcr_lab.lib.statistics import shares
+from srdcr_lab.lib.statistics import contrast_interval, shares
+from srdcr_lab.records import KnowledgeCategory
 
 _SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")
 PRESENT = 2026  # the year of the shipped facts; a later claim lies in the future, whatever the calendar says
@@ -235,6 +236,24 @@ def biases_by(records: pd.DataFrame, by: str = "domain", *, method: str = "few_s
     rows = records[records["method"] == method]
     parts = [biases(rows, by=(by,)), biases(rows).assign(**{by: "all"})]
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def follow_known(records: pd.DataFrame) -> list[dict[str, Any]]:
+    """Context preference of few-shot answers to false passages about Highly-Known questions, less that about Unknown
+    ones; n counts the questions of the side with fewer."""
+    answers = perturbed_answers(records, "few_shot")
+    answers = answers[~answers["prior_is_claim"] & answers["follows_claim"].notna()]
+    category = answers["knowledge_category"].astype(str)
+    here = category.isin([KnowledgeCategory.HIGHLY_KNOWN, KnowledgeCategory.UNKNOWN])
+    answers, category = answers[here], category[here]
+    weights = {KnowledgeCategory.HIGHLY_KNOWN.value: 1.0, KnowledgeCategory.UNKNOWN.value: -1.0}
+    n = min(answers.loc[category == name, "question_id"].nunique() for name in weights)
+    if not n:
+        return []
+    follows, questions = answers["follows_claim"].astype(float), answers["question_id"]
+    ends = contrast_interval(follows, questions, category, weights, bounds=(0.0, 1.0))
+    about = "questions about years" if (answers["answer_type"] == "year").all() else ""
+    return [dict(zip(("difference", "low", "high"), ends, strict=True)) | {"n": n, "about": about}]
 
 
 # Figures [2, 4, 8]

@@ -1,32 +1,24 @@
-"""What a run shows: tables in, one sentence out, for any model and any size.
+"""One sentence on what a run shows of a claim: Supported, Contradicted or Inconclusive, with the numbers.
 
-A `Finding` claims that one number lies above or below a bound. The run *shows* it where the whole 95 % interval is on
-the claimed side and *does not show* it where all of it is on the other; otherwise it *cannot be told*. `standing`
-decides, here and for the claims of the paper. Where all of the interval is the bound, or no pair of a comparison
-differs, *it is the same on every item*: an interval around 0 is then about items that were not asked. Rows of fewer
-than ten are *too few to tell*, as they are grey in the figures, and of none *not measured*. A row with a `p_holm` is
-one of a family of comparisons, and told only where that is below 0.05 too; every other row is by its own interval, of
-which by chance one in twenty misses.
+A claim says that a number lies above or below a bound. It is *supported* where the whole 95 % interval is on the
+claimed side and *contradicted* where all of it is on the other; otherwise the run is *inconclusive*. Intervals are
+rounded to three decimals first, so that no claim hangs on the fourth. A row with a `p_holm` is one of a family of
+comparisons, and decided only where that is below 0.05 too; any other row is by its own interval, uncorrected.
 """
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
 from enum import StrEnum
-from importlib import resources
 from typing import Any
 
 import pandas as pd
 
-from srdcr_lab import evidence
-from srdcr_lab.finding_tables import TABLES, Rows
 from srdcr_lab.lib.comparison import Comparison
 from srdcr_lab.lib.groups import FEW, GOLDEN
 from srdcr_lab.lib.page import Html, interval, number, render
-from srdcr_lab.records import BadInput
 from srdcr_lab.records.names import called, called_in
 
 
@@ -38,163 +30,157 @@ class Relation(StrEnum):
 
 
 class Standing(StrEnum):
-    HOLDS = "holds"
-    DOES_NOT = "does not hold"
-    CANNOT_TELL = "cannot tell"
-    NOT_MEASURED = "not measured"
+    SUPPORTED = "Supported"
+    CONTRADICTED = "Contradicted"
+    INCONCLUSIVE = "Inconclusive"
+    SAME = "Identical on every item"
+    TOO_FEW = f"Too few (n < {FEW})"
+    NOT_MEASURED = "Not measured"
 
 
 def standing(low: float, high: float, relation: Relation, bound: float) -> Standing:
-    """What a 95 % interval says of the claim that a number lies so to a bound; a NaN cannot tell."""
+    """What a 95 % interval says of the claim that a number lies so to a bound; a NaN is inconclusive."""
     if math.isnan(low) or math.isnan(high) or math.isnan(bound):
-        return Standing.CANNOT_TELL
+        return Standing.INCONCLUSIVE
+    low, high = round(low, 3), round(high, 3)
     holds, fails = {
         Relation.ABOVE: (low > bound, high < bound),
         Relation.BELOW: (high < bound, low > bound),
         Relation.AT_MOST: (high <= bound, low > bound),
         Relation.WITHIN: (-bound < low and high < bound, low > bound or high < -bound),
     }[relation]
-    return Standing.HOLDS if holds else Standing.DOES_NOT if fails else Standing.CANNOT_TELL
+    return Standing.SUPPORTED if holds else Standing.CONTRADICTED if fails else Standing.INCONCLUSIVE
 
 
 FAMILY_WISE = 0.05
 _MOST = 20  # rows whose numbers a sentence has; of more it has the names, and the table their numbers
-_SAID = {
-    Standing.HOLDS: "this run shows it",
-    Standing.DOES_NOT: "it does not show it, but the opposite",
-    Standing.CANNOT_TELL: "it cannot be told",
-}
-_SAME, _TOO_FEW = "it is the same on every item", "too few to tell"
-_ALWAYS_NAMED = ("condition", "b", "name", "about")  # of what, and what is compared with, also where it is one alone
+_ALWAYS_NAMED = ("condition", "b", "name", "about")  # named also where one row alone has them
 
 
 class Sentence(str):
     """A sentence; a notebook shows it as a paragraph, or where it says several things as a list of them.
 
-    `parts`: its claim, what it says with which rows that is said of, and what holds for all rows.
+    `parts`: its claim, what it says with the rows that it says that of, and what holds for all rows.
     """
 
     parts: tuple[str, Sequence[tuple[str, str]], str] = ("", (), "")
 
     def _repr_html_(self) -> Html:
-        return render("parts", "sentence", text=self.removeprefix("Here: "), parts=self.parts)
+        return render("parts", "sentence", text=str(self), parts=self.parts)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
 
 
-class _Names(dict[str, str]):
-    def __missing__(self, name: str) -> str:
-        return {"a": "the first", "b": "the second"}.get(name, "…")  # what a table without rows does not name
+def sentence(
+    claim: str,
+    table: Any,
+    value: str = "share",
+    *,
+    above: float | str | None = None,
+    below: float | str | None = None,
+    where: Mapping[str, Any] | None = None,
+    by: Sequence[str] = (),
+    n: str = "n",
+    of: str = "questions",
+) -> Sentence:
+    """What a table of estimates shows of a claim.
 
-
-@dataclass(frozen=True)
-class Finding:
-    """A claim, a row of findings.csv, and where a table has the number that it is about.
-
-    `claim` may name columns in braces: the first row's value stands there. `value`: the column of the number; `ends`:
-    what stands before `low` and `high` in theirs; `n` and `of`: the column of the count, and what is counted.
-    `against`: the bound, or the column that has each row's. `by`: the columns that tell rows apart; `where`: the values
-    of the rows that are meant. `measure` makes the table of what the finding is called with; without one that is a
-    table, what another measure returns, or a list of that.
+    Parameters
+    ----------
+    claim : the claim in words; ``{a}`` and ``{b}`` are what the columns `a` and `b` of the first row are called.
+    table : a DataFrame with a row per estimate, or one row as a dict, dataclass or named tuple, or a list of those;
+        None or without rows: not measured.
+    value : its column; the interval is in `VALUE_low` and `VALUE_high`, else in `low` and `high`.
+    above, below : one of them: the bound that the claim sets, or the column that has each row's.
+    where : the values of the rows that are meant.
+    by : columns that tell the rows apart.
+    n, of : the column of the count, and what is counted.
     """
+    relation, bound = (Relation.BELOW, below) if above is None else (Relation.ABOVE, above)
+    if (above is None) == (below is None):
+        raise TypeError("a claim needs one bound: above or below")
+    rows = [row for row in _rows(table) if all(str(row.get(k)) == str(v) for k, v in (where or {}).items())]
+    rows = [row for row in rows if row.get("b") != GOLDEN]  # golden knows the truth
+    differing = [name for name in ("run", "model", *by) if len({str(row.get(name)) for row in rows}) > 1]
+    keys = differing + [name for name in by if name in _ALWAYS_NAMED and name not in differing]
+    counts, many = [_count(row, n, of) for row in rows], len(rows) > _MOST
+    alike = len(rows) > 1 and len(set(counts)) == 1
+    of_each: dict[Standing, list[str]] = {}
+    for row, count in zip(rows, counts, strict=True):
+        held = _standing(row, value, relation, bound, n)
+        name = " · ".join(_label(row[key], key) for key in keys if not _missing(row.get(key)))
+        numbers = _numbers(row, value, bound, held) + ("" if alike else f", {count}")
+        of_each.setdefault(held, []).append(name if many and name else f"{name} ({numbers})".strip())
+    said = [(str(held), ", ".join(of_each[held])) for held in Standing if held in of_each]
+    said = said or [(str(Standing.NOT_MEASURED), f"(n = 0 {of})")]
+    notes = [f"{counts[0]} each" if alike else "the table has the numbers" if many else ""]
+    notes.append(f"decided where Holm's p < {FAMILY_WISE}" if any("p_holm" in row for row in rows) else "")
+    labels = {name: _label(row) for name, row in rows[0].items()} if rows else {"a": "the first", "b": "the second"}
+    claim = claim.format_map(labels) + ("" if isinstance(bound, str) else f" ({relation} {bound:g})")
+    shown = Sentence(f"{claim}: {'; '.join(f'{held}: {names}' for held, names in said)}{_listed(notes)}.")
+    shown.parts = claim, said, _listed(notes).removeprefix("; ")
+    return shown
 
-    claim: str
-    value: str
-    ends: str
-    relation: Relation
-    against: float | str
-    n: str
-    of: str
-    by: Sequence[str]
-    where: Mapping[str, str]
-    measure: Callable[..., Any] | None
-    arguments: Sequence[str]
 
-    def __call__(self, *given: Any, **named: Any) -> Sentence:
-        """The sentence on these tables. Without a row nothing was measured, and it says so."""
-        rows, reason = [], ""
-        if not any(part is None or (isinstance(part, pd.DataFrame) and part.empty) for part in given):
-            try:
-                rows = self._rows(self.measure(*given, *self.arguments, **named) if self.measure else given[0])
-            except evidence.NoEvidence as nothing:
-                reason = f", {nothing}"
-        differing = [name for name in ("run", "model", *self.by) if len({str(row.get(name)) for row in rows}) > 1]
-        keys = differing + [name for name in self.by if name in _ALWAYS_NAMED and name not in differing]
-        counts = [self._count(row) for row in rows]
-        many, alike = len(rows) > _MOST, len(rows) > 1 and len(set(counts)) == 1
-        parts: dict[str, list[str]] = {each: [] for each in (*_SAID.values(), _SAME, _TOO_FEW, Standing.NOT_MEASURED)}
-        for row, count in zip(rows, counts, strict=True):
-            name = " · ".join(_label(row[key], key) for key in keys if not _missing(row.get(key)))
-            numbers = "" if many and name else f" ({self._numbers(row)}{'' if alike else f', {count}'})"
-            parts[self._phrase(row)].append(f"{name}{numbers}".strip())
-        link = " for " if keys else " "
-        said = [(phrase, f"{link}{', '.join(texts)}") for phrase, texts in parts.items() if texts]
-        said = said or [(Standing.NOT_MEASURED, f"{reason} (n = 0 {self.of})")]
-        of_all = f"; {counts[0]} each" if alike else ""
-        of_all += "; the table has the numbers and each n" if many and not alike else ""
-        of_all += f"; told where Holm's p is below {FAMILY_WISE}" if any("p_holm" in row for row in rows) else ""
-        labels = _Names({name: _label(value) for name, value in rows[0].items()} if rows else {})
-        bound = "" if isinstance(self.against, str) else f" ({self.relation} {self.against:g})"
-        claim = f"{self.claim.format_map(labels)}{bound}"
-        sentence = Sentence(f"Here: {claim}: {'; '.join(phrase + of for phrase, of in said)}{of_all}.")
-        sentence.parts = claim, said, of_all.removeprefix("; ")
-        return sentence
+def _listed(notes: Sequence[str]) -> str:
+    return "".join(f"; {note}" for note in notes if note)
 
-    def _rows(self, table: Any) -> Rows:
-        """The rows that are meant; without `golden`, which is told the truth, among those compared with."""
-        if isinstance(table, pd.DataFrame):
-            table = table.to_dict("records")
-        parts = table if isinstance(table, list) else [table]  # of rows, dataclasses or named tuples
-        parts = [part._asdict() if hasattr(part, "_asdict") else part for part in parts]
-        rows = [asdict(part) if is_dataclass(part) and not isinstance(part, type) else part for part in parts]
-        meant = [row for row in rows if all(str(row.get(name)) == value for name, value in self.where.items())]
-        return [row for row in meant if row.get("b") != GOLDEN]
 
-    def _ends(self, row: Mapping[str, Any]) -> tuple[float, float, float, float]:
-        """Value, low, high and bound."""
-        bound = row.get(self.against) if isinstance(self.against, str) else self.against
-        numbers: tuple[Any, ...] = (row.get(self.value), row.get(f"{self.ends}low"), row.get(f"{self.ends}high"), bound)
-        value, low, high, against = (math.nan if _missing(number) else float(number) for number in numbers)
-        return value, low, high, against
+def _rows(table: Any) -> list[Mapping[str, Any]]:
+    if table is None:
+        return []
+    if isinstance(table, pd.DataFrame):
+        return list(table.to_dict("records"))
+    parts = table if isinstance(table, list) else [table]
+    parts = [part._asdict() if hasattr(part, "_asdict") else part for part in parts]
+    return [asdict(part) if is_dataclass(part) and not isinstance(part, type) else part for part in parts]
 
-    def _standing(self, row: Mapping[str, Any], digits: int = 15) -> Standing:
-        """Where the claim stands by this row, if its interval is rounded."""
-        if "p_holm" in row and not row["p_holm"] < FAMILY_WISE:
-            return Standing.CANNOT_TELL
-        _, low, high, bound = self._ends(row)
-        relation = Relation(row.get("relation", self.relation))
-        return standing(round(low, digits), round(high, digits), relation, bound)
 
-    def _phrase(self, row: Mapping[str, Any]) -> str:
-        """What a sentence says of a row."""
-        _, low, high, bound = self._ends(row)
-        held = self._standing(row)
-        if any(row[name] < FEW for name in (self.n, "n_questions") if not _missing(row.get(name))):
-            return Standing.NOT_MEASURED if row.get(self.n) == 0 else _TOO_FEW
-        no_pair_differs = row.get("only_a") == row.get("only_b") == bound == 0
-        same = no_pair_differs or low == high == bound
-        return _SAME if held is Standing.CANNOT_TELL and same else _SAID[held]
+def _ends(row: Mapping[str, Any], value: str) -> tuple[float, float, float]:
+    prefix = f"{value}_" if f"{value}_low" in row else ""
+    numbers: tuple[Any, ...] = (row.get(value), row.get(f"{prefix}low"), row.get(f"{prefix}high"))
+    middle, low, high = (math.nan if _missing(each) else float(each) for each in numbers)
+    return middle, low, high
 
-    def _numbers(self, row: Mapping[str, Any]) -> str:
-        """The number, its interval and n, with as many digits as show on which side of the bound the interval lies."""
-        value, low, high, bound = self._ends(row)
-        if self._phrase(row) == _SAME:
-            return number(value, "+.2f" if bound == 0 else ".2f")  # of these items there is nothing uncertain
-        digits = next(digits for digits in range(2, 16) if self._standing(row, digits) is self._standing(row))
-        form = f"{'+' if bound == 0 else ''}.{digits}f"
-        shown = number(value, form) if math.isnan(low) else interval(value, low, high, form)
-        shown += f" against {bound:g}" if isinstance(self.against, str) else ""
-        p = math.nan if _missing(row.get("p_holm")) else float(row["p_holm"])
-        shown += "" if math.isnan(p) else ", p < 0.001" if p < 0.001 else f", p = {p:.3f}"
-        return shown + ("" if _missing(row.get("note")) else f", {row['note']}")
 
-    def _count(self, row: Mapping[str, Any]) -> str:
-        n, questions, missing = (
-            0 if _missing(row.get(name)) else int(row[name]) for name in (self.n, "n_questions", "n_missing")
-        )
-        asked = f" of {questions:,} questions" if questions and self.of != "questions" else ""
-        return f"n = {n:,} {self.of}{asked}" + (f", {missing:,} missing" if missing else "")
+def _against(row: Mapping[str, Any], bound: float | str | None) -> float:
+    return float(row[bound]) if isinstance(bound, str) else float(bound or 0)
+
+
+def _standing(row: Mapping[str, Any], value: str, relation: Relation, bound: Any, n: str) -> Standing:
+    _, low, high = _ends(row, value)
+    against = _against(row, bound)
+    if any(row[name] < FEW for name in (n, "n_questions") if not _missing(row.get(name))):
+        return Standing.TOO_FEW if row[n] else Standing.NOT_MEASURED
+    held = standing(low, high, relation, against)
+    if "p_holm" in row and not row["p_holm"] < FAMILY_WISE:
+        held = Standing.INCONCLUSIVE
+    same = low == high == against or row.get("only_a") == row.get("only_b") == against == 0
+    return Standing.SAME if held is Standing.INCONCLUSIVE and same else held
+
+
+def _numbers(row: Mapping[str, Any], value: str, bound: Any, held: Standing) -> str:
+    """The number with its interval, to three decimals where two would not show on which side of the bound it lies."""
+    middle, low, high = _ends(row, value)
+    against = _against(row, bound)
+    sign = "+" if against == 0 else ""
+    if held is Standing.SAME or math.isnan(low):
+        return number(middle, f"{sign}.2f")
+    near = any(round(end, 2) == against for end in (low, high))
+    shown = interval(middle, low, high, f"{sign}.{3 if near else 2}f")
+    shown += f" against {against:g}" if isinstance(bound, str) else ""
+    p = math.nan if _missing(row.get("p_holm")) else float(row["p_holm"])
+    shown += "" if math.isnan(p) else ", p < 0.001" if p < 0.001 else f", p = {p:.3f}"
+    return shown + ("" if _missing(row.get("note")) else f", {row['note']}")
+
+
+def _count(row: Mapping[str, Any], n: str, of: str) -> str:
+    counted, questions, missing = (
+        0 if _missing(row.get(name)) else int(row[name]) for name in (n, "n_questions", "n_missing")
+    )
+    asked = f" of {questions:,} questions" if questions and of != "questions" else ""
+    return f"n = {counted:,} {of}{asked}" + (f", {missing:,} missing" if missing else "")
 
 
 def _missing(value: Any) -> bool:
@@ -208,61 +194,27 @@ def _label(value: Any, name: str = "") -> str:
     return called_in(name, " ".join(str(value).split()))
 
 
-def _findings() -> Iterator[tuple[str, Finding]]:
-    text = (resources.files("srdcr_lab") / "findings.csv").read_text("utf-8")
-    for row in csv.DictReader(text.splitlines()):
-        measure, *arguments = row["measure"].split() or [""]
-        against = row["against"]
-        yield row["name"], Finding(
-            **{name: row[name] for name in ("claim", "value", "ends", "n", "of")},
-            relation=Relation(row["relation"]),
-            against=float(against) if against[0].isdigit() else against,
-            by=row["by"].split(),
-            where=dict([row["where"].split("=")]) if row["where"] else {},
-            measure=TABLES[measure] if measure else None,
-            arguments=arguments,
-        )  # fmt: skip
-
-
-FINDINGS = dict(_findings())
-
-
-def can_be_told(
+def comparison_sentence(
     found: Comparison, a: str, b: str, what: str = "right answers", *, difference: float = 0.10
 ) -> Sentence:
-    """Whether these questions tell which of A and B has more of `what`, by the `compare` of them.
+    """Which of A and B has more of `what`, by the `compare` of them; or that they differ by less than `difference`, or
+    how many questions would show a difference of that size.
 
-    They do where its 95 % interval leaves out 0, or lies within ± `difference`. Where it does neither, the sentence
-    says how many such questions would tell a true difference of that size in four studies of five: an interval narrows
-    with the root of their number, and 80 % power wants its half to be 1.96 / (1.96 + 0.84) of the difference. From
-    fewer than ten questions that is not said.
+    That number gives 80 % power: an interval narrows with the root of it, and its half should be 1.96 / (1.96 + 0.84)
+    of the difference. It is not given for fewer than ten questions.
     """
-    names, n = f"{called(a)} and {called(b)}", found.n_questions
+    one, other, n = called(a), called(b), found.n_questions
     if not found.high > found.low:
-        return Sentence(f"Here: which of {names} has more {what} cannot be told: no item has both (n = 0).")
+        return Sentence(f"Not measured: no item has both {one} and {other} (n = 0).")
     numbers = f"{interval(found.difference, found.low, found.high, '+.3f')}, n = {found.n:,} items of {n:,} questions"
     if found.low > 0 or found.high < 0:
-        ahead = called(a if found.low > 0 else b)
-        return Sentence(f"Here: these questions tell which of {names} has more {what}: {ahead} ({numbers}).")
-    if standing(found.low, found.high, Relation.WITHIN, difference) is Standing.HOLDS:
-        return Sentence(
-            f"Here: these questions tell that {names} differ by less than {difference:.2f} in {what} ({numbers})."
-        )
-    needed = n * ((found.high - found.low) / 2 * (1.96 + 0.84) / 1.96 / difference) ** 2
-    step = 10 ** max(0, len(str(math.ceil(needed))) - 2)
-    many = f"About {math.ceil(needed / step) * step:,} such questions would tell one of {difference:.2f}"
-    enough = f"{many} in four studies of five."
-    if needed <= n:
-        enough = f"So many would tell a true one of {difference:.2f} in four studies of five: here it lies in between."
-    return Sentence(
-        f"Here: these questions cannot tell which of {names} has more {what} ({numbers}): neither 0 nor a difference "
-        f"of {difference:.2f} is ruled out. {enough if n >= FEW else 'From so few it cannot be said how many would.'}"
+        ahead, behind = (one, other) if found.low > 0 else (other, one)
+        return Sentence(f"{ahead} has more {what} than {behind} ({numbers}).")
+    if standing(found.low, found.high, Relation.WITHIN, difference) is Standing.SUPPORTED:
+        return Sentence(f"{one} and {other} differ by less than {difference:.2f} in {what} ({numbers}).")
+    needed = math.ceil(n * ((found.high - found.low) / 2 * (1.96 + 0.84) / 1.96 / difference) ** 2)
+    step = 10 ** max(0, len(str(needed)) - 2)
+    power = (
+        f" About {math.ceil(needed / step) * step:,} questions give 80 % power for a difference of {difference:.2f}."
     )
-
-
-def finding(name: str, *given: Any, against: float | None = None, **named: Any) -> Sentence:
-    """The sentence of a row of findings.csv on what this run measured; `against`: another bound."""
-    if name not in FINDINGS:
-        raise BadInput(f"unknown finding {name!r}; known are {', '.join(FINDINGS)}")
-    chosen = FINDINGS[name]
-    return (chosen if against is None else replace(chosen, against=against))(*given, **named)
+    return Sentence(f"Inconclusive: {one} against {other} in {what} ({numbers}).{power if n >= FEW else ''}")

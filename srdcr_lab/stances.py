@@ -301,6 +301,15 @@ def _table(records: pd.DataFrame, rows: list[dict[str, Any]], *columns: str) -> 
     return pd.DataFrame(rows, columns=[*group_columns(records), *columns])
 
 
+def spared(records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad_when_unsure") -> pd.DataFrame:
+    """Share of the items that this method answers without a debate: nobody defends a preset stance."""
+    rows = records[records["method"] == method]
+    debated = turns.loc[(turns["method"] == method) & turns["stance"].notna(), "item_id"]
+    return shares(
+        rows, (~rows["item_id"].isin(debated)).astype("boolean").where(rows["missing"].fillna("") != Missing.ERROR)
+    )
+
+
 # Figures
 
 _END_LOOKS = dict(  # of `ENDS`

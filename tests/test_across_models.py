@@ -12,7 +12,7 @@ from srdcr_lab.lib.comparison import compare
 from srdcr_lab.lib.statistics import holm
 from srdcr_lab.models_compared import compare_models, names_apart, what_runs_have
 from srdcr_lab.preference import context_preference
-from srdcr_lab.sentences import FAMILY_WISE, finding
+from srdcr_lab.sentences import FAMILY_WISE, sentence
 from tests.simulated import simulated
 
 BASE = simulated(40)
@@ -121,6 +121,11 @@ def test_identical_models_are_rarely_told_apart() -> None:
     assert sum(told) <= FAMILY_WISE * len(told)
 
 
+def differ(table: pd.DataFrame) -> str:
+    claim = "the first of two models has more {quantity} than the second"
+    return sentence(claim, table, "difference", above=0, by=["name"], of="items")
+
+
 def test_a_real_difference_is_found_and_said() -> None:
     tables = [compare_models(two(seed, 0.35)) for seed in range(6)]
     told = pd.concat(tables).groupby("quantity", sort=False)["p_holm"].agg(lambda p: (p < FAMILY_WISE).mean())
@@ -129,15 +134,15 @@ def test_a_real_difference_is_found_and_said() -> None:
     assert (told[["verdicts right", "SR-DCR answers right"]] > 0.8).all()
     table = tables[0]
     assert table["p_holm"].tolist() == holm(table["p_value"]).tolist()
-    said = finding("models_differ", table[table["quantity"] == "verdicts right"])
-    assert said.startswith("Here: the first of two models has more verdicts right than the second")
-    assert "this run shows it for one less other (+0." in said
+    said = differ(table[table["quantity"] == "verdicts right"])
+    assert said.startswith("the first of two models has more verdicts right than the second (above 0): Supported: ")
+    assert "one less other (+0." in said
 
 
 def test_of_one_model_alone_nothing_is_told() -> None:
     table = compare_models(redrawn("one", np.random.default_rng(0)))
     assert table.empty
-    assert "not measured" in finding("models_differ", table)
+    assert "Not measured" in differ(table)
 
 
 # -- names, and what a run lacks --------------------------------------------------------------------------------------

@@ -144,14 +144,14 @@ def test_a_claim_carries_the_variation_over_repeats(claim: Claim) -> None:
 
 
 def test_the_checklist_of_repeats() -> None:
-    """One claim holds in each repeat, but the repeats differ by more than that: they cannot tell."""
+    """One claim holds in each repeat, but the repeats differ by more than that: together they are inconclusive."""
     rows = [("r" * k + "w" * (30 - k), "w" * 26 + "rrrr") for k in (8, 30, 10)]
     tables = [two_methods(*pair).replace({"method": {"a": "judge_debate_1", "b": "rci"}}) for pair in rows]
     (claim,) = [claim for claim in CLAIMS if claim.key == "4.3d"]
     pooled = claim._measured(each_repeat(repeated(*tables))[0], "all items")
     varied = claim.evidence(repeated(*tables), "all items")
-    assert claim.standing(pooled) is Standing.HOLDS
-    assert claim.standing(varied) is Standing.CANNOT_TELL
+    assert claim.standing(pooled) is Standing.SUPPORTED
+    assert claim.standing(varied) is Standing.INCONCLUSIVE
     assert "over 3 repeats" in varied.note
     first = simulated(20).query("method == 'few_shot'")
     table = claims_checklist(repeated(first, first)).set_index(["claim", "denominator"])

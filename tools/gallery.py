@@ -78,7 +78,7 @@ def _card(path: Path, notebook: Any) -> dict[str, Any]:
         "number": path.stem.partition("_")[0],
         "title": heading.lstrip("# "),
         "question": asked[1].replace("*", "") if asked else "",
-        "answers": [text.removeprefix("Here: ") for text in said if text.startswith("Here: ")],
+        "answers": [text for text in said if text.endswith(".")],
         "about": "; ".join([label(about if isinstance(about, list) else [about]), *([chosen[0]] if chosen else [])]),
         "picture": next((data["image/png"] for one in pictures if "image/png" in (data := one.get("data", {}))), ""),
     }

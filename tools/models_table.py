@@ -20,10 +20,9 @@ import srdcr_lab as lab
 from srdcr_lab import cli
 from srdcr_lab.commands import echo
 from srdcr_lab.confidence import auroc, precision_steps
-from srdcr_lab.debates import path_stability, verdict_rates
+from srdcr_lab.debates import path_stability, repeated_turns, verdict_rates
 from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import changes_of_place, matched_coverage, utility
-from srdcr_lab.finding_tables import repeated
 from srdcr_lab.lib.comparison import compare
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.groups import is_standard
@@ -68,7 +67,7 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
         yield f"{half} by the Judge", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
     spoken = of_acvd(run.turns)
     spoken = spoken[(spoken["method"] == "sr_dcr") & spoken["role"].isin([Role.DEFENDER, Role.CRITIC])]
-    for row in repeated(spoken).sort_values("role", ascending=False).itertuples():
+    for row in repeated_turns(spoken).sort_values("role", ascending=False).itertuples():
         yield f"{row.role.capitalize()}'s turns that repeat an earlier one", f"{row.share:.2f}, n = {row.n}"
     for row in path_stability(debates).itertuples():
         if (row.condition, row.move) == ("overall", "changed"):

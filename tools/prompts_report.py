@@ -21,8 +21,7 @@ import pandas as pd
 import srdcr_lab as lab
 from srdcr_lab import cli
 from srdcr_lab.commands import PATH, echo
-from srdcr_lab.debates import verdict_discrimination, verdict_rates
-from srdcr_lab.finding_tables import keeps
+from srdcr_lab.debates import keeps_side, verdict_discrimination, verdict_rates
 from srdcr_lab.lib.groups import is_standard
 from srdcr_lab.lib.statistics import shares
 from srdcr_lab.prompts.messages import Prompts, own_prompts, sources
@@ -59,7 +58,7 @@ def opened(run: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     repeats = [any(f" {each} " in said(row.text) for each in phrases[row.role]) for row in turns.itertuples()]
     about = turns["speaker"].str.removeprefix("about ").where(turns["speaker"].str.startswith("about "))
     talked_of = about.fillna(turns["item_id"]).map(results.items)  # a placebo's debaters: another item
-    kept = [keeps(*side) for side in zip(turns["stated_answer"], turns["stance"], talked_of, strict=True)]
+    kept = [keeps_side(*side) for side in zip(turns["stated_answer"], turns["stance"], talked_of, strict=True)]
     of = turns["role"] + " (" + turns["design"].fillna(turns["method"]) + ")"
     kept_to = pd.array(kept, dtype="boolean")
     records = records.assign(of=records["method"] + (" (" + records["design"] + ")").fillna(""))

@@ -426,3 +426,15 @@ def _centred_ranks(values: NDArray[np.float64], weights: NDArray[np.float64]) ->
     _, place, ties = np.unique(values, return_inverse=True, return_counts=True)
     drawn = np.add.reduceat(weights[:, np.argsort(values)], ties.cumsum() - ties, axis=1)  # of each distinct value
     return np.asarray((drawn.cumsum(axis=1) - (drawn + weights.sum(axis=1, keepdims=True)) / 2)[:, place])
+
+
+def share_with(table: pd.DataFrame, column: str, *values: Any) -> pd.DataFrame:
+    """Share of the rows that have one of these values in a column, of those that have any; a row as in `shares`."""
+    return shares(table, table[column].isin(values).astype("boolean").mask(table[column].isna()))
+
+
+def mean_of(values: pd.Series, clusters: pd.Series) -> dict[str, float]:
+    """The mean with its t interval over clusters: `value`, `low`, `high`, `n`."""
+    return dict(zip(("value", "low", "high"), (values.mean(), *mean_interval(values, clusters)), strict=True)) | {
+        "n": len(values)
+    }

@@ -24,14 +24,13 @@ from scipy.stats import binomtest
 from srdcr_lab.guarantee import KAPPAS, Debated, FinalAnswerGuarantee, Rule, excess_p_value, rule_grid
 from srdcr_lab.lib.definitions import CORRECT, HARD, VERDICTS
 from srdcr_lab.records import Verdict
-from srdcr_lab.thresholds import Procedure, accept
+from srdcr_lab.thresholds import accept
 
 STUDIES, QUESTIONS, ALPHA, DELTA, LEVEL = 1000, 150, 0.10, 0.10, 0.05
 FALSE_SHARES = (0.1, 0.5)
 WAYS = {
-    "Learn-then-Test, fixed sequences": Procedure.FIXED_SEQUENCE,
-    "Learn-then-Test, Bonferroni": Procedure.BONFERRONI,
-    "looks good enough": None,
+    "Learn-then-Test": True,
+    "looks good enough": False,
 }
 FITTED, EDGE_STUDIES = 20, 200  # studies of each population, and of each edge, that `fit` is run on
 KNOWN_FROM = 40_000  # questions of each population from which its risks are taken
@@ -114,8 +113,8 @@ def chosen(
         p_value.append(excess_p_value(excess, ALPHA))
     answers, values = np.stack(coverage, axis=-1), np.stack(p_value, axis=-1)
     found = {}
-    for name, procedure in WAYS.items():
-        usable = accept(values, DELTA, procedure, sequences) if procedure else np.stack(risk, axis=-1) <= 0
+    for name, tested in WAYS.items():
+        usable = accept(values, DELTA, sequences) if tested else np.stack(risk, axis=-1) <= 0
         found[name] = np.where(usable.any(axis=-1), np.where(usable, answers, -1).argmax(axis=-1), -1)
     return found
 
@@ -208,7 +207,7 @@ def rows() -> list[dict[str, object]]:
                 n, found = violations(population, false_share, rules), rules[rules >= 0]
                 p_value = float(binomtest(n, STUDIES, DELTA, alternative="greater").pvalue)
                 coverage = known_risks(population, false_share)[0][found].mean() if found.size else 0.0
-                tested = WAYS[name] is not None
+                tested = WAYS[name]
                 table.append(
                     {
                         "name": f"{population}, {false_share:.0%} false: {name}, violations",

@@ -20,9 +20,7 @@ from scipy.stats import beta, binomtest
 
 from srdcr_lab.confidence import PrecisionSteps, precision_steps
 from srdcr_lab.thresholds import (
-    Procedure,
     ThresholdChoice,
-    conformal_risk_control,
     fixed_threshold,
     learn_then_test,
     target_precision,
@@ -30,7 +28,7 @@ from srdcr_lab.thresholds import (
 
 DRAWS, QUESTIONS, ALPHA, DELTA, LEVEL = 1000, 300, 0.10, 0.10, 0.05
 POINTS, POWER_DRAWS = 200_000, 300
-RECOMMENDED = f"Learn-then-Test, {Procedure.FIXED_SEQUENCE.value}"
+RECOMMENDED = "Learn-then-Test"
 
 
 @dataclass(frozen=True)
@@ -67,15 +65,11 @@ POPULATIONS = (
     Population("risk 0.1001 at every τ", 4, 1, lambda c: np.full_like(c, 0.8999), 3000),
 )
 METHODS: dict[str, Callable[[PrecisionSteps], ThresholdChoice]] = {
-    **{
-        f"Learn-then-Test, {procedure.value}": partial(learn_then_test, alpha=ALPHA, delta=DELTA, procedure=procedure)
-        for procedure in Procedure
-    },
+    "Learn-then-Test": partial(learn_then_test, alpha=ALPHA, delta=DELTA),
     "Learn-then-Test, 0.90 alone": partial(learn_then_test, alpha=ALPHA, delta=DELTA, taus=(0.9,), starts=(0.9,)),
     "Learn-then-Test, from 0.97 alone": partial(learn_then_test, alpha=ALPHA, delta=DELTA, starts=(0.97,)),
     "target precision": partial(target_precision, alpha=ALPHA),
     "fixed 0.90": fixed_threshold,
-    "conformal risk control": partial(conformal_risk_control, alpha=ALPHA),
 }
 
 
@@ -166,8 +160,6 @@ def _powers() -> Iterator[dict[str, object]]:
 def _promise(name: str, kept: Kept) -> tuple[str, bool]:
     if name.startswith("Learn-then-Test") or name == "fixed 0.90":
         return f"not significantly above δ = {DELTA}", kept.p_value >= LEVEL
-    if name == "conformal risk control":
-        return f"none here; mean share above τ and wrong ≤ {ALPHA}", kept.joint_risk <= ALPHA
     if name == "target precision":
         return f"significantly above δ = {DELTA}: it promises nothing", kept.p_value < LEVEL
     raise ValueError(name)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from bench.runs import tables
 from srdcr_lab.confidence import question_targets
-from srdcr_lab.thresholds import learn_then_test, leave_one_domain_out, target_precision, transfer_matrix
+from srdcr_lab.thresholds import learn_then_test, target_precision, transfer
 
 ALPHA, DELTA = 0.10, 0.10
 CHOICES = {
@@ -37,15 +37,15 @@ def _rows(run: str, questions: pd.DataFrame) -> list[dict[str, object]]:
         return []
     table: list[dict[str, object]] = []
     for name, choose in CHOICES.items():
-        for found in (transfer_matrix(*given, choose), leave_one_domain_out(*given, choose)):
-            without = found[found["tau"].isna()].drop_duplicates("chosen_on")
-            table += [
-                _row(f"{run}: τ by {name} on {row.chosen_on}", math.nan, row.guarantee) for row in without.itertuples()
-            ]
-            table += [
-                _row(f"{run}: τ by {name} on {row.chosen_on}, risk on {row.applied_to}", row.risk, _told(row))
-                for row in found.dropna(subset="tau").itertuples()
-            ]
+        found = transfer(*given, choose)
+        without = found[found["tau"].isna()].drop_duplicates("chosen_on")
+        table += [
+            _row(f"{run}: τ by {name} on {row.chosen_on}", math.nan, row.guarantee) for row in without.itertuples()
+        ]
+        table += [
+            _row(f"{run}: τ by {name} on {row.chosen_on}, risk on {row.applied_to}", row.risk, _told(row))
+            for row in found.dropna(subset="tau").itertuples()
+        ]
     return table
 
 

@@ -35,7 +35,7 @@ from srdcr_lab.lib.page import interval
 from srdcr_lab.lib.statistics import positions, ratio_interval
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.vocabulary import must_be
-from srdcr_lab.thresholds import PAPER_TAU, POWER, STARTS, TAUS, Procedure, accept
+from srdcr_lab.thresholds import PAPER_TAU, POWER, STARTS, TAUS, accept
 
 NO_SETTING = "no setting attains this"
 SCOPE = (
@@ -235,7 +235,7 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
         )
         excess = of_questions[:, 1] - self.alpha * of_questions[:, 0]
         p_value = excess_p_value(excess, self.alpha)
-        accepted = accept(p_value, self.delta, Procedure.FIXED_SEQUENCE, sequences)
+        accepted = accept(p_value, self.delta, sequences)
         tested = np.zeros(len(rules), bool)
         for places in sequences:
             passed = np.logical_and.accumulate(p_value[places] <= self.delta / len(sequences))

@@ -1,4 +1,4 @@
-"""Chapter 06: how to choose τ: Learn-then-Test, conformal risk control, target precision, transfer."""
+"""Chapter 06: how to choose τ: Learn-then-Test, beside a τ fixed beforehand and one that looks good enough."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, betaincinv
 from scipy.stats import binom
 
-from srdcr_lab import thresholds
 from srdcr_lab.confidence import CURVE_POINTS, PrecisionSteps, decisions_table, precision_steps, risk_coverage
 from srdcr_lab.knowledge import ALL_DOMAINS
 from srdcr_lab.lib import draw
@@ -25,7 +24,7 @@ from srdcr_lab.lib.calibration import reliability_curve
 from srdcr_lab.lib.controls import Menu, Slide, with_sliders
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.page import Chart, Dot, Html, Line, html_table, interval, number, render
-from srdcr_lab.lib.statistics import holm, jeffreys_interval
+from srdcr_lab.lib.statistics import jeffreys_interval
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
@@ -43,7 +42,6 @@ class ThresholdMethod(StrEnum):
     FIXED = "fixed"
     TARGET_PRECISION = "target_precision"
     LEARN_THEN_TEST = "learn_then_test"
-    CONFORMAL_RISK_CONTROL = "conformal_risk_control"
     TRANSFERRED = "transferred"
 
 
@@ -135,23 +133,6 @@ def target_precision(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | Non
     return _choice("target_precision", steps, tau, guarantee, _questions(steps, on))
 
 
-def conformal_risk_control(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | None = None) -> ThresholdChoice:
-    """The smallest observed τ with (wrong above τ + 1) / (n + 1) ≤ α.
-
-    The loss 1[Conf ≥ τ and prior wrong] falls with τ, so for exchangeable questions E[loss of the next one] ≤ α. It is
-    the share of *all* questions that are above τ and wrong, not the risk among those above, and an expectation over the
-    calibration questions too. Source: Angelopoulos et al., Conformal Risk Control, 2024, theorem 1.
-    """
-    _check_shares(alpha=alpha)
-    n_wrong = (steps.n_above - steps.n_target)[:-1]
-    tau = _smallest(steps, n_wrong + 1 <= alpha * (steps.n_questions + 1) + 1e-9)
-    guarantee = f"in expectation only: at most {alpha:g} of all questions are above τ and wrong, on average over the "
-    guarantee += "questions it was chosen on; the risk among those above τ is not bounded"
-    if tau is None:
-        guarantee = f"{NOTHING}: it takes more questions, or fewer wrong ones at high confidence"
-    return _choice("conformal_risk_control", steps, tau, guarantee, _questions(steps, on), alpha)
-
-
 def _smallest(steps: PrecisionSteps, good: NDArray[np.bool_]) -> float | None:
     return float(steps.tau[good.argmax()]) if good.any() else None
 
@@ -162,32 +143,17 @@ TAUS = tuple(hundredths / 100 for hundredths in _HUNDREDTHS)
 STARTS = (0.97, 0.9, 0.8)
 
 
-class Procedure(StrEnum):
-    """How a grid is tested so that P(any false acceptance) ≤ δ; FIXED_SEQUENCE goes down from each start, sharing δ."""
+def accept(p_value: NDArray[np.float64], delta: float, sequences: Sequence[NDArray[np.intp]]) -> NDArray[np.bool_]:
+    """Which hypotheses of a grid, on the last axis, are rejected by fixed sequences; P(any that is true is) ≤ δ.
 
-    FIXED_SEQUENCE = "fixed_sequence"
-    HOLM = "holm"
-    BONFERRONI = "bonferroni"
-
-
-def accept(
-    p_value: NDArray[np.float64], delta: float, procedure: Procedure | str, sequences: Sequence[NDArray[np.intp]]
-) -> NDArray[np.bool_]:
-    """Which hypotheses of a grid, on the last axis, are rejected; P(any that is true is) ≤ δ.
-
-    `sequences` are the orders in which FIXED_SEQUENCE tests, as positions in the grid; each has an equal part of δ.
+    `sequences` are the orders of testing, as positions in the grid; each has an equal part of δ and stops at the first
+    hypothesis that is not rejected.
     """
-    match Procedure(procedure):
-        case Procedure.FIXED_SEQUENCE:
-            accepted = np.zeros(p_value.shape, bool)
-            for places in sequences:
-                passed = p_value[..., places] <= delta / len(sequences)
-                accepted[..., places] |= np.logical_and.accumulate(passed, axis=-1)
-            return accepted
-        case Procedure.HOLM:
-            return np.asarray(np.apply_along_axis(holm, -1, p_value) <= delta)
-        case Procedure.BONFERRONI:
-            return np.asarray(p_value <= delta / p_value.shape[-1])
+    accepted = np.zeros(p_value.shape, bool)
+    for places in sequences:
+        passed = p_value[..., places] <= delta / len(sequences)
+        accepted[..., places] |= np.logical_and.accumulate(passed, axis=-1)
+    return accepted
 
 
 def risk_tests(
@@ -196,7 +162,6 @@ def risk_tests(
     alpha: float = 0.1,
     delta: float = 0.1,
     taus: Sequence[float] = TAUS,
-    procedure: Procedure | str = Procedure.FIXED_SEQUENCE,
     starts: Sequence[float] = STARTS,
 ) -> pd.DataFrame:
     """For each τ of a grid, descending, the test of "its risk is above α"; parameters as in `learn_then_test`.
@@ -212,7 +177,7 @@ def risk_tests(
     n_above, n_wrong = steps.n_above[place], (steps.n_above - steps.n_target)[place]
     p_value = np.where(n_above > 0, bdtr(n_wrong, np.maximum(n_above, 1), alpha), 1.0)
     sequences = [np.flatnonzero(grid <= start) for start in starts]
-    accepted = accept(p_value, delta, procedure, sequences)
+    accepted = accept(p_value, delta, sequences)
     table = {"tau": grid, "n_above": n_above, "n_wrong": n_wrong, "risk": n_wrong / np.where(n_above, n_above, np.nan)}
     return pd.DataFrame({**table, "p_value": p_value, "accepted": accepted})
 
@@ -223,28 +188,27 @@ def learn_then_test(
     alpha: float = 0.1,
     delta: float = 0.1,
     taus: Sequence[float] = TAUS,
-    procedure: Procedure | str = Procedure.FIXED_SEQUENCE,
     starts: Sequence[float] = STARTS,
     on: str | None = None,
 ) -> ThresholdChoice:
     """The smallest τ that the tests accept: P(risk(τ) ≤ α) ≥ 1 − δ over draws of the questions.
 
-    The questions are drawn independently from the population τ is for. `taus`, `procedure` and `starts` are chosen
-    before these questions are seen; each start is one of the taus.
+    The questions are drawn independently from the population τ is for. `taus` and `starts` are chosen before these
+    questions are seen; each start is one of the taus.
 
     Why it is valid: of the independent questions above a τ fixed beforehand, the number of wrong ones is binomial with
-    the risk P(wrong | Conf ≥ τ), so the test has a valid p-value. Each procedure keeps the probability of accepting any
+    the risk P(wrong | Conf ≥ τ), so the test has a valid p-value. Fixed sequences keep the probability of accepting any
     τ with risk(τ) > α at δ or below, however the tests depend on each other; so any accepted τ may be used. A grid made
     of these questions' own confidences would not be valid. Source: Angelopoulos et al., Learn then Test, 2021 (their
-    Hoeffding–Bentkus p-value replaced by the exact binomial); Holm 1979.
+    Hoeffding–Bentkus p-value replaced by the exact binomial).
     """
-    tests = risk_tests(steps, alpha=alpha, delta=delta, taus=taus, procedure=procedure, starts=starts)
+    tests = risk_tests(steps, alpha=alpha, delta=delta, taus=taus, starts=starts)
     accepted = tests.loc[tests["accepted"], "tau"]
     tau = float(accepted.min()) if len(accepted) else None
     guarantee = f"with probability ≥ {1 - delta:g} over draws of the questions it was chosen on, the risk on further "
     guarantee += f"questions of the same population is at most {alpha:g}"
     if tau is None:
-        first = tests[tests["tau"].isin(starts)] if Procedure(procedure) is Procedure.FIXED_SEQUENCE else tests
+        first = tests[tests["tau"].isin(starts)]
         guarantee = f"{NOTHING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {_takes(first, alpha, delta)}"
     return _choice("learn_then_test", steps, tau, guarantee, _questions(steps, on), alpha)
 
@@ -273,12 +237,11 @@ def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
 def every_choice(
     steps: PrecisionSteps, *, alpha: float = 0.1, delta: float = 0.1, tau: float = PAPER_TAU, on: str | None = None
 ) -> tuple[ThresholdChoice, ...]:
-    """Fixed at `tau`, target precision, Learn-then-Test, conformal risk control, in this order, at the same α and δ."""
+    """Fixed at `tau`, target precision and Learn-then-Test, in this order, at the same α and δ."""
     return (
         fixed_threshold(steps, tau, delta=delta, on=on),
         target_precision(steps, alpha=alpha, on=on),
         learn_then_test(steps, alpha=alpha, delta=delta, on=on),
-        conformal_risk_control(steps, alpha=alpha, on=on),
     )
 
 
@@ -298,30 +261,25 @@ def transferred(choice: ThresholdChoice, steps: PrecisionSteps, to: str) -> Thre
 Choose = Callable[[PrecisionSteps], ThresholdChoice]  # such as `learn_then_test`
 
 
-def transfer_matrix(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: Choose) -> pd.DataFrame:
-    """τ chosen on domain i; its coverage and risk, with Jeffreys intervals, on domain j: a row per ordered pair.
+def transfer(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: Choose) -> pd.DataFrame:
+    """τ chosen on one domain, or on all others, and its coverage and risk, with Jeffreys intervals, on another.
 
-    Where i = j (`same_questions`) they are too good, as the choice has seen them. `tau` is NaN where none attains it.
+    A row per ordered pair of domains, then one per domain for τ chosen on all others (`chosen_on` "all but …"). Where
+    both are the same (`same_questions`) they are too good, as the choice has seen them. `tau` is NaN where none attains
+    what was asked.
     """
-    by_domain = _table(confidence, target, domains).groupby("domain", sort=False)
-    steps = {str(domain): _steps(part) for domain, part in by_domain}
+    questions = _table(confidence, target, domains)
+    steps = {str(domain): _steps(part) for domain, part in questions.groupby("domain", sort=False)}
     rows = []
     for here, own in steps.items():
         choice = replace(choose(own), chosen_on=_questions(own, f"domain {here}"))
         for there, others in steps.items():
             shown = choice if here == there else transferred(choice, others, f"domain {there}")
             rows.append(_row(here, there, shown))
-    return pd.DataFrame(rows, columns=_COLUMNS)
-
-
-def leave_one_domain_out(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: Choose) -> pd.DataFrame:
-    """τ chosen on all domains but one; its coverage and risk on that one. Columns of `transfer_matrix`."""
-    questions = _table(confidence, target, domains)
-    rows = []
-    for domain, part in questions.groupby("domain", sort=False):
-        rest = _steps(questions[questions["domain"] != domain])
+    for domain, own in steps.items() if len(steps) > 1 else ():
+        rest = _steps(questions[questions["domain"].astype(str) != domain])
         choice = replace(choose(rest), chosen_on=_questions(rest, f"all domains but {domain}"))
-        rows.append(_row(f"all but {domain}", str(domain), transferred(choice, _steps(part), f"domain {domain}")))
+        rows.append(_row(f"all but {domain}", domain, transferred(choice, own, f"domain {domain}")))
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
@@ -349,11 +307,10 @@ def _row(chosen_on: str, applied_to: str, shown: ThresholdChoice) -> tuple[Any, 
 
 
 METHOD_NAMES = {
-    thresholds.ThresholdMethod.FIXED: "fixed beforehand",
-    thresholds.ThresholdMethod.TARGET_PRECISION: "looks good enough here",
-    thresholds.ThresholdMethod.LEARN_THEN_TEST: "Learn-then-Test",
-    thresholds.ThresholdMethod.CONFORMAL_RISK_CONTROL: "conformal risk control",
-    thresholds.ThresholdMethod.TRANSFERRED: "from elsewhere",
+    ThresholdMethod.FIXED: "fixed beforehand",
+    ThresholdMethod.TARGET_PRECISION: "looks good enough here",
+    ThresholdMethod.LEARN_THEN_TEST: "Learn-then-Test",
+    ThresholdMethod.TRANSFERRED: "from elsewhere",
 }
 
 
@@ -379,7 +336,7 @@ def draw_risk_coverage(
     return made
 
 
-_CHOICE_COLOURS = ("#0173b2", "#949494", "#029e73", "#de8f05")
+_CHOICE_COLOURS = ("#0173b2", "#949494", "#029e73")
 _RISK = Chart("risk against coverage", 190, 190, (34, 10, 16, 32), ("coverage", "risk"))
 _RELIABILITY = Chart("reliability", 190, 190, (34, 10, 16, 32), ("self-confidence", "share right"))
 

@@ -108,7 +108,7 @@ def _curve() -> pd.DataFrame:
 
 def _transfer() -> pd.DataFrame:
     choose = partial(thresholds.target_precision, alpha=0.2)
-    return depth.transfer(KNOWN["self_confidence"], KNOWN["prior_correct"], KNOWN["domain"], choose)
+    return thresholds.transfer(KNOWN["self_confidence"], KNOWN["prior_correct"], KNOWN["domain"], choose)
 
 
 EVERY: dict[str, Callable[[], Figure]] = {

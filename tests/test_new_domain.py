@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.calibration_in_depth import consistency_by_draws, draw_consistency, draw_kinds, draw_transfer, transfer
+from srdcr_lab.calibration_in_depth import consistency_by_draws, draw_consistency, draw_kinds, draw_transfer
 from srdcr_lab.confidence import precision_steps, risk_coverage
 from srdcr_lab.data.checks import check_source
 from srdcr_lab.data.perturbing import by_reason
@@ -30,6 +30,7 @@ from srdcr_lab.thresholds import (
     recommended,
     target_precision,
     threshold_controls,
+    transfer,
 )
 from tests.figures import legend_labels
 from tests.simulated import simulated

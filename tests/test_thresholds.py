@@ -16,13 +16,11 @@ from srdcr_lab.confidence import precision_steps
 from srdcr_lab.thresholds import (
     SCOPE,
     TAUS,
-    conformal_risk_control,
     fixed_threshold,
     learn_then_test,
-    leave_one_domain_out,
     risk_tests,
     target_precision,
-    transfer_matrix,
+    transfer,
     transferred,
 )
 
@@ -41,7 +39,6 @@ CHOICES = {
     "fixed": fixed_threshold,
     "target precision": target_precision,
     "learn then test": learn_then_test,
-    "conformal": conformal_risk_control,
     "transferred": lambda steps: transferred(target_precision(STEPS), steps, "history"),
 }
 
@@ -66,7 +63,7 @@ def test_no_questions(name: str) -> None:
     assert choice.tau is None or choice.guarantee.startswith("no guarantee")
 
 
-@pytest.mark.parametrize("choose", [target_precision, learn_then_test, conformal_risk_control])
+@pytest.mark.parametrize("choose", [target_precision, learn_then_test])
 def test_nothing_attains_it(choose) -> None:  # type: ignore[no-untyped-def]
     choice = choose(known(0, 50))
     assert (choice.tau, choice.bound, choice.coverage) == (None, None, 0)
@@ -74,7 +71,7 @@ def test_nothing_attains_it(choose) -> None:  # type: ignore[no-untyped-def]
     assert "no threshold attains this" in str(choice)
 
 
-@pytest.mark.parametrize("choose", [target_precision, learn_then_test, conformal_risk_control])
+@pytest.mark.parametrize("choose", [target_precision, learn_then_test])
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1])
 def test_alpha_is_a_share(choose, alpha: float) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match="alpha lies between 0 and 1"):
@@ -151,21 +148,12 @@ def test_from_a_start_downwards_until_a_test_fails() -> None:
     """60 right at 0.93, 100 wrong at 0.72, 3,000 right below: the order stops at 0.7 and never sees those."""
     steps = precision_steps([0.93] * 60 + [0.72] * 100 + [0.2] * 3000, [True] * 60 + [False] * 100 + [True] * 3000)
     assert learn_then_test(steps, starts=(0.9,)).tau == 0.75
-    assert learn_then_test(steps, procedure="holm").tau == 0.0
 
 
 def test_several_starts_share_delta() -> None:
     steps = known(25, 0)  # p = 0.9²⁵ = 0.072
     assert learn_then_test(steps, starts=(0.9,)).tau is not None
     assert learn_then_test(steps, starts=(0.9, 0.8)).tau is None
-
-
-@pytest.mark.parametrize(("procedure", "accepted"), [("holm", [0.9, 0.8]), ("bonferroni", [0.8])])
-def test_the_whole_grid_by_hand(procedure: str, accepted: list[float]) -> None:
-    """p = 0.9³⁰ = 0.042 at 0.9, 0.9⁶⁰ = 0.002 at 0.8, about 1 at 0.7. Holm: 0.1/3, then 0.1/2; Bonferroni: 0.1/3."""
-    steps = precision_steps([0.95] * 30 + [0.85] * 30 + [0.75] * 20, [True] * 60 + [False] * 20)
-    tests = risk_tests(steps, taus=(0.9, 0.8, 0.7), starts=(0.9,), procedure=procedure)
-    assert tests.loc[tests["accepted"], "tau"].tolist() == accepted
 
 
 def test_the_smallest_accepted() -> None:
@@ -179,35 +167,6 @@ def test_the_smallest_accepted() -> None:
 def test_a_start_is_on_the_grid(starts: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="each start is one of the taus"):
         learn_then_test(STEPS, starts=starts)
-
-
-# -- conformal risk control ------------------------------------------------------------------------------------------
-
-
-def test_conformal_by_hand() -> None:
-    """(0 + 1)/11 at 0.95, (1 + 1)/11 at 0.8, (3 + 1)/11 at 0.3."""
-    assert conformal_risk_control(STEPS, alpha=0.09).tau is None
-    assert conformal_risk_control(STEPS, alpha=0.10).tau == 0.95
-    assert conformal_risk_control(STEPS, alpha=0.19).tau == 0.8
-    assert conformal_risk_control(STEPS, alpha=0.37).tau == 0.3
-
-
-def test_conformal_is_labelled_as_an_expectation() -> None:
-    assert conformal_risk_control(STEPS).guarantee.startswith("in expectation only")
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_conformal_leaving_each_question_out(seed: int) -> None:
-    """The theorem's proof in numbers: over which of n + 1 questions is the next one, the mean loss is at most α."""
-    rng = np.random.default_rng(seed)
-    confidence = rng.random(40).round(1)
-    right = rng.random(40) < confidence
-    losses = []
-    for i in range(40):
-        rest = np.arange(40) != i
-        tau = conformal_risk_control(precision_steps(confidence[rest], right[rest]), alpha=0.2).tau
-        losses.append(tau is not None and confidence[i] >= tau and not right[i])
-    assert 0 < np.mean(losses) <= 0.2
 
 
 # -- domains ---------------------------------------------------------------------------------------------------------
@@ -228,7 +187,8 @@ DOMAINS = ["a"] * 4 + ["b"] * 4
 
 def test_transfer_matrix_by_hand() -> None:
     """On a the risk is 0 down to 0.8; on b it is 0 at 0.9 only, and 1/4 over all."""
-    matrix = transfer_matrix(CONFIDENCE, RIGHT, DOMAINS, partial(target_precision, alpha=0.2))
+    table = transfer(CONFIDENCE, RIGHT, DOMAINS, partial(target_precision, alpha=0.2))
+    matrix = table[~table["chosen_on"].str.startswith("all but")]
     cells = matrix.set_index(["chosen_on", "applied_to"])
     assert cells["tau"].to_dict() == {("a", "a"): 0.8, ("a", "b"): 0.8, ("b", "a"): 0.9, ("b", "b"): 0.9}
     assert cells["risk"].to_dict() == {("a", "a"): 0, ("a", "b"): 0.5, ("b", "a"): 0, ("b", "b"): 0}
@@ -240,7 +200,7 @@ def test_transfer_matrix_by_hand() -> None:
 
 
 def test_leave_one_domain_out_by_hand() -> None:
-    found = leave_one_domain_out(CONFIDENCE, RIGHT, DOMAINS, partial(target_precision, alpha=0.2))
+    found = transfer(CONFIDENCE, RIGHT, DOMAINS, partial(target_precision, alpha=0.2)).tail(2)
     assert found["chosen_on"].tolist() == ["all but a", "all but b"]
     assert found["applied_to"].tolist() == ["a", "b"]
     assert found["tau"].tolist() == [0.9, 0.8]
@@ -248,16 +208,15 @@ def test_leave_one_domain_out_by_hand() -> None:
 
 
 def test_no_threshold_to_transfer() -> None:
-    found = leave_one_domain_out(CONFIDENCE, [False] * 8, DOMAINS, target_precision)
+    found = transfer(CONFIDENCE, [False] * 8, DOMAINS, target_precision).tail(2)
     assert found["tau"].isna().all()
     assert found["n_above"].tolist() == [0, 0]
     assert found["guarantee"].str.startswith("no threshold attains this").all()
 
 
 def test_every_question_has_a_domain() -> None:
-    for measure in (transfer_matrix, leave_one_domain_out):
-        with pytest.raises(ValueError, match="one domain per question, got 1 for 8"):
-            measure(CONFIDENCE, RIGHT, ["a"], target_precision)
+    with pytest.raises(ValueError, match="one domain per question, got 1 for 8"):
+        transfer(CONFIDENCE, RIGHT, ["a"], target_precision)
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,6 @@ def test_the_same_tests_are_accepted_from_the_same_p_values(seed: int) -> None:
     tests = risk_tests(precision_steps(*drawn(seed)), starts=(max(TAUS),))
     same = control_fwer(tests["p_value"], 0.1, FWERFixedSequenceTesting(n_starts=1))
     assert np.flatnonzero(tests["accepted"]).tolist() == list(same)
-    holm = risk_tests(precision_steps(*drawn(seed)), procedure="holm")
-    same = control_fwer(holm["p_value"], 0.1, "bonferroni_holm")
-    assert np.flatnonzero(holm["accepted"]).tolist() == list(same)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -40,8 +37,8 @@ def test_what_mapie_accepts_the_exact_test_accepts(seed: int) -> None:
         fwer_method="bonferroni",
     )
     controller.calibrate(confidence[:, None], right.astype(int))
-    tests = risk_tests(precision_steps(confidence, right), procedure="bonferroni")
-    ours = set(tests.loc[tests["accepted"], "tau"])
+    tests = risk_tests(precision_steps(confidence, right))
+    ours = set(tests.loc[tests["p_value"] <= 0.1 / len(tests), "tau"])
     theirs = {float(tau) for tau in np.ravel(controller.valid_predict_params)}
     assert theirs
     assert theirs <= ours

@@ -7,7 +7,7 @@ The rule that merely looks good enough is there for contrast.
 
 These studies are many at a time. `FinalAnswerGuarantee.fit` itself is run on the records of some of them, where it has
 to choose the same rule, and on the `EDGES`: there every rule has a risk above α, and a study is made so that one fault
-of the procedure chooses a rule too often (tests/test_final_guarantee.py plants these faults).
+of the procedure chooses a rule too often (tests/chapters/test_final_guarantee.py plants these faults).
 """
 
 from __future__ import annotations

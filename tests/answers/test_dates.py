@@ -1,0 +1,266 @@
+"""Dates to the day, worked by hand: read, found, rewritten, moved by days; as a type of a table of one's own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from srdcr_lab import answers, load_items
+from srdcr_lab.answers.kinds import Outcome, kind_of
+from srdcr_lab.data import perturb
+from srdcr_lab.data.forms import contradictions
+from srdcr_lab.records import AnswerType, Level
+from tests.answers.test_answers import surfaces
+from tests.conftest import Srdcr
+from tests.lies import form, lie, standard
+
+DATE = AnswerType.DATE
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("14 July 1789", "1789-07-14"), ("July 14, 1789", "1789-07-14"), ("1789-07-14", "1789-07-14"),
+        ("14th of July 1789", "1789-07-14"), ("the 14th of July, 1789", "1789-07-14"),
+        ("July 14th, 1789.", "1789-07-14"), ("July the 14th, 1789", "1789-07-14"), ("14 Jul. 1789", "1789-07-14"),
+        ("14-Jul-1789", "1789-07-14"), ("14 JULY 1789", "1789-07-14"), ("july 14 1789", "1789-07-14"),
+        ("the fourteenth of July 1789", "1789-07-14"), ("twenty-first of July 1789", "1789-07-21"),
+        ("Tuesday, 14 July 1789", "1789-07-14"), ("on Tuesday 14 July 1789", "1789-07-14"),
+        ("c. 14 July 1789", "1789-07-14"), ("Answer: 14 July 1789", "1789-07-14"), ("4 Sept 476", "0476-09-04"),
+        ("١٤ July ١٧٨٩", "1789-07-14"), ("29 February 1904", "1904-02-29"),
+        ("July 1789", None), ("1789", None), ("14 July", None), ("14/7/1789", None), ("14 July 89", None),
+        ("31 April 1789", None), ("29 February 1900", None), ("32 July 1789", None), ("15 March 44 BC", None),
+        ("14 July 432 BC", None), ("14–16 July 1789", None), ("July 14–16, 1789", None), ("14 or 16 July 1789", None),
+        ("14 July 1789 – 26 August 1789", None), ("14 July 1,789", None), ("1789-07-14T12:00", None),
+        ("1789-13-14", None), ("14 July 1789 in Paris", None), ("unknown", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_bare_date(text: str, canonical: str | None) -> None:
+    assert answers.normalise(text, DATE) == canonical
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("It fell on July 14, 1789.", "1789-07-14"),
+        ("Final answer: **14 July 1789**.", "1789-07-14"),
+        ("14 July 1789\nThe king was told on 15 July 1789.", "1789-07-14"),
+        ("It fell on 14 July 1789, a Tuesday; 1789-07-14 it was.", "1789-07-14"),
+        ("Between 14 July 1789 and 26 August 1789.", None),
+        ("From 14 to 16 July 1789.", None),
+        ("In July 1789.", None),
+        ("I don't know, perhaps 14 July 1789", None),
+    ],
+)
+def test_a_date_in_a_reply(reply: str, answer: str | None) -> None:
+    assert answers.extract(reply, DATE) == answer
+
+
+def test_equality_does_not_depend_on_the_layout() -> None:
+    assert answers.equal("14 July 1789", "July 14th, 1789", DATE)
+    assert not answers.equal("14 July 1789", "15 July 1789", DATE)
+    assert not answers.equal("July 1789", "July 1789", DATE)
+    assert answers.equal("25 October 1917", "7 November 1917", DATE, aliases=["25 October 1917"])
+
+
+def test_where_a_passage_states_a_date() -> None:
+    passage = (
+        "On 14 July 1789 (1789-07-14; July 14th, 1789; the fourteenth of July 1789; 14 Jul 1789). Each 14 July, or "
+        "July 14. Not 14 July 1790, 114 July 1789, 4 July 1789, July 1789, the 14 july; "
+        "13–14 July 1789 and July 14–16, 1789 are ranges."
+    )
+    assert surfaces(passage, "14 July 1789", DATE) == [
+        "14 July 1789", "1789-07-14", "July 14th, 1789", "fourteenth of July 1789", "14 Jul 1789", "[14 July]",
+        "[July 14]", "[14 July 1789]", "[July 14]",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("surface", "new", "written"),
+    [
+        ("14 July 1789", "1789-08-04", "4 August 1789"),
+        ("04 July 1789", "1789-08-05", "05 August 1789"),
+        ("July 14th, 1789", "1789-07-22", "July 22nd, 1789"),
+        ("JULY 14TH, 1789", "1789-08-03", "AUGUST 3RD, 1789"),
+        ("14 Jul. 1789", "1789-05-11", "11 May 1789"),
+        ("14 Jul. 1789", "1789-09-11", "11 Sep. 1789"),
+        ("Fourteenth of July, 1789", "1789-07-21", "Twenty-first of July, 1789"),
+        ("1789-07-14", "0999-01-02", "0999-01-02"),
+        ("14 July", "1799-06-13", "13 June"),
+        ("١٤ July ١٧٨٩", "1789-07-21", "٢١ July ١٧٨٩"),
+    ],
+)
+def test_another_date_in_the_same_layout(surface: str, new: str, written: str) -> None:
+    assert answers.respell(surface, "1789-07-14", new, DATE) == written
+
+
+def test_what_is_guessed_and_how_far_two_dates_are_apart() -> None:
+    assert answers.guess_type(["14 July 1789", "1917-11-07"]) is DATE
+    assert answers.guess_type(["14 July 1789", "1917"]) is AnswerType.TEXT
+    assert answers.guess_type(["14 July", "7 November 1917"]) is AnswerType.TEXT
+    assert kind_of(DATE).distance("1789-07-14", "1789-07-21") == pytest.approx(math.log(8))
+
+
+# -- passages that lie by days ---------------------------------------------------------------------------------------
+
+BASTILLE = "On 14 July 1789 (July 14th, 1789) the prison fell. An 8-gun tower held out."
+
+
+def test_every_mention_moves_in_its_own_layout() -> None:
+    made = form(standard(BASTILLE, "July 14, 1789", DATE), "+28")
+    assert made.item is not None
+    assert made.item.context == "On 11 August 1789 (August 11th, 1789) the prison fell. An 8-gun tower held out."
+    assert (made.item.claimed_answer, made.item.perturbation_value) == ("August 11, 1789", 28.0)
+    assert (made.outcome, made.claim.canonical, made.item.item_id) == (Outcome.ACCEPTED, "1789-08-11", "q1@+28")
+
+
+def test_levels_of_the_sizes() -> None:
+    forms = perturb([standard(BASTILLE, "14 July 1789", DATE)], present=2026).forms
+    assert [(made.claim.tag, made.claim.level) for made in forms] == [
+        ("+7", Level.SUBTLE), ("-7", Level.SUBTLE), ("+28", Level.MILD), ("-28", Level.MILD),
+        ("+364", Level.MODERATE), ("-364", Level.MODERATE), ("+3654", Level.BLATANT), ("-3654", Level.BLATANT),
+        ("+36526", Level.BLATANT), ("-36526", Level.BLATANT),
+    ]  # fmt: skip
+    assert [made.claim.answer for made in forms[4:]] == [
+        "13 July 1790", "15 July 1788", "16 July 1799", "13 July 1779", "16 July 1889", "12 July 1689",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "tag", "why"),
+    [
+        ("It fell in July 1789.", "14 July 1789", "+7", "the passage does not state the answer 14 July 1789"),
+        ("It fell on 14–16 July 1789.", "14 July 1789", "+7", "a range of days is not taken apart"),
+        ("It fell on 14 July 1789 (14/7/1789).", "14 July 1789", "+7", "the date in figures: '14/7/1789'"),
+        ("It fell on 14 July 1789 (7.14.89).", "14 July 1789", "+7", "the date in figures: '7.14.89'"),
+        ("On 5 May 9950.", "5 May 9950", "+36526", "5 May 9950 +36526 days lies outside the years 1 to 9999"),
+        ("On 5 May 150.", "5 May 150", "-36526", "would not be read as"),
+        (
+            "It fell on 14 July 1789; on 20 July 1789 it burnt.",
+            "14 July 1789",
+            "+7",
+            "past another date of the passage: 1789-07-20",
+        ),
+        (
+            "It fell on 14 July 1789; by 1795 it was gone.",
+            "14 July 1789",
+            "+3654",
+            "moved past another year of the passage: 1795",
+        ),
+        ("It fell on 14 July 1789, in the 1780s.", "14 July 1789", "+3654", "the passage names the decade: '1780s'"),
+        (
+            "It fell on 14 July 1789, in the 18th century.",
+            "14 July 1789",
+            "+36526",
+            "the passage names the century: '18th century'",
+        ),
+        ("It fell on 14 July 1789, in the summer.", "14 July 1789", "-28", "a feast or a season stands beside it"),
+        ("It fell on 24 December 1789, on Christmas Eve.", "24 December 1789", "+7", "a feast or a season"),
+    ],
+)
+def test_refused(passage: str, gold: str, tag: str, why: str) -> None:
+    made = form(standard(passage, gold, DATE), tag)
+    assert made.outcome is Outcome.REFUSED
+    assert any(why in sentence for sentence in made.why)
+
+
+def test_every_claim_is_on_the_weekday_of_the_truth() -> None:
+    passage = "It fell on Tuesday, 14 July 1789."
+    made = perturb([standard(passage, "14 July 1789", DATE)], present=2026).items
+    assert len(made) == 1 + 10
+    assert not [sentence for lie in made if not lie.is_standard for sentence in contradictions(lie)]
+    wrong = replace(made.items[1], claimed_answer="15 July 1789", context=passage.replace("14", "15"))
+    assert contradictions(wrong) == ["15 July 1789 was a Wednesday and no Tuesday"]
+
+
+def test_an_alias_for_another_day_is_refused() -> None:
+    one = standard("On 7 November 1917 (25 October 1917).", "7 November 1917", DATE, aliases=("25 October 1917",))
+    assert "an alias states another date" in form(one, "+7").why[0]
+
+
+@pytest.mark.parametrize(
+    ("passage", "tag", "why"),
+    [
+        ("It fell on 14 July 1789. On 20 July 1789 it burnt.", "+7", "past another date of the passage: 1789-07-20"),
+        ("It fell on 14 July 1789; each 14 July is a feast.", "+7", "'14 July' stands without its year"),
+        ("It fell on 14 July 1789, aged 419.", "+7", "an age may give the date away: 'aged 419'"),
+        ("It fell on 14 July 1789, three days on.", "+7", "a duration may give the date away: 'three days'"),
+        ("It fell on 14 July 1789; on 15 July 1789 it burnt.", "-7", "is close to the truth: 1789-07-15"),
+        ("It fell on 14 July 1789, in a hot July.", "+28", "names the month by itself: 'July'"),
+        ("It fell on 14 July 1789; 1789 was a bad year.", "+364", "names the year by itself: 1789"),
+        ("It fell on 14 July 1989.", "+36526", "the claim 2089-07-15 lies in the future"),
+    ],
+)  # fmt: skip
+def test_flagged(passage: str, tag: str, why: str) -> None:
+    gold = "14 July 1989" if "1989" in passage else "14 July 1789"
+    made = form(standard(passage, gold, DATE), tag)
+    assert (made.outcome, len(made.why)) == (Outcome.FLAGGED, 1)
+    assert why in made.why[0]
+
+
+@pytest.mark.parametrize(
+    ("passage", "tag"),
+    [
+        ("It fell on Tuesday, 14 July 1789.", "-7"),  # a Tuesday too
+        ("It fell on 14 July 1789; 1789 was a bad year, and July hot.", "+7"),
+        ("It fell on 14 July 1789, in the 1780s and the 18th century.", "-364"),
+    ],
+)
+def test_what_the_claim_shares_is_no_flag(passage: str, tag: str) -> None:
+    assert form(standard(passage, "14 July 1789", DATE), tag).outcome is Outcome.ACCEPTED
+
+
+# -- a table of one's own --------------------------------------------------------------------------------------------
+
+ROWS = [
+    ("bastille", "On which day did the Bastille fall?", "14 July 1789", "The Bastille fell on July 14th, 1789."),
+    ("october", "On which day was the Winter Palace taken?", "1917-11-07", "It was taken on 7 November 1917."),
+    ("moon", "On which day did men land on the moon?", "20 July 1969", "They landed on 20 July 1969, a Sunday."),
+    ("wall", "On which day did the Berlin Wall open?", "9 Nov 1989", "It opened on November 9, 1989."),
+    ("crash", "On which day did the market crash?", "soon", "The market crashed soon."),
+]
+
+
+def my_table(path: Path, rows: int, **columns: str) -> Path:
+    frame = pd.DataFrame(ROWS[:rows], columns=["question_id", "question", "gold_answer", "context"])
+    frame.assign(**columns).to_csv(path, index=False)
+    return path
+
+
+def test_a_table_of_dates(tmp_path: Path) -> None:
+    guessed = load_items(my_table(tmp_path / "my.csv", 4)).items
+    told = load_items(my_table(tmp_path / "told.csv", 4, answer_type="date")).items
+    assert {each.answer_type for each in guessed} == {DATE}
+    assert [each.gold_answer for each in guessed] == [each.gold_answer for each in told]
+
+
+def test_what_is_no_date_is_refused_with_its_place(srdcr: Srdcr, tmp_path: Path) -> None:
+    ended = srdcr("data", "check", my_table(tmp_path / "my.csv", 5, answer_type="date"))
+    assert ended.code == 2
+    assert "row 5, column gold_answer: 'soon' is no answer of type date" in ended.out
+
+
+def test_a_table_of_dates_is_perturbed_and_run(srdcr: Srdcr, tmp_path: Path) -> None:
+    out = tmp_path / "graded.csv"
+    ended = srdcr("data", "perturb", my_table(tmp_path / "my.csv", 4), "--out", out)
+    assert ended.code == 0, ended.err
+    items = {each.item_id: each for each in load_items(out)}
+    assert len(items) == 4 + 40
+    assert items["bastille@-7"].context == "The Bastille fell on July 7th, 1789."
+    assert (items["wall@+364"].claimed_answer, items["wall@+364"].level) == ("8 Nov 1990", Level.MODERATE)
+    run = srdcr(
+        "run", "--model", "pocket", "--items", out, "--methods", "few_shot", "--samples", 0, "--limit", 4,
+        "--out", tmp_path / "results",
+    )  # fmt: skip
+    assert run.code == 0, run.err
+    records = pd.read_parquet(tmp_path / "results" / "records.parquet")
+    assert set(records["answer_type"]) == {"date"}
+    assert len(records) == 4
+
+
+def test_a_perturbed_passage_says_the_claim(tmp_path: Path) -> None:
+    assert lie(standard("A 1789-07-14 paper.", "14 July 1789", DATE), "+7") == "A 1789-07-21 paper."

@@ -1,0 +1,202 @@
+"""The claims of section 4: each rule on both sides, each number by hand where it is not another measure's."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from srdcr_lab import evidence as on
+from srdcr_lab.claims import CLAIMS, Claim, claims_checklist, claims_html
+from srdcr_lab.evidence import Denominator, Evidence
+from srdcr_lab.lib.comparison import compare
+from srdcr_lab.preference import offset_slopes
+from srdcr_lab.records import KnowledgeCategory
+from srdcr_lab.sentences import Relation, Standing
+from tests.chapters.test_preference import row
+from tests.simulated import simulated
+
+RECORDS = simulated(120, ("acvd", "symmetric"))
+CHECKLIST = claims_checklist(RECORDS)
+
+
+def test_a_claim_is_supported_where_its_whole_interval_is() -> None:
+    claim = Claim("x", "", "", "", Evidence, (), Relation.ABOVE, 0.7)
+    assert claim.standing(Evidence(low=0.71, high=0.9, n=10, n_questions=10)) is Standing.SUPPORTED
+    assert claim.standing(Evidence(low=0.6, high=0.9, n=10, n_questions=10)) is Standing.INCONCLUSIVE
+    assert claim.standing(Evidence(low=0.71, high=0.9, n=9, n_questions=9)) is Standing.TOO_FEW
+
+
+def test_every_claim_has_a_number_where_everything_was_run() -> None:
+    table = CHECKLIST
+    assert list(table["claim"]) == [claim.key for claim in CLAIMS for _ in claim.denominators]
+    assert not table.duplicated(["claim", "denominator"]).any()
+    assert table.loc[table["value"].isna(), "claim"].tolist() == []
+    assert (table["n"] >= table["n_questions"]).all()
+    inside = (table["low"] <= table["value"] + 1e-9) & (table["value"] <= table["high"] + 1e-9)
+    assert table.loc[~inside, "claim"].tolist() == []
+
+
+def test_what_was_not_run_is_not_measured_and_says_so() -> None:
+    table = claims_checklist(RECORDS[RECORDS["method"] == "few_shot"]).set_index(["claim", "denominator"])["standing"]
+    assert table["4.4a2"].tolist() == ["Supported"] * 2
+    table = claims_checklist(RECORDS[RECORDS["method"] == "few_shot"]).set_index("claim")
+    assert (
+        table.loc["4.4f", ["standing", "n", "note"]].to_numpy().tolist()
+        == [["Not measured", 0, "sr_dcr was not run"]] * 2
+    )
+
+
+def test_of_nothing_at_all_no_claim_is_measured() -> None:
+    no_category = RECORDS.assign(knowledge_category=None, self_confidence=float("nan"))
+    table = claims_checklist(no_category[no_category["level"] == "standard"]).set_index("claim")
+    assert table.loc[["4.1a", "4.1b", "4.2a", "4.3b", "4.4k"], "standing"].tolist() == ["not measured"] * 7
+
+
+def test_differences_are_those_of_a_comparison() -> None:
+    one = RECORDS[RECORDS["design"] != "symmetric"]
+    found, other = on.difference(one, "sr_dcr", "naive_debate", "overall"), compare(one, "sr_dcr", "naive_debate")
+    assert (found.value, found.low, found.high, found.n) == (other.difference, other.low, other.high, other.n)
+
+
+def test_the_slope_is_that_of_the_slopes() -> None:
+    table = offset_slopes(RECORDS).set_index("knowledge_category")
+    assert on.offset_slope(RECORDS, KnowledgeCategory.HIGHLY_KNOWN).value == table.loc["HIGHLY_KNOWN", "slope"]
+
+
+def test_each_run_and_model_has_its_own_checklist() -> None:
+    small = RECORDS[RECORDS["method"].isin(["few_shot", "sr_dcr"])]
+    two = claims_checklist(pd.concat([small, small.assign(model="other")]))
+    assert two["model"].value_counts().tolist() == [len(CHECKLIST)] * 2
+
+
+def correct(question: str, offset: float, method: str, right: bool) -> dict[str, object]:
+    return row(question, offset, "1890", "1900" if right else "1800", method=method)
+
+
+def records(*rows: dict[str, object]) -> pd.DataFrame:
+    return pd.DataFrame(rows).astype({"correct": "boolean", "prior_correct": "boolean"})
+
+
+def test_gap_by_hand() -> None:
+    rows = [correct(q, 0, "few_shot", True) for q in "abcd"] + [correct(q, 20, "few_shot", q == "a") for q in "abcd"]
+    assert on.gap(records(*rows), "few_shot").value == pytest.approx(1 - 1 / 4)
+
+
+def test_a_contrast_of_levels_by_hand() -> None:
+    """Subtle: A 0 of 2, B 2 of 2. Blatant: A 1 of 2, B 1 of 2. −1 − 0."""
+    blatant = {"level": "blatant"}
+    rows = [correct(q, 20, m, m == "b") for q in "pq" for m in "ab"]
+    rows += [correct(q, 200, m, q == "r") | blatant for q in "rs" for m in "ab"]
+    found = on.difference(records(*rows), "a", "b", "subtle-blatant")
+    assert found.value == pytest.approx(-1)
+
+
+def test_prior_bias_contrast_by_hand() -> None:
+    """True passages of questions it gets wrong: A keeps to its prior answer once in four, B twice: 1/4 − ½ · 2/4."""
+    rows = [row(q, 0, "1890", "1890" if q in kept else "1900", method=m)
+            for m, kept in (("a", "w"), ("b", "wx")) for q in "wxyz"]  # fmt: skip
+    assert on.bias_contrast(records(*rows), "a", "b", 0.5).value == pytest.approx(0)
+
+
+def test_prior_preference_change_by_hand() -> None:
+    """On false passages both answered: A keeps to the prior on 1 of 3, B on 2 of 3; d has no answer of A's."""
+    answers = {
+        "a": {"p": "1890", "q": "1920", "r": "1920", "d": None},
+        "b": {"p": "1890", "q": "1890", "r": "1920", "d": "1890"},
+    }
+    rows = [row(q, 20, "1890", final, method=m) for m, given in answers.items() for q, final in given.items()]
+    found = on.prior_preference_change(records(*rows), "a", "b")
+    assert (found.value, found.n) == (pytest.approx(-1 / 3), 3)
+
+
+def test_highly_known_counts_questions_once_and_by_confidence() -> None:
+    rows = [row(q, offset, "1900", "1900", self_confidence=c, confidence_kind="mean_logprob", knowledge_category=k)
+            for q, c, k in (("a", 0.95, "HIGHLY_KNOWN"), ("b", 0.92, "UNKNOWN"), ("c", 0.5, "UNKNOWN"))
+            for offset in (0, 20)]  # fmt: skip
+    above, below = on.highly_known(records(*rows), 0.9), on.highly_known(records(*rows), 0, 0.7)
+    assert (above.value, above.n, below.value, below.n) == (0.5, 2, 0.0, 1)
+
+
+def test_the_least_over_the_offsets_needs_every_offset() -> None:
+    """Ahead of few-shot by 1 on every question at 20, behind by 1 at 200: the least is −1, and so is its high end."""
+    rows = [correct(f"{q}{o}", o, m, (m == "sr_dcr") == (o == 20)) for q in range(20) for o in (20, 200)
+            for m in ("sr_dcr", "few_shot")]  # fmt: skip
+    found = on.least_over_strata(records(*rows), "sr_dcr")
+    assert found.value == -1
+    assert found.high < 0
+
+
+def answered(question: str, offset: float, method: str, right: bool | None) -> dict[str, object]:
+    return row(question, offset, "1890", {True: "1900", False: "1800", None: None}[right], method=method)
+
+
+def test_each_denominator_by_hand() -> None:
+    """A 1: A answers 4 of 8 false passages, all right; B answers all, 6 right. Of all items A is behind by a quarter,
+    of the answered ones ahead by a quarter."""
+    rows = [answered(q, 20, "a", True if q in "pqrs" else None) for q in "pqrstuvw"]
+    rows += [answered(q, 20, "b", q not in "pq") for q in "pqrstuvw"]
+    table = records(*rows)
+    assert on.difference(table, "a", "b", "perturbed").value == pytest.approx(-0.25)
+    assert on.difference(table, "a", "b", "perturbed", Denominator.ANSWERED).value == pytest.approx(0.25)
+
+
+def test_denominators_that_disagree_are_said_to() -> None:
+    """A 1: counted so, SR-DCR cannot be ahead of its own debate; left out, it can."""
+    table = CHECKLIST.set_index(["claim", "denominator"])
+    for claim in ("4.4p", "4.4q", "4.4r"):
+        assert table.loc[(claim, Denominator.ALL), "value"] <= 0
+        standings = table.loc[claim, "standing"]
+        assert ("of " in table.loc[(claim, Denominator.ALL), "note"]) == (standings.nunique() > 1)
+
+
+def test_the_worse_half_by_hand() -> None:
+    """A 8: true and false, A .75 and .5, B 1 and .25: their worse halves .5 − .25. Always abstaining gains nothing."""
+    share = {("a", 0): "pqr", ("a", 20): "pq", ("b", 0): "pqrs", ("b", 20): "p"}
+    rows = [answered(q, offset, m, q in right) for (m, offset), right in share.items() for q in "pqrs"]
+    rows += [answered(q, offset, "c", None) for offset in (0, 20) for q in "pqrs"]
+    assert on.worse_half(records(*rows), "a", "b").value == pytest.approx(0.25)
+    assert on.worse_half(records(*rows), "c", "b").value == pytest.approx(-0.25)
+
+
+def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough() -> None:
+    """A 2: the low end is the least one, the high end is as wide as the number of methods asks. Neither golden nor a
+    method that the paper does not have counts."""
+    rng = np.random.default_rng(0)
+    share_right = {"sr_dcr": 0.6, "few_shot": 0.4, "rci": 0.58, "golden": 1.0, "astute": 1.0, "vote_20": 1.0}
+    rows = [answered(f"q{i}", 20, m, bool(rng.random() < p)) for i in range(200) for m, p in share_right.items()]
+    table = records(*rows)
+    found = on.best_of_others(table, "sr_dcr")
+    leads = [on.difference(table, "sr_dcr", other, "perturbed") for other in ("few_shot", "rci")]
+    sure = [on.difference(table, "sr_dcr", other, "perturbed", level=0.975) for other in ("few_shot", "rci")]
+    assert found.value == min(lead.value for lead in leads)
+    assert (found.low, found.high) == (min(lead.low for lead in leads), min(lead.high for lead in sure))
+    assert "RCI (n = " in found.note
+
+
+def test_a_claim_does_not_hold_against_the_exact_test() -> None:
+    """A 4: five questions for A and none for B, of 30: p = 2 / 2⁵ = .0625, so 0 is in the interval."""
+    rows = [answered(f"q{i}", 20, m, m == "a" or i >= 5) for i in range(30) for m in "ab"]
+    found, other = on.difference(records(*rows), "a", "b", "perturbed"), compare(records(*rows), "a", "b")
+    assert other.p_value == pytest.approx(0.0625)
+    assert found.low == other.low == 0
+    rows += [answered(f"r{i}", 20, m, m == "a") for i in range(2) for m in "ab"]
+    assert on.difference(records(*rows), "a", "b", "perturbed").low > 0
+
+
+def test_more_calls_by_hand() -> None:
+    rows = records(*(row(q, 0, "1", "1", method=m, calls_alone=c) for q in "ab" for m, c in (("a", 21), ("b", 20))))
+    found = on.more_calls(rows, "a", "b")
+    assert (found.value, found.low, found.high) == (1, 1, 1)
+
+
+def test_the_checklist_as_html_is_escaped() -> None:
+    table = CHECKLIST.head(2).copy()
+    table["note"] = "<script>alert(1)</script>"
+    tags: list[str] = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, _: tags.append(tag)  # type: ignore[method-assign]
+    parser.feed(claims_html(table))
+    assert set(tags) == {"table", "thead", "tr", "th", "tbody", "td", "b"}

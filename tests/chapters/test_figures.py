@@ -1,0 +1,334 @@
+"""Every figure draws what its table holds, is readable in print, and is saved with its data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+import srdcr_lab
+from srdcr_lab import calibration_in_depth as depth
+from srdcr_lab import (
+    confidence,
+    debates,
+    designs,
+    documents,
+    evaluation,
+    final_answer,
+    knowledge,
+    preference,
+    stances,
+    thresholds,
+)
+from srdcr_lab.lib import draw
+from srdcr_lab.lib.calibration import reliability_curve
+from srdcr_lab.lib.comparison import compare_all, factor_effects
+from srdcr_lab.lib.definitions import highly_known
+from srdcr_lab.lib.gating import decision_flow
+from srdcr_lab.lib.repeats import over_repeats
+from srdcr_lab.lib.summary import summary
+from srdcr_lab.protocols import DESIGNS, METHODS
+from srdcr_lab.records.names import COLOURS, called
+from srdcr_lab.transcripts import examples
+from tests.chapters.test_counterfactual_measures import debated, record, tables
+from tests.figures import (
+    legend_labels,
+    nothing_overlaps,
+    point_colours,
+    points,
+    printed_points,
+    said,
+    spans,
+    tick_labels,
+    values,
+)
+from tests.simulated import simulated
+
+pytestmark = pytest.mark.usefixtures("figures_closed")
+
+LABEL = "pocket: a model organism, no evidence about any large model"
+BOTH = simulated(40, ("acvd", "symmetric"))
+ONE = BOTH[BOTH["design"].isna() | (BOTH["design"] == "acvd")]
+WEIGHED = ONE.assign(context_confidence=0.5)
+KNOWN = ONE.drop_duplicates("question_id").assign(redraw_stability=0.9)
+GRADED = BOTH.assign(p_unreasonable=np.where(BOTH["verdict"] == "UNREASONABLE", 0.8, 0.3))
+EXPOSURES = KNOWN[["question_id"]].assign(
+    exposures=5, true_share=np.arange(len(KNOWN)) % 3 / 2, rival_answer="1900", true_exposures=4
+)
+PAIR = pd.DataFrame({kind: KNOWN["self_confidence"].to_numpy() for kind in ("mean_probability", "p_true")})
+RECOVERY = pd.DataFrame(
+    [("honest", seed, 0.9, 0.7, 0.8, 0.9) for seed in range(3)],
+    columns=["world", "seed", "rank_correlation", "plain", "estimated", "oracle"],
+)
+SOURCES = pd.DataFrame({"source": ["a", "b"], "accuracy": [0.6, 0.9], "reliability": [0.7, 0.8]})
+DOCUMENTS = pd.DataFrame(
+    [(m, "exact_match", share, 0.5, 0.3, 0.7, 20) for m in ("madam_rag", "ra_rag") for share in (0.0, 0.5)],
+    columns=["method", "measure", "share_misinforming", "value", "low", "high", "n_items"],
+)
+
+
+def one_question() -> pd.DataFrame:
+    """The forms of one year question: a true passage, and two false ones."""
+    columns = ["item_id", "claimed_answer", "perturbation_value", "context_answer", "decision", "final_answer"]
+    rows = [
+        ("q@200", "2074", 200, "2074", "ABSTAIN", None),
+        ("q@-20", "1854", -20, "1854", "USE_PRIOR", "1874"),
+        ("q", "1874", None, "1874", "USE_CONTEXT", "1874"),
+    ]
+    fixed = {"question_id": "q", "method": "sr_dcr", "question": "When?", "gold_answer": "1874", "prior_answer": "1874"}
+    fixed |= {"verdict_path": "UUUUUU", "self_confidence": 0.95, "confidence_kind": "mean_logprob", "tau": 0.9}
+    return examples.one_question(pd.DataFrame(rows, columns=columns).assign(correct=True, missing=None, **fixed), "q")
+
+
+def _repeats() -> pd.DataFrame:
+    return over_repeats(summary, pd.concat([ONE.assign(repeat=n) for n in (1, 2)], ignore_index=True))
+
+
+def _factors() -> pd.DataFrame:
+    factors = {"acvd": {"critic_sees": "nothing"}, "symmetric": {"critic_sees": "passage"}}
+    return designs.named_factors(factor_effects(BOTH[BOTH["method"] == "sr_dcr"], factors))
+
+
+def _steps() -> confidence.PrecisionSteps:
+    return confidence.precision_steps(KNOWN["self_confidence"], KNOWN["prior_correct"])
+
+
+def _curve() -> pd.DataFrame:
+    return reliability_curve(KNOWN["self_confidence"], KNOWN["prior_correct"])
+
+
+def _transfer() -> pd.DataFrame:
+    choose = partial(thresholds.target_precision, alpha=0.2)
+    return thresholds.transfer(KNOWN["self_confidence"], KNOWN["prior_correct"], KNOWN["domain"], choose)
+
+
+EVERY: dict[str, Callable[[], Figure]] = {
+    "knowledge.draw_categories": lambda: knowledge.draw_categories(knowledge.categories_by_domain(KNOWN)),
+    "knowledge.draw_draws": lambda: knowledge.draw_draws(knowledge.categories_by_draws(KNOWN)),
+    "knowledge.draw_exposures": lambda: knowledge.draw_exposures(knowledge.exposures_of(KNOWN, EXPOSURES)),
+    "knowledge.draw_redraws": lambda: knowledge.draw_redraws(knowledge.outcomes_of_draws(KNOWN)),
+    "knowledge.draw_sampled_accuracy": lambda: knowledge.draw_sampled_accuracy(knowledge.outcomes_of_draws(KNOWN)),
+    "confidence.draw_confidence": lambda: confidence.draw_confidence(confidence.confidence_histogram(KNOWN)),
+    "confidence.draw_gating": lambda: confidence.draw_gating(confidence.gating_curve(ONE)),
+    "confidence.draw_precision": lambda: confidence.draw_precision(
+        confidence.precision_above(KNOWN["self_confidence"], highly_known(KNOWN))
+    ),
+    "confidence.draw_reliability": lambda: confidence.draw_reliability(_curve()),
+    "preference.draw_biases": lambda: preference.draw_biases(preference.biases_by(ONE)),
+    "preference.draw_preference": lambda: preference.draw_preference(preference.preference_by(ONE)),
+    "debates.draw_graded": lambda: debates.draw_graded(debates.rates_by_kappa(GRADED, intervals=False)),
+    "debates.draw_prior_preference": lambda: debates.draw_prior_preference(
+        debates.prior_preference_by_round(ONE, ("stratum",))
+    ),
+    "debates.draw_r_star": lambda: debates.draw_r_star(debates.r_star_distribution(BOTH)),
+    "debates.draw_verdict_rates": lambda: debates.draw_verdict_rates(debates.verdict_rates(BOTH)),
+    "debates.draw_verdicts": lambda: debates.draw_verdicts(debates.verdicts_by_round(BOTH)),
+    "designs.draw_economies": lambda: designs.draw_economies(designs.economy_prices(BOTH)),
+    "designs.draw_factors": lambda: designs.draw_factors(_factors()),
+    "designs.draw_plane": lambda: designs.draw_plane(designs.belief_rates(BOTH)),
+    "evaluation.draw_accuracy": lambda: evaluation.draw_accuracy(summary(ONE)),
+    "evaluation.draw_comparisons": lambda: evaluation.draw_comparisons(compare_all(ONE, "sr_dcr")),
+    "evaluation.draw_cost": lambda: evaluation.draw_cost(evaluation.cost_accuracy(BOTH)),
+    "evaluation.draw_decisions": lambda: evaluation.draw_decisions(decision_flow(ONE)),
+    "evaluation.draw_repeats": lambda: evaluation.draw_repeats(_repeats()),
+    "final_answer.draw_matched": lambda: final_answer.draw_matched(final_answer.matched_coverage(WEIGHED)),
+    "final_answer.draw_surest": lambda: final_answer.draw_surest(final_answer.surest_answers(WEIGHED)),
+    "final_answer.draw_utility": lambda: final_answer.draw_utility(final_answer.utility(ONE, [0, 1, 2])),
+    "thresholds.draw_risk_coverage": lambda: thresholds.draw_risk_coverage(
+        confidence.risk_coverage(_steps()), thresholds.every_choice(_steps()), 0.1
+    ),
+    "calibration_in_depth.draw_consistency": lambda: depth.draw_consistency(
+        depth.consistency_by_draws(np.eye(16, dtype=bool))
+    ),
+    "calibration_in_depth.draw_kinds": lambda: depth.draw_kinds(PAIR),
+    "calibration_in_depth.draw_transfer": lambda: depth.draw_transfer(_transfer()),
+    "examples.draw_one_question": lambda: examples.draw_one_question(one_question()),
+    "stances.draw_by_number": lambda: stances.draw_by_number({"stances": stances.by_number(debated()[0], "stances")}),
+    "stances.draw_debate_ends": lambda: stances.draw_debate_ends(stances.debate_ends(*debated())),
+    "stances.draw_option_accuracy": lambda: stances.draw_option_accuracy(stances.accuracy_by_method(debated()[0])),
+    "stances.draw_overconfidence": lambda: stances.draw_overconfidence(stances.overconfidence(*debated())),
+    "documents.draw_majorities": lambda: documents.draw_majorities(RECOVERY),
+    "documents.draw_recovery": lambda: documents.draw_recovery(RECOVERY),
+    "documents.draw_sources": lambda: documents.draw_sources(SOURCES),
+    "documents.draw_summary": lambda: documents.draw_summary(DOCUMENTS),
+}
+
+
+@cache
+def drawn(name: str) -> Figure:
+    return EVERY[name]()
+
+
+def test_the_walk_passes_every_figure() -> None:
+    chapters = [path.stem for path in Path(srdcr_lab.__file__).parent.glob("*.py")] + ["transcripts.examples"]
+    names = {f"{c.split('.')[-1]}.{n}" for c in chapters for n in vars(import_module(f"srdcr_lab.{c}"))}
+    here = {name for name in names if ".draw_" in name and _lives_there(name)}
+    assert set(EVERY) == here
+
+
+def _lives_there(name: str) -> bool:
+    chapter, function = name.split(".")
+    module = import_module(f"srdcr_lab.{'transcripts.' if chapter == 'examples' else ''}{chapter}")
+    return bool(getattr(module, function).__module__ == module.__name__)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_figure_can_be_read_in_print_and_calls_things_by_their_names(name: str) -> None:
+    figure = drawn(name)
+    codes = "|".join(map(re.escape, [*METHODS, *DESIGNS, "judge_sees_passage"]))
+    assert not [text for text in said(figure) if re.search(rf"(?<![\w-])({codes})(?![\w-])", text)]
+    assert printed_points(figure) >= 7
+    assert nothing_overlaps(figure)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_method_has_its_colour_in_every_legend(name: str) -> None:
+    by_name = {called(key): colour for key, colour in COLOURS.items()}
+    for legend in drawn(name).legends:
+        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+            if text.get_text() in by_name:
+                colour = handle.get_color() if hasattr(handle, "get_color") else handle.get_facecolor()[0]
+                assert to_hex(colour) == by_name[text.get_text()]
+
+
+# What is drawn is what the table holds
+
+
+def test_rows_are_points_with_their_intervals_and_few_are_grey() -> None:
+    table = pd.DataFrame({"who": ["a", "b"], "share": [0.2, 0.5], "low": [0.1, 0.3], "high": [0.4, 0.9]})
+    figure = draw.rows(table.assign(n_questions=[10, 9]), "share", "who", "share of answers")
+    (ax,) = figure.axes
+    assert tick_labels(ax, "y") == ["a", "b"]
+    assert values(ax) == [0.2, 0.5]
+    assert spans(ax) == [(0.1, 0.4), (0.3, 0.9)]
+    assert point_colours(ax) == {draw.INK, "#bfbfbf"}
+    assert "grey: fewer than 10 questions" in said(figure)
+
+
+def test_no_line_joins_a_point_of_few() -> None:
+    table = pd.DataFrame({"x": [0, 1, 2], "share": [0.1, 0.5, 0.3], "low": 0.0, "high": 1.0, "n": [10, 9, 20]})
+    (ax,) = draw.lines(table, "x", "share", ("x", "share"), points=True).axes
+    assert points(ax) == [(0, 0.1), (1, 0.5), (2, 0.3)]
+    (line,) = ax.lines
+    assert line.get_xydata()[~np.isnan(line.get_xydata()).any(axis=1)].tolist() == [[0, 0.1], [2, 0.3]]
+
+
+def test_steps_hold_from_the_value_before_by_hand() -> None:
+    steps = draw.as_steps(pd.DataFrame({"tau": [0.5, 0.9], "share": [0.4, 0.8]}), "tau")
+    assert steps.to_numpy().tolist() == [[0.5, 0.4], [0.5, 0.4], [0.5, 0.8], [0.9, 0.8]]
+
+
+def test_a_differences_mark_is_hollow_where_nothing_is_shown() -> None:
+    table = pd.DataFrame({"name": ["a", "b"], "difference": [0.1, 0.3], "low": [-0.1, 0.1], "high": [0.3, 0.5]})
+    by_interval = draw.differences(table, "difference")
+    assert legend_labels(by_interval) == ["interval contains 0", "interval leaves out 0"]
+    by_p = draw.differences(table.assign(p_holm=[0.01, 0.2]), "difference")
+    assert legend_labels(by_p) == ["Holm's p < 0.05", "Holm's p ≥ 0.05"]
+    assert values(by_p.axes[0]) == [0.1, 0.3]
+
+
+def test_accuracies_are_those_of_the_summary() -> None:
+    table = summary(ONE)
+    figure = drawn("evaluation.draw_accuracy")
+    assert [ax.get_title() for ax in figure.axes] == ["true passages", "false passages", "mean of both"]
+    for ax, condition in zip(figure.axes, ("standard", "perturbed", "overall"), strict=True):
+        rows = table[table["condition"] == condition]
+        both = [*rows["accuracy"], *rows["selective_accuracy"].dropna()]
+        assert values(ax) == pytest.approx(sorted(both), abs=1e-6)
+
+
+def test_the_parts_of_each_bar_sum_to_one() -> None:
+    (ax,) = drawn("knowledge.draw_categories").axes
+    table = knowledge.categories_by_domain(KNOWN)
+    assert sum(patch.get_width() for patch in ax.patches) == pytest.approx(table["domain"].nunique())
+    (ends,) = drawn("stances.draw_debate_ends").axes
+    assert sum(patch.get_width() for patch in ends.patches) == pytest.approx(len(tick_labels(ends, "y")))
+
+
+def test_reliability_is_the_curve_and_its_diagonal() -> None:
+    curve = _curve()
+    held = curve[curve["n"] > 0]
+    (ax,) = drawn("confidence.draw_reliability").axes
+    assert values(ax) == pytest.approx(sorted(held["mean_confidence"]), abs=1e-6)
+    assert values(ax, 1) == pytest.approx(sorted(held["frequency"]), abs=1e-6)
+    assert [0, 1] in [list(line.get_xdata()) for line in ax.lines]
+
+
+def test_a_mark_for_each_threshold_and_its_name() -> None:
+    figure, choices = drawn("thresholds.draw_risk_coverage"), thresholds.every_choice(_steps())
+    assert [label.split(":")[0] for label in legend_labels(figure)] == [
+        thresholds.METHOD_NAMES[c.method] for c in choices
+    ]
+
+
+def test_preferences_of_few_questions_are_one_place() -> None:
+    few = ONE[ONE["question_id"].isin(ONE["question_id"].unique()[:6])]
+    table = preference.preference_by(few)
+    table = table[table["n"] > 0]
+    assert set(table["stratum"]) == {preference.TOGETHER}
+    assert not table["prior_is_claim"].any()
+
+
+def test_one_question_has_no_point_of_an_answer_that_was_not_given() -> None:
+    table = one_question()
+    assert list(table["offset"]) == [-20, 0, 200]
+    (ax,) = drawn("examples.draw_one_question").axes
+    lines = {tuple(map(tuple, line.get_xydata().tolist())) for line in ax.lines}
+    assert ((1854.0, 1874.0), (1874.0, 1874.0)) in lines  # SR-DCR abstained at 2074
+
+
+def test_what_cannot_be_drawn_says_why() -> None:
+    none = ONE.iloc[:0]
+    for figure in (
+        preference.draw_preference(preference.preference_by(none)),
+        debates.draw_verdicts(debates.verdicts_by_round(none)),
+        designs.draw_plane(designs.belief_rates(none)),
+        evaluation.draw_cost(evaluation.cost_accuracy(BOTH).iloc[:0]),
+        draw.rows(pd.DataFrame({"who": []}), "share", "who", "share"),
+    ):
+        (text,) = said(figure)
+        assert text.startswith(("no ", "nothing "))
+
+
+def test_methods_of_options_stand_one_a_row_with_what_was_answered() -> None:
+    rows, _ = tables([record("x", "cot", "B"), record("y", "cot", None), record("x", "mad", "B")], [])
+    (ax,) = stances.draw_option_accuracy(stances.accuracy_by_method(rows)).axes
+    assert tick_labels(ax, "y") == ["CoT  (1/2 answered)", "MAD  (1/1 answered)"]
+    assert values(ax) == [0.5, 1.0]
+    assert ax.get_xlabel() == "accuracy"
+    (claims,) = drawn("stances.draw_option_accuracy").axes
+    assert claims.get_xlabel() == "macro-F1"
+
+
+# Files
+
+
+def test_a_figure_is_saved_with_its_data_and_label(tmp_path: Path) -> None:
+    table = summary(ONE)
+    for folder in ("a", "b"):
+        figure = evaluation.draw_accuracy(table)
+        paths = draw.save_figure(figure, table, tmp_path / folder, "one", label=LABEL)
+        assert [path.name for path in paths] == ["one.png", "one.svg", "one.csv"]
+        assert LABEL in figure.texts[-1].get_text()
+        assert nothing_overlaps(figure)
+    for path in paths:
+        assert path.read_bytes() == (tmp_path / "a" / path.name).read_bytes()
+    saved = pd.read_csv(paths[-1])
+    assert (saved.columns[0], set(saved["label"]), len(saved)) == ("label", {LABEL}, len(table))
+
+
+def test_a_long_label_is_broken_under_the_figure(tmp_path: Path) -> None:
+    figure = evaluation.draw_accuracy(summary(ONE))
+    label = "; ".join(f"openai:a-model-of-a-long-name-{n}" for n in range(6))
+    draw.save_figure(figure, pd.DataFrame({"n": [1]}), tmp_path, "figure", label=label)
+    assert printed_points(figure) >= 7
+    plt.close(figure)

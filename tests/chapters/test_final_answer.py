@@ -1,0 +1,231 @@
+"""Utility of the final answers over costs and shares of false passages, and what a verdict is worth: by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from srdcr_lab.final_answer import (
+    FinalAnswers,
+    beliefs,
+    changes_of_place,
+    final_answer_controls,
+    matched_coverage,
+    predictive_values,
+    surest_answers,
+    utility,
+    utility_differences,
+)
+from srdcr_lab.lib.summary import summary
+from srdcr_lab.records import BadInput
+from tests.chapters.test_claims_checklist import answered, records
+from tests.simulated import simulated
+
+RECORDS = simulated(80)
+
+
+def study() -> pd.DataFrame:
+    """A: 3 of 4 true passages right, 1 wrong; of 4 false ones 1 right, 1 wrong, 2 missing. B: all true ones right, all
+    false ones wrong."""
+    of_a = {0: (True, True, True, False), 20: (True, False, None, None)}
+    rows = [answered(q, offset, "a", of_a[offset][i]) for offset in of_a for i, q in enumerate("pqrs")]
+    rows += [answered(q, offset, "b", offset == 0) for offset in (0, 20) for q in "pqrs"]
+    return records(*rows)
+
+
+@pytest.mark.parametrize(
+    ("cost", "share", "a", "b"),
+    [(0, 0.5, (3 / 4 + 1 / 4) / 2, 0.5), (1, 0.5, (2 / 4 + 0) / 2, 0.0), (2, 0.5, (1 / 4 - 1 / 4) / 2, -0.5),
+     (1, 0, 2 / 4, 1.0), (1, 1, 0.0, -1.0)],
+)  # fmt: skip
+def test_utility_by_hand(cost: float, share: float, a: float, b: float) -> None:
+    table = utility(study(), [cost], [share]).set_index("method")
+    assert table["utility"].to_dict() == pytest.approx({"a": a, "b": b})
+    assert table["n_answered"].to_dict() == {"a": 6, "b": 8}
+    assert ((table["low"] <= table["utility"]) & (table["utility"] <= table["high"])).all()
+
+
+def test_at_no_cost_and_equal_halves_utility_is_the_overall_accuracy() -> None:
+    accuracy = summary(RECORDS, intervals=False).query("condition == 'overall'").set_index("method")["accuracy"]
+    assert utility(RECORDS, [0]).set_index("method")["utility"].to_dict() == pytest.approx(accuracy.to_dict())
+
+
+def test_two_methods_change_places_where_their_lines_cross() -> None:
+    """At cost 1 A is .5 behind on true passages and 1 ahead on false ones: level where π = 1/3."""
+    table = utility_differences(study(), "a", "b")
+    assert table["difference"].tolist() == pytest.approx(list(np.linspace(-0.5, 1, 11)))
+    assert table["changes_at"].unique().tolist() == pytest.approx([1 / 3])
+    assert math.isnan(utility_differences(study(), "a", "a")["changes_at"][0])
+
+
+def test_a_method_that_never_answers_is_worth_neither_more_nor_less() -> None:
+    """Not answering is worth 0, and wrong answers less: that shows nothing about a method without any answer."""
+    silent = study().assign(correct=lambda t: t["correct"].astype("boolean").mask(t["method"] == "a"))
+    assert utility_differences(silent, "a", "b")[["difference", "low", "high", "changes_at"]].isna().all(axis=None)
+
+
+def test_the_shares_at_which_two_methods_cannot_be_told_apart() -> None:
+    """They hold the share at which the lines cross, and are those whose own interval of the difference contains 0."""
+    table = changes_of_place(study(), [("a", "b"), ("a", "never run"), ("b", "b")])
+    row = table.iloc[0]
+    assert row["changes_at"] == pytest.approx(1 / 3)
+    assert row["low"] <= 1 / 3 <= row["high"]
+    line = utility_differences(study(), "a", "b", [1.0], [row["low"], row["high"]])
+    assert ((line["low"] <= 0) & (line["high"] >= 0)).all()
+    assert len(table) == 2, "who was not run is left out"
+    assert math.isnan(table["changes_at"][1])
+    assert table.loc[1, ["low", "high"]].tolist() == [0.0, 1.0]
+
+
+def test_a_clear_gap_is_never_level() -> None:
+    rows = [
+        answered(f"q{q}", offset, method, method == "a") for q in range(30) for offset in (0, 20) for method in "ab"
+    ]
+    table = changes_of_place(records(*rows), [("a", "b")])
+    assert table[["low", "high", "changes_at"]].isna().all(axis=None)
+
+
+def test_predictive_values_by_hand_and_by_bayes() -> None:
+    table = predictive_values(RECORDS).set_index("false_share")
+    ruled = RECORDS[RECORDS["method"] == "sr_dcr"]
+    true = ruled["level"] == "standard"
+    p = {(verdict, half): (ruled[true == half]["verdict"] == verdict).mean()
+         for verdict in ("REASONABLE", "UNREASONABLE") for half in (True, False)}  # fmt: skip
+    for share in (0.1, 0.5, 0.9):
+        believed = p["REASONABLE", True] * (1 - share)
+        doubted = p["UNREASONABLE", False] * share
+        assert table.loc[share, "ppv"] == pytest.approx(believed / (believed + p["REASONABLE", False] * share))
+        assert table.loc[share, "npv"] == pytest.approx(doubted / (doubted + p["UNREASONABLE", True] * (1 - share)))
+    assert (table["ppv_low"] <= table["ppv"] + 1e-12).all()
+    assert (table["ppv"] <= table["ppv_high"] + 1e-12).all()
+    assert table.loc[[0.0, 1.0], "ppv"].tolist() == [1, 0], "every belief is right, then wrong"
+
+
+def test_the_slider_says_what_the_table_says() -> None:
+    box = final_answer_controls(RECORDS)
+    cost, share, at_most, shown, _ = box.children
+    cost.value, share.value, at_most.value = 2.0, 0.2, 0.5
+    best = utility(RECORDS, [2.0], [0.2]).sort_values("utility", ascending=False, kind="stable").iloc[0]
+    first = shown.value.split("<tbody>")[1].split("</tr>")[0]
+    assert f"{best['utility']:.2f} [{best['low']:.2f}, {best['high']:.2f}]" in first
+    own = surest_answers(RECORDS[RECORDS["method"] == best["method"]], [0.5], 0.2).iloc[0]
+    assert f"{1 - own['risk']:.2f} [{1 - own['risk_high']:.2f}, {1 - own['risk_low']:.2f}] of 0.50" in first
+
+
+def test_a_half_that_was_not_run_has_no_utility_but_by_itself() -> None:
+    true = study().query("level == 'standard'")
+    assert utility(true, [1], [0.5])["utility"].isna().all()
+    assert utility(true, [1], [0.0])["utility"].notna().all()
+
+
+@pytest.mark.parametrize(("costs", "shares"), [([-1], [0.5]), ([math.nan], [0.5]), ([1], [1.5]), ([1], [math.nan])])
+def test_impossible_costs_and_shares_are_a_sentence(costs: list[float], shares: list[float]) -> None:
+    with pytest.raises(BadInput, match="got"):
+        utility(study(), costs, shares)
+
+
+def test_coverage_and_selective_accuracy_at_each_share() -> None:
+    """A answers all true passages, 3 of 4 rightly, and half of the false ones, one of 2: at a share of 1/2 it is right
+    on 4 of 6, at 0.2 on (.8 · 3/4 + .2 · 1/4) / (.8 + .2 · 1/2)."""
+    table = utility(study(), [0], [0.2, 0.5]).query("method == 'a'").set_index("false_share")
+    assert table["coverage"].tolist() == pytest.approx([0.9, 0.75])
+    assert table["selective_accuracy"].tolist() == pytest.approx([0.65 / 0.9, 4 / 6])
+    assert (table["selective_accuracy_low"] < table["selective_accuracy"]).all()
+
+
+# -- the surest answers -----------------------------------------------------------------------------------------------
+
+
+def weighed(n: int = 30, seed: int = 0) -> pd.DataFrame:
+    """Three methods that follow the passage, memory, or the more probable of the two, on items whose answers have
+    probabilities; the last answers half of them."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for q in range(n):
+        right = rng.random() < 0.6
+        for offset in (0, 20):
+            prior, context = "1900" if right else "1890", str(1900 + offset)
+            believed = {"self_confidence": 0.5 + 0.4 * right * rng.random(), "context_confidence": rng.random()}
+            picks = {
+                "few_shot": context,
+                "memory": prior,
+                "token_probability": prior,
+                "sr_dcr": prior if q % 2 else None,
+            }
+            for method, pick in picks.items():
+                correct = None if pick is None else pick == "1900"
+                one = answered(f"q{q}", offset, method, correct) | believed
+                rows.append(one | {"prior_answer": prior, "context_answer": context, "final_answer": pick})
+    return records(*rows)
+
+
+def test_an_answer_is_believed_as_what_it_equals() -> None:
+    table = weighed()
+    found, first = beliefs(table), table["method"] == "few_shot"
+    both = table["prior_answer"] == table["context_answer"]
+    assert (found[first & ~both] == table["context_confidence"][first & ~both]).all()
+    assert (found[first & both] == table[["self_confidence", "context_confidence"]].max(axis=1)[first & both]).all()
+    memory = (table["method"] == "memory") & ~both
+    assert (found[memory] == table["self_confidence"][memory]).all()
+    assert found[table["final_answer"].isna()].isna().all()
+    assert beliefs(table[first]).isna().all(), "nobody weighed these answers"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.5])
+@pytest.mark.parametrize("ties", [1, 4])
+def test_risk_and_its_area_by_a_sum_over_thin_slices(share: float, ties: int) -> None:
+    """Answers one after the other, the most believed first, each as wide as its weight; equal ones mixed."""
+    rng = np.random.default_rng(ties)
+    right = np.where(rng.random(40) < 0.2, np.nan, rng.random(40) < 0.7)
+    belief, true = rng.integers(0, 40 // ties, 40) / 10, np.tile([True, False], 20)
+    answers = FinalAnswers(right, np.repeat(np.arange(20), 2), true, belief)
+    weight, given = np.where(true, (1 - share) / 20, share / 20), ~np.isnan(right)
+    edges, missed = [0.0], [0.0]
+    for value in np.unique(belief[given])[::-1]:
+        here = given & (belief == value)
+        edges.append(edges[-1] + weight[here].sum())
+        missed.append(missed[-1] + weight[here & (right == 0)].sum())
+    for coverage in (0.2, 0.5, answers.coverage(share)[0]):
+        slices = (np.arange(40_000) + 0.5) * coverage / 40_000
+        risks = np.interp(slices, edges, missed) / slices
+        found = answers.surest(coverage, share)
+        assert found.aurc == pytest.approx(risks.mean(), abs=1e-4)
+        assert 1 - found.accuracy == pytest.approx(np.interp(coverage, edges, missed) / coverage)
+
+
+def test_at_full_coverage_the_risk_is_that_of_all_answers() -> None:
+    table = surest_answers(RECORDS)
+    last = table.groupby("method").last()
+    known = utility(RECORDS, [0]).set_index("method")
+    assert (1 - last["risk"]).to_dict() == pytest.approx(known["selective_accuracy"].to_dict())
+    assert last["coverage"].to_dict() == pytest.approx(known["coverage"].to_dict())
+    assert (last["n_without_belief"] == last["n_answered"]).all(), "no method weighed an answer"
+    assert last["aurc"].to_dict() == pytest.approx(last["risk"].to_dict()), "in any order the risk is the same"
+
+
+def test_methods_meet_where_both_answer_as_many() -> None:
+    """SR-DCR answers half of the items, each as memory does: what memory is surest of is at least as often right."""
+    table = matched_coverage(weighed()).set_index("b")
+    assert set(table["coverage"]) == {0.5}
+    assert (table["n"].unique(), table["n_unpaired"].sum()) == ([60], 0)
+    row = table.loc["memory"]
+    assert row["accuracy_a"] == pytest.approx(weighed().query("method == 'sr_dcr'")["correct"].mean())
+    assert row["difference"] == pytest.approx(row["accuracy_a"] - row["accuracy_b"])
+    assert row["low"] <= row["difference"] <= row["high"] < 0.5
+    assert ((table["p_value"] < 0.05) == ((table["low"] > 0) | (table["high"] < 0))).all()
+    assert (table["p_holm"] >= table["p_value"]).all()
+    assert table["p_holm"].min() == pytest.approx(min(1, len(table) * table["p_value"].min()))
+    assert row["aurc_difference"] == pytest.approx(row["aurc_a"] - row["aurc_b"])
+    assert row["aurc_difference_low"] <= row["aurc_difference"] <= row["aurc_difference_high"]
+    same = matched_coverage(pd.concat([t := weighed(), t[t["method"] == "memory"].assign(method="again")]), "memory")
+    assert same.set_index("b").loc["again", ["difference", "aurc_difference"]].tolist() == [0, 0]
+
+
+def test_no_half_no_surest_answer() -> None:
+    true = weighed().query("level == 'standard'")
+    assert matched_coverage(true)["difference"].isna().all()
+    assert surest_answers(true)["risk"].isna().all()
+    assert surest_answers(true, false_share=0.0)["risk"].notna().all()

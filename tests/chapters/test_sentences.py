@@ -1,0 +1,251 @@
+"""Sentences on what a run shows: none contradicts its table, whatever the table; and every section of a notebook ends
+with one."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import fields
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from srdcr_lab import documents, stances
+from srdcr_lab.debates import kept_side, repeated_turns
+from srdcr_lab.guarantee import promised
+from srdcr_lab.lib.comparison import Comparison, compare_pairs
+from srdcr_lab.lib.statistics import share_with
+from srdcr_lab.preference import follow_known
+from srdcr_lab.sentences import Relation, Standing, comparison_sentence, sentence, standing
+from tests.scripted import item
+from tests.simulated import simulated
+
+ONE = {"share": 0.7, "low": 0.6, "high": 0.8, "n": 40}
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(0, 40), st.booleans())
+def test_no_sentence_contradicts_its_table(a: float, b: float, bound: float, n: int, above: bool) -> None:
+    low, high = sorted((round(a, 3), round(b, 3)))
+    row = {"share": (low + high) / 2, "low": low, "high": high, "n": n}
+    said = sentence("x", row, **{"above" if above else "below": round(bound, 2)})
+    word = said.split("): ", 1)[1]
+    bound = round(bound, 2)
+    clear = (low > bound, high < bound) if above else (high < bound, low > bound)
+    if n < 10:
+        assert word.startswith("Too few" if n else "Not measured")
+    elif low == high == bound:
+        assert word.startswith("Identical")
+    else:
+        assert word.startswith("Supported" if clear[0] else "Contradicted" if clear[1] else "Inconclusive")
+        shown = [float(end) for end in re.findall(r"\[([+\d.]+), ([+\d.]+)\]", word)[0]]
+        if clear[0] or clear[1]:
+            assert not shown[0] <= bound <= shown[1] or bound in (low, high) or abs(low - high) < 0.002
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (ONE, "most (above 0.5): Supported: (0.70 [0.60, 0.80], n = 40 questions)."),
+        (ONE | {"low": 0.4}, "most (above 0.5): Inconclusive: (0.70 [0.40, 0.80], n = 40 questions)."),
+        (ONE | {"low": 0.502}, "most (above 0.5): Supported: (0.700 [0.502, 0.800], n = 40 questions)."),
+        (ONE | {"low": 0.5004}, "most (above 0.5): Inconclusive: (0.700 [0.500, 0.800], n = 40 questions)."),
+        (ONE | {"n": 9}, "most (above 0.5): Too few (n < 10): (0.70 [0.60, 0.80], n = 9 questions)."),
+        (ONE | {"n_missing": 2}, "most (above 0.5): Supported: (0.70 [0.60, 0.80], n = 40 questions, 2 missing)."),
+        (None, "most (above 0.5): Not measured: (n = 0 questions)."),
+        (pd.DataFrame(), "most (above 0.5): Not measured: (n = 0 questions)."),
+    ],
+)
+def test_a_sentence_by_hand(row: Any, said: str) -> None:
+    assert sentence("most", row, above=0.5) == said
+
+
+def test_a_family_is_decided_by_holms_p() -> None:
+    rows = pd.DataFrame({
+        "a": "sr_dcr", "b": ["few_shot", "rci", "golden", "self_ask"], "condition": ["overall"] * 3 + ["perturbed"],
+        "difference": [0.2, -0.2, 0.5, 0.2], "low": [0.1, -0.3, 0.4, 0.1], "high": [0.3, -0.1, 0.6, 0.3],
+        "n": 60, "n_questions": 30, "p_holm": [0.01, 0.02, math.nan, 0.08],
+    })  # fmt: skip
+    said = sentence("{a} is better", rows, "difference", above=0, by=["b"], of="items")
+    assert said == (
+        "SR-DCR is better (above 0): Supported: Few-Shot (+0.20 [+0.10, +0.30], p = 0.010); "
+        "Contradicted: RCI (-0.20 [-0.30, -0.10], p = 0.020); "
+        "Inconclusive: Self-Ask (+0.20 [+0.10, +0.30], p = 0.080); n = 60 items of 30 questions each; "
+        "decided where Holm's p < 0.05."
+    )
+    overall = sentence("better", rows, "difference", above=0, by=["b"], where={"condition": "overall"})
+    assert "Self-Ask" not in overall
+
+
+def test_where_no_item_differs_it_says_so() -> None:
+    row = {"difference": 0.0, "low": -0.03, "high": 0.03, "only_a": 0, "only_b": 0, "n": 60}
+    assert "Identical on every item: (+0.00, n = 60" in sentence("better", row, "difference", above=0)
+    other = sentence("better", row | {"only_a": 1, "only_b": 1}, "difference", above=0)
+    assert "Inconclusive: (+0.00 [-0.03, +0.03]" in other
+
+
+def test_a_column_may_hold_the_bound_and_what_a_run_brings_is_escaped() -> None:
+    rows = [ONE | {"domain": "<b>years</b>", "reported": 0.9}, ONE | {"domain": "names", "reported": 0.5}]
+    said = sentence("as reported", rows, above="reported", by=["domain"])
+    assert "Contradicted: <b>years</b> (0.70 [0.60, 0.80] against 0.9)" in said
+    page = said._repr_html_()
+    assert "&lt;b&gt;years" in page
+    assert page.count("<li><b>") == 2
+    with pytest.raises(TypeError, match="one bound"):
+        sentence("most", ONE)
+
+
+@pytest.mark.parametrize(
+    ("relation", "ends", "expected"),
+    [
+        (Relation.ABOVE, (0.71, 0.9), Standing.SUPPORTED),
+        (Relation.ABOVE, (0.6, 0.9), Standing.INCONCLUSIVE),
+        (Relation.BELOW, (0.71, 0.9), Standing.CONTRADICTED),
+        (Relation.AT_MOST, (0.7, 0.7), Standing.SUPPORTED),
+        (Relation.AT_MOST, (0.71, 0.8), Standing.CONTRADICTED),
+        (Relation.WITHIN, (-0.6, 0.6), Standing.SUPPORTED),
+        (Relation.WITHIN, (0.6, 0.8), Standing.INCONCLUSIVE),
+        (Relation.WITHIN, (-0.9, -0.8), Standing.CONTRADICTED),
+        (Relation.ABOVE, (math.nan, math.nan), Standing.INCONCLUSIVE),
+    ],
+)
+def test_an_interval_against_a_bound(relation: Relation, ends: tuple[float, float], expected: Standing) -> None:
+    assert standing(*ends, relation, 0.7) is expected
+
+
+# What sentences are about ------------------------------------------------------------------------------------------
+
+
+def test_shares_and_means_of_tables_by_hand() -> None:
+    """Proponents who gave way, the mean over seeds, where most documents mislead, debates that were spared."""
+    held = [True] * 10 + [False] * 10
+    stood = pd.DataFrame(
+        {"question_id": range(20), "held_right": held, "state": ["defend"] * 10 + ["concede", "revise"] * 5}
+    )
+    assert documents.gave_way(stood).set_index("held")["share"].to_dict() == {"right": 0, "wrong": 1}
+    assert share_with(stood, "state", "concede", "revise")["share"].tolist() == [0.5]
+    worlds = pd.DataFrame({"world": "apart", "seed": range(10), "rank_correlation": [0.96, 0.98] * 5})
+    (mean,) = documents.recovered(worlds)
+    assert (mean["value"], mean["n"]) == (pytest.approx(0.97), 10)
+    sides = pd.DataFrame({"question_id": range(24), "method": "ra_rag", "share_misinforming": [0.2] * 12 + [0.6] * 12})
+    (lost,) = documents.misled(sides.assign(exact_match=[True] * 12 + [False] * 12))
+    assert (lost["difference"], lost["n"]) == (-1, 12)
+    records = pd.DataFrame({
+        "item_id": range(12), "question_id": range(12), "method": "cfmad_when_unsure",
+        "missing": ["error"] + [None] * 11,
+    })  # fmt: skip
+    turns = pd.DataFrame({"item_id": [0, 10, 11], "method": "cfmad_when_unsure", "stance": [None, "A", "A"]})
+    assert stances.spared(records, turns)["share"].tolist() == [pytest.approx(9 / 11)]
+    rules = pd.DataFrame({"accepted": [True, True, False], "coverage": [0.2, 0.4, 0.9], "n_answered": [20, 40, 90]})
+    chosen = SimpleNamespace(rule_="τ", tests_=rules, risk_=(0.05, 0.01, 0.1), sizes_={"n_questions": 50})
+    assert promised(chosen) == [{"risk": 0.05, "low": 0.01, "high": 0.1, "n": 40, "n_questions": 50}]
+    assert promised(None) == promised(SimpleNamespace(rule_=None)) == []
+
+
+def test_sides_kept_and_words_said_again_by_hand() -> None:
+    """Of ten debates a Defender who keeps to 1934 in half of its turns, and a Critic who was given nothing to keep to;
+    of a speaker's turns in one debate the first counts for nothing, a later one if it was said before."""
+    items = {f"q{n}": item(1934, question_id=f"q{n}") for n in range(10)}
+    turns = pd.DataFrame([
+        {"item_id": name, "question_id": name, "model": "m", "design": "acvd", "role": role, "stance": stance,
+         "stated_answer": stated}
+        for name in items
+        for role, stance, stated in (("defender", "1934", "1934"), ("defender", "1934", None), ("critic", None, "1874"))
+    ])  # fmt: skip
+    kept = kept_side(turns, items).set_index("role")
+    assert (kept.loc["defender", "share"], kept.loc["defender", "n"]) == (0.5, 20)
+    assert (kept.loc["critic", "n"], kept.loc["critic", "n_missing"]) == (0, 10)
+    texts = {"defender": "abba", "critic": "aaaa"}
+    said = pd.DataFrame([
+        {"item_id": f"q{n}", "question_id": f"q{n}", "method": "sr_dcr", "design": design, "model": "m", "role": role,
+         "speaker": "", "position": place, "text": text}
+        for n in range(20) for design in ("acvd", "symmetric") for role, own in texts.items()
+        for place, text in enumerate(own)
+    ])  # fmt: skip
+    again = repeated_turns(pd.concat([said, said.assign(model="other")]).sample(frac=1, random_state=0))
+    assert set(again["n"]) == {120}  # one model's turns are not said again by another
+    assert again.groupby("role")["share"].unique().map(list).to_dict() == {"critic": [1], "defender": [2 / 3]}
+
+
+def test_what_knowing_does_by_hand() -> None:
+    """Highly-Known questions that are never followed, Unknown ones that always are."""
+    many = simulated(90)
+    known = many[many["knowledge_category"].isin(["HIGHLY_KNOWN", "UNKNOWN"])]
+    claim = np.where(known["knowledge_category"] == "UNKNOWN", known["claimed_answer"], known["gold_answer"])
+    followed = known.assign(context_answer=claim, final_answer=claim, prior_answer=known["gold_answer"])
+    (row,) = follow_known(followed)
+    assert (row["difference"], row["about"]) == (-1, "questions about years")
+    assert follow_known(known[known["knowledge_category"] == "UNKNOWN"]) == []
+
+
+# Which of two is better ---------------------------------------------------------------------------------------------
+
+
+def compared(low: float, high: float, n_questions: int) -> Comparison:
+    """Of two items a question, with this interval."""
+    others = dict.fromkeys((each.name for each in fields(Comparison)), math.nan)
+    ends = {"difference": (low + high) / 2, "low": low, "high": high, "n": 2 * n_questions, "n_questions": n_questions}
+    return Comparison(**others | ends)
+
+
+@pytest.mark.parametrize(
+    ("ends", "n", "begins", "holds"),
+    [
+        ((0.001, 0.201), 60, "SR-DCR has more right answers than Few-Shot (", "n = 120 items of 60 questions"),
+        ((-0.3, -0.1), 60, "Few-Shot has more right answers than SR-DCR (", ""),
+        ((-0.099, 0.098), 60, "SR-DCR and Few-Shot differ by less than 0.10 in right answers (", ""),
+        ((0.0, 0.2), 60, "Inconclusive: SR-DCR against Few-Shot", "About 130 questions give 80 % power"),
+        ((-0.5, 0.5), 10, "Inconclusive: ", "About 520 questions"),
+        ((math.nan, math.nan), 0, "Not measured: no item has both SR-DCR and Few-Shot", ""),
+    ],
+)
+def test_which_of_two_is_better_by_hand(ends: tuple[float, float], n: int, begins: str, holds: str) -> None:
+    """(1.96 + 0.84) / 1.96 = 1.43: of 60 questions that give ± 0.1 it takes 1.43² as many."""
+    said = comparison_sentence(compared(*ends, n), "sr_dcr", "few_shot")
+    assert said.startswith(begins)
+    assert holds in said
+    assert "power" not in comparison_sentence(compared(-0.5, 0.5, 9), "sr_dcr", "few_shot")
+
+
+def test_the_stated_number_of_questions_has_that_power() -> None:
+    """Answers of which A has a tenth more right: the number is learnt from 40 questions, and tried on as many."""
+    rng = np.random.default_rng(5)
+
+    def study(n: int, ahead: float) -> Comparison:
+        gap = rng.choice([1, -1, 0], n, p=[0.15 + ahead / 2, 0.15 - ahead / 2, 0.7])
+        rows = pd.DataFrame({"a": gap == 1, "b": gap == -1, "question_id": range(n), "level": "mild"})
+        return compare_pairs(rows.astype({"a": float, "b": float}))
+
+    said = [comparison_sentence(study(40, 0.0), "a", "b") for _ in range(60)]
+    n = int(np.median([int(number) for each in said for number in re.findall(r"About (\d+) questions", each)]))
+    decided = [not comparison_sentence(study(n, 0.1), "a", "b").startswith("Inc") for _ in range(300)]
+    assert 100 < n < 400
+    assert 0.74 < np.mean(decided) < 0.95
+
+
+# Notebooks ----------------------------------------------------------------------------------------------------------
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("0*.ipynb"))
+MEASURES_NOTHING = (
+    *("Parameters", "Next", "Another model, other ", "The designs", "Turn the knobs", "Read the debates", "The table"),
+    *("Read more debates", "The report to hand on", "A statement against a category tag", "The runs", "Words of these"),
+)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_section_ends_with_what_the_run_shows(path: Path) -> None:
+    sections: dict[str, str] = {}
+    heading = ""
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        starts = cell["cell_type"] == "markdown" and source.startswith("## ")
+        heading = source.splitlines()[0][3:] if starts else heading
+        sections[heading] = source
+    bare = [name for name, last in sections.items() if name and not re.search(r"sentence\(|standing", last)]
+    assert [name for name in bare if not name.startswith(MEASURES_NOTHING)] == []

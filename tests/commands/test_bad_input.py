@@ -1,0 +1,435 @@
+"""Bad input gets one sentence and exit code 2, before anything is written; keys stay out of everything."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from srdcr_lab.models.store import Store
+from srdcr_lab.records import BadInput
+from srdcr_lab.study import Study
+from tests.conftest import Srdcr
+from tests.loopback.behaviour import Fault
+from tests.loopback.server import Loopback
+
+ROOT = Path(__file__).parents[2]
+HEADER = "question,gold_answer,context"
+BRIDGE = "When was the bridge built?,1874,The bridge was built in 1874."
+SENTINEL = "sentinel-0123456789abcdef"  # which looks like no provider's key
+
+
+Refused = Callable[..., str]
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def refused(tmp_path: Path, srdcr: Srdcr) -> Refused:
+    """Run `srdcr`, and check that it refuses in one sentence and writes nothing; the sentence comes back."""
+
+    def run(*arguments: object) -> str:
+        before = snapshot(tmp_path)
+        folders = sorted(path for path in tmp_path.rglob("*") if path.is_dir())
+        ended = srdcr(*arguments)
+        assert ended.code == 2, ended
+        complaints = [line for line in ended.err.splitlines() if line.startswith("srdcr: ")]
+        assert complaints == [ended.sentence]
+        assert "Traceback" not in ended.err + ended.out
+        assert snapshot(tmp_path) == before
+        assert sorted(path for path in tmp_path.rglob("*") if path.is_dir()) == folders
+        return ended.sentence.removeprefix("srdcr: ")
+
+    return run
+
+
+# Items ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"question,context\nWhen?,1874\n", "items.csv: the column gold_answer is missing; needed are"),
+        (b"", "items.csv is empty; it needs the columns question, gold_answer, context"),
+        (HEADER.encode() + b"\n", "items.csv has no rows"),
+        (
+            f"item_id,{HEADER}\na,{BRIDGE}\nb,{BRIDGE}\na,{BRIDGE}\n".encode(),
+            "items.csv, row 3, column item_id: 'a' stands in row 1 already",
+        ),
+        (
+            f"{HEADER}\n{BRIDGE}\nWhen was it dug?,1801,Nobody knows when.\n".encode(),
+            "items.csv, row 2, column context: the passage does not contain the answer '1801'",
+        ),
+        (f"{HEADER}\n{BRIDGE}\n".encode() + b"Caf\xe9?,1874,1874\n", "items.csv is not UTF-8"),
+        (f"{HEADER}\n{BRIDGE}\n,1874,In 1874.\n".encode(), "items.csv, row 2, column question: is empty"),
+        (
+            f"{HEADER},answer_type\n{BRIDGE},colour\n".encode(),
+            "items.csv, row 1, column answer_type: 'colour' is none of year, number",
+        ),
+        (
+            f"{HEADER},perturbation_value\n{BRIDGE},some\n".encode(),
+            "items.csv, row 1, column perturbation_value: 'some' is not a number",
+        ),
+        (
+            f"{HEADER},perturbation_kind\n{BRIDGE},offset\n".encode(),
+            "items.csv, row 1, column perturbation_kind: is offset, but claimed_answer is empty; fill it",
+        ),
+        (f'{HEADER}\n"When,1874\n'.encode(), "cannot read"),
+    ],
+)
+def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refused, content: bytes, says: str) -> None:
+    items = tmp_path / "items.csv"
+    items.write_bytes(content)
+    found = refused(
+        "run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items, "--out", tmp_path / "out",
+        "--strict",
+    )  # fmt: skip
+    assert says in found
+    assert loopback.asked == []
+
+
+@pytest.mark.parametrize(
+    ("items", "says"),
+    [
+        (
+            "nonsense",
+            "unknown items 'nonsense'; expected facts, facts:testbed, facts:pairs, facts:second, facts:grid, "
+            "facts:options, facts:claims, facts:rewrites, facts:documents, facts:public, facts:held, a benchmark (",
+        ),
+        ("facts:moon", "unknown items 'facts:moon'"),
+        ("missing.csv", "there is no file missing.csv"),
+        ("pyproject.toml", "items come as .csv, .jsonl or .parquet, not .toml"),
+        ("data", "data is a folder; items are a file"),
+    ],
+)
+def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says: str) -> None:
+    assert says in refused("plan", "--model", "openai:test", "--base-url", "http://127.0.0.1:9", "--items", items)
+
+
+# Arguments -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--tau", 1.5], "tau is a number from 0.0 to 1.0, got 1.5"),
+        (["--tau", -0.1], "tau is a number from 0.0 to 1.0"),
+        (["--tau", "nan"], "tau is a number from 0.0 to 1.0"),
+        (["--methods", "oracle"], "unknown method 'oracle'; known are few_shot, zero_shot"),
+        (["--methods", "sr_dcr,few_shot,sr_dcr"], "name each method once; sr_dcr stands there 2 times"),
+        (["--methods", ""], "name each method once"),
+        (["--design", "triangle"], "unknown design 'triangle'; known are acvd, symmetric, own_answers, released"),
+        (["--preset", "draft"], "unknown preset 'draft'; known are paper, released"),
+        (["--confidence", "high"], "unknown confidence kind 'high'"),
+        (["--limit", -1], "limit is a whole number from 1 to 1,000,000,000, got -1"),
+        (["--limit", 0], "limit is a whole number from 1 to"),
+        (["--samples", -1], "samples is a whole number from 0 to 1,000, got -1"),
+        (["--rounds", 0], "rounds is a whole number from 1 to 50, got 0"),
+        (["--rounds", 1, "--preset", "released"], "the first verdict must fall in one of the 1 rounds"),
+        (["--rounds", "six"], "'six' is not a valid integer"),
+        (["--concurrency", 0], "concurrency is a whole number from 1 to 10,000, got 0"),
+        (["--budget-usd", 0], "a budget is more than 0 US dollars, got 0"),
+        (["--budget-usd", "nan"], "a budget is more than 0 US dollars"),
+        (["--model", "gpt-4o"], "unknown model 'gpt-4o'; expected pocket, hf:NAME"),
+        (["--model", "gpt-4o"], "(did you mean openai:gpt-4o?)"),
+        (["--model", "antropic:x"], "(did you mean anthropic:x?)"),
+        (["--model", "ggfu:x.gguf"], "(did you mean gguf:x.gguf?)"),
+        (["--model", "gguf:"], "unknown model 'gguf:'"),
+        (["--model", "gguf:nowhere.gguf"], "there is no file nowhere.gguf; give the path of a GGUF file"),
+        (["--model", "pokcet"], "(did you mean pocket?)"),
+        (["--model", "openai:"], "unknown model 'openai:'"),
+        (["--model", ""], "unknown model ''"),
+        (["--judge", "gpt-4o"], "unknown model 'gpt-4o'"),
+        (["--rounds", 1_000_000_000], "rounds is a whole number from 1 to 50, got 1000000000"),  # G 8
+        (["--samples", 1_000_000_000], "samples is a whole number from 0 to 1,000, got 1000000000"),  # G 8
+        (["--seed", 10**30], "seed is a whole number from"),
+        (["--limit", 10**30], "limit is a whole number from"),
+        (["--concurrency", 10**9], "concurrency is a whole number from"),
+        (["--budget-usd", "inf"], "a budget is more than 0 US dollars"),
+        (["--rounds", "1" + "0" * 5000], "is not a valid integer"),
+        (["--temperature", 1], "No such option"),
+    ],
+)
+def test_arguments_that_are_wrong(
+    tmp_path: Path, loopback: Loopback, refused: Refused, given: list[object], says: str
+) -> None:
+    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
+    found = refused(*run, *given)
+    assert says.lower() in found.lower()
+    assert len(found) < 400
+    assert loopback.asked == []
+
+
+def test_the_program_alone_shows_its_help(srdcr: Srdcr) -> None:
+    ended = srdcr()
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("Usage: srdcr [OPTIONS] COMMAND")
+
+
+def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
+    """G 8: a method that does not fit the items is refused before torch is imported; a plan and a run offline need no
+    weights either, since they ask no model."""
+    (tmp_path / "asked.csv").write_text('question,gold_answer,options\n"Is it so?",yes,yes|no\n')
+    (tmp_path / "told.csv").write_text("question,gold_answer,context\nWhen was it built?,1874,It was built in 1874.\n")
+    code = (
+        "import sys; from srdcr_lab import cli\n"
+        "for words in sys.argv[1:]:\n"
+        "    try: cli.main(words.split())\n"
+        "    except SystemExit as end: print('exit', end.code)\n"
+        "print(sorted({'torch', 'transformers', 'openai', 'anthropic', 'papermill'} & set(sys.modules)))\n"
+    )
+    refused = f"run --items asked.csv --out {tmp_path / 'out'}"
+    program = [
+        sys.executable,
+        "-c",
+        code,
+        refused,
+        "plan --items told.csv",
+        "run --offline --items told.csv --out off",
+    ]
+    ended = subprocess.run(
+        program, cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    )
+    lines = ended.stdout.splitlines()
+    assert ended.stderr.startswith("srdcr: few_shot needs items with ")
+    assert [line for line in lines if line.startswith("exit")] == ["exit 2", "exit 0", "exit 1"]
+    assert lines[-1] == "[]"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_needs_a_folder(refused: Refused) -> None:
+    assert "Missing option '--out'" in refused("run")
+
+
+# Places --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["file", "file/inside"])
+def test_a_folder_that_cannot_be(tmp_path: Path, loopback: Loopback, refused: Refused, place: str) -> None:
+    (tmp_path / "file").touch()
+    found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / place)
+    assert "give another --out" in found or "names a folder" in found
+
+
+def test_a_folder_of_another_version(tmp_path: Path, loopback: Loopback, refused: Refused) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "run.json").write_text('{"schema_version": 99}')
+    found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out")
+    assert "is of schema version 99" in found
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("x" * 5000, "is too long; give a shorter one"),
+        ("a/" * 3000, "is too long; give a shorter one"),
+        ("a\0b", "is no path: it holds a character"),
+        ("\udcff", "is no path: it holds a character"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "--model", "openai:x", "--out"),
+        ("plan", "--model", "openai:x", "--items"),
+        ("data", "check"),
+        ("data", "perturb"),
+        ("data", "perturb", "items.csv", "--audit"),
+        ("store", "info"),
+        ("share", "out"),
+        ("replay",),
+        ("notebooks", "--out"),
+    ],
+)
+def test_a_path_that_no_file_system_holds(refused: Refused, command: tuple[str, ...], place: str, says: str) -> None:
+    """G 8: exit code 2 and one sentence under 400 characters, wherever a path enters."""
+    found = refused(*command, place)
+    assert says in found
+    assert len(found) < 400
+    assert found.isprintable()
+
+
+@pytest.mark.parametrize("where", ["out", "store"])
+def test_a_path_from_python(where: str) -> None:
+    """G 8: the same check for `Study`."""
+    with pytest.raises(BadInput, match="no path"):
+        Study("openai:x", offline=True, **{where: "a\0b"})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "null", "{}"])
+def test_a_manifest_that_is_none(tmp_path: Path, loopback: Loopback, refused: Refused, content: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "run.json").write_text(content)
+    found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out")
+    assert "is not the manifest of a run" in found
+
+
+@pytest.mark.parametrize("version", ["99", None])
+def test_a_store_of_another_version_or_kind(
+    tmp_path: Path, loopback: Loopback, refused: Refused, version: str | None
+) -> None:
+    store = tmp_path / "store.sqlite"
+    if version:
+        opened = Store(store)
+        opened._db.execute("UPDATE meta SET value = ?", (version,))
+        opened.close()
+    else:
+        store.write_bytes(b"not a database at all" * 99)
+    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
+    assert "give another file" in refused(*run, "--store", store)
+    assert loopback.completions == []
+
+
+# Models --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("model", "variable"), [("openai:gpt-4o", "OPENAI"), ("anthropic:claude-x", "ANTHROPIC")])
+@pytest.mark.usefixtures("no_keys")
+def test_a_missing_key(
+    tmp_path: Path, refused: Refused, model: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))  # where an SDK may look for a login
+    assert f"{variable}_API_KEY" in refused("run", "--model", model, "--out", tmp_path / "out")
+
+
+@pytest.mark.usefixtures("no_keys", "quick_retries")
+def test_a_server_that_is_not_there(tmp_path: Path, refused: Refused) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    run = ["run", "--model", "openai:test", "--base-url", f"http://127.0.0.1:{port}/v1"]
+    found = refused(*run, "--out", tmp_path / "out", "--store", tmp_path / "store.sqlite")
+    assert f"the server at 127.0.0.1:{port} could not be reached" in found
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_wrong_key(
+    tmp_path: Path,
+    loopback: Loopback,
+    refused: Refused,
+    monkeypatch: pytest.MonkeyPatch,
+    exists: bool,
+) -> None:
+    loopback.behaviour.key = "the right one"
+    monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
+    if exists:
+        (tmp_path / "out").mkdir()
+    found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out")
+    assert "the key in OPENAI_API_KEY was refused" in found
+    assert SENTINEL not in found
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_an_unknown_model(tmp_path: Path, loopback: Loopback, refused: Refused, exists: bool) -> None:
+    """Known only when the first completion is asked for: what was written by then is taken back."""
+    loopback.behaviour.models = ("another",)
+    if exists:
+        (tmp_path / "out").mkdir()
+    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
+    run += ["--limit", 4]
+    assert "knows no such model" in refused(*run)
+    assert "knows no such model" in refused(*run, "--store", tmp_path / "store.sqlite")
+
+
+def test_an_unknown_model_under_a_budget(
+    tmp_path: Path,
+    loopback: Loopback,
+    refused: Refused,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Refused calls cost nothing, so the sentence is about the model and not about the money."""
+    prices = tmp_path / "prices.csv"
+    prices.write_text("model,input_usd_per_million,output_usd_per_million\nopenai:test,100,200\n")
+    monkeypatch.setenv("SRDCR_PRICES", str(prices))
+    loopback.behaviour.models = ("another",)
+    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
+    assert "knows no such model" in refused(*run, "--budget-usd", 60, "--limit", 6)
+
+
+def test_a_key_that_is_revoked_in_mid_run_loses_nothing(
+    tmp_path: Path, loopback: Loopback, items_csv: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
+
+    def revoked(*_: object) -> str:
+        if len(loopback.completions) > 20:
+            loopback.behaviour.key = "the right one"
+        return "1874. I am certain."
+
+    loopback.reply = revoked
+    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items_csv, "--samples", 0]
+    run += ["--concurrency", 4, "--out", tmp_path / "out"]
+    ended = srdcr(*run)
+    assert (ended.code, "was refused" in ended.sentence) == (2, True)
+    answered = {asked.key for asked in loopback.completions if asked.status == "200"}
+    assert len(answered) > 10
+    kept = Store(tmp_path / "out" / "store.sqlite")
+    assert kept.count() >= len(answered) - 4
+    kept.close()
+    assert not list((tmp_path / "out").glob("*.parquet*"))
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "stopped"
+
+    loopback.behaviour.key, loopback.reply = None, lambda *_: "1874. I am certain."
+    before = len(loopback.completions)
+    assert srdcr(*run).code == 0
+    again = [asked for asked in loopback.completions[before:] if asked.key in answered]
+    assert len(again) <= 4
+
+
+# Keys ----------------------------------------------------------------------------------------------------------------
+
+
+def test_keys_are_nowhere(
+    tmp_path: Path, loopback: Loopback, items_csv: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors of every kind, the server quoting the key that it refuses, and an address with a password in it."""
+    monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
+    monkeypatch.setattr("srdcr_lab.models.api.ApiChat.check", _unchecked)
+    address = loopback.openai_url.replace("//", f"//user:{SENTINEL}@")
+    out = tmp_path / "out"
+    run = ["run", "--model", "openai:test", "--base-url", address, "--items", items_csv, "--samples", 2, "--out", out]
+    faults = [Fault.RATE_LIMIT, Fault.SERVER_ERROR, Fault.CUT, Fault.CUT_MID_BODY, Fault.BROKEN_JSON]
+    loopback.behaviour.faults = [*faults, Fault.NOT_A_COMPLETION, Fault.WRONG_TYPES] * 12
+    said = [srdcr(*run)]
+    assert said[-1].code in (0, 1)
+    loopback.behaviour.faults, loopback.behaviour.key = [], "the right one"
+    said.append(srdcr(*run[:-1], tmp_path / "second"))
+    assert said[-1].code == 2
+    loopback.behaviour.key, loopback.behaviour.models = None, ("another",)
+    said.append(srdcr(*run[:-1], tmp_path / "third"))
+    assert said[-1].code == 2
+    loopback.behaviour.models = ()
+    said += [
+        srdcr("plan", *run[1:-2]),
+        srdcr(*run),
+        srdcr("store", "export", out / "store.sqlite", out / "export.jsonl"),
+    ]
+    said.append(srdcr("store", "info", out / "store.sqlite"))
+    assert [ended.code for ended in said[3:]] == [0, 0, 0, 0]
+    for ended in said:
+        assert SENTINEL not in ended.out + ended.err
+    written = snapshot(tmp_path)
+    assert len(written) >= 8
+    assert [name for name, content in written.items() if SENTINEL.encode() in content] == []
+    assert any(asked.status == "200" for asked in loopback.completions)
+
+
+async def _unchecked(_: object) -> None:
+    """A server that takes the key when it is asked for its models, and refuses it later."""
+
+
+def test_the_key_itself_reached_the_server(
+    tmp_path: Path, loopback: Loopback, items_csv: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The test above would prove nothing had the key not been in use."""
+    loopback.behaviour.key = SENTINEL
+    monkeypatch.setitem(os.environ, "OPENAI_API_KEY", SENTINEL)
+    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items_csv]
+    assert srdcr(*run, "--methods", "few_shot", "--samples", 0, "--out", tmp_path / "out").code == 0

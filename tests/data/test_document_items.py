@@ -1,0 +1,295 @@
+"""Items with several documents: two benchmarks as published, a table of one's own, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from srdcr_lab.data import ItemSet, load_items
+from srdcr_lab.data.rows import shuffled
+from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Item, Needs
+from srdcr_lab.study import Study
+from tests.scripted import ScriptedModel
+
+ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
+RAMDOCS, CONFLICTS = ROWS / "ramdocs.jsonl", ROWS / "conflictqa-strategyqa.json"
+
+
+def by_id(items: ItemSet) -> dict[str, Item]:
+    return {item.item_id: item for item in items}
+
+
+# Benchmarks ----------------------------------------------------------------------------------------------------------
+
+
+def test_ramdocs_as_documents_has_one_item_a_question_with_all_of_them() -> None:
+    items = load_items(f"ramdocs:documents={RAMDOCS}")
+    assert (items.name, len(items)) == ("ramdocs:documents", 4)
+    snow = by_id(items)["ramdocs-3"]
+    assert snow.gold_answers == ("American football", "Baseball")
+    assert snow.wrong_answers == ("Football", "Chess")
+    assert (snow.context, snow.has(Needs.PASSAGE), snow.has(Needs.DOCUMENTS)) == ("", False, True)
+    assert Counter((each.kind, each.answer) for each in snow.documents) == {
+        (DocumentKind.CORRECT, "Baseball"): 1,
+        (DocumentKind.MISINFO, "Football"): 1,
+        (DocumentKind.MISINFO, "Chess"): 1,
+    }
+
+
+def test_a_noise_document_answers_nothing_and_a_number_has_its_unit() -> None:
+    people = by_id(load_items(f"ramdocs:documents={RAMDOCS}"))["ramdocs-1"]
+    assert (people.answer_type, people.unit) == (AnswerType.NUMBER, "people")
+    assert [each.answer for each in people.documents if each.kind is DocumentKind.NOISE] == [""]
+
+
+def test_a_gold_answer_that_is_also_called_wrong_is_not_wrong() -> None:
+    gate = by_id(load_items(f"ramdocs:documents={RAMDOCS}"))["ramdocs-4"]
+    assert (gate.gold_answer, gate.wrong_answers) == ("Ines Holt", ())
+
+
+def test_conflictqa_as_documents_pairs_memory_and_counter_evidence() -> None:
+    items = by_id(load_items(f"conflictqa:documents={CONFLICTS}"))
+    ferry = items["conflictqa-1"]
+    assert {each.source: (each.kind, each.answer) for each in ferry.documents} == {
+        "counter": (DocumentKind.CORRECT, "yes"),
+        "memory": (DocumentKind.MISINFO, "no"),
+    }
+    assert (ferry.answer_type, ferry.gold_answer, ferry.wrong_answers) == ("yes_no", "yes", ("no",))
+
+
+def test_the_plain_name_takes_the_form_that_the_methods_need() -> None:
+    model = ScriptedModel()
+    assert Study(model, f"ramdocs={RAMDOCS}", "concatenate").items.name == "ramdocs:documents"
+    assert Study(model, f"ramdocs={RAMDOCS}", "few_shot").items.name == "ramdocs"
+    assert Study(model, f"ramdocs:passages={RAMDOCS}", "few_shot").items.name == "ramdocs"
+
+
+@pytest.mark.parametrize(
+    ("source", "methods", "said"),
+    [
+        (
+            f"ramdocs:passages={RAMDOCS}",
+            "concatenate",
+            "concatenate needs items with several documents; those of ramdocs have a passage; methods that fit",
+        ),
+        (
+            f"ramdocs={RAMDOCS}",
+            "few_shot,concatenate",
+            "few_shot needs items with a passage and no options; those of ramdocs:documents have several documents",
+        ),
+        (
+            f"clasheval:documents={RAMDOCS}",
+            "concatenate",
+            "clasheval has no form 'documents'; write clasheval:passages",
+        ),
+    ],
+)
+def test_a_form_that_does_not_fit_is_refused(source: str, methods: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        Study(ScriptedModel(), source, methods)
+
+
+def ramdocs_file(folder: Path, *rows: dict[str, Any]) -> str:
+    path = folder / "ramdocs.jsonl"
+    path.write_text("\n".join(json.dumps({**GOOD, **row}) for row in rows), "utf-8")
+    return f"ramdocs:documents={path}"
+
+
+SIDES = ("memory_answer", "counter_answer", "parametric_memory_aligned_evidence", "counter_memory_aligned_evidence")
+GOOD = {
+    "question": "When was the hall opened?",
+    "documents": [{"text": "It opened in 1874.", "type": "correct", "answer": "1874"}],
+    "gold_answers": ["1874"],
+    "wrong_answers": [],
+}
+
+
+def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
+    crowd = [{**GOOD["documents"][0], "text": f"No. {i}"} for i in range(51)]  # type: ignore[dict-item]
+    empty = {"text": " ", "type": "noise", "answer": "unknown"}
+    items = load_items(
+        ramdocs_file(
+            tmp_path,
+            GOOD,
+            GOOD,
+            {"question": "None?", "documents": []},
+            {"question": "Many?", "documents": crowd},
+            {"question": "Empty?", "documents": [*GOOD["documents"], empty]},  # type: ignore[misc]
+            {"question": "Fifty?", "documents": crowd[:50]},
+        )
+    )
+    assert [(item.question, len(item.documents)) for item in items] == [
+        ("When was the hall opened?", 1),
+        ("Empty?", 1),
+        ("Fifty?", 50),
+    ]
+    assert items.notes[-1] == (
+        "ramdocs:documents: left out were empty documents (1), questions that stand in an earlier row (1), questions "
+        "without text, gold answer or document (1), questions with more than 50 documents (1)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"documents": None}, r"row 1, column documents: a list was expected"),
+        (
+            {"documents": [{"text": "x", "answer": "1"}]},
+            r"row 1, column documents, document 1, type: a text",
+        ),
+        (
+            {"documents": [{"text": "x", "type": "true", "answer": "1"}]},
+            r"document 1, type: 'true' is none of",
+        ),
+        (
+            {"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]},
+            r"document 1, text: has 100,001",
+        ),
+        ({"documents": [{"text": "\ud800", "type": "noise", "answer": ""}]}, r"half of a character"),
+        ({"gold_answers": []}, r"no row can be used as ramdocs:documents"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_a_sentence(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        load_items(ramdocs_file(tmp_path, row))
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"question": "Q?", "ground_truth": ["True"]}, "the column memory_answer is missing"),
+        ({"ground_truth": [], **dict.fromkeys(SIDES, "It is.")}, "row 1, column ground_truth: is empty"),
+    ],
+)
+def test_a_damaged_file_of_conflicts_is_refused(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    path = tmp_path / "conflicts.jsonl"
+    path.write_text(json.dumps({"question": "Is it?", **row}), "utf-8")
+    with pytest.raises(BadInput, match=said):
+        load_items(f"conflictqa:documents={path}")
+
+
+# The order of documents ----------------------------------------------------------------------------------------------
+
+
+def test_the_published_order_is_not_kept() -> None:
+    """Correct documents stand first in the file; shuffled by question, each place holds one about as often."""
+    two = Document(document_id="", text="a", kind=DocumentKind.CORRECT), Document(document_id="", text="b")
+    first = [shuffled(two, f"Question {i}?")[0].text for i in range(400)]
+    assert 160 < first.count("a") < 240
+
+
+def test_the_order_is_a_function_of_the_question() -> None:
+    many = [Document(document_id="", text=str(i)) for i in range(20)]
+    assert shuffled(many, "One?") == shuffled(many, "One?") != shuffled(many, "Another?")
+    assert [each.document_id for each in shuffled(many, "One?")] == [str(i) for i in range(1, 21)]
+
+
+# A table of one's own ------------------------------------------------------------------------------------------------
+
+FULL = [
+    {"id": "gazette-9", "text": "It opened in 1874.", "source": "Gazette", "type": "correct", "answer": "1874"},
+    {"text": "It opened in 1901.", "type": "misinfo", "answer": "1901"},
+    {"text": "Geese."},
+]
+
+
+def table(**cells: object) -> pd.DataFrame:
+    return pd.DataFrame([{"question": "When was the hall opened?", "gold_answer": "1874", **cells}])
+
+
+def own_item(**cells: object) -> Item:
+    (item,) = load_items(table(**cells))
+    return item
+
+
+def test_a_table_may_bring_documents_instead_of_a_passage() -> None:
+    item = own_item(documents=FULL, gold_answers="1874|1880", wrong_answers="1890|1874")
+    assert [(each.document_id, each.source, each.kind) for each in item.documents] == [
+        ("gazette-9", "Gazette", DocumentKind.CORRECT),
+        ("2", "", DocumentKind.MISINFO),
+        ("3", "", None),
+    ]
+    assert (item.context, item.gold_answers, item.wrong_answers) == ("", ("1874", "1880"), ("1890", "1901"))
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_documents_come_the_same_from_every_kind_of_file(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"own.{kind}"
+    match kind:
+        case "csv":
+            table(documents=json.dumps(FULL)).to_csv(path, index=False)
+        case "jsonl":
+            path.write_text(
+                json.dumps({"question": "When was the hall opened?", "gold_answer": "1874", "documents": FULL})
+            )
+        case "parquet":
+            table(documents=FULL).to_parquet(path)
+    (item,) = load_items(path)
+    assert item.documents == own_item(documents=FULL).documents
+
+
+def test_documents_may_be_bare_texts_and_stand_beside_a_passage() -> None:
+    item = own_item(documents=["It opened in 1874.", "Or later."], context="The hall opened in 1874.")
+    assert [each.text for each in item.documents] == ["It opened in 1874.", "Or later."]
+    assert item.has(Needs.PASSAGE)
+    assert item.has(Needs.DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ([], "holds 0 documents, 1 to 50 are taken"),
+        ([f"No. {i}" for i in range(51)], "holds 51 documents, 1 to 50 are taken"),
+        (["It opened in 1874.", " "], "document 2, text: is empty"),
+        ([{"txt": "x"}], "document 1, text: is empty"),
+        ([{"text": ["x"]}], "document 1, text: is a list, a text was expected"),
+        ([{"text": "x", "type": "right"}], "document 1, type: 'right' is none of correct, misinfo, noise"),
+        ([{"text": "x", "id": "a"}, {"text": "y", "id": "a"}], "document 1, id: 'a' stands twice"),
+        (["x" * 100_001], "document 1, text: has 100,001 characters, at most 100,000 are taken"),
+        ("[{", "no JSON"),
+        ('"a text"', "a list was expected, found"),
+        ({"text": "x"}, "a list was expected, found"),
+        (["\ud800"], "half of a character"),
+        ('["\\ud800"]', "half of a character"),
+    ],
+)
+def test_wrong_documents_get_a_sentence_with_the_row(cell: object, said: str) -> None:
+    with pytest.raises(BadInput, match=f"^table, row 1, column documents[:,] .*{said}"):
+        own_item(documents=cell)
+
+
+def test_an_empty_cell_where_passages_or_documents_stand_is_refused() -> None:
+    with pytest.raises(BadInput, match="row 1, column context: is empty"):
+        own_item(documents=None)
+    assert own_item().is_closed_book  # no such column at all: a question asked of memory alone
+
+
+def test_one_document_and_fifty_are_taken() -> None:
+    assert len(own_item(documents=["It opened in 1874."]).documents) == 1
+    assert len(own_item(documents=[f"No. {i}" for i in range(50)]).documents) == 50
+
+
+# Real excerpts -------------------------------------------------------------------------------------------------------
+
+EXCERPTS = os.environ.get("SRDCR_DATASETS")
+
+
+@pytest.mark.skipif(not EXCERPTS, reason="SRDCR_DATASETS names no folder with excerpts of real benchmarks")
+def test_the_real_excerpts_load() -> None:
+    ramdocs = load_items(f"ramdocs:documents={EXCERPTS}/ramdocs.jsonl")
+    assert len(ramdocs) == 150
+    assert Counter(each.kind for item in ramdocs for each in item.documents) == {
+        DocumentKind.CORRECT: 365,
+        DocumentKind.NOISE: 154,
+        DocumentKind.MISINFO: 102,
+    }
+    assert not [item for item in ramdocs if set(item.gold_answers) & set(item.wrong_answers)]
+    conflicts = load_items(f"conflictqa:documents={EXCERPTS}/conflictqa-strategyqa-chatgpt.jsonl")
+    assert {len(item.documents) for item in conflicts} == {2}
+    assert len(conflicts) > 150

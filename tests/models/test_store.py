@@ -1,0 +1,893 @@
+"""Nothing paid for is lost: what the store keeps, shares, refuses and carries elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import recover_store
+
+from srdcr_lab import cli
+from srdcr_lab.models.kept import Asked
+from srdcr_lab.models.spending import Meter, StoredModel, metered
+from srdcr_lab.models.store import Store
+from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, NotInStore, Stopped
+from srdcr_lab.study import Study
+from tests.conftest import Ended, Srdcr
+from tests.doubles import IDENTITY, PiecemealModel, ScriptedModel, completion, request
+
+ROOT = Path(__file__).parents[2]
+DRAWS = request("How many?", range(4))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "store.sqlite")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(autouse=True)
+def _with_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cli.cli.commands, "recover-store", recover_store.recover_store)
+
+
+def texts(store: Store, asked: Any = DRAWS) -> list[str]:
+    return [kept.text for kept in store.get(IDENTITY, asked).values()]
+
+
+# Keeping -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_completion_comes_back_as_it_was(store: Store) -> None:
+    said = Completion("1874 ±½", 2, ("1874", " ±½"), (-0.25, -1.5e-8), prompt_tokens=7, completion_tokens=2)
+    store.put(IDENTITY, DRAWS, [said])
+    assert store.get(IDENTITY, DRAWS) == {2: said}
+
+
+def test_half_of_a_surrogate_pair_is_replaced_and_tokens_still_spell_the_text(store: Store) -> None:
+    store.put(IDENTITY, DRAWS, [Completion("ab\ud83d", 0, ("ab", "\ud83d"), (-0.1, -0.2))])
+    kept = store.get(IDENTITY, DRAWS)[0]
+    assert kept.text == "ab\ufffd" == "".join(kept.tokens or ())
+
+
+@pytest.mark.parametrize("other", [ModelIdentity("openai", "double", "here"), ModelIdentity("hf", "double")])
+def test_models_do_not_share(store: Store, other: ModelIdentity) -> None:
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    assert store.get(other, DRAWS) == {}
+
+
+def test_each_reply_is_committed_when_it_arrives(store: Store, tmp_path: Path) -> None:
+    """Two of four draws came before the third failed: another connection sees the two, and only two are asked again."""
+    failing = PiecemealModel(2, CallFailed("the third failed"))
+    with pytest.raises(CallFailed, match="third"):
+        asyncio.run(StoredModel(failing, store).complete(DRAWS))
+    reader = Store(tmp_path / "store.sqlite")
+    assert sorted(reader.get(IDENTITY, DRAWS)) == [0, 1]
+    reader.close()
+    answering = ScriptedModel()
+    answers = asyncio.run(StoredModel(answering, store).complete(DRAWS))
+    assert [asked.draws for asked in answering.asked] == [(2, 3)]
+    assert [answer.draw for answer in answers] == [0, 1, 2, 3]
+
+
+def test_what_cannot_be_written_stops_the_run(store: Store) -> None:
+    store._db.execute("PRAGMA query_only=ON")
+    with pytest.raises(Stopped, match="cannot write to the store"):
+        asyncio.run(StoredModel(ScriptedModel(), store).complete(DRAWS))
+
+
+# In flight -----------------------------------------------------------------------------------------------------------
+
+
+async def _until(condition: Any) -> None:
+    """Let the loop turn until the condition holds, a bounded number of times."""
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("the condition never held")
+
+
+def test_identical_requests_in_flight_are_asked_once(store: Store) -> None:
+    async def run() -> tuple[ScriptedModel, Any]:
+        model = ScriptedModel(gated=True)
+        stored = StoredModel(model, store)
+        both = asyncio.gather(stored.complete(DRAWS), stored.complete(DRAWS))
+        await _until(lambda: model.asked)
+        model.gate.set()
+        return model, await both
+
+    model, (first, second) = asyncio.run(run())
+    assert len(model.asked) == 1
+    assert first == second
+
+
+def test_overlapping_draws_in_flight_are_asked_once(store: Store) -> None:
+    async def run() -> ScriptedModel:
+        model = ScriptedModel(gated=True)
+        stored = StoredModel(model, store)
+        both = asyncio.gather(
+            stored.complete(request("How many?", range(3))), stored.complete(request("How many?", range(1, 5)))
+        )
+        await _until(lambda: len(model.asked) == 2)
+        model.gate.set()
+        await both
+        return model
+
+    assert [asked.draws for asked in asyncio.run(run()).asked] == [(0, 1, 2), (3, 4)]
+
+
+def test_a_cancelled_asker_leaves_the_call_to_who_waits_for_it(store: Store) -> None:
+    async def run() -> tuple[ScriptedModel, tuple[Completion, ...]]:
+        model = ScriptedModel(gated=True)
+        stored = StoredModel(model, store)
+        first = asyncio.create_task(stored.complete(DRAWS))
+        await _until(lambda: model.asked)
+        second = asyncio.create_task(stored.complete(DRAWS))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait([first])
+        model.gate.set()
+        return model, await second
+
+    model, answers = asyncio.run(run())
+    assert len(model.asked) == 1
+    assert len(answers) == 4
+
+
+def test_a_call_whose_only_asker_is_cancelled_is_kept(store: Store) -> None:
+    async def run() -> None:
+        model = ScriptedModel(gated=True)
+        stored = StoredModel(model, store)
+        asker = asyncio.create_task(stored.complete(DRAWS))
+        await _until(lambda: model.asked)
+        asker.cancel()
+        await asyncio.wait([asker])
+        model.gate.set()
+        await stored.landed()
+
+    asyncio.run(run())
+    assert len(texts(store)) == 4
+
+
+def test_waiters_get_the_failure_without_asking_again(store: Store) -> None:
+    def fail(*_: object) -> Completion:
+        raise CallFailed("no reply")
+
+    async def run() -> tuple[ScriptedModel, Any]:
+        model = ScriptedModel(fail, gated=True)
+        stored = StoredModel(model, store)
+        both = asyncio.gather(stored.complete(DRAWS), stored.complete(DRAWS), return_exceptions=True)
+        await _until(lambda: model.asked)
+        model.gate.set()
+        return model, await both
+
+    model, results = asyncio.run(run())
+    assert len(model.asked) == 1
+    assert [str(result) for result in results] == ["no reply", "no reply"]
+
+
+def test_a_failed_request_may_be_asked_again_later(store: Store) -> None:
+    with pytest.raises(CallFailed):
+        asyncio.run(StoredModel(PiecemealModel(0, CallFailed("no reply")), store).complete(DRAWS))
+    assert len(asyncio.run(StoredModel(ScriptedModel(), store).complete(DRAWS))) == 4
+
+
+def test_a_model_that_brings_too_little_is_not_asked_for_ever(store: Store) -> None:
+    class Short(ScriptedModel):
+        async def complete(self, request: Any) -> tuple[Completion, ...]:
+            return (await super().complete(request))[:1]
+
+    model = Short()
+    with pytest.raises(CallFailed, match="1 of 4"):
+        asyncio.run(StoredModel(model, store).complete(DRAWS))
+    assert len(model.asked) == 1
+
+
+def test_meter_counts_what_was_asked_and_what_was_paid(store: Store) -> None:
+    async def run() -> tuple[Meter, Meter]:
+        stored = StoredModel(ScriptedModel(), store)
+        with metered() as first:
+            await stored.complete(DRAWS)
+        with metered() as second:
+            await stored.complete(request("How many?", range(6)))
+        return first, second
+
+    first, second = asyncio.run(run())
+    assert (first.calls_alone, first.calls_paid, first.prompt_tokens) == (4, 4, 40)
+    assert (second.calls_alone, second.calls_paid) == (6, 2)
+
+
+def test_offline_nothing_is_asked(store: Store) -> None:
+    model = ScriptedModel()
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, draw) for draw in DRAWS.draws])
+    stored = StoredModel(model, store, offline=True)
+    assert len(asyncio.run(stored.complete(DRAWS))) == 4
+    with pytest.raises(NotInStore, match="offline"):
+        asyncio.run(stored.complete(request("Where?")))
+    assert model.asked == []
+
+
+# Two writers ---------------------------------------------------------------------------------------------------------
+
+
+def test_first_write_wins(store: Store, tmp_path: Path) -> None:
+    second = Store(tmp_path / "store.sqlite")
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0, "first")])
+    second.put(IDENTITY, DRAWS, [completion(DRAWS, draw, "second") for draw in (0, 1)])
+    assert texts(store) == texts(second) == ["first", "second"]
+    second.close()
+
+
+_WRITER = """
+import sys
+from srdcr_lab.models.store import Store
+from tests.doubles import IDENTITY, completion, request
+store = Store(sys.argv[1])
+print("open", flush=True)
+for number in range(150):
+    asked = request(f"Question {number}", range(3))
+    store.put(IDENTITY, asked, [completion(asked, draw, sys.argv[2]) for draw in asked.draws])
+    assert len(store.get(IDENTITY, asked)) == 3
+store.close()
+"""
+
+
+def test_two_processes_fill_one_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", _WRITER, str(path), name], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        for name in ("a", "b")
+    ]
+    complaints = [writer.communicate(timeout=60)[1] for writer in writers]
+    assert [writer.returncode for writer in writers] == [0, 0], complaints
+    store = Store(path)
+    assert (store.count(), store.count("requests")) == (450, 150)
+    for _, _, completions in store.contents():
+        assert len({kept.text for kept in completions}) == 1
+    store.close()
+
+
+# What is refused -----------------------------------------------------------------------------------------------------
+
+
+def sentence(path: Path) -> str:
+    with pytest.raises(BadInput) as refused:
+        Store(path)
+    return str(refused.value)
+
+
+def test_another_version(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    Store(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE meta SET value = '99'")
+    db.close()
+    assert "has version 99, this srdcr_lab reads version 1" in sentence(path)
+
+
+def test_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("When was the bridge built?\n" * 100)
+    assert "is no store of srdcr_lab" in sentence(path)
+    assert path.read_text() == "When was the bridge built?\n" * 100
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_folder_is_no_store(name: str) -> None:
+    assert "cannot open the store" in sentence(Path(name))
+
+
+def test_the_database_of_another_program_is_left_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "bookmarks.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE bookmarks (address TEXT)")
+    db.close()
+    before = path.read_bytes()
+    assert "another program's" in sentence(path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["bookmarks.sqlite"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE VIEW more AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+        "CREATE TRIGGER often AFTER INSERT ON requests BEGIN UPDATE requests SET id = id; END",
+    ],
+)
+def test_a_store_that_would_run_foreign_code_is_refused(store: Store, tmp_path: Path, made: str) -> None:
+    """Such a file made a study hang, or filled the memory."""
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    store._db.execute(made)
+    with pytest.raises(BadInput, match="which no store of srdcr_lab has"):
+        Store(tmp_path / "store.sqlite")
+    with closing(Store(":memory:")) as other, pytest.raises(BadInput, match="which no store of srdcr_lab has"):
+        other.merge(tmp_path / "store.sqlite")
+
+
+def test_a_store_where_nothing_may_be_written_is_read_and_never_paid_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    files = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        assert texts(store)
+        assert sorted(tmp_path.iterdir()) == files  # no log beside it
+        with pytest.raises(Stopped, match="cannot write to the store"):
+            store.put(IDENTITY, DRAWS, [completion(DRAWS, 1)])
+    with (
+        Study("pocket", "facts", store=tmp_path / "store.sqlite", out=tmp_path / "out") as study,
+        pytest.raises(BadInput, match="cannot be written; give --offline, or a copy"),
+    ):
+        study.run(progress=False)
+
+
+@pytest.mark.parametrize("place", ["missing/store.sqlite", "file/store.sqlite", "folder"])
+def test_a_place_that_cannot_be_written(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    assert "give a writable file on a local disk with --store" in sentence(tmp_path / place)
+
+
+class _WithoutWal(sqlite3.Connection):
+    """A connection on a file system that cannot share memory between processes."""
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        return super().execute(sql.replace("journal_mode=WAL", "journal_mode=DELETE"), *values)
+
+
+def test_a_file_system_without_the_journal_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, factory=_WithoutWal, **named))
+    found = sentence(tmp_path / "store.sqlite")
+    assert "does not support SQLite's write-ahead log (journal mode delete)" in found
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_withdraw_takes_back_only_what_is_empty_and_nobody_uses(tmp_path: Path) -> None:
+    empty, used, shared = (tmp_path / name for name in ("empty", "used", "shared"))
+    Store(empty).withdraw()
+    kept = Store(used)
+    kept.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    kept.withdraw()
+    first, second = Store(shared), Store(shared)
+    first.withdraw()
+    second.close()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["shared", "used"]
+
+
+# Carrying it elsewhere -----------------------------------------------------------------------------------------------
+
+
+def fill(path: Path, *, backwards: bool = False) -> Store:
+    store = Store(path)
+    asked = [request("Where?"), request("When?"), DRAWS]
+    for one in reversed(asked) if backwards else asked:
+        for draw in reversed(one.draws) if backwards else one.draws:
+            store.put(IDENTITY, one, [completion(one, draw)])
+    return store
+
+
+def test_export_is_sorted_and_does_not_depend_on_the_order_of_filling(tmp_path: Path) -> None:
+    exports = []
+    for name, backwards in (("a", False), ("b", True)):
+        store = fill(tmp_path / f"{name}.sqlite", backwards=backwards)
+        assert store.export(tmp_path / f"{name}.jsonl") == 3
+        exports.append((tmp_path / f"{name}.jsonl").read_text("utf-8"))
+        store.close()
+    assert exports[0] == exports[1]
+    assert [[c["draw"] for c in json.loads(line)["completions"]] for line in exports[0].splitlines()].count(
+        [0, 1, 2, 3]
+    ) == 1
+
+
+def test_export_holds_no_time(tmp_path: Path) -> None:
+    store = fill(tmp_path / "store.sqlite")
+    (created,) = store._db.execute("SELECT DISTINCT created FROM completions").fetchone()
+    store.export(tmp_path / "export.jsonl")
+    store.close()
+    assert created[:10] not in (tmp_path / "export.jsonl").read_text()
+
+
+def test_merging_an_export_or_a_store_twice_adds_nothing(tmp_path: Path) -> None:
+    source, target = fill(tmp_path / "source.sqlite"), Store(tmp_path / "target.sqlite")
+    source.export(tmp_path / "export.jsonl")
+    source.close()
+    merged = [target.merge(tmp_path / name) for name in ("export.jsonl", "source.sqlite", "export.jsonl")]
+    assert merged == [(6, 3, 0, 0), (0, 0, 6, 0), (0, 0, 6, 0)]
+    target.export(tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "export.jsonl").read_bytes()
+    target.close()
+
+
+@pytest.mark.parametrize(
+    "line", [b"{", b"\xff\xfe", b"[]", b'{"model": {}}', b"LAST", b'{"completions": [{"text": null}]}']
+)
+def test_a_broken_line_is_named_and_nothing_is_added(tmp_path: Path, line: bytes) -> None:
+    source, target = fill(tmp_path / "source.sqlite"), Store(tmp_path / "target.sqlite")
+    export = tmp_path / "export.jsonl"
+    source.export(export)
+    source.close()
+    lines = export.read_bytes().splitlines()
+    lines[1] = lines[1].replace(b'"stop"', b'"halt"') if line == b"LAST" else line
+    export.write_bytes(b"\n".join(lines))
+    with pytest.raises(BadInput, match=r"export\.jsonl, line 2: no record of a store export"):
+        target.merge(export)
+    assert target.count() == 0
+    target.close()
+
+
+def test_check_finds_a_request_that_was_changed(tmp_path: Path, srdcr: Srdcr) -> None:
+    path = tmp_path / "store.sqlite"
+    fill(path).close()
+    assert srdcr("store", "check", path).code == 0
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE requests SET canonical = replace(canonical, 'Where?', 'Why?')")
+    db.close()
+    ended = srdcr("store", "check", path)
+    assert ended.code == 2
+    assert ended.out.count("was changed") == 1
+
+
+def test_check_finds_a_request_that_is_no_longer_readable(tmp_path: Path) -> None:
+    store = fill(tmp_path / "store.sqlite")
+    store._db.execute("UPDATE requests SET canonical = '{' WHERE id = 1")
+    assert len(store.integrity()) == 1
+    store.close()
+
+
+# What is remembered of a model --------------------------------------------------------------------------------------
+
+FACT = (IDENTITY.key, "refused", '["temperature"]')
+
+
+def test_what_was_found_out_about_a_model_is_remembered(store: Store, tmp_path: Path) -> None:
+    """A later value replaces an earlier one; models, and names, do not share."""
+    assert store.recall(IDENTITY.key, "refused") is None
+    store.remember(IDENTITY.key, "refused", "[]")
+    store.remember(*FACT)
+    with closing(Store(tmp_path / "store.sqlite")) as other:
+        assert other.recall(IDENTITY.key, "refused") == '["temperature"]'
+        assert (other.recall("another", "refused"), other.recall(IDENTITY.key, "doctor")) == (None, None)
+    with pytest.raises(ValueError, match="Expecting value"):
+        store.remember(IDENTITY.key, "refused", "no JSON")
+
+
+def test_facts_travel_and_what_is_here_stays(tmp_path: Path, srdcr: Srdcr) -> None:
+    """By export, merge of either, and recovery."""
+    with closing(fill(tmp_path / "a.sqlite")) as store:
+        store.remember(*FACT)
+        assert "3 requests written" in srdcr("store", "export", tmp_path / "a.sqlite", tmp_path / "a.jsonl").out
+        assert srdcr("recover-store", tmp_path / "a.sqlite", tmp_path / "saved.sqlite").code == 0
+    for target, source in (("b", "a.jsonl"), ("c", "a.sqlite"), ("saved", "a.jsonl")):
+        assert srdcr("store", "merge", tmp_path / f"{target}.sqlite", tmp_path / source).code == 0
+        with closing(Store(tmp_path / f"{target}.sqlite")) as store:
+            assert store.recall(IDENTITY.key, "refused") == '["temperature"]'
+            store.remember(IDENTITY.key, "refused", "[]")
+            store.merge(tmp_path / "a.jsonl")
+            assert store.recall(IDENTITY.key, "refused") == "[]"
+
+
+def test_a_store_of_an_earlier_version_remembers_nothing(tmp_path: Path) -> None:
+    with closing(fill(tmp_path / "store.sqlite")) as store:
+        store._db.execute("DROP TABLE facts")
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        assert store.recall(IDENTITY.key, "refused") is None
+        assert store.count() == 6
+
+
+@pytest.mark.parametrize("value", ["[", b"[]", "[1]", '"\ud800"'.encode("utf-8", "surrogatepass"), 5])
+def test_a_fact_that_was_changed_is_damage(tmp_path: Path, srdcr: Srdcr, value: object) -> None:
+    with closing(fill(tmp_path / "store.sqlite")) as store:
+        store.remember(*FACT)
+        store._db.execute(
+            "UPDATE facts SET value = CAST(? AS TEXT)" if value != 5 else "UPDATE facts SET value = ?", (value,)
+        )
+        with pytest.raises(BadInput, match="is damaged"):
+            store.recall(IDENTITY.key, "refused")
+    for command in ("check", "export", "merge"):
+        ended = by_command(srdcr, command, tmp_path / "store.sqlite")
+        assert (ended.code, "recover_store.py" in ended.out + ended.err) == (2, True), (command, ended)
+    ended = srdcr("recover-store", tmp_path / "store.sqlite", tmp_path / "new.sqlite")
+    with closing(Store(tmp_path / "new.sqlite")) as new:
+        assert (new.count(), new.facts()) == (6, [])
+
+
+@pytest.mark.parametrize(
+    "fields", [{"value": "["}, {"value": 1}, {"model": None}, {"value": '"\ud800"'}, {"more": 1}], ids=str
+)
+def test_a_merge_takes_no_fact_that_no_export_has(tmp_path: Path, srdcr: Srdcr, fields: dict[str, object]) -> None:
+    line = {"fact": "refused", "model": IDENTITY.key, "value": "[]"} | fields
+    (tmp_path / "bad.jsonl").write_text(json.dumps(line))
+    ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl")
+    assert (ended.code, "bad.jsonl, line 1: no record of a store export (" in ended.sentence) == (2, True)
+    assert not (tmp_path / "new.sqlite").exists()
+
+
+# Damage --------------------------------------------------------------------------------------------------------------
+
+COMMANDS = ("info", "check", "export", "merge")
+SAMPLED = Completion("1874", 0, ("18", "74"), (-0.5, -0.25), prompt_tokens=7, completion_tokens=2)
+
+
+def by_command(srdcr: Srdcr, command: str, path: Path) -> Ended:
+    """What a command makes of a store; whatever it is to write must not be there if it refuses."""
+    target = path.parent / "target"
+    arguments = {"export": ("store", "export", path, target), "merge": ("store", "merge", target, path)}
+    ended = srdcr(*arguments.get(command, ("store", command, path)))
+    assert "Traceback" not in ended.err
+    assert ended.code == 0 or not target.exists()
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("tokens", "[1"), ("tokens", b"[]"), ("tokens", "[" * 100_000), ("tokens", '["1875"]'), ("text", b"\xff"),
+        ("text", "1875"), ("logprobs", "[0.97, -1]"), ("logprobs", "[NaN, -1]"), ("logprobs", "[-1e999, -1]"),
+        ("finish_reason", "halt"), ("prompt_tokens", None), ("prompt_tokens", "many"), ("completion_tokens", -5),
+        ("completion_tokens", 3), ("stream", "other"), ("draw", -1), ("request", 77), ("model", 77),
+    ],
+)  # fmt: skip
+def test_a_row_that_was_changed_is_damage_to_every_command(
+    tmp_path: Path, srdcr: Srdcr, column: str, value: object
+) -> None:
+    """G 2: types, ranges, text that its tokens do not spell, and what only the checksum shows."""
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        store.put(IDENTITY, request(), [SAMPLED])
+        store._db.execute(f"UPDATE completions SET {column} = ?", (value,))  # noqa: S608
+    for command in COMMANDS:
+        ended = by_command(srdcr, command, tmp_path / "store.sqlite")
+        assert (ended.code, "recover_store.py" in ended.out + ended.err) == (2, True), (command, ended)
+
+
+def test_a_run_meets_damage_in_its_middle(items_csv: Path, tmp_path: Path) -> None:
+    """G 2: bad input, not an answer; nothing is left of a run that had not begun to pay."""
+    with Study(ScriptedModel(), items_csv, "few_shot", samples=0, store=tmp_path / "store.sqlite") as study:
+        study.run(progress=False)
+    with closing(Store(tmp_path / "store.sqlite")) as store:
+        store._db.execute("UPDATE completions SET text = X'FF' WHERE request = 3")
+    again = Study(
+        ScriptedModel(), items_csv, "few_shot", samples=0, store=tmp_path / "store.sqlite", out=tmp_path / "o"
+    )
+    with again, pytest.raises(BadInput, match=r"is damaged \(.*draw 0: the text is no text\); tools/recover_store.py"):
+        again.run(progress=False)
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_completion_of_another_request_is_not_used(store: Store) -> None:
+    """G 2: where an index leads to the wrong row, the row's own text tells."""
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    store._db.execute("UPDATE requests SET canonical = replace(canonical, 'many', 'few')")
+    with pytest.raises(BadInput, match="its request was changed"):
+        store.get(IDENTITY, DRAWS)
+
+
+def damage(path: Path, place: int, length: int = 4096) -> None:
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(bytes(length))
+
+
+@pytest.mark.parametrize("place", ["header", "middle", "cut"])
+def test_a_damaged_file_is_told_and_recovered(tmp_path: Path, srdcr: Srdcr, place: str) -> None:
+    """G 2: zeroed pages, the first one too, and a file that was cut; what is saved is as it was, and whole."""
+    path = tmp_path / "store.sqlite"
+    with closing(Store(path)) as store:
+        for number in range(60):
+            asked = request(f"Question {number}? " + "Think about it. " * 400 * (number % 5 == 0), range(3))
+            store.put(IDENTITY, asked, [completion(asked, draw, f"said {draw} " * 20) for draw in asked.draws])
+        store.export(tmp_path / "whole.jsonl")
+    size = path.stat().st_size
+    if place == "cut":
+        os.truncate(path, size // 2)
+    else:
+        damage(path, 0 if place == "header" else size // 8192 * 4096, 8192)
+    assert {by_command(srdcr, command, path).code for command in COMMANDS} == {2}
+    ended = srdcr("recover-store", path, tmp_path / "new.sqlite")
+    assert (ended.code, "saved" in ended.out, "seen to be lost" in ended.out) == (1, True, True)
+    assert f"go on with --store {tmp_path / 'new.sqlite'}" in ended.out
+    assert srdcr("store", "check", tmp_path / "new.sqlite").code == 0
+    assert srdcr("store", "export", tmp_path / "new.sqlite", tmp_path / "new.jsonl").code == 0
+    saved, whole = ((tmp_path / name).read_text().splitlines() for name in ("new.jsonl", "whole.jsonl"))
+    assert len(saved) >= (20 if place == "cut" else 40)
+    assert {json.loads(line)["request"]["messages"][0][1] for line in saved} <= {
+        json.loads(line)["request"]["messages"][0][1] for line in whole
+    }
+    assert set(whole) >= {line for line in saved if line.count('"draw"') == 3}
+
+
+def test_a_schema_whose_bytes_are_no_text_is_told(tmp_path: Path, srdcr: Srdcr) -> None:
+    """SQLite quotes the broken statement in its error, which then is no UTF-8."""
+    path = tmp_path / "store.sqlite"
+    fill(path).close()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE models", b"CREATE TABLE m \xceels", 1))
+    for command in COMMANDS:
+        ended = by_command(srdcr, command, path)
+        assert (ended.code, "is damaged" in ended.err) == (2, True), ended.err
+
+
+def test_recovering_a_whole_store_makes_the_same_store(tmp_path: Path, srdcr: Srdcr) -> None:
+    with closing(fill(tmp_path / "store.sqlite")) as store:
+        store.note_spent("run", 0.25)
+        ended = srdcr("recover-store", tmp_path / "store.sqlite", tmp_path / "new.sqlite")  # all of it in the log
+        assert (ended.code, "6 completions of 3 requests saved" in ended.out) == (0, True)
+        store.export(tmp_path / "a.jsonl")
+    with closing(Store(tmp_path / "new.sqlite")) as new:
+        new.export(tmp_path / "b.jsonl")
+        assert new.spent("run") == 0.25
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("content", [b"", b"no store", b"SQLite format 3\x00" + bytes(5000)])
+def test_where_nothing_can_be_recovered_nothing_is_made(tmp_path: Path, srdcr: Srdcr, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+    ended = srdcr("recover-store", tmp_path / "file", tmp_path / "new.sqlite")
+    assert (ended.code, "no completion can be read" in ended.sentence) == (2, True)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    assert "exists" in srdcr("recover-store", tmp_path / "file", tmp_path / "file").sentence
+
+
+@pytest.mark.parametrize("place", [8, 32 + 24 + 100])
+def test_a_log_with_a_broken_page_before_whole_ones_is_left_as_it_is(tmp_path: Path, srdcr: Srdcr, place: int) -> None:
+    """G 2: SQLite drops such pages without a word, and deletes the log when the store is closed."""
+    copy = tmp_path / "copy.sqlite"
+    with closing(fill(tmp_path / "store.sqlite")):
+        for name in ("", "-wal"):
+            shutil.copy(f"{tmp_path}/store.sqlite{name}", f"{copy}{name}")
+    log = Path(f"{copy}-wal")
+    damage(log, place, 8)
+    before = log.read_bytes()
+    ended = srdcr("store", "info", copy)
+    assert (ended.code, "in the middle of its log" in ended.sentence) == (2, True)
+    assert log.read_bytes() == before
+    assert srdcr("recover-store", copy, tmp_path / "new.sqlite").code in (0, 1)
+    with closing(Store(tmp_path / "new.sqlite")) as new:
+        assert new.count() == 6
+
+
+def test_a_completion_that_is_none_costs_its_own_row(store: Store) -> None:
+    """G 3: the other draws are kept."""
+    wrong = Completion("1874", 1, ("18",), (-0.5,))
+    with pytest.raises(CallFailed, match="the tokens do not spell the text"):
+        store.put(IDENTITY, DRAWS, [completion(DRAWS, 0), wrong, completion(DRAWS, 2)])
+    assert len(texts(store)) == 2
+
+
+def changed(line: bytes, **fields: object) -> bytes:
+    """A line of an export with another value somewhere."""
+    record = json.loads(line)
+    for name, value in fields.items():
+        place = next(
+            part for part in (record["completions"][0], record["request"], record["model"], record) if name in part
+        )
+        place[name] = value
+    return json.dumps(record).encode()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"draw": -1}, {"draw": 2**70}, {"draw": 1.5}, {"draw": True}, {"prompt_tokens": -1}, {"text": "\ud800"},
+        {"tokens": [1], "logprobs": [-1.0]}, {"tokens": ["a"], "logprobs": [-1.0]}, {"tokens": ["Where? 0"]},
+        {"tokens": ["Where? 0"], "logprobs": [0.5]}, {"tokens": ["Where? 0"], "logprobs": [None]}, {"name": 5},
+        {"max_tokens": -1}, {"max_tokens": 10**30}, {"temperature": -1}, {"seed": "x"}, {"messages": [["boss", "x"]]},
+        {"messages": {}}, {"stream": 7}, {"stream": "another"}, {"completions": []}, {"finish_reason": "halt"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_merge_takes_no_line_that_no_export_has(tmp_path: Path, srdcr: Srdcr, fields: dict[str, object]) -> None:
+    """G 5: all sources or nothing, the line's number in the sentence."""
+    with closing(fill(tmp_path / "source.sqlite")) as source:
+        source.export(tmp_path / "export.jsonl")
+    lines = (tmp_path / "export.jsonl").read_bytes().splitlines()
+    greedy = next(line for line in lines if b"Where?" in line)
+    (tmp_path / "bad.jsonl").write_bytes(b"\n".join([lines[0], changed(greedy, **fields)]))
+    ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "export.jsonl", tmp_path / "bad.jsonl")
+    assert (ended.code, "bad.jsonl, line 2: no record of a store export (" in ended.sentence) == (2, True)
+    assert len(ended.sentence) < 400
+    assert not (tmp_path / "new.sqlite").exists()
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"model": 1e999}', b'{"a": ' * 50_000, b"\x00", b"1" * 5000])
+def test_a_merge_of_what_is_no_json(tmp_path: Path, srdcr: Srdcr, line: bytes) -> None:
+    """G 5, G 8: nesting and numbers that no table holds."""
+    (tmp_path / "bad.jsonl").write_bytes(line)
+    ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl")
+    assert (ended.code, "bad.jsonl, line 1: no record" in ended.sentence) == (2, True)
+
+
+def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G 6"""
+    monkeypatch.setattr("srdcr_lab.models.kept._LONGEST_LINE", 100)
+    (tmp_path / "bad.jsonl").write_bytes(b" " * 1000)
+    with closing(Store(":memory:")) as store, pytest.raises(BadInput, match=r"line 1.*it has 100 bytes or more"):
+        store.merge(tmp_path / "bad.jsonl")
+
+
+def test_rounding_above_zero_is_no_positive_log_probability(tmp_path: Path, store: Store) -> None:
+    """One rule for replies, rows and lines: up to a thousandth above 0 is 0, more is none."""
+    store.put(IDENTITY, request(), [Completion("a", 0, ("a",), (1e-7,))])
+    assert store.get(IDENTITY, request())[0].logprobs == (0.0,)
+
+
+def test_a_store_of_an_earlier_version_has_no_checksums_and_is_read(store: Store) -> None:
+    store.put(IDENTITY, request(), [SAMPLED])
+    store._db.execute("UPDATE completions SET created = substr(created, 1, 25)")
+    assert store.get(IDENTITY, request()) == {0: SAMPLED}
+    assert store.integrity() == []
+
+
+def test_a_store_merged_into_itself_stays_as_it_is(tmp_path: Path, srdcr: Srdcr) -> None:
+    fill(tmp_path / "store.sqlite").close()
+    ended = srdcr("store", "merge", tmp_path / "store.sqlite", tmp_path / "store.sqlite")
+    assert (ended.code, "0 completions added" in ended.out) == (0, True)
+
+
+def test_a_merge_says_what_it_left_out_and_which_requests_are_new(tmp_path: Path, srdcr: Srdcr) -> None:
+    """A line whose request was edited asks something else, and one whose reply was edited is not taken."""
+    path, export = tmp_path / "store.sqlite", tmp_path / "export.jsonl"
+    with closing(fill(path)) as store:
+        store.export(export)
+    lines = export.read_text("utf-8").splitlines()
+    edited = [line.replace("Where?", "Wherever?").replace('"When? 0"', '"Then 0"') for line in lines]
+    assert edited != lines
+    export.write_text("\n".join(edited), "utf-8")
+    said = srdcr("store", "merge", path, export).out
+    assert "1 completions added" in said
+    assert "(1 requests were not here), 5 were here already" in said
+    assert "1 of these say something else in" in said
+
+
+@pytest.mark.parametrize("command", [("check",), ("info",), ("merge",)], ids=str)
+def test_a_folder_is_told_from_a_store(tmp_path: Path, srdcr: Srdcr, command: tuple[str, ...]) -> None:
+    more = [tmp_path / name for name in command[1:]] or [tmp_path] * (command[0] == "merge")
+    ended = srdcr("store", command[0], tmp_path, *more)
+    assert (ended.code, "is a folder; give the file in it, such as" in ended.sentence) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_does_not_overwrite_a_store(tmp_path: Path, srdcr: Srdcr) -> None:
+    path = tmp_path / "store.sqlite"
+    fill(path).close()
+    ended = srdcr("store", "export", path, path)
+    assert (ended.code, "would destroy" in ended.err) == (2, True)
+    assert "6 completions of 3 requests" in srdcr("store", "info", path).out
+
+
+@pytest.mark.parametrize("target", ["missing/export.jsonl", "folder"])
+def test_an_export_that_cannot_be_written_leaves_nothing(tmp_path: Path, srdcr: Srdcr, target: str) -> None:
+    fill(tmp_path / "store.sqlite").close()
+    (tmp_path / "folder").mkdir()
+    ended = srdcr("store", "export", tmp_path / "store.sqlite", tmp_path / target)
+    assert (ended.code, "cannot write" in ended.sentence) == (2, True)
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_merge_that_fails_leaves_nothing_behind_in_an_open_store(tmp_path: Path, store: Store) -> None:
+    """Numbers of models that were taken back are given anew."""
+    source = ModelIdentity("openai", "merged")
+    with closing(Store(tmp_path / "source.sqlite")) as other:
+        other.put(source, DRAWS, [completion(DRAWS, 0)])
+        other.put(source, request("Where?"), [completion(request("Where?"), 0)])
+        other.export(tmp_path / "export.jsonl")
+    lines = (tmp_path / "export.jsonl").read_text("utf-8").splitlines()
+    (tmp_path / "export.jsonl").write_text("\n".join([lines[0], lines[0], "{"]), "utf-8")
+    with pytest.raises(BadInput, match="line 3"):
+        store.merge(tmp_path / "export.jsonl")
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    store.put(IDENTITY, request("Where?"), [completion(request("Where?"), 0)])
+    assert store.get(source, DRAWS) == store.get(source, request("Where?")) == {}
+
+
+def test_a_merge_that_fails_makes_no_store(tmp_path: Path, srdcr: Srdcr) -> None:
+    ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "missing.jsonl")
+    assert (ended.code, "there is no file" in ended.sentence) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["info", "check"])
+def test_a_store_that_is_not_there(tmp_path: Path, srdcr: Srdcr, command: str) -> None:
+    ended = srdcr("store", command, tmp_path / "store.sqlite")
+    assert (ended.code, "there is no store" in ended.sentence) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+# Asked elsewhere -----------------------------------------------------------------------------------------------------
+
+ELSEWHERE = Asked(IDENTITY.key, DRAWS, "b1")
+
+
+def test_what_is_asked_in_a_batch_is_known_until_it_is_answered(store: Store, tmp_path: Path) -> None:
+    scored = Asked(IDENTITY.key, replace(request("Who?"), scored=True), "b1")
+    store.note_batch(IDENTITY.key, "b1", '{"remote": "batch_1"}')
+    store.note_asked([ELSEWHERE, scored, Asked("other", DRAWS, "b2")])
+    with closing(Store(tmp_path / "store.sqlite")) as later:
+        assert later.batches(IDENTITY.key) == {"b1": '{"remote": "batch_1"}'}
+        assert sorted(later.open_in("b1"), key=str) == sorted([ELSEWHERE, scored], key=str)
+        assert {(DRAWS.digest, "knowledge", draw) for draw in range(4)} < later.draws_in_batches(IDENTITY.key)
+        with later.transaction():
+            later.put(IDENTITY, DRAWS, [completion(DRAWS, draw) for draw in range(4)])
+            later.close_asked([ELSEWHERE], answered=True)
+        later.close_asked([scored], answered=False)
+    assert store.open_in("b1") == []
+    assert store.asked(scored.custom_id) is None
+    assert store.asked(ELSEWHERE.custom_id) == replace(ELSEWHERE, is_open=False)
+    assert store.integrity() == []
+
+
+def test_a_batch_that_is_over_covers_nothing(store: Store) -> None:
+    store.note_batch(IDENTITY.key, "b1", "{}")
+    store.note_asked([ELSEWHERE])
+    store.note_batch(IDENTITY.key, "b1", None)
+    assert store.batches(IDENTITY.key) == {}
+    assert store.draws_in_batches(IDENTITY.key) == set()
+
+
+def test_the_name_elsewhere_is_the_same_for_the_same_and_no_other(store: Store) -> None:
+    others = [replace(DRAWS, draws=(0,)), replace(DRAWS, stream="redraw"), replace(DRAWS, max_tokens=9)]
+    asked = [ELSEWHERE, Asked("other", DRAWS), *(Asked(IDENTITY.key, other) for other in others)]
+    names = {each.custom_id for each in asked}
+    assert len(names) == len(asked)
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name) for name in names)
+    assert Asked(IDENTITY.key, replace(DRAWS, scored=True), "b9").custom_id == ELSEWHERE.custom_id
+
+
+def test_what_is_asked_elsewhere_is_not_carried(store: Store, tmp_path: Path) -> None:
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    store.note_batch(IDENTITY.key, "b1", "{}")
+    store.note_asked([ELSEWHERE])
+    store.export(tmp_path / "out.jsonl")
+    for source in ("out.jsonl", "store.sqlite"):
+        with closing(Store(tmp_path / f"of {source}.sqlite")) as other:
+            other.merge(tmp_path / source)
+            assert other.count() == 1
+            assert other.batches(IDENTITY.key) == {}
+            assert other.count("elsewhere") == 0
+
+
+@pytest.mark.parametrize(
+    "change", ["draws = '[0]'", "draws = 'x'", "canonical = '{}'", "model = 'm'", "scored = x'00'"]
+)
+def test_what_was_asked_elsewhere_and_changed_is_damage(store: Store, change: str) -> None:
+    store.note_batch(IDENTITY.key, "b1", "{}")
+    store.note_asked([ELSEWHERE])
+    store._db.execute(f"UPDATE elsewhere SET {change}")  # noqa: S608
+    with pytest.raises(BadInput, match=r"damaged.*asked elsewhere.*was changed.*tools/recover_store.py"):
+        store.open_in("b1")
+    assert "was changed" in store.integrity()[0]
+
+
+def test_recover_saves_what_is_asked_in_batches(store: Store, tmp_path: Path) -> None:
+    store.put(IDENTITY, request("Who?"), [completion(request("Who?"), 0)])
+    store.note_batch(IDENTITY.key, "b1", "{}")
+    store.note_asked([ELSEWHERE, Asked(IDENTITY.key, request("Who?"), "b1")])
+    store._db.execute("UPDATE elsewhere SET draws = '[7]' WHERE custom_id != ?", [ELSEWHERE.custom_id])
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log still has the row as it was
+    with closing(Store(tmp_path / "new.sqlite")) as new:
+        recover_store.recover(new, tmp_path / "store.sqlite")
+        assert new.open_in("b1") == [ELSEWHERE]
+        assert list(new.batches(IDENTITY.key)) == ["b1"]
+
+
+def test_a_store_of_an_earlier_version_has_asked_nothing_elsewhere(store: Store, tmp_path: Path) -> None:
+    store._db.execute("DROP TABLE elsewhere")
+    with closing(Store(tmp_path / "store.sqlite")) as again:
+        assert again.asked("srdcr-1") is None
+        assert again.integrity() == []

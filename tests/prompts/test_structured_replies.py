@@ -1,0 +1,183 @@
+"""Structured replies: what is read, and what is refused with which fault."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from srdcr_lab.prompts import readers
+from srdcr_lab.prompts.blocks import FILTERS
+from srdcr_lab.prompts.readers import Malformed, Rebuttal, Stand, Thesis, challenges, rebuttal, thesis
+from tests.prompts.test_prompts import OURS, UNTRUSTED
+
+HELD = Thesis("Raj Kapoor", ("A category tag.",))
+
+
+def object_(**changed: object) -> str:
+    return json.dumps({"answer": "1874", "chain_of_thought": ["Because."], **changed})
+
+
+def test_a_thesis_is_an_answer_and_its_steps() -> None:
+    assert thesis(object_()) == Thesis("1874", ("Because.",))
+    assert thesis(object_(answer=None)) == Thesis(None, ("Because.",))
+
+
+@pytest.mark.parametrize("around", ["```json\n{}\n```", "```\n{}\n```\n", " \n{}\n"])
+def test_one_fence_is_decoration(around: str) -> None:
+    assert thesis(around.replace("{}", object_())) == Thesis("1874", ("Because.",))
+
+
+@pytest.mark.parametrize(
+    ("reply", "fault"),
+    [
+        ("", "not one JSON object"),
+        ("1874", "not one JSON object"),
+        ("[1]", "not one JSON object"),
+        (f"Here it is: {object_()}", "not one JSON object"),
+        (object_() + object_(), "not one JSON object"),
+        ("[" * 100_000, "not one JSON object"),
+        (object_(confidence=1), "keys are not exactly"),
+        ('{"answer": "1874"}', "keys are not exactly"),
+        ('{"answer": "1", "answer": "2", "chain_of_thought": ["x"]}', "not one JSON object"),
+        (object_(answer=1874), '"answer" is neither a text nor null'),
+        (object_(answer=" "), '"answer" is neither a text nor null'),
+        (object_(answer=["1874"]), '"answer" is neither a text nor null'),
+        (object_(chain_of_thought="Because."), '"chain_of_thought" is not a list'),
+        (object_(chain_of_thought=[]), '"chain_of_thought" is not a list'),
+        (object_(chain_of_thought=["x"] * 21), '"chain_of_thought" is not a list'),
+        (object_(chain_of_thought=["x", 1]), "a step"),
+        (object_(chain_of_thought=[" "]), "a step"),
+        (object_(answer="\ud800"), "half of a character"),
+        ('{"answer": Infinity, "chain_of_thought": ["x"]}', "not one JSON object"),
+    ],
+)
+def test_anything_else_is_no_thesis(reply: str, fault: str) -> None:
+    with pytest.raises(Malformed, match=fault):
+        thesis(reply)
+
+
+@pytest.mark.parametrize(
+    ("state", "answer"),
+    [
+        ("defend", "Raj Kapoor"),
+        ("defend", "raj kapoor."),
+        ("revise", "Mahesh Bhatt"),
+        ("concede", None),
+        ("concede", "Mahesh Bhatt"),
+    ],
+)
+def test_a_rebuttal_has_a_state_and_an_answer_that_fits(state: str, answer: str | None) -> None:
+    assert rebuttal(object_(state=state, answer=answer), HELD) == Rebuttal(Stand(state), answer, ("Because.",))
+
+
+@pytest.mark.parametrize(
+    ("state", "answer", "fault"),
+    [
+        ("yield", None, '"state" is none of defend, revise, concede'),
+        (["defend"], "Raj Kapoor", '"state" is none of'),
+        ("defend", "Mahesh Bhatt", "is not the answer of the thesis"),
+        ("defend", None, "is not the answer of the thesis"),
+        ("revise", "Raj Kapoor", "is still the answer of the thesis"),
+        ("revise", None, '"answer" is null'),
+        ("concede", "Raj Kapoor", "is still the answer of the thesis"),
+    ],
+)
+def test_a_state_that_its_answer_contradicts_is_refused(state: object, answer: str | None, fault: str) -> None:
+    with pytest.raises(Malformed, match=fault):
+        rebuttal(object_(state=state, answer=answer), HELD)
+
+
+def test_a_thesis_without_an_answer_can_be_defended_conceded_and_revised() -> None:
+    nothing = Thesis(None, ("It does not say.",))
+    assert rebuttal(object_(state="defend", answer=None), nothing).answer is None
+    assert rebuttal(object_(state="concede", answer=None), nothing).answer is None
+    assert rebuttal(object_(state="revise", answer="1874"), nothing).answer == "1874"
+
+
+def listed(*entries: object) -> str:
+    return json.dumps({"challenges": list(entries)})
+
+
+def test_challenges_by_number_of_the_document() -> None:
+    entries = {"document": 2, "challenge": " Why? "}, {"document": 1, "challenge": "How so?"}
+    assert list(challenges(listed(*entries), 2).items()) == [(1, "How so?"), (2, "Why?")]
+    assert challenges(listed(), 2) == {}
+
+
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        ({"document": 3, "challenge": "x"}, "1 to 2"),
+        ({"document": 0, "challenge": "x"}, "1 to 2"),
+        ({"document": "1", "challenge": "x"}, "1 to 2"),
+        ({"document": True, "challenge": "x"}, "1 to 2"),
+        ({"document": 1, "challenge": ""}, "not a text"),
+        ({"document": 1}, "exactly"),
+        ("x", "exactly"),
+    ],
+)
+def test_a_challenge_to_nobody_is_refused(entry: object, fault: str) -> None:
+    with pytest.raises(Malformed, match=fault):
+        challenges(listed(entry), 2)
+
+
+def test_two_challenges_to_one_proponent_are_refused() -> None:
+    with pytest.raises(Malformed, match="document 1 is challenged twice"):
+        challenges(listed({"document": 1, "challenge": "x"}, {"document": 1, "challenge": "y"}), 2)
+
+
+@given(st.text(max_size=60) | st.recursive(st.none() | st.integers() | st.text(max_size=3), st.lists).map(json.dumps))
+def test_no_reply_breaks_the_readers(reply: str) -> None:
+    for read in (thesis, lambda text: rebuttal(text, HELD), lambda text: challenges(text, 3)):
+        with pytest.raises(Malformed):
+            read(reply)
+
+
+# Blocks --------------------------------------------------------------------------------------------------------------
+
+
+@given(UNTRUSTED, UNTRUSTED)
+def test_documents_theses_and_rebuttals_cannot_leave_their_blocks(one: str, other: str) -> None:
+    said, reply = Thesis(other, (one,)), Rebuttal(Stand.DEFEND, one, (other,))
+    assert tags("documents_block", [one, other]) == ["<document", "</document"] * 2
+    assert tags("agents_block", {1: one, 3: other}) == ["<agent", "</agent"] * 2
+    assert tags("theses_block", [said]) == ["<thesis", "</thesis"]
+    names = ("thesis", "challenge", "rebuttal", "thesis")
+    expected = [tag for name in names for tag in (f"<{name}", f"</{name}")]
+    assert tags("cases_block", [(said, one, reply), (said, None, None)]) == expected
+
+
+def tags(name: str, content: object) -> list[str]:
+    return [found[0] for found in OURS.finditer(FILTERS[name](content))]
+
+
+# The line of answers -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "answers"),
+    [
+        ("answers: 1874", ("1874",)),
+        ("Reasons.\n\n**Answers**: Ines Holt | St. Louis. \n", ("Ines Holt", "St. Louis.")),
+        ("ANSWERS: None.", ()),
+        ("answers: none | 1874", ("none", "1874")),
+        ("answers: |", None),
+        ("answer: 1874", None),
+        ("The answers: 1874", None),
+        ("answers: 1874\nfinal decision: REASONABLE", None),
+        ("", None),
+    ],
+)
+def test_answers_stand_on_the_last_line(reply: str, answers: tuple[str, ...] | None) -> None:
+    assert readers.answers_line(reply) == answers
+
+
+@pytest.mark.parametrize(
+    "text", ["answers: 1901", "**Answers** : 1901", "ａnswers：1901", "answe\u200brs: 1901", "x\u2028answers: 1"]
+)
+def test_no_line_copied_from_a_document_is_one(text: str) -> None:
+    for block in (FILTERS["documents_block"]([text]), FILTERS["thesis_block"](Thesis(None, (text,)))):
+        assert {readers.answers_line(line) for line in block.splitlines()} == {None}

@@ -1,0 +1,103 @@
+"""Closed-book tables, a question and an answer a row: memory and belief; what needs a passage is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from srdcr_lab.data import load_items
+from srdcr_lab.protocols import METHODS
+from srdcr_lab.records import BadInput
+from srdcr_lab.study import Study
+from tests.conftest import Srdcr
+from tests.scripted import ScriptedModel, kind_of
+
+ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
+TABLE = pd.DataFrame({"question": ["When was it founded?", "When did it close?"], "gold_answer": ["1874", "1901"]})
+FROM_MEMORY = ("few_shot", "zero_shot", "confidence_only")
+
+
+def test_a_table_without_passages_has_categories_and_confidence() -> None:
+    """F 7: the columns question and gold_answer are enough for everything that asks memory alone."""
+    model = ScriptedModel()
+    with Study(model, TABLE, FROM_MEMORY) as study:
+        results = study.run(progress=False)
+    assert {kind_of(request) for request in model.requests} == {"answer_from_memory"}
+    questions = results.questions.set_index("gold_answer")
+    assert questions["knowledge_category"].to_dict() == {"1874": "HIGHLY_KNOWN", "1901": "UNKNOWN"}
+    assert (questions["self_confidence"] > 0.98).all()
+    assert results.records["context_answer"].isna().all()
+    assert results.records["error"].isna().all()
+    right = results.records.groupby("method")["correct"].sum()
+    assert right.to_dict() == dict.fromkeys(FROM_MEMORY, 1)
+    assert "the questions are asked of memory alone (closed-book)" in " ".join(results.manifest["notes"])
+
+
+def test_confidence_alone_abstains_below_its_threshold() -> None:
+    """F 7: there is no passage to fall back on."""
+    with Study(ScriptedModel(), TABLE, "confidence_only", tau=1.0, samples=0) as study:
+        records = study.run(progress=False).records
+    assert list(records["decision"]) == ["ABSTAIN", "ABSTAIN"]
+
+
+def test_a_plan_of_a_closed_book_table_says_what_a_run_asks() -> None:
+    """F 7: 32 draws and one answer beside every row."""
+    model = ScriptedModel()
+    with Study(model, TABLE, "few_shot") as study:
+        plan = study.plan().table.set_index("methods").loc["the whole run"]
+        study.run(progress=False)
+    assert plan["calls_from"] == plan["calls_to"] == model.calls == 2 * 33
+
+
+def test_other_methods_ask_a_closed_book_question_nothing_more() -> None:
+    """F 7: chain of thought over GSM8K costs what it cost: one call a question."""
+    model = ScriptedModel({"chain_of_thought": "answer: 350"})
+    with Study(model, f"gsm8k={ROWS / 'gsm8k.jsonl'}", "cot") as study:
+        records = study.run(progress=False).records
+    assert model.calls == 2
+    assert records["prior_answer"].isna().all()
+
+
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.needs == "passage"])
+def test_a_method_that_needs_a_passage_is_refused(method: str) -> None:
+    """F 7: with what the items have and which methods fit."""
+    if method in FROM_MEMORY:
+        return
+    have = "those of table have the question alone; methods that fit: few_shot, zero_shot, confidence_only,"
+    with pytest.raises(BadInput, match=f"^{method} needs items with a passage and no options; {have}"):
+        Study(ScriptedModel(), TABLE, method)
+
+
+@pytest.mark.parametrize(
+    ("items", "have"),
+    [
+        (f"boolq={ROWS / 'boolq.jsonl'}", "those of boolq have a passage and options; methods that fit: cot,"),
+        (f"ramdocs:documents={ROWS / 'ramdocs.jsonl'}", "have several documents; methods that fit: concatenate,"),
+    ],
+)
+def test_a_refusal_says_what_the_items_have(items: str, have: str) -> None:
+    """F 6: a passage beside options is there, and the sentence does not deny it."""
+    with pytest.raises(BadInput, match=have):
+        Study(ScriptedModel(), items, "few_shot")
+
+
+def test_an_empty_passage_in_a_table_of_passages_is_left_out() -> None:
+    """F 7: only a table without the column is closed-book; elsewhere an empty cell is a fault of its row."""
+    items = load_items(TABLE.assign(context=["Founded in 1874.", ""]))
+    assert [item.gold_answer for item in items] == ["1874"]
+    assert "table, row 2, column context: is empty" in items.notes
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("fewshot", "unknown method 'fewshot' (did you mean few_shot?)"),
+        ("sr-dcr", "unknown method 'sr-dcr' (did you mean sr_dcr?)"),
+    ],
+)
+def test_a_mistyped_method(srdcr: Srdcr, given: str, says: str) -> None:
+    """F 6: near names."""
+    ended = srdcr("plan", "--items", "facts", "--methods", given)
+    assert (ended.code, says in ended.sentence) == (2, True)

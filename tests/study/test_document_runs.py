@@ -1,0 +1,133 @@
+"""Whole runs over several documents: `srdcr run` on a loopback server, RA-RAG's second pass, what the tables say."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from srdcr_lab.data import ItemSet
+from srdcr_lab.data.items import thaw
+from srdcr_lab.records import Item, Needs, Request
+from srdcr_lab.study import Results, Study, load_run
+from tests.conftest import Srdcr
+from tests.documents import item, says_what_it_reads
+from tests.loopback.server import Loopback
+from tests.scripted import ScriptedModel, exemplars, kind_of, question_of
+from tests.scripted import item as passage_item
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
+EXCERPTS = os.environ.get("SRDCR_DATASETS")
+METHODS = "concatenate,madam_rag,ra_rag,dialectical"
+
+
+def run(srdcr: Srdcr, server: Loopback, items: str, out: Path, *further: object) -> Results:
+    model = ("--model", "openai:test", "--base-url", server.openai_url)
+    ended = srdcr("run", *model, "--items", items, "--methods", METHODS, "--out", out, *further)
+    assert ended.code == 0, ended.err
+    return load_run(out)
+
+
+def test_the_four_methods_run_over_ramdocs(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> None:
+    results = run(srdcr, loopback, f"ramdocs={FIXTURE}", tmp_path / "out")
+    records = results.records
+    assert len(records) == 4 * 4
+    assert set(records["method"]) == set(METHODS.split(","))
+    assert records["error"].isna().all()
+    assert records["prior_answer"].isna().all()  # no knowledge draws are spent on items without a passage
+    assert set(records["n_documents"]) == {2, 3}
+    calls = records.pivot_table(index="item_id", columns="method", values="calls_alone").loc["ramdocs-1"]
+    assert (calls["concatenate"], calls["ra_rag"]) == (1, 3)
+    assert any(
+        "ra_rag: no document of ramdocs:documents names its source" in note for note in results.manifest["notes"]
+    )
+
+
+def test_roles_of_a_dialectical_debate_are_in_the_turns(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> None:
+    turns = run(srdcr, loopback, f"ramdocs={FIXTURE}", tmp_path / "out").turns
+    debate = turns[(turns["method"] == "dialectical") & (turns["item_id"] == "ramdocs-3")]
+    assert debate["role"].tolist()[-1] == "judge"
+    assert {"proponent", "advocate", "judge"} == set(debate["role"])
+    assert set(debate.loc[debate["role"] == "proponent", "speaker"]) == {"1", "2", "3"}
+
+
+@pytest.mark.skipif(not EXCERPTS, reason="SRDCR_DATASETS names no folder with excerpts of real benchmarks")
+def test_the_four_methods_run_over_the_real_excerpt(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> None:
+    results = run(srdcr, loopback, f"ramdocs={EXCERPTS}/ramdocs.jsonl", tmp_path / "out", "--limit", 40)
+    assert len(results.records) == 4 * 40
+    assert results.records["error"].isna().all()
+    asked = results.records.groupby("method")["calls_alone"].sum()
+    assert asked["ra_rag"] == sum(len(each.documents) for each in thaw(results.folder / "items.json"))
+
+
+# RA-RAG's second pass ------------------------------------------------------------------------------------------------
+
+
+def sourced(question_id: str, *told: tuple[str, int]) -> Item:
+    return item(*(year for _, year in told), question_id=question_id, sources=[source for source, _ in told])
+
+
+def studied(*items: Item) -> Results:
+    model = ScriptedModel({"document_agent": says_what_it_reads})
+    return Study(model, ItemSet("worked", items, exemplars()), "ra_rag").run(progress=False)
+
+
+# The worked example of `test_source_reliability`: A and B agree, C and D err apart; then A stands against C and D.
+APART = [sourced(f"q{i}", ("A", 1874), ("B", 1874), ("C", 1801), ("D", 1802)) for i in (1, 2, 3)]
+TOGETHER = sourced("q4", ("A", 1874), ("C", 1801), ("D", 1801))
+
+
+def test_sources_that_err_elsewhere_lose_their_majority() -> None:
+    results = studied(*APART, TOGETHER)
+    rows = results.records.set_index("item_id")
+    assert rows.loc["q4", "final_answer"] == "1874"
+    assert rows["correct"].tolist() == [True] * 4
+    assert len(results.turns) == 15  # each document was asked once
+
+
+def test_one_question_alone_is_a_plain_majority() -> None:
+    (row,) = studied(TOGETHER).records.to_dict("records")
+    assert (row["final_answer"], list(row["final_answers"]), row["correct"]) == ("1801", ["1801"], False)
+
+
+def test_a_question_that_nobody_answers_stays_an_abstention() -> None:
+    silent = item(None, None, question_id="q5", sources=["A", "B"])
+    rows = studied(*APART, silent).records.set_index("item_id")
+    assert (rows.loc["q5", "missing"], len(rows.loc["q5", "final_answers"])) == ("abstained", 0)
+
+
+# Errors --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_broken_off_debate_is_a_row_with_its_error_and_its_turns() -> None:
+    model = ScriptedModel({"proponent_thesis": "no", "devils_advocate": '{"challenges": []}'})
+    results = Study(model, ItemSet("worked", (item(1874),), exemplars()), "dialectical").run(progress=False)
+    (row,) = results.records.to_dict("records")
+    assert (row["missing"], row["calls_alone"]) == ("error", 2)
+    assert row["error"].startswith("dialectical: the proponent of document 1 was asked twice")
+    assert results.turns["text"].tolist() == ["no", "no"]
+
+
+def test_an_item_without_documents_is_a_row_with_a_sentence() -> None:
+    model = ScriptedModel({"documents_together": "answers: 1874"})
+    items = ItemSet("worked", (item(1874), passage_item(question_id="q2")), exemplars())
+    rows = Study(model, items, "concatenate", samples=0).run(progress=False).records.set_index("item_id")
+    assert rows.loc["q1", "final_answer"] == "1874"
+    assert rows.loc["q2@+0", "error"] == "concatenate needs several documents, and this item has none"
+
+
+def test_single_passage_methods_run_beside_them_where_an_item_has_both() -> None:
+    """The few-shot baseline reads the passage, concatenation the documents."""
+    both = replace(item(1901, 1901), context="The hall q1 opened in 1874.")
+    assert both.has(Needs.PASSAGE)
+
+    def answers(request: Request, draw: int) -> str:
+        assert kind_of(request) != "answer_with_passage" or "DOC1" not in question_of(request)
+        return "1874"
+
+    model = ScriptedModel({"answer_with_passage": answers, "documents_together": "answers: 1901"})
+    rows = Study(model, ItemSet("worked", (both,), exemplars()), "few_shot,concatenate", samples=0).run(progress=False)
+    assert rows.records["final_answer"].tolist() == ["1874", "1901"]
+    assert rows.records["correct"].tolist() == [True, False]

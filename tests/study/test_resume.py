@@ -1,0 +1,331 @@
+"""A run that is killed, interrupted or shared asks nothing twice, and ends with the same numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from srdcr_lab.models.store import Store
+from srdcr_lab.records import BadInput, Completion, Request, Stopped
+from srdcr_lab.study import Study
+from srdcr_lab.study.manifest import together
+from srdcr_lab.study.run import background_loop
+from tests.conftest import Srdcr
+from tests.doubles import ScriptedModel, completion
+from tests.loopback.behaviour import Fault
+from tests.loopback.fixture import years_of
+from tests.loopback.server import Loopback
+
+ROOT = Path(__file__).parents[2]
+PAID = ["calls_paid", "cost_usd"]  # what a run that finds completions in its store pays differs, and nothing else
+
+
+def arguments(server: Loopback, out: Path, *more: object) -> list[str]:
+    given = ["run", "--model", "openai:test", "--base-url", server.openai_url, "--items", "facts:testbed", "--limit", 4]
+    given += ["--methods", "few_shot,sr_dcr", "--samples", 6, "--concurrency", 8, "--out", out, *more]
+    return [str(argument) for argument in given]
+
+
+@contextmanager
+def started(*command: str) -> Iterator[subprocess.Popen[str]]:
+    """`srdcr` as a process of its own, which does not outlive the test."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [sys.executable, "-m", "srdcr_lab.cli", *command], cwd=ROOT, stdout=pipe, stderr=pipe, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 600) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the condition was not met in time"
+        time.sleep(0.005)
+
+
+def answered(server: Loopback) -> int:
+    return sum(asked.status == "200" for asked in server.completions)
+
+
+def records(out: Path) -> pd.DataFrame:
+    return pd.read_parquet(out / "records.parquet")
+
+
+def same_numbers(out: Path, other: Path) -> None:
+    pd.testing.assert_frame_equal(records(out).drop(columns=PAID), records(other).drop(columns=PAID))
+    for table in ("turns.parquet", "samples.parquet"):
+        pd.testing.assert_frame_equal(pd.read_parquet(out / table), pd.read_parquet(other / table))
+    assert (out / "summary.csv").read_text() == (other / "summary.csv").read_text()
+
+
+@pytest.fixture
+def few_years(tmp_path: Path) -> tuple[str, Path]:
+    """Items as a file: a process of its own need not make the testbed."""
+    return "--items", years_of("facts:testbed", tmp_path, 40)
+
+
+def test_killed_in_mid_run_and_resumed(
+    loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]
+) -> None:
+    loopback.behaviour.latency_s = 0.05
+    command = arguments(loopback, tmp_path / "out", *few_years)
+    with started(*command) as process:
+        wait_until(lambda: answered(loopback) >= 30)
+        process.kill()
+        process.wait()
+        wait_until(lambda: loopback.in_flight == 0)
+    before = Counter(asked.key for asked in loopback.completions)
+    assert not (tmp_path / "out" / "records.parquet").exists()
+    store = Store(tmp_path / "out" / "store.sqlite")
+    kept = store.count("requests")
+    store.close()
+    assert kept >= 30 - 8  # what was answered; some of it may still have been on its way
+
+    loopback.behaviour.latency_s = 0.0
+    assert srdcr(*command).code == 0
+    again = sum(asked.key in before for asked in loopback.completions) - sum(before.values())
+    assert again <= 8  # concurrency: only what was in flight
+    assert again == len(before) - kept  # and nothing of what the store has
+
+    assert srdcr(*arguments(loopback, tmp_path / "undisturbed", *few_years)).code == 0
+    same_numbers(tmp_path / "out", tmp_path / "undisturbed")
+
+
+def test_interrupted_and_resumed(loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]) -> None:
+    loopback.behaviour.latency_s = 0.05
+    command = arguments(loopback, tmp_path / "out", *few_years)
+    with started(*command) as process:
+        wait_until(lambda: answered(loopback) >= 20)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=600)
+        assert process.returncode == 3, err
+        wait_until(lambda: loopback.in_flight == 0)
+    assert "Traceback" not in err
+    assert "interrupted" in err.strip().rsplit("\n", 1)[-1]
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "stopped"
+    assert not list((tmp_path / "out").glob("*.part"))
+
+    before = Counter(asked.key for asked in loopback.completions)
+    loopback.behaviour.latency_s = 0.0
+    assert srdcr(*command).code == 0
+    again = sum(asked.key in before for asked in loopback.completions) - sum(before.values())
+    assert again <= 8
+    assert records(tmp_path / "out")["error"].isna().all()
+
+
+def test_two_processes_on_one_store(
+    loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]
+) -> None:
+    loopback.behaviour.latency_s = 0.05
+    store, outs = tmp_path / "shared.sqlite", [tmp_path / "a", tmp_path / "b"]
+    with started(*arguments(loopback, outs[0], "--store", store, *few_years)) as other:
+        wait_until(lambda: answered(loopback) >= 1)
+        ended = srdcr(*arguments(loopback, outs[1], "--store", store, *few_years))  # this process, while the other runs
+        _, err = other.communicate(timeout=600)
+        assert (other.returncode, ended.code) == (0, 0), err + ended.err
+    same_numbers(*outs)
+    opened = Store(store)
+    assert opened.count("requests") == len({asked.key for asked in loopback.completions})
+    assert opened.integrity() == []
+    opened.close()
+
+
+def test_the_same_folder_again_asks_nothing(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+    command = arguments(loopback, tmp_path / "out")
+    assert srdcr(*command).code == 0
+    asked, first = len(loopback.completions), records(tmp_path / "out")
+    assert srdcr(*command).code == 0
+    assert len(loopback.completions) == asked
+    second = records(tmp_path / "out")
+    pd.testing.assert_frame_equal(first.drop(columns=PAID), second.drop(columns=PAID))
+    assert second["calls_paid"].sum() == 0
+    assert first["calls_paid"].sum() > 0
+
+
+def test_a_finished_run_that_is_resumed_keeps_what_was_sent_and_noted(
+    loopback: Loopback, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    def manifest() -> dict[str, Any]:
+        read: dict[str, Any] = json.loads((tmp_path / "out/run.json").read_text())
+        return read
+
+    command = arguments(loopback, tmp_path / "out", "--rounds", 1, "--limit", 2)
+    loopback.behaviour.faults = [Fault.RATE_LIMIT]
+    assert srdcr(*command).code == 0
+    first = manifest()
+    assert first["sent"]["openai:test"]["requests"] > 0
+    assert srdcr(*command).code == 0
+    assert (manifest()["sent"], manifest()["notes"]) == (first["sent"], first["notes"])
+    own: dict[str, Any] = {"limit": 2, "rounds": 1, "samples": 0, "base_url": loopback.openai_url}
+    with Study("openai:test", "facts:testbed", "few_shot", out=tmp_path / "own", **own) as study:
+        study.run(progress=False)
+        sent = study.run(progress=False).manifest["sent"]["openai:test"]
+    assert sent["requests"] == 3  # a prior answer, which two forms share, and two context answers
+
+
+def test_what_two_parts_of_a_run_sent_is_put_together() -> None:
+    earlier = {"a": {"requests": 2, "notes": ["x"], "sdk": "1"}, "b": {"requests": 1}}
+    now = {"a": {"requests": 3, "notes": ["x", "y"], "sdk": "2"}, "c": {"requests": 4}}
+    joined = {"a": {"requests": 5, "notes": ["x", "y"], "sdk": "2"}, "b": {"requests": 1}, "c": {"requests": 4}}
+    assert together(earlier, now) == joined
+
+
+def test_a_finished_run_stays_finished_when_it_cannot_be_resumed(
+    loopback: Loopback, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    """Its tables are whole, so it can still be read; what is to be done about the store is said."""
+    command = arguments(loopback, tmp_path / "out", "--rounds", 1, "--limit", 2)
+    assert srdcr(*command).code == 0
+    before = (tmp_path / "out/run.json").read_bytes()
+    store = tmp_path / "out/store.sqlite"
+    content = bytearray(store.read_bytes())
+    content[4096 * 2 :] = bytes(len(content) - 4096 * 2)
+    store.write_bytes(content)
+    for refused in (srdcr(*command), srdcr("share", tmp_path / "out", tmp_path / "run.zip")):
+        assert refused.code == 2
+        assert "tools/recover_store.py" in refused.sentence
+    assert (tmp_path / "out/run.json").read_bytes() == before
+
+
+def test_failed_rows_say_why_and_are_asked_again(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+    command = arguments(loopback, tmp_path / "out", "--rounds", 1)
+    loopback.behaviour.faults = [Fault.NOT_A_COMPLETION] * 24  # three in a row for at least two of eight in flight
+    ended = srdcr(*command)
+    assert ended.code == 1
+    failed = records(tmp_path / "out").query("error.notna()")
+    assert f"{len(failed)} rows carry an error" in ended.out
+    assert failed["error"].str.contains("malformed").all()
+    answered_before = {asked.key for asked in loopback.completions if asked.status == "200"}
+    before = len(loopback.completions)
+    assert srdcr(*command).code == 0
+    assert answered_before.isdisjoint(asked.key for asked in loopback.completions[before:])
+    assert records(tmp_path / "out")["error"].isna().all()
+
+
+def test_a_stop_in_mid_run_keeps_what_came(items_csv: Path, tmp_path: Path) -> None:
+    """As when the account is used up: no tables, but the completions, and a folder that resumes."""
+
+    def until_used_up(request: Request, draw: int) -> Completion:
+        if len(model.asked) > 9:
+            raise Stopped("the account is used up")
+        return completion(request, draw, "1874. I am certain.")
+
+    model = ScriptedModel(until_used_up)
+    with Study(model, items_csv, samples=0, out=tmp_path / "out") as study:
+        with pytest.raises(Stopped, match="used up"):
+            study.run(progress=False)
+        assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "stopped"
+        assert not list((tmp_path / "out").glob("*.parquet*"))
+        kept = Store(tmp_path / "out" / "store.sqlite")
+        assert kept.count("requests") == 9
+        kept.close()
+        model.say = lambda request, draw: completion(request, draw, "1874. I am certain.")
+        before = {request.digest for request in model.asked[:9]}
+        assert len(study.run(progress=False).records) == 6
+        assert before.isdisjoint(request.digest for request in model.asked[9:])
+
+
+def test_rows_that_cannot_be_written_end_the_asking(
+    items_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("srdcr_lab.study.folder.TableWriter.add", full)
+
+    class OnlyTheBridge(ScriptedModel):
+        async def complete(self, request: Request) -> tuple[Completion, ...]:
+            if "When was the bridge built?" not in request.messages[-1].content:
+                await asyncio.Event().wait()
+            return await super().complete(request)
+
+    model = OnlyTheBridge(lambda request, draw: completion(request, draw, "1874. I am certain."))
+    with Study(model, items_csv, samples=0, out=tmp_path / "out") as study:
+        with pytest.raises(OSError, match="No space left"):
+            study.run(progress=False)
+        assert asyncio.run_coroutine_threadsafe(_tasks(), background_loop()).result(5) == []
+    assert not list((tmp_path / "out").glob("*.parquet*"))
+
+
+async def _tasks() -> list[str]:
+    """What still runs in the background."""
+    await asyncio.sleep(0)
+    return [str(task) for task in asyncio.all_tasks() - {asyncio.current_task()}]
+
+
+def test_without_a_key_offline_a_colleague_gets_the_same(
+    loopback: Loopback, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert srdcr(*arguments(loopback, tmp_path / "mine")).code == 0
+    assert srdcr("store", "export", tmp_path / "mine" / "store.sqlite", tmp_path / "completions.jsonl").code == 0
+    assert srdcr("store", "merge", tmp_path / "theirs.sqlite", tmp_path / "completions.jsonl").code == 0
+    asked = len(loopback.asked)
+    offline = arguments(loopback, tmp_path / "theirs", "--offline", "--store", tmp_path / "theirs.sqlite")
+    address = offline.index("--base-url")
+    del offline[address : address + 2]
+    ended = srdcr(*offline)
+    assert ended.code == 0, ended.err
+    assert len(loopback.asked) == asked
+    same_numbers(tmp_path / "mine", tmp_path / "theirs")
+
+
+def test_offline_what_is_missing_is_an_error_of_its_rows(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+    ended = srdcr(*arguments(loopback, tmp_path / "out", "--offline"))
+    assert ended.code == 1
+    assert loopback.asked == []
+    rows = records(tmp_path / "out")
+    assert len(rows) == 8
+    assert rows["error"].str.contains("offline, and the store has no such completion").all()
+    assert set(rows["missing"]) == {"error"}
+    assert rows["final_answer"].isna().all()
+
+
+def test_a_stop_waits_for_what_is_in_flight(items_csv: Path, tmp_path: Path) -> None:
+    """One call finds the account used up while others still wait for their answers: those are billed, so kept."""
+
+    class Slow(ScriptedModel):
+        async def complete(self, request: Request) -> tuple[Completion, ...]:
+            self.asked.append(request)
+            if len(self.asked) == 4:
+                raise Stopped("the account is used up")
+            await asyncio.sleep(0.05)  # still on its way when the fourth is refused
+            return (completion(request, request.draws[0], "1874. I am certain."),)
+
+    model = Slow()
+    with Study(model, items_csv, samples=0, out=tmp_path / "out") as study, pytest.raises(Stopped, match="used up"):
+        study.run(progress=False)
+    kept = Store(tmp_path / "out" / "store.sqlite")
+    assert kept.count() == len(model.asked) - 1
+    kept.close()
+
+
+def test_bad_input_in_mid_run_leaves_nothing_in_the_folder_when_the_shared_store_is_not_empty(
+    items_csv: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "shared.sqlite"
+    with Study(ScriptedModel(), items_csv, "few_shot", samples=0, store=store) as study:
+        study.run(progress=False)
+
+    def refuse(request: Request, draw: int) -> Completion:
+        raise BadInput("no such model")
+
+    refused = Study(ScriptedModel(refuse), items_csv, store=store, out=tmp_path / "out")
+    with refused as study, pytest.raises(BadInput, match="no such model"):
+        study.run(progress=False)
+    assert not (tmp_path / "out").exists()

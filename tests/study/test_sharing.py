@@ -1,0 +1,715 @@
+"""`srdcr share` and `srdcr replay`: what goes into a bundle, what a replay finds, and what a hostile bundle gets."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import shutil
+import tempfile
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import srdcr_lab as lab
+from srdcr_lab.data import ItemSet
+from srdcr_lab.models import Store
+from srdcr_lab.prompts import messages
+from srdcr_lab.records import BadInput, CallFailed, Request, Stopped
+from srdcr_lab.records.files import LOCK, check_decoded_size, one_writer
+from srdcr_lab.study import bundle, replaying
+from srdcr_lab.study.bundle import check_no_traces, shipped_studies
+from srdcr_lab.study.manifest import check
+from srdcr_lab.study.replaying import surroundings
+from srdcr_lab.study.share import _again, replay, share
+from tests.conftest import Srdcr
+from tests.scripted import REASONABLE, exemplars, item, question_of, reader
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("shared") / "run"
+    with lab.Study(reader(), "facts:testbed", limit=2, samples=3, out=out) as study:
+        study.run(progress=False)
+    return out
+
+
+@pytest.fixture(scope="module")
+def shared(run: Path) -> Path:
+    share(run, run.parent / "study.zip")
+    return run.parent / "study.zip"
+
+
+def _forged(path: Path, packed: int = zipfile.ZIP_DEFLATED, /, **entries: bytes) -> Path:
+    """A bundle as a hostile sender would seal it: any names, any content, a digest that fits."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", packed) as archive:
+        archive.comment = bundle.VERSION + b"0" * 64
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    path.write_bytes(bundle.seal(buffer.getvalue())[0])
+    return path
+
+
+def test_a_shared_study_is_replayed_without_a_difference(shared: Path, tmp_path: Path) -> None:
+    made = replay(shared, tmp_path / "replayed")
+    assert (made.differences, made.notes, made.tables, made.notebook_tables) == ((), (), 4, 0)
+    assert (tmp_path / "replayed/run/records.parquet").is_file()
+
+
+@pytest.mark.parametrize("study", sorted(name for name in shipped_studies() if "/" in name))
+def test_a_study_that_ships_is_replayed_without_a_difference(study: str, tmp_path: Path) -> None:
+    made = replay(Path(study), tmp_path / "replayed")
+    assert (made.differences, made.tables) == ((), 4)
+    assert study.partition("/")[0] in str(made.shared.label)
+
+
+def test_a_bundle_made_before_is_replayed_without_a_difference(tmp_path: Path) -> None:
+    """`srdcr run --items facts:testbed --limit 4 --methods all --samples 8`, with the pocket model: requests, keys of
+    the store, tables and the format of bundles stay."""
+    made = replay(Path(__file__).parents[1] / "fixtures/bundle-1.zip", tmp_path / "replayed")
+    assert (made.differences, made.tables) == ((), 4)
+
+
+def test_sharing_twice_gives_equal_bytes(run: Path, shared: Path, tmp_path: Path) -> None:
+    share(run, tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == shared.read_bytes()
+
+
+def test_what_requests_repeat_from_far_away_is_packed_once(tmp_path: Path) -> None:
+    """Deflate looks back 32 KB, and a debate repeats its transcript from farther."""
+    transcript = random.Random(0).randbytes(50_000).hex().encode()
+    (tmp_path / "store.jsonl").write_bytes(8 * transcript)
+    bundle.pack({"store.jsonl": tmp_path / "store.jsonl"}, tmp_path / "small.zip")
+    assert (tmp_path / "small.zip").stat().st_size < len(transcript)
+    assert bundle.unpack(tmp_path / "small.zip", tmp_path / "out") == ["store.jsonl"]
+    assert (tmp_path / "out/store.jsonl").read_bytes() == 8 * transcript
+
+
+def test_any_changed_byte_is_reported(shared: Path, tmp_path: Path) -> None:
+    content = shared.read_bytes()
+    for place in range(0, len(content), max(1, len(content) // 60)):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        (tmp_path / "changed.zip").write_bytes(changed)
+        with pytest.raises(BadInput):
+            bundle.unpack(tmp_path / "changed.zip", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_became_of_a_bundle_is_said(shared: Path, tmp_path: Path) -> None:
+    """Cut off, packed anew, edited by another program, damaged inside, and a folder: which file differs, and how."""
+    content, sent = shared.read_bytes(), tmp_path / "sent.zip"
+
+    def said() -> str:
+        with pytest.raises(BadInput) as refused:
+            bundle.unpack(sent, tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+        return str(refused.value)
+
+    sent.write_bytes(content[: len(content) // 2])
+    assert "its end is missing: copy it again" in said()
+    with zipfile.ZipFile(sent, "w") as archive:
+        archive.writestr("run/run.json", "{}")
+    assert "packed anew, or with something added" in said()
+    with zipfile.ZipFile(shared) as before, zipfile.ZipFile(sent, "w") as after:
+        after.comment = before.comment
+        for entry in before.infolist():
+            edited = entry.filename == "run/summary.csv"
+            after.writestr(entry.filename if edited else entry, before.read(entry))
+    assert said().startswith(f"run/summary.csv in {sent} is not as it was shared; ask for the file again")
+    with zipfile.ZipFile(shared) as archive:
+        place = archive.getinfo("run/turns.parquet").header_offset + 200
+    sent.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    assert f"run/turns.parquet in {sent} is damaged (" in said()
+    sent.unlink()
+    sent.mkdir()
+    assert f"{sent} is a folder; a bundle is the file that srdcr share" in said()
+
+
+def _resealed(shared: Path, folder: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
+    """The bundle with one file changed and a digest that fits, so that only the replay can tell."""
+    bundle.unpack(shared, folder / "opened")
+    file = folder / "opened" / name
+    before = file.read_bytes()
+    file.write_bytes(change(before))
+    assert file.read_bytes() != before
+    files = {str(p.relative_to(folder / "opened")): p for p in (folder / "opened").rglob("*") if p.is_file()}
+    bundle.pack(files, folder / "forged.zip")
+    return folder / "forged.zip"
+
+
+def _replacing(one: str, other: str) -> Callable[[bytes], bytes]:
+    return lambda content: content.replace(one.encode(), other.encode(), 1)
+
+
+def _cell(column: str, value: str) -> Callable[[bytes], bytes]:
+    """Another value in the first row of a Parquet table."""
+
+    def change(content: bytes) -> bytes:
+        table = pq.read_table(io.BytesIO(content))
+        place, values = table.column_names.index(column), table[column].to_pylist()
+        changed = table.set_column(place, table.schema.field(column), pa.array([value, *values[1:]], pa.string()))
+        written = io.BytesIO()
+        pq.write_table(changed, written)
+        return written.getvalue()
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("run/run.json", _replacing('"items": "facts:testbed"', '"items": "mine"'), "run.json: items is not what was"),
+        ("run/run.json", _replacing('"turns": ', '"turns": 9'), "run.json: counts, turns: "),
+        ("run/items.json", _replacing('"domain": "', '"domain": "x'), "run.json: items_sha256 is not what was"),
+        ("run/summary.csv", _replacing("standard", "Standard"), "summary.csv: row 1, condition: 'Standard' became "),
+        ("run/records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
+        ("run/turns.parquet", _cell("text", "9"), "turns.parquet: row 1, text: '9' became "),
+        ("run/samples.parquet", _cell("text", "9"), "samples.parquet: row 1, text: '9' became "),
+        ("store.jsonl", _replacing('"text": "1874', '"text": "1875'), "records.parquet: row "),
+    ],
+)
+def test_a_changed_file_is_a_difference(
+    shared: Path, tmp_path: Path, name: str, change: Callable[[bytes], bytes], said: str
+) -> None:
+    made = replay(_resealed(shared, tmp_path, name, change), tmp_path / "replayed")
+    assert [found for found in made.differences if found.startswith(said)], made.differences
+
+
+def test_a_summary_that_another_processor_rounded_is_the_same(shared: Path, tmp_path: Path) -> None:
+    """Their last digits differ; anything more is a difference."""
+
+    def scaled(content: bytes, factor: float) -> bytes:
+        table = pd.read_csv(io.BytesIO(content))
+        return table.assign(accuracy=table["accuracy"] * factor + (factor - 1)).to_csv(index=False).encode()
+
+    for factor, differ in ((1 + 4e-16, False), (1 + 1e-6, True)):
+        place = tmp_path / str(factor)
+        place.mkdir()
+        changed = _resealed(shared, place, "run/summary.csv", lambda content, by=factor: scaled(content, by))
+        made = replay(changed, place / "replayed")
+        assert any(found.startswith("summary.csv: row 1, accuracy") for found in made.differences) is differ
+
+
+def test_other_versions_are_a_note(shared: Path, tmp_path: Path) -> None:
+    forged = _resealed(shared, tmp_path, "requirements.lock", lambda content: content + b"more==1.0\n")
+    made = replay(forged, tmp_path / "replayed")
+    assert made.differences == ()
+    assert made.notes[0].startswith("requirements.lock is not this clone's")
+
+
+def test_a_completion_that_is_missing_is_a_difference(shared: Path, tmp_path: Path) -> None:
+    forged = _resealed(shared, tmp_path, "store.jsonl", lambda content: content.partition(b"\n")[2])
+    found = replay(forged, tmp_path / "replayed").differences
+    assert any(sentence.startswith("records.parquet") for sentence in found)
+
+
+def test_a_run_with_a_failed_row_is_shared_and_replayed(tmp_path: Path) -> None:
+    """What the server said is not asked again: the row fails in the replay too, with a sentence of its own."""
+    refusing = reader(judge=CallFailed("the server said 500"))
+    with lab.Study(refusing, "facts:testbed", limit=2, samples=0, out=tmp_path / "run") as study:
+        failed = study.run(progress=False).records["error"].dropna()
+    assert len(failed) == 2
+    share(tmp_path / "run", tmp_path / "study.zip")
+    assert replay(tmp_path / "study.zip", tmp_path / "replayed").differences == ()
+
+
+@pytest.mark.parametrize("name", ["../out.txt", "/etc/out", "run/../../out", "run/x.csv", "notebooks/x.py", "C:\\out"])
+def test_no_path_leaves_the_folder(name: str, tmp_path: Path) -> None:
+    forged = _forged(tmp_path / "forged.zip", **{name: b"x"})
+    with pytest.raises(BadInput, match="no part of a bundle"):
+        bundle.unpack(forged, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("packed", "said"),
+    [
+        (zipfile.ZIP_DEFLATED, "unpacks to more than 1,000 bytes"),
+        (zipfile.ZIP_LZMA, "unpacks to more than 1,000 bytes"),
+        (zipfile.ZIP_BZIP2, "packed as no bundle is"),
+    ],
+)
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: int, said: str) -> None:
+    """Nor into memory: of 200 MB that are packed, no more is read than a block of the zip makes."""
+    monkeypatch.setattr(bundle, "_LARGEST_FILE", 1000)
+    forged = _forged(tmp_path / "forged.zip", packed, **{"run/run.json": b"0" * 200_000_000})
+    tracemalloc.start()
+    with pytest.raises(BadInput, match=said):
+        bundle.unpack(forged, tmp_path / "out")
+    largest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert largest < 80_000_000
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("summary.csv", _replacing("standard", "Standard"), "summary.csv: row 1, condition: 'Standard' became "),
+        ("records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
+        ("records.parquet", lambda content: content[:400], "the same srdcr run writes it anew"),
+        ("items.json", _replacing('"domain": "', '"domain": "x'), "the same srdcr run writes anew a file"),
+        ("items.json", lambda content: b"{}", "the same run writes it anew"),
+        ("run.json", _replacing('"seed": 0', '"seed": 7'), "more rows lack completions: is this the store of the run?"),
+        ("run.json", lambda content: b"{}", "run the same into another folder; with --store"),
+    ],
+)
+def test_what_is_to_be_done_about_an_edited_file_is_said(
+    run: Path, tmp_path: Path, name: str, change: Callable[[bytes], bytes], said: str
+) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    file = tmp_path / "run" / name
+    file.write_bytes(change(file.read_bytes()))
+    with pytest.raises(BadInput) as refused:
+        share(tmp_path / "run", tmp_path / "study.zip")
+    assert said in str(refused.value)
+    assert "--out" not in str(refused.value)
+    assert len(str(refused.value)) < 400
+    assert not (tmp_path / "study.zip").exists()
+
+
+def test_what_could_not_be_replayed_is_not_shared(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "_LARGEST_FILE", 10)
+    with pytest.raises(BadInput, match="too much for a bundle"):
+        bundle.pack({"run/run.json": run / "run.json"}, tmp_path / "study.zip")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"not a zip at all"])
+def test_what_is_no_bundle_is_said_to_be_none(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x.zip").write_bytes(content)
+    with pytest.raises(BadInput, match="no bundle"):
+        replay(tmp_path / "x.zip", tmp_path / "out")
+
+
+def test_a_manifest_of_another_making_is_bad_input(shared: Path, tmp_path: Path) -> None:
+    bundle.unpack(shared, tmp_path / "opened")
+    manifest = tmp_path / "opened/run/run.json"
+    manifest.write_text(manifest.read_text().replace('"tau": 0.9', '"tau": "0.9"'))
+    files = {str(p.relative_to(tmp_path / "opened")): p for p in (tmp_path / "opened").rglob("*") if p.is_file()}
+    bundle.pack(files, tmp_path / "forged.zip")
+    with pytest.raises(BadInput, match=r"choices, tau: expected a valid number, got '0\.9'"):
+        replay(tmp_path / "forged.zip", tmp_path / "replayed")
+
+
+def test_a_folder_in_use_is_not_replayed_into(shared: Path, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/mine.txt").write_text("mine")
+    with pytest.raises(BadInput, match="not empty"):
+        replay(shared, tmp_path / "full")
+
+
+def test_an_unfinished_run_is_not_shared(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    manifest = tmp_path / "run/run.json"
+    manifest.write_text(manifest.read_text().replace('"status": "done"', '"status": "stopped"'))
+    with pytest.raises(BadInput, match="not finished"):
+        share(tmp_path / "run", tmp_path / "study.zip")
+
+
+def test_a_run_that_its_store_does_not_make_is_not_shared(run: Path, tmp_path: Path) -> None:
+    with lab.Study(reader(), "facts", limit=2, samples=0, out=tmp_path / "other") as other:
+        other.run(progress=False)
+    with pytest.raises(BadInput, match="cannot be replayed"):
+        share(run, tmp_path / "study.zip", store=tmp_path / "other/store.sqlite")
+    assert not (tmp_path / "study.zip").exists()
+
+
+# Studies that ship ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shipped(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with one study of two parts."""
+    (tmp_path / "data/studies/tiny").mkdir(parents=True)
+    for part in ("debates", "known"):
+        shutil.copy(shared, tmp_path / f"data/studies/tiny/{part}.zip")
+    monkeypatch.setattr(bundle, "shipped", lambda name: tmp_path / "data" / name)
+    return tmp_path / "data/studies"
+
+
+def test_a_run_is_opened_by_a_name_a_bundle_or_a_folder(run: Path, shared: Path, shipped: Path) -> None:
+    expected = lab.load_run(run).records
+    for name in ("tiny", "tiny/known", "tiny/debates", shared, str(shared)):
+        opened = lab.load_run(name)
+        pd.testing.assert_frame_equal(opened.records, expected)
+        place = opened.folder
+        assert place.is_dir()
+        assert shipped not in place.parents
+        del opened
+        assert not place.exists(), "what was unpacked goes with the results"
+    assert set(lab.load_runs("tiny", run)["run"]) == {"tiny", "run"}
+
+
+@pytest.mark.parametrize("name", ["tiny/know", "tinny", "tiny/../tiny", "no/such.zip", "tiny/known.zip", "x" * 255])
+def test_a_name_that_is_none_is_told_those_that_are(shipped: Path, name: str, srdcr: Srdcr) -> None:
+    with pytest.raises(BadInput) as refused:
+        lab.load_run(name)
+    assert "the name of a study that ships: tiny, tiny/debates, tiny/known" in str(refused.value)
+    assert len(str(refused.value)) < 400
+    ended = srdcr("replay", name, "--out", shipped.parent / "out")
+    assert (ended.code, ended.sentence) == (2, f"srdcr: {refused.value}")
+    assert not (shipped.parent / "out").exists()
+
+
+def test_without_studies_a_name_is_said_to_be_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Path:
+        raise BadInput(f"this installation has no data/{name}")
+
+    monkeypatch.setattr(bundle, "shipped", missing)
+    with pytest.raises(BadInput, match="a study that ships: none"):
+        lab.load_run("tiny")
+
+
+def test_a_hostile_bundle_is_not_opened_and_leaves_nothing(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    whole = _entries(shared)
+    part = {name: whole[name] for name in whole if name != "run/items.json"}
+    for entries in (whole | {"../out.txt": b"x"}, part, whole | {"run/run.json": b"{"}):
+        forged = _forged(tmp_path / "forged.zip", **entries)
+        with pytest.raises(BadInput):
+            lab.load_run(forged)
+        assert not list((tmp_path / "temporary").iterdir())
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["forged.zip", "temporary"]
+
+
+def test_columns_that_an_earlier_bundle_lacks_are_filled() -> None:
+    rows = lab.load_run("smollm2-135m").records
+    assert rows["right"].tolist() == (rows["correct"] == True).fillna(False).tolist()  # noqa: E712
+    assert (rows["condition"] == "standard").tolist() == (rows["level"] == "standard").tolist()
+    assert (rows["knowledge_category"].min(), rows["knowledge_category"].max()) == ("UNKNOWN", "HIGHLY_KNOWN")
+
+
+def test_a_study_that_ships_is_replayed_by_its_name_and_shows_its_table(shipped: Path, srdcr: Srdcr) -> None:
+    ended = srdcr("replay", "tiny", "--out", shipped.parent / "out")
+    assert ended.code == 0
+    first, header, *rest = ended.out.splitlines()
+    assert first.startswith("as it was shared: scripted:scripted; items facts:testbed; made 20")
+    assert header.split()[:4] == ["model", "method", "condition", "items"]
+    assert rest[-1] == "no difference"
+
+
+def test_where_and_by_what_a_run_was_made_is_in_its_manifest(shipped: Path) -> None:
+    manifest = lab.load_run("tiny").manifest
+    assert set(manifest["machine"]) == {"system", "processor", "cores"}
+    assert manifest["versions"]["srdcr-lab"] == lab.__version__
+    assert manifest["written"][:2] == "20"
+
+
+# What surrounds a bundle may be another one here ---------------------------------------------------------------------
+
+
+def test_a_prompt_that_the_run_did_not_need_may_be_another(shared: Path, tmp_path: Path) -> None:
+    """A template was changed since that this run never used: its tables are made again."""
+
+    def changed(content: bytes) -> bytes:
+        return _manifest(content, "asked.prompts_sha256.stance_judge", '"00"')
+
+    made = replay(_resealed(shared, tmp_path, "run/run.json", changed), tmp_path / "replayed")
+    assert made.differences == ()
+    assert made.notes[0].startswith("its prompts stance_judge are none that this version knows: if anything was asked")
+
+
+def test_prompts_that_are_not_known_are_named_and_the_table_is_shown(
+    shared: Path, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    """What they asked for cannot be found in the store: exit code 1, and the study's own table."""
+    with pytest.MonkeyPatch.context() as patch:
+        texts = dict(messages.sources()) | {"judge": messages.sources()["judge"].replace("Judge of", "Arbiter of")}
+        patch.setattr(messages, "sources", lambda: texts)
+        messages._repeated.cache_clear()
+        forged = srdcr("replay", shared, "--out", tmp_path / "replayed")
+    messages._repeated.cache_clear()
+    assert forged.code == 1
+    assert "note: its prompts judge are none that this version knows" in forged.out
+    assert "records.parquet: row " in forged.out
+    own = lab.load_run(shared).summary
+    assert forged.out.count("sr_dcr") >= (own["method"] == "sr_dcr").sum()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        ('"gold_answer": "', '"gold_answer": "9', "the gold_answer was '9"),
+        ('"question": "', '"question": "So: ', "the question was 'So: "),
+        ('"question_id": "', '"question_id": "gone-', "is gone"),
+        ('"domain": "years"}', '"domain": "news"}', "its exemplars are others"),
+    ],
+)
+def test_other_facts_are_named(tmp_path: Path, one: str, other: str, said: str) -> None:
+    with lab.Study(reader(), "facts", "few_shot", limit=1, samples=0, out=tmp_path / "run") as study:
+        study.run(progress=False)
+    assert list(surroundings(lab.load_run(tmp_path / "run"))) == []
+    items = tmp_path / "run/items.json"
+    before = items.read_text("utf-8")
+    items.write_text(before.replace(one, other, 1), "utf-8")
+    assert items.read_text("utf-8") != before
+    (note,) = surroundings(lab.load_run(tmp_path / "run"))
+    assert note.startswith("its facts are not this version's (")
+    assert said in note
+
+
+@pytest.mark.parametrize(
+    "source", ["facts:testbed", "facts:options", "facts:claims", "facts:documents", "facts:second"]
+)
+def test_the_facts_of_this_version_are_not_others(source: str) -> None:
+    assert replaying._other_facts(lab.load_items(source).limit(60)) == ""
+
+
+def test_another_pocket_model_is_named(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    manifest = json.loads((run / "run.json").read_bytes())
+    manifest["asked"]["models"] |= {"judge": {"provider": "pocket", "name": "pocket", "label": "", "fingerprint": "00"}}
+    (tmp_path / "run/run.json").write_text(json.dumps(manifest))
+    (note,) = surroundings(lab.load_run(tmp_path / "run"))
+    assert note.startswith("its model pocket is not the one here: its SHA-256 is 00…, here ")
+
+
+# Unfinished runs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """A run over four items that stopped at the last ruling on one of them."""
+
+    def judge(request: Request, draw: int) -> str:
+        if "q3" in question_of(request) and question_of(request).count("<defender") == 3:
+            raise Stopped("the server is gone")
+        return REASONABLE
+
+    items = ItemSet("worked", tuple(item(1874, question_id=f"q{n}") for n in range(4)), exemplars())
+    study = lab.Study(reader(judge=judge), items, rounds=3, samples=2, out=tmp_path / "stopped")
+    with study, pytest.raises(Stopped):
+        study.run(progress=False)
+    return tmp_path / "stopped"
+
+
+def test_an_unfinished_run_is_shared_as_its_items_that_are_done(stopped: Path, tmp_path: Path, srdcr: Srdcr) -> None:
+    assert not (stopped / "records.parquet").exists()
+    first, second = (share(stopped, tmp_path / f"{n}.zip", unfinished=True).sha256 for n in (1, 2))
+    assert first == second
+    held = lab.load_run(tmp_path / "1.zip")
+    done = held.records["item_id"].nunique()
+    assert 0 < done < 4
+    assert held.records["error"].isna().all()
+    assert held.label.endswith("; unfinished")
+    note = f"unfinished: {done} of its 4 items were done when this was shared, and only these are here"
+    assert note in held.manifest["notes"]
+    assert (held.manifest["status"], held.manifest["asked"]["n_items"]) == ("stopped", done)
+    assert held.manifest["written"] == lab.load_run(stopped).manifest["written"]
+    ended = srdcr("replay", tmp_path / "1.zip", "--out", tmp_path / "replayed")
+    assert (ended.code, ended.sentence) == (0, "")
+    assert "; unfinished; items worked; made 20" in ended.out
+    assert ended.out.endswith("no difference\n")
+
+
+def test_a_run_of_which_nothing_is_done_is_not_shared(stopped: Path, tmp_path: Path) -> None:
+    Store(tmp_path / "empty.sqlite").close()
+    with pytest.raises(BadInput, match="no item of this run is done yet"):
+        share(stopped, tmp_path / "x.zip", store=tmp_path / "empty.sqlite", unfinished=True)
+    assert not (tmp_path / "x.zip").exists()
+
+
+# Nothing that a bundle holds breaks a replay --------------------------------------------------------------------------
+
+
+def _entries(shared: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(shared) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _manifest(content: bytes, path: str, value: str) -> bytes:
+    """The manifest with the JSON text `value` at a dotted path; nothing there where it is empty."""
+    manifest = json.loads(content)
+    *way, last = path.split(".")
+    inner = manifest
+    for step in way:
+        inner = inner[step]
+    inner[last] = "HERE"
+    if not value:
+        del inner[last]
+    return json.dumps(manifest).replace('"HERE"', value).encode()
+
+
+WRONG = ["", "null", "7", "-1e999", "NaN", "1" * 400, '"x"', "[]", '[["x"]]', "[" * 900 + "]" * 900]
+WRONG += ['{"a": ' * 300 + "1" + "}" * 300, "[" * 200_000]
+OF_MANIFEST = ("asked", "asked.models", "asked.models.answerer", "asked.models.answerer.name", "asked.methods")
+OF_MANIFEST += ("asked.choices", "asked.choices.design", "asked.seed", "asked.items", "logprobs", "schema_version")
+
+
+@pytest.mark.parametrize("path", OF_MANIFEST)
+def test_a_manifest_of_any_shape_is_one_sentence(run: Path, tmp_path: Path, path: str) -> None:
+    """G 8: for a folder that is read, shared or resumed."""
+    before = (run / "run.json").read_bytes()
+    for value in WRONG:
+        if path.endswith(("items", "name")) and value == '"x"':
+            continue  # another text is as good
+        (tmp_path / "run.json").write_bytes(_manifest(before, path, value))
+        for use in (lambda: _again(tmp_path, Store(":memory:"), tmp_path / "again"), lambda: check(tmp_path, {})):
+            with pytest.raises(BadInput) as refused:
+                use()
+            assert len(str(refused.value)) < 400
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_no_model_that_a_manifest_names_for_a_design_is_opened(shared: Path, tmp_path: Path) -> None:
+    """G 1: a design names models for its roles; a replay takes only those whose completions are in the bundle."""
+    forged = _resealed(shared, tmp_path, "run/run.json", _replacing('"critic": null', '"critic": "hf:../secret"'))
+    with pytest.raises(BadInput, match=r"'hf:\.\./secret' is not as srdcr run writes it"):
+        replay(forged, tmp_path / "replayed")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("run/run.json", b"{"),
+        ("run/run.json", b'{"schema_version": 2}'),
+        ("run/items.json", b'{"srdcr_items": 1, "name": 7, "notes": [], "items": {}, "exemplars": []}'),
+        ("run/items.json", b'{"srdcr_items":' + b"[" * 100_000),
+        ("run/records.parquet", b"PAR1 not at all PAR1"),
+        ("store.jsonl", b"{}\n"),
+    ],
+)
+def test_a_refused_replay_leaves_nothing(shared: Path, tmp_path: Path, name: str, content: bytes) -> None:
+    """G 8."""
+    forged = _forged(tmp_path / "forged.zip", **{**_entries(shared), name: content})
+    (tmp_path / "there").mkdir()
+    for out in (tmp_path / "there", tmp_path / "new"):
+        with pytest.raises(BadInput):
+            replay(forged, out)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["forged.zip", "there"]
+    assert not list((tmp_path / "there").iterdir())
+
+
+def test_after_a_refused_replay_the_next_takes_the_same_folder(shared: Path, tmp_path: Path) -> None:
+    """G 8: it is not refused for what the first has left."""
+    forged = _forged(tmp_path / "forged.zip", **{**_entries(shared), "store.jsonl": b"{}"})
+    with pytest.raises(BadInput, match="no record of a store export"):
+        replay(forged, tmp_path / "replayed")
+    assert replay(shared, tmp_path / "replayed").differences == ()
+
+
+def _parquet(table: pa.Table, **options: object) -> bytes:
+    written = io.BytesIO()
+    pq.write_table(table, written, **options)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pa.table({"text": pa.array(["x" * 100_000] * 2_000)}),  # one value, which a dictionary repeats
+        pa.table({"text": pa.array(["x" * 25_000_000])}),
+        pa.table({"saw_turns": pa.array([[0] * 5_000_000])}),
+    ],
+    ids=["dictionary", "long", "list"],
+)
+def test_a_table_that_decodes_to_too_much_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: pa.Table
+) -> None:
+    monkeypatch.setattr(bundle, "_LARGEST_TABLE", 20_000_000)
+    content = _parquet(table, compression="zstd")
+    assert len(content) < 1_000_000
+    forged = _forged(tmp_path / "forged.zip", **{"items/my.parquet": content})
+    with pytest.raises(BadInput, match=r"my\.parquet holds more than .* MiB"):
+        bundle.unpack(forged, tmp_path / "out")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["forged.zip"]
+
+
+def test_a_large_table_within_the_bound_is_read(tmp_path: Path) -> None:
+    table = pa.table({"text": pa.array([f"{i} " * 20 for i in range(20_000)])})
+    (tmp_path / "my.parquet").write_bytes(_parquet(table, row_group_size=7_000))
+    check_decoded_size(tmp_path / "my.parquet", 20_000_000)
+
+
+@pytest.mark.parametrize("table", [pa.table({"a": [1]}), pa.table({"text": [[{"a": 1}]]})])
+def test_a_table_of_another_schema_is_one_sentence(shared: Path, tmp_path: Path, table: pa.Table) -> None:
+    forged = _forged(tmp_path / "forged.zip", **{**_entries(shared), "run/turns.parquet": _parquet(table)})
+    with pytest.raises(BadInput, match="is not a turns table"):
+        replay(forged, tmp_path / "replayed")
+
+
+def test_a_directory_of_millions_of_files_is_not_read(tmp_path: Path) -> None:
+    entries = {f"notebooks/00_{number}.ipynb": b"" for number in range(2_000)}
+    with pytest.raises(BadInput, match="too many files"):
+        bundle.unpack(_forged(tmp_path / "forged.zip", **entries), tmp_path / "out")
+
+
+# One writer -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_run_in_a_folder_is_told_of_the_first(tmp_path: Path) -> None:
+    """G 4: with exit code 3, since the same command works once the first has ended."""
+    out = tmp_path / "run"
+    with lab.Study(reader(), "facts", limit=1, samples=0, out=out) as study:
+        with one_writer(out), pytest.raises(Stopped, match="in use by process"):
+            study.run(progress=False)
+        assert not out.exists()
+        study.run(progress=False)
+    assert LOCK not in {entry.name for entry in out.iterdir()}
+    with one_writer(tmp_path / "again"), pytest.raises(Stopped, match="in use by process"):
+        replay(tmp_path / "study.zip", tmp_path / "again")
+
+
+# What must stay here -------------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-my-own-1234")
+    with pytest.raises(BadInput, match="OPENAI_API_KEY"):
+        check_no_traces("run.json", b"... a-key-of-my-own-1234 ...")
+
+
+def test_a_path_of_this_machine_is_not_shared() -> None:
+    with pytest.raises(BadInput, match="the path"):
+        check_no_traces("run.json", f"{Path.cwd()}/items.csv".encode())
+
+
+def test_what_looks_like_a_key_is_not_shared() -> None:
+    with pytest.raises(BadInput, match="looks like a key"):
+        check_no_traces("store.jsonl", b"my key is sk-" + b"a1" * 20)
+
+
+def test_a_key_inside_a_compressed_table_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-my-own-1234")
+    written = io.BytesIO()
+    errors = ["a", "refused: a-key-of-my-own-1234 is unknown", "z"]  # the first and the last stand open in statistics
+    pd.DataFrame({"error": errors}).to_parquet(written, compression="gzip")
+    assert b"a-key-of-my-own-1234 is unknown" not in written.getvalue()
+    with pytest.raises(BadInput, match="OPENAI_API_KEY"):
+        check_no_traces("run/records.parquet", written.getvalue())
+
+
+def test_a_key_that_json_writes_with_escapes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SECRET", 'twelve"and\\more')
+    with pytest.raises(BadInput, match="MY_SECRET"):
+        check_no_traces("store.jsonl", b'{}\n{"text": "it is twelve\\"and\\\\more"}\n')
+
+
+@pytest.mark.parametrize("name", ["store.jsonl", "run/run.json", "notebooks/00_x.ipynb"])
+def test_a_trace_that_json_writes_in_ascii_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters beyond ASCII as \\uXXXX, those beyond 16 bits in two halves; an escaped backslash begins none."""
+    monkeypatch.setenv("HOME", "/home/José 🗝")
+    monkeypatch.setenv("MY_SECRET", "\\u00e9-is-no-letter")
+    for traced, what in [("/home/José 🗝/study", "the path"), ("\\u00e9-is-no-letter", "MY_SECRET")]:
+        with pytest.raises(BadInput, match=what):
+            check_no_traces(name, json.dumps({"text": f"it is {traced}"}).encode())
+    check_no_traces(name, json.dumps({"text": "José 🗝 \ud83d"}).encode())
+
+
+@pytest.mark.parametrize("printed", ["/usr/lib/python3/warn.py:3: Warning", "see C:\\Users\\me\\x"])
+def test_an_absolute_path_that_a_notebook_printed_is_not_shared(printed: str) -> None:
+    notebook = json.dumps({"cells": [{"outputs": [{"text": [f"{printed}\n"]}]}]}).encode()
+    with pytest.raises(BadInput, match="holds the absolute path"):
+        check_no_traces("notebooks/00_x.ipynb", notebook)
+    check_no_traces("run/items.json", json.dumps({"context": "The file lies in /usr/share."}).encode())

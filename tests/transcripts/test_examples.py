@@ -1,0 +1,174 @@
+"""What a notebook shows of a run without a kernel: one debate, two side by side, the answers to one question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import srdcr_lab as lab
+from srdcr_lab.records import BadInput
+from srdcr_lab.transcripts.cases import Cases
+from srdcr_lab.transcripts.examples import answers_html, beside_html, contested, example_html
+from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, by_round
+from tests.transcripts.test_explorer import NO_TURNS, _row, _turn, cases, run  # noqa: F401 (fixtures)
+
+ROWS = [
+    {"item_id": f"{name}-{claim}", "question_id": name, "question": f"When was <{name}> built?", "gold_answer": "1874",
+     "claimed_answer": claim, "context": f"<{name}> was built in {claim}.", "answer_type": "year", "domain": "trees"}
+    for name in ("Ash", "Elm") for claim in ("1874", "1934")
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
+    """Another model on the same items, two rounds under two designs; its draws differ for Elm alone."""
+
+    def remembers(request: object, draw: int) -> str:
+        return "1874" if draw % 2 or "Elm" not in str(request) else "<i>1900</i>"
+
+    model = ScriptedModel({"judge": REASONABLE, "answer_from_memory": remembers}, name="other")
+    options = {"design": "acvd,symmetric", "rounds": 2, "samples": 4, "out": tmp_path_factory.mktemp("other") / "out"}
+    with lab.Study(model, pd.DataFrame(ROWS), "few_shot,sr_dcr", **options) as study:
+        return study.run(progress=False)
+
+
+# -- one debate -------------------------------------------------------------------------------------------------------
+
+
+def test_one_case_stands_as_plain_html_below_its_key_numbers(run: lab.Results) -> None:  # noqa: F811
+    html = example_html(run)
+    assert "verdict_tnr" in html
+    assert "<blockquote>Ash was built in <mark>1934</mark>.</blockquote>" in html
+    assert html.count("<h4>Round") == 6
+    assert "verdict_tnr" not in example_html(run, "few_shot")
+    with pytest.raises(BadInput, match="has no row of the method 'rci'; give one of few_shot, sr_dcr"):
+        example_html(run, "rci")
+
+
+# -- two side by side -------------------------------------------------------------------------------------------------
+
+SAME, NEW = ["1934. It is so."] * 2, ["1934. It is so.", "1934. I see no reason to doubt it."]
+
+
+@pytest.mark.parametrize(
+    ("debates", "first"),
+    [
+        ([("mild", "RR", SAME), ("mild", "RU", SAME), ("mild", "RU", NEW)], 2),
+        ([("mild", "RR", NEW), ("mild", "R?", NEW), ("mild", "RU", SAME), ("mild", "UR", SAME)], 2),
+        ([("mild", "RR", SAME), ("mild", "RR", NEW)], 1),
+        ([("standard", "RU", NEW), ("mild", "RR", SAME)], 1),
+        ([("standard", "RR", SAME), ("standard", "RU", SAME)], 1),
+        ([], None),
+    ],
+)
+def test_the_debate_that_is_shown_is_chosen_by_a_rule(
+    debates: Sequence[tuple[str, str, list[str]]], first: int | None
+) -> None:
+    """A false passage before all; then a Judge who ruled both ways, then a debater who says something new."""
+    rows = [_row(item_id=str(n), level=level, verdict_path=path) for n, (level, path, _) in enumerate(debates)]
+    turns = [
+        _turn(item_id=str(n), position=2 * k + place, round=k, role=role, text=text)
+        for n, (_, path, said) in enumerate(debates) for k in range(2)
+        for place, (role, text) in enumerate([("defender", said[k]), ("judge", path[k])])
+    ]  # fmt: skip
+    rows.append(_row(item_id="silent", level="mild"))
+    table = pd.DataFrame(turns) if turns else NO_TURNS
+    assert Cases(pd.DataFrame(rows), table, {}).contested == first
+
+
+def test_two_runs_debate_one_item_round_beside_round(run: lab.Results, other: lab.Results) -> None:  # noqa: F811
+    item = contested(run)
+    assert item.item_id == "Ash-1934"
+    html = beside_html([run, other], item.item_id)
+    names = ["scripted:scripted · SR-DCR (ACVD)", "scripted:other · SR-DCR (ACVD)"]
+    assert re.findall(r"<th style=[^>]+>(scripted[^<]+)</th>", html) == names
+    assert re.findall(r"<h4>Round (\d)", html) == list("00112345"), "the other held two rounds"
+    assert html.count("<mark>1934</mark>") == 1, "the passage is shown once"
+    assert html.count("<summary>messages and raw reply") == 18 + 6, "each from the store of its own run"
+    assert "not at hand" not in html
+
+
+def test_the_designs_of_a_run_stand_side_by_side_and_the_same_twice_does_not(other: lab.Results) -> None:
+    assert contested(other, "symmetric").item_id == "Ash-1934"
+    html = beside_html([other, other], "Elm-1934", ["acvd", "symmetric"])
+    assert re.findall(r"· ([^<]+)</th>", html) == ["SR-DCR (ACVD)", "SR-DCR (Symmetric)"]
+    assert "<Elm>" not in html
+    assert "&lt;Elm&gt; was built in <mark>1934</mark>" in html
+
+
+def test_what_no_run_debated_is_bad_input(run: lab.Results) -> None:  # noqa: F811
+    with pytest.raises(BadInput, match=r"none of these runs holds a debate \(Symmetric\) of Ash-1934"):
+        beside_html([run], "Ash-1934", ["symmetric"])
+    with pytest.raises(BadInput, match=r"of scripted:scripted holds no debate \(Symmetric\)"):
+        contested(run, "symmetric")
+
+
+def test_a_live_run_is_shown_with_the_messages_of_the_given_store(tmp_path: Path) -> None:
+    model = ScriptedModel({"judge": by_round([REASONABLE, UNREASONABLE])})
+    store = tmp_path / "store.sqlite"
+    with lab.Study(model, pd.DataFrame(ROWS), "sr_dcr", rounds=2, samples=0, store=store) as study:
+        live = study.only([study.item("Ash-1934")]).run(progress=False)
+    assert beside_html([live], "Ash-1934", store=store).count("<summary>messages and raw reply") == 6
+    assert "which is not at hand here" in beside_html([live], "Ash-1934")
+
+
+# -- the answers to one question --------------------------------------------------------------------------------------
+
+
+def _cells(html: str) -> list[list[str]]:
+    rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in html.split("<tr")]
+    return [row for row in rows if row]
+
+
+def test_the_answers_to_the_first_question_whose_draws_differ(other: lab.Results) -> None:
+    html = answers_html(other)
+    assert "&lt;Elm&gt; was built in <mark>1934</mark>." in html, "a false passage, if there is one"
+    cells = _cells(html)
+    assert ["right answer", "1874"] in cells
+    assert ["prior answer", "1900 (wrong)"] in cells
+    assert ["knowledge category", "Maybe-Known"] in cells
+    assert sorted(row for row in cells if row[1:] in (["2", "right"], ["2", "wrong"])) == [
+        ["1874", "2", "right"], ["1900", "2", "wrong"],
+    ]  # fmt: skip
+    answered = [row for row in cells if len(row) == 7 and row[0] != "passage"]
+    assert [row[2] for row in answered] == ["Few-Shot"] * 2 + ["SR-DCR (ACVD)", "SR-DCR (Symmetric)"] * 2
+    assert answered[1] == [
+        *("false: substitution, moderate", "1934", "Few-Shot", "1934 (wrong)", "the passage&#39;s", "", ""),
+    ]
+    assert answered[4][-2:] == ["REASONABLE", "USE_CONTEXT"]
+    assert html.endswith("<p>scripted:other</p>")
+
+
+def test_a_question_may_be_named_and_its_passages_left_out(other: lab.Results) -> None:
+    html = answers_html(other, "Ash", [])
+    assert "When was &lt;Ash&gt; built?" in html
+    assert "1934" not in html
+    assert ["1874", "4", "right"] in _cells(html)
+    assert not [row for row in _cells(answers_html(other, "Ash", ["few_shot"])) if row[2:3] == ["SR-DCR (ACVD)"]]
+    with pytest.raises(BadInput, match="has no question 'Oak'"):
+        answers_html(other, "Oak")
+
+
+def test_tokens_stand_with_their_probabilities(other: lab.Results) -> None:
+    reply = other.samples.query("question_id == 'Ash' and stream == 'greedy'").iloc[0]
+    (shown,) = (row[1] for row in _cells(answers_html(other, "Ash")) if row[0].startswith("tokens of that reply"))
+    assert len(re.findall(r"[01]\.\d{3}", shown)) == len(reply.tokens)
+
+
+def test_a_run_without_draws_tokens_or_passages_is_shown_with_what_it_has() -> None:
+    asked = pd.DataFrame([{"question": "When was Ash built?", "gold_answer": "1874"}])
+    with lab.Study(ScriptedModel(logprobs=False), asked, "few_shot", samples=0) as study:
+        html = answers_html(study.run(progress=False))
+    assert "When was Ash built?" in html
+    assert "drawn without a passage" not in html
+    assert "it claims" not in html
+    assert "tokens" not in html
+
+
+@pytest.mark.parametrize("name", ["Ash", "Elm"])
+def test_what_a_model_says_is_escaped(other: lab.Results, name: str) -> None:
+    assert "<i>" not in answers_html(other, name)

@@ -1,13 +1,11 @@
 """A slider move on the kernel's side: from the new value to the message with the new picture, at 600 items and at
-100,000 rows; of the full evaluation (both tables and the flow, of every method) at 600 items. And a move in the
-transcript explorer among 1,000 debates; the page's moves are timed in a browser, by its tests."""
+100,000 rows; of the full evaluation (both tables and the flow, of every method) at 600 items."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
     from srdcr_lab.transcripts.cases import Cases
 
 TARGETS = {600: 16, 100_000: 50}  # items → milliseconds
-DEBATES, EXPLORER_TARGET = 1000, 150
 MOVES = 200
 
 
@@ -45,7 +42,7 @@ def rows() -> list[dict[str, object]]:
             _row(f"a slider move, {name}, {n:,} items", _to_and_fro(box.children[0]), target)
             for name, box in boxes.items()
         ]
-    return [*found, *_explorer()]
+    return found
 
 
 def _row(name: str, milliseconds: list[float], target: int) -> dict[str, object]:
@@ -72,21 +69,6 @@ def _moves(move: Callable[[Any], object], values: Iterable[Any]) -> list[float]:
         move(value)
         taken.append(1000 * (time.perf_counter() - started))
     return taken
-
-
-def _explorer() -> list[dict[str, object]]:
-    from srdcr_lab.transcripts.explorer import Explorer
-
-    widget = Explorer(debates(DEBATES), Path("no verdict is given"))
-    moves = {
-        "a case opened": (lambda place: setattr(widget.listed, "index", place), range(1, 41)),
-        "a filter": (lambda name: setattr(widget.filters["outcome"], "value", name), ["right", "wrong", ""] * 7),
-        "a search": (lambda k: setattr(widget.search, "value", f"society {k}"), range(21)),
-    }
-    return [
-        _row(f"a move in the explorer, {name}, {DEBATES:,} debates", _moves(move, values), EXPLORER_TARGET)
-        for name, (move, values) in moves.items()
-    ]
 
 
 def debates(n: int) -> Cases:

@@ -45,8 +45,8 @@ def draw_plane(table: pd.DataFrame, *, answers: bool = False, panel: str = "") -
     """True passages believed × false ones caught, from `belief_rates`: a point for each method or design, larger where
     it answers more. With `answers`, true × false passages that are answered rightly. On the dashed line a Judge knows
     nothing of the passage."""
-    if table.empty:
-        return draw.nothing("no debate and no answer in these records")
+    if set(table.loc[table["n"] > 0, "rate"] if len(table) else ()) != {"believed", "caught"}:
+        return draw.nothing("no method here has both true and false passages")
     rows = with_debate(table)
     keys = ["model", "debate", "coverage"]
     wide = rows.pivot_table(index=keys, columns="rate", values=["share", "low", "high"], sort=False, observed=True)

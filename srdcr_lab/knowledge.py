@@ -182,7 +182,9 @@ def draw_exposures(table: pd.DataFrame) -> Figure:
     """
     rows = table.assign(true=table["true_share"].astype(float), never=table["sampled_accuracy"])
     rows["never"] = rows["never"].where(rows["true"].isna())
-    plot = so.Plot(rows, x="exposures", y="sampled_accuracy").scale(x="symlog", color="flare_r")
+    plot = so.Plot(rows, x="exposures", y="sampled_accuracy").scale(
+        x="symlog", color=so.Continuous("flare_r", norm=(0, 1))
+    )
     plot = plot.add(so.Dot(pointsize=4, alpha=0.8), so.Jitter(y=0.03, seed=0), color="true")
     plot = plot.add(so.Dot(pointsize=4, fill=False, color=draw.GREY), so.Jitter(y=0.03, seed=0), y="never")
     plot = plot.label(x="times stated in training", y="sampled accuracy", color="share stated rightly")

@@ -116,8 +116,9 @@ def sentence(
     said = said or [(str(Standing.NOT_MEASURED), f"(n = 0 {of})")]
     notes = [f"{counts[0]} each" if alike else "the table has the numbers" if many else ""]
     notes.append(f"decided where Holm's p < {FAMILY_WISE}" if any("p_holm" in row for row in rows) else "")
-    labels = {name: _label(row) for name, row in rows[0].items()} if rows else {"a": "the first", "b": "the second"}
-    claim = claim.format_map(labels) + ("" if isinstance(bound, str) else f" ({relation} {bound:g})")
+    if rows:
+        claim = claim.format_map({name: _label(row) for name, row in rows[0].items()})
+    claim += "" if isinstance(bound, str) else f" ({relation} {bound:g})"
     shown = Sentence(f"{claim}: {'; '.join(f'{held}: {names}' for held, names in said)}{_listed(notes)}.")
     shown.parts = claim, said, _listed(notes).removeprefix("; ")
     return shown

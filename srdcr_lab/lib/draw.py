@@ -165,6 +165,9 @@ def stacked(
     across: bool = False, panel: str = "", width: float = 0.9, height: float = 2.4, tau: float | None = None,
 ) -> Figure:  # fmt: skip
     """Bars whose parts are the values of `hue`, in the order of the palette; `across`: lying, a row each."""
+    table = table[table[y] > 0]
+    if table.empty:
+        return nothing("nothing to show")
     order = [name for name in palette if name in set(table[hue])]
     rows = table.assign(**{hue: pd.Categorical(table[hue], order)}).sort_values(hue, kind="stable")
     at = {"y": x, "x": y} if across else {"x": x, "y": y}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -100,58 +99,25 @@ class Cases:
     def label(self, place: int, *, blind: bool = False) -> str:
         """The case in a line of a list; `blind`, by its method and question alone."""
         facets, names = self.facets[place], ("method",) if blind else ("passage", "method", "verdict", "outcome")
-        told = [f"{value} passage" if name == "passage" else said(value) for name in names for value in facets[name]]
-        return " · ".join([*told, visible(self.rows[place]["question"], 120)])
+        parts = [f"{value} passage" if name == "passage" else said(value) for name in names for value in facets[name]]
+        return " · ".join([*parts, visible(self.rows[place]["question"], 120)])
 
-    def html(
-        self, place: int, *, blind: bool = False, upto: int | None = None, sent: Callable[[Any], object] | None = None
-    ) -> Html:
-        """What was asked and shown, what was said in each round, and how it ended. `upto` leaves out later rounds, and
-        before the last one the ending; `blind` the truth, the judge and the decision. `sent`: see `by_round`."""
-        row = self.rows[place]
-        hidden = (Role.JUDGE, Role.AGGREGATOR) if blind else ()
-        turns = [turn for turn in self.turns(place) if turn.role not in hidden]
-        last = max((turn.round for turn in turns), default=0)
-        told = [turn for turn in turns if upto is None or turn.round <= upto]
-        return render(
-            "transcript", "case", row=row, blind=blind, rounds=by_round(told, sent), elsewhere=sent is None,
-            **self._asked(row, truth=not blind), answers="" if blind else _answers(row),
-            ending=explain_row(row) if (upto is None or upto >= last) and not blind else "",
-        )  # fmt: skip
+    def html(self, place: int, sent: Callable[[Any], object] | None = None) -> Html:
+        """What was asked and shown, what was said in each round, and how it ended. `sent`: see `by_round`."""
+        return render("transcript", "case", **self._shown(place, sent))
 
     def column(self, place: int, name: str, sent: Callable[[Any], object] | None = None) -> dict[str, Any]:
-        """The whole case as a column of that name, for the macro `beside` of the templates."""
+        """The case as a column of that name, for the macro `beside` of the templates."""
+        return {"name": name, **self._shown(place, sent)}
+
+    def _shown(self, place: int, sent: Callable[[Any], object] | None) -> dict[str, Any]:
         row = self.rows[place]
-        return {
-            "name": name, "row": row, "elsewhere": sent is None, **self._asked(row, truth=True),
-            "answers": _answers(row), "rounds": by_round(self.turns(place), sent), "ending": explain_row(row),
-        }  # fmt: skip
-
-    def _asked(self, row: Mapping[str, Any], *, truth: bool) -> dict[str, Any]:
         item = self.items.get(row["item_id"])
-        return {"item": item, "passage": passage_html(item, truth=truth) if item and item.context else ""}
-
-    def matching(self, wanted: Mapping[str, str], search: str = "") -> list[int]:
-        """Places of the cases that have all of these facets, and the text `search` in what was asked, shown or said,
-        in capitals or not; an empty value asks for nothing."""
-        asked, words = {name: value for name, value in wanted.items() if value}, search.strip().casefold()
-        found = (i for i, facets in enumerate(self.facets) if all(asked[name] in facets[name] for name in asked))
-        return [place for place in found if not words or words in self._words[place]]
-
-    @cached_property
-    def _words(self) -> list[str]:
-        """What `matching` searches, of each case."""
-        words = []
-        for place, row in enumerate(self.rows):
-            texts = [row["question"], *(turn.text for turn in self.turns(place))]
-            if item := self.items.get(row["item_id"]):
-                texts += [
-                    item.context,
-                    *(option.text for option in item.options),
-                    *(each.text for each in item.documents),
-                ]
-            words.append("\n".join(texts).casefold())
-        return words
+        return {
+            "row": row, "item": item, "passage": passage_html(item) if item and item.context else "",
+            "answers": _answers(row), "rounds": by_round(self.turns(place), sent), "elsewhere": sent is None,
+            "ending": explain_row(row),
+        }  # fmt: skip
 
     def options(self, facet: str) -> list[str]:
         """The values of a facet that occur, in order of first appearance."""

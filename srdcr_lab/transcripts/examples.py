@@ -90,7 +90,7 @@ def answers_html(run: Results, question_id: str | None = None, methods: Sequence
     passage = passage_html(cases.items[first["item_id"]]) if given else ""
     facts = _known(questions.loc[question_id], run.samples[run.samples["question_id"] == question_id])
     parts = [
-        render("transcript", "asked", row=first, item=None, passage=passage, blind=False),
+        render("transcript", "asked", row=first, item=None, passage=passage),
         html_table((), [(Td(name, _LEFT, head=True), Td(value, _LEFT)) for name, value in facts.items() if value]),
     ]
     if len(drawn := draws[draws["question_id"] == question_id]):

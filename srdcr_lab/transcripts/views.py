@@ -92,9 +92,9 @@ def _number(value: float | None) -> str:
     return "missing" if value is None else f"{value:.3f}"
 
 
-def passage_html(item: Item, *, truth: bool = True) -> Html:
-    """Question and passage, with what the passage claims marked; and whether that is the `truth`."""
-    return _view("passage", item=item, pieces=_marked(item.context, item.claimed_answer, item), truth=truth)
+def passage_html(item: Item) -> Html:
+    """Question and passage, with what the passage claims marked; and whether that is the truth."""
+    return _view("passage", item=item, pieces=_marked(item.context, item.claimed_answer, item))
 
 
 def documents_html(item: Item) -> Html:

@@ -52,7 +52,7 @@ def test_what_was_not_run_is_not_measured_and_says_so() -> None:
 def test_of_nothing_at_all_no_claim_is_measured() -> None:
     no_category = RECORDS.assign(knowledge_category=None, self_confidence=float("nan"))
     table = claims_checklist(no_category[no_category["level"] == "standard"]).set_index("claim")
-    assert table.loc[["4.1a", "4.1b", "4.2a", "4.3b", "4.4k"], "standing"].tolist() == ["not measured"] * 7
+    assert table.loc[["4.1a", "4.1b", "4.2a", "4.3b", "4.4k"], "standing"].tolist() == ["Not measured"] * 7
 
 
 def test_differences_are_those_of_a_comparison() -> None:

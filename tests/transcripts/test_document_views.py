@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -18,7 +17,7 @@ from srdcr_lab.study import Results, Study
 from srdcr_lab.study.notebooks import SEQUENCE
 from srdcr_lab.transcripts.views import documents_html, side_by_side
 from tests.chapters.test_document_measures import ITEMS, records
-from tests.figures import legend_labels, tick_labels
+from tests.figures import legend_labels, points, tick_labels, values
 from tests.scripted import ScriptedModel
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
@@ -80,32 +79,27 @@ def test_documents_and_replies_are_escaped(told: Results) -> None:
 def test_a_line_for_each_method_over_the_share_that_misleads() -> None:
     both = pd.concat([records(q1=("1874",), q2=("1901",), q3=("1874",)), records("madam_rag", q1=("1901",))])
     outcomes = documents.answer_outcomes(both, ITEMS)
-    ax = documents.draw_summary(documents.document_summary(outcomes, "share_misinforming"))
-    assert legend_labels(ax) == ["Concatenation", "MADAM-RAG"]
-    grey = [line[0].get_ydata() for line in ax.containers if line[0].get_gid() == "few"]
-    assert [heights[~np.isnan(heights)].tolist() for heights in grey] == [[1.0, 1.0, 0.0], [0.0]]  # 0, 1/3, 2/3
-    assert np.allclose(ax.get_xticks(), [0, 1 / 3, 2 / 3])
+    figure = documents.draw_summary(documents.document_summary(outcomes, "share_misinforming"))
+    assert legend_labels(figure) == ["Concatenation", "MADAM-RAG"]
+    (ax,) = figure.axes
+    assert points(ax) == [(0, 1), (pytest.approx(1 / 3), 0), (pytest.approx(1 / 3), 1), (pytest.approx(2 / 3), 0)]
     assert ax.get_ylabel() == "exact match"
 
 
 def test_a_share_of_nothing_has_no_point() -> None:
     outcomes = documents.answer_outcomes(records(q1=None, q2=("1874",)), ITEMS)
-    ax = documents.draw_summary(documents.document_summary(outcomes, "share_misinforming"), measure="precision")
-    assert len(ax.containers[0][0].get_ydata()) == 1
+    table = documents.document_summary(outcomes, "share_misinforming")
+    assert len(points(documents.draw_summary(table, measure="precision").axes[0])) == 1
 
 
 def test_recovery_has_a_point_a_seed_and_its_mean() -> None:
     table = pd.DataFrame({"world": ["a"] * 3, "seed": [0, 1, 2], "rank_correlation": [0.8, 1.0, 0.75]}).assign(
         plain=0.7, estimated=0.8, oracle=0.9
     )
-    ax = documents.draw_recovery(table)
-    assert sorted(ax.lines[0].get_xdata()) == [0.75, 0.8, 1.0]
-    assert list(ax.lines[1].get_xdata()) == pytest.approx([0.85, 0.85])
-    marks = documents.draw_majorities(table).lines
-    assert [line.get_xdata().tolist() for line in marks] == [[pytest.approx(share)] for share in (0.7, 0.8, 0.9)]
+    assert values(documents.draw_recovery(table).axes[0]) == [0.75, 0.8, 1.0]
+    assert values(documents.draw_majorities(table).axes[0]) == [0.7, 0.8, 0.9]
 
 
 def test_sources_without_an_estimate_are_left_out() -> None:
     table = pd.DataFrame({"source": ["A", "B"], "accuracy": [0.9, 0.5], "reliability": [0.8, float("nan")]})
-    ax = documents.draw_sources(table)
-    assert tick_labels(ax, "y") == ["A"]
+    assert tick_labels(documents.draw_sources(table).axes[0], "y") == ["A"]

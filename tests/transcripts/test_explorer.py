@@ -18,21 +18,9 @@ import srdcr_lab as lab
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Request, Role
 from srdcr_lab.transcripts.cases import Cases
-from srdcr_lab.transcripts.explorer import (
-    FILE,
-    Explorer,
-    Given,
-    ReaderVerdict,
-    agreement,
-    compare_with_judge,
-    explorer_html,
-    load_verdicts,
-    save_verdicts,
-)
+from srdcr_lab.transcripts.explorer import agreement, explorer_html, load_verdicts, reader_agreement
 from srdcr_lab.transcripts.views import debate_html, explain_row, messages_in
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
-
-R, U, UNSURE = ReaderVerdict.REASONABLE, ReaderVerdict.UNREASONABLE, ReaderVerdict.CANNOT_TELL
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +49,12 @@ def cases(run: lab.Results) -> Cases:
     return Cases.of(run)
 
 
+def _places(cases: Cases, **wanted: str) -> list[int]:
+    return [k for k, facets in enumerate(cases.facets) if all(wanted[name] in facets[name] for name in wanted)]
+
+
 def _found(cases: Cases, **wanted: str) -> set[tuple[str, str]]:
-    return {cases.key(place)[:2] for place in cases.matching(wanted)}
+    return {cases.key(place)[:2] for place in _places(cases, **wanted)}
 
 
 def test_a_case_is_one_item_under_one_method(cases: Cases) -> None:
@@ -100,19 +92,7 @@ def test_a_judge_persuaded_or_unread_is_found(level: str, path: str, verdict: st
         _row(level="standard", verdict_path="RRR", verdict=verdict),
     ]
     cases = Cases(pd.DataFrame(rows), NO_TURNS, {})
-    assert cases.matching({"story": story}) == [0]
-
-
-def test_the_text_of_questions_passages_and_replies_is_searched(cases: Cases) -> None:
-    assert {cases.key(place)[0] for place in cases.matching({}, " was ASH built")} == {"Ash-1874", "Ash-1934"}
-    assert {cases.key(place)[0] for place in cases.matching({}, "built in 1934.")} == {"Ash-1934", "Elm-1934"}
-    assert {cases.key(place)[1] for place in cases.matching({}, "i am certain")} == {"sr_dcr"}
-    assert _places(cases, {"domain": "Ash", "method": "sr_dcr"}, "i am certain") == {"Ash-1874", "Ash-1934"}
-    assert cases.matching({}, "nobody says this") == []
-
-
-def _places(cases: Cases, wanted: dict[str, str], search: str) -> set[str]:
-    return {cases.key(place)[0] for place in cases.matching(wanted, search)}
+    assert _places(cases, story=story) == [0]
 
 
 def test_it_opens_on_a_debate_over_a_false_passage(cases: Cases) -> None:
@@ -155,7 +135,7 @@ def test_a_ruling_without_its_line_is_told_in_words() -> None:
     assert html.count("<b>no ruling: its last line is missing, and the Judge is asked for it again</b>") == 1
     assert html.count("was asked for the line of its ruling alone") == 1
     assert html.count("→ <b>UNREASONABLE</b>") == 2
-    assert cases.matching({"story": "a ruling without its line, asked for again"}) == [0]
+    assert _places(cases, story="a ruling without its line, asked for again") == [0]
 
 
 # -- what was sent -----------------------------------------------------------------------------------------------------
@@ -231,7 +211,7 @@ def test_facets_narrow_together(cases: Cases) -> None:
 
 
 def test_a_case_tells_both_answers_the_path_and_why(cases: Cases) -> None:
-    (place,) = cases.matching({"method": "sr_dcr", "domain": "Ash", "passage": "false"})
+    (place,) = _places(cases, method="sr_dcr", domain="Ash", passage="false")
     html = cases.html(place)
     assert "Reasonable → Unreasonable → Unreasonable" in html
     assert "standing since round 1</b></p>" in html
@@ -240,24 +220,8 @@ def test_a_case_tells_both_answers_the_path_and_why(cases: Cases) -> None:
     assert html.count("<h4>Round") == 6
 
 
-def test_the_ending_waits_for_the_last_round(cases: Cases) -> None:
-    place = cases.matching({"method": "sr_dcr"})[0]
-    assert cases.html(place, upto=2).count("<h4>Round") == 3
-    assert "V* =" not in cases.html(place, upto=2)
-    assert "V* =" in cases.html(place, upto=5)
-
-
 def test_a_method_without_a_debate_says_so(cases: Cases) -> None:
-    assert "No transcript" in cases.html(cases.matching({"method": "few_shot"})[0])
-
-
-def test_blind_hides_judge_decision_and_truth(cases: Cases) -> None:
-    (place,) = cases.matching({"method": "sr_dcr", "domain": "Ash", "passage": "false"})
-    html = cases.html(place, blind=True)
-    assert "Judge" not in html
-    assert "decision" not in html
-    assert "false" not in html
-    assert html.count("<h4>Round") == 6
+    assert "No transcript" in cases.html(_places(cases, method="few_shot")[0])
 
 
 def test_debates_of_other_kinds_are_told() -> None:
@@ -274,7 +238,7 @@ def test_debates_of_other_kinds_are_told() -> None:
     cases = Cases(pd.DataFrame([row]), pd.DataFrame(turns), {"q": item})
     html = cases.html(0)
     assert "&lt;b&gt;ash" in html
-    assert "<small>s&lt;1&gt; (misinfo)</small><br>&lt;i&gt;one" in html
+    assert 's&lt;1&gt; <span class="srdcr-truth">(misinfo)</span></small><br>&lt;i&gt;one' in html
     assert html.count("was given the answer A &amp; B") == len(Role)
     assert "<b>Proponent &lt;proponent&gt;</b>" in html
     assert "1 of 3 documents misinform" in html
@@ -389,23 +353,6 @@ def test_agreement_on_nothing_is_nan() -> None:
     assert math.isnan(found.share)
 
 
-def test_verdicts_are_kept_and_read_back(tmp_path: Path) -> None:
-    given = {('a, "quoted"\nid', "sr_dcr", "acvd"): Given(U, True), ("b", "sr_dcr", ""): Given(UNSURE, False)}
-    assert load_verdicts(tmp_path / FILE) == {}
-    save_verdicts(tmp_path / FILE, given)
-    assert load_verdicts(tmp_path / FILE) == given
-
-
-def test_a_verdict_that_cannot_be_written_leaves_all_as_it_was(cases: Cases, tmp_path: Path) -> None:
-    widget = Explorer(cases, tmp_path / FILE)
-    widget.ruling.value = R
-    (tmp_path / f"{FILE}.part").mkdir()
-    widget.after.click()
-    with pytest.raises(OSError, match="part"):
-        widget.ruling.value = U
-    assert load_verdicts(tmp_path / FILE) == {cases.key(cases.start): Given(R, False)} == widget.given
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -416,78 +363,28 @@ def test_a_verdict_that_cannot_be_written_leaves_all_as_it_was(cases: Cases, tmp
     ],
 )
 def test_another_file_of_that_name_is_bad_input(tmp_path: Path, text: str, sentence: str) -> None:
-    (tmp_path / FILE).write_text(text, "utf-8")
+    (tmp_path / "verdicts.csv").write_text(text, "utf-8")
     with pytest.raises(BadInput, match=sentence):
-        load_verdicts(tmp_path / FILE)
+        load_verdicts(tmp_path / "verdicts.csv")
 
 
-def test_reader_and_judge_are_compared_on_what_both_decided(cases: Cases) -> None:
+def test_reader_and_judge_are_compared_on_what_both_decided(run: lab.Results, tmp_path: Path) -> None:
     """The judge ends on U for all four: right about the two false passages."""
-    given = {
-        ("Ash-1874", "sr_dcr", "acvd"): Given(R, True),
-        ("Ash-1934", "sr_dcr", "acvd"): Given(U, True),
-        ("Elm-1874", "sr_dcr", "acvd"): Given(UNSURE, True),
-        ("Elm-1934", "sr_dcr", "acvd"): Given(U, False),
-        ("Elm-1934", "few_shot", ""): Given(U, False),
-        ("of another run", "sr_dcr", "acvd"): Given(U, False),
-    }
-    found = compare_with_judge(cases, given)
-    assert (found.agreement.n_agree, found.agreement.n, found.agreement.n_questions) == (2, 3, 2)
-    assert (found.reader_right, found.judge_right) == (3, 2)
-    assert (found.n_cannot_tell, found.n_unruled) == (1, 1)
-    assert compare_with_judge(cases, given, blind=True).agreement.n == 2
-    assert "agrees with the judge on 2 of 3" in str(found)
-    assert "No case yet" in str(compare_with_judge(cases, {}))
-
-
-# -- the widget --------------------------------------------------------------------------------------------------------
-
-
-def test_filters_steps_and_verdicts_in_the_widget(cases: Cases, tmp_path: Path) -> None:
-    widget = Explorer(cases, tmp_path / FILE, "who")
-    widget.filters["method"].value = "sr_dcr"
-    assert widget.total.value == "4 of 8 cases"
-    assert widget.shown.value.count("<h4>") == 1
-    widget.round.value = 5
-    assert "V* = UNREASONABLE" in widget.shown.value
-    widget.ruling.value = U
-    widget.after.click()
-    assert widget.round.value == 0
-    assert widget.ruling.value is None
-    widget.before.click()
-    assert widget.ruling.value is U
-    assert load_verdicts(tmp_path / FILE) == {cases.key(widget.matching[0]): Given(U, False)}
-    assert "agrees with the judge on 1 of 1" in widget.compared.value
-    widget.blind.value = True
-    widget.ruling.value = UNSURE
-    assert load_verdicts(tmp_path / FILE) == {cases.key(widget.matching[0]): Given(UNSURE, True)}
-    assert "Of those given with judge and truth hidden: No case yet" in widget.compared.value
-    widget.ruling.value = None
-    assert load_verdicts(tmp_path / FILE) == {}
-
-
-def test_the_list_search_and_messages_in_the_widget(run: lab.Results, cases: Cases, tmp_path: Path) -> None:
-    widget = Explorer(cases, tmp_path / FILE, store=run.folder / "store.sqlite")
-    assert widget.place == cases.start
-    assert "<summary>messages and raw reply</summary>" in widget.shown.value
-    widget.search.value = "built in 1874."
-    assert {cases.key(place)[0] for _, place in widget.listed.options} == {"Ash-1874", "Elm-1874"}
-    widget.listed.value = widget.matching[-1]
-    assert "When was Elm built?" in widget.shown.value
-    widget.blind.value = True
-    assert widget.place == widget.matching[-1]
-    assert not any("passage" in line or "right" in line for line, _ in widget.listed.options)
-    widget.search.value = "nobody says this"
-    assert (widget.place, widget.total.value) == (None, "0 of 8 cases")
-    widget.after.click()
-
-
-def test_a_filter_that_nothing_fits_shows_no_case_and_keeps_no_verdict(cases: Cases, tmp_path: Path) -> None:
-    widget = Explorer(cases, tmp_path / FILE)
-    widget.filters["method"].value, widget.filters["verdict"].value = "few_shot", "UNREASONABLE"
-    assert "No case" in widget.shown.value
-    widget.ruling.value = R
-    assert not (tmp_path / FILE).exists()
+    (tmp_path / "verdicts.csv").write_text(
+        "item_id,method,design,verdict,blind\n"
+        "Ash-1874,sr_dcr,acvd,REASONABLE,True\nAsh-1934,sr_dcr,acvd,UNREASONABLE,True\n"
+        "Elm-1874,sr_dcr,acvd,CANNOT_TELL,True\nElm-1934,sr_dcr,acvd,UNREASONABLE,False\n"
+        "Elm-1934,few_shot,,UNREASONABLE,False\nof another run,sr_dcr,acvd,UNREASONABLE,False\n",
+        "utf-8",
+    )
+    verdicts = load_verdicts(tmp_path / "verdicts.csv")
+    compared = reader_agreement(run, verdicts)
+    assert (compared.agreement.n_agree, compared.agreement.n, compared.agreement.n_questions) == (2, 3, 2)
+    assert (compared.reader_right, compared.judge_right) == (3, 2)
+    assert (compared.n_cannot_tell, compared.n_unruled) == (1, 1)
+    assert reader_agreement(run, verdicts, blind=True).agreement.n == 2
+    assert "agrees with the judge on 2 of 3" in str(compared)
+    assert "No case yet" in str(reader_agreement(run, verdicts.iloc[:0]))
 
 
 def test_the_page_of_some_methods_holds_those_alone(run: lab.Results) -> None:

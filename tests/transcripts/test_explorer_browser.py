@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from selenium import webdriver
@@ -16,7 +17,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 import srdcr_lab as lab
 from bench.sliders import debates
 from srdcr_lab.transcripts.cases import Cases
-from srdcr_lab.transcripts.explorer import cases_page, explorer_html
+from srdcr_lab.transcripts.explorer import cases_page, explorer_html, load_verdicts
 from srdcr_lab.transcripts.views import messages_in
 from tests.chromium import browser_programs, opened_browser
 from tests.hostile import ALL, ATTACKS, hostile_run
@@ -71,11 +72,8 @@ def test_the_page_shows_attacks_as_text_and_executes_nothing(
     (article,) = _shown(browser, "article")
     for attack in ATTACKS:
         assert _words(article.text).count(_words(attack)) >= 3  # question, passage, replies
-    assert [tag.tag_name for tag in browser.find_elements(By.CSS_SELECTOR, "img, svg, h1, a, script")] == [
-        "h1",
-        "script",
-        "script",
-    ]
+    tags = browser.find_elements(By.CSS_SELECTOR, "img, svg, h1, script, a:not([download])")
+    assert [tag.tag_name for tag in tags] == ["h1", "script", "script"]
     assert len(browser.find_elements(By.TAG_NAME, "article")) == len(run.records)
 
 
@@ -197,3 +195,32 @@ def test_a_domain_that_needs_quoting_is_found(browser: webdriver.Chrome, run: la
     domains.select_by_index(1)
     assert domains.first_selected_option.get_attribute("value") == run.records["domain"].iloc[0]
     assert browser.find_element(By.ID, "which").text == f"case 1 of {len(run.records)}"
+
+
+def test_a_reader_rules_blind_and_saves_the_verdicts(
+    browser: webdriver.Chrome, run: lab.Results, tmp_path: Path
+) -> None:
+    """Judge, decision and truth are hidden on demand, in the list too; the saved table reads back exactly."""
+    _open(browser, tmp_path, explorer_html(run))
+    Select(browser.find_element(By.NAME, "method")).select_by_value("sr_dcr")
+    browser.find_element(By.ID, "all").click()
+    secret = ".srdcr-truth, .srdcr-judge, article footer"
+    assert _shown(browser, secret)
+    browser.find_element(By.ID, "blind").click()
+    assert not _shown(browser, secret)
+    assert not any("passage" in line.text for line in Select(browser.find_element(By.ID, "list")).options)
+    ruling = Select(browser.find_element(By.ID, "ruling"))
+    ruling.select_by_value("UNREASONABLE")
+    browser.find_element(By.ID, "after").click()
+    assert ruling.first_selected_option.text == "no verdict yet"
+    ruling.select_by_value("CANNOT_TELL")
+    browser.find_element(By.ID, "before").click()
+    assert ruling.first_selected_option.text == "Unreasonable"
+    link = browser.find_element(By.ID, "verdicts")
+    assert link.text == "save my 2 verdicts"
+    saved = unquote(str(link.get_attribute("href")).partition(",")[2])
+    (tmp_path / "verdicts.csv").write_text(saved, "utf-8")
+    verdicts = load_verdicts(tmp_path / "verdicts.csv")
+    keys = {Cases.of(run).key(place) for place in range(len(run.records))}
+    assert set(verdicts[["item_id", "method", "design"]].itertuples(index=False, name=None)) <= keys
+    assert list(verdicts["blind"]) == [True, True]

@@ -3,6 +3,7 @@ const id = name => document.getElementById(name);
 const cases = [...document.querySelectorAll("article")], lines = [...id("list").options];
 const filters = [...document.querySelectorAll("nav select[name]")], search = id("search");
 const sent = JSON.parse(id("sent").textContent);
+const rulings = new Map();  // the reader's verdicts by place, each with whether judge and truth were hidden
 let matching = cases.map((_, place) => place), at = 0, round = 0, shown = null;
 
 const values = (article, name) => name === "story" ? article.dataset.story.split("; ") : [article.dataset[name]];
@@ -21,6 +22,7 @@ function show() {
   id("round").textContent = "";
   if (!shown) return;
   shown.hidden = false;
+  id("ruling").value = rulings.get(matching[at])?.[0] ?? "";
   const steps = rounds(), ending = shown.querySelector("footer");
   steps.forEach((step, i) => { step.hidden = i > round; });
   if (steps.length) id("round").textContent = `${Math.min(round + 1, steps.length)} of ${steps.length} rounds`;
@@ -39,6 +41,25 @@ function filter() {
 for (const one of filters) one.addEventListener("change", filter);
 search.addEventListener("input", filter);
 id("list").addEventListener("change", () => goTo(id("list").selectedIndex));
+
+function rule() {
+  if (!shown) return;
+  const verdict = id("ruling").value;
+  if (verdict) rulings.set(matching[at], [verdict, id("blind").checked ? "True" : "False"]);
+  else rulings.delete(matching[at]);
+  const quoted = text => `"${text.replaceAll('"', '""')}"`;
+  const rows = [...rulings].map(([place, ruling]) => [...JSON.parse(cases[place].dataset.key), ...ruling].map(quoted));
+  const table = [["item_id", "method", "design", "verdict", "blind"], ...rows].map(row => row.join(",") + "\n").join("");
+  id("verdicts").href = "data:text/csv;charset=utf-8," + encodeURIComponent(table);
+  id("verdicts").hidden = rulings.size === 0;
+  id("verdicts").textContent = `save my ${rulings.size} verdict${rulings.size === 1 ? "" : "s"}`;
+}
+function blind() {  // the list too would tell
+  document.body.classList.toggle("blind", id("blind").checked);
+  for (const line of lines) [line.textContent, line.dataset.blind] = [line.dataset.blind, line.textContent];
+}
+id("ruling").addEventListener("change", rule);
+id("blind").addEventListener("change", blind);
 
 function fold() {  // open what each speaker of this case was sent, or close it
   const folded = [...shown.querySelectorAll("details.srdcr-sent")], open = folded.some(one => !one.open);
@@ -65,7 +86,7 @@ document.addEventListener("keydown", event => {
   const {target, key} = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (key === "Escape") target.blur();
-  if (target.matches("input, select[name]")) return;
+  if (target.matches("input, select[name], #ruling")) return;
   if (key === "/") { event.preventDefault(); search.focus(); }
   else if (shown && Object.hasOwn(keys, key)) { event.preventDefault(); keys[key](); }
 });

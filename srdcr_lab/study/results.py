@@ -18,7 +18,7 @@ import pandas as pd
 from srdcr_lab.data.items import first_difference, thaw
 from srdcr_lab.lib.definitions import redraw_stability
 from srdcr_lab.lib.gating import redecided
-from srdcr_lab.lib.groups import CATEGORY_NAMES, halves, of_one_kind
+from srdcr_lab.lib.groups import CATEGORY_NAMES, of_one_kind
 from srdcr_lab.lib.statistics import jeffreys_interval
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.models import Store
@@ -311,23 +311,17 @@ class Results:
             with pq.ParquetFile(path) as file:
                 check_schema(table, file.schema_arrow, str(path))
                 content = file.read()
-            older = [field.name for field in arrow_schema(table) if field.name not in content.column_names]
-            for place, field in enumerate(arrow_schema(table)):
-                if field.name in older:
-                    content = content.add_column(place, field, pa.nulls(len(content), field.type))
             nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
             frame = content.replace_schema_metadata().to_pandas(types_mapper=nullable.get)
-            return _whole(frame, older) if table == "records" else frame
+            return _with_ordered_categories(frame) if table == "records" else frame
         except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
             raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it anew") from None
 
 
-def _whole(records: pd.DataFrame, older: Sequence[str]) -> pd.DataFrame:
-    """The records with the columns that an older file lacks and others give, and categories that can be compared."""
-    given = {"condition": halves(records), "right": records["correct"].fillna(False)}
+def _with_ordered_categories(records: pd.DataFrame) -> pd.DataFrame:
+    """The records with knowledge categories that can be compared and sorted."""
     known = pd.CategoricalDtype(CATEGORY_NAMES[::-1], ordered=True)
-    category = records["knowledge_category"].astype(known)
-    return records.assign(knowledge_category=category, **{name: given[name] for name in given if name in older})
+    return records.assign(knowledge_category=records["knowledge_category"].astype(known))
 
 
 def needed(package: str, what: str) -> Any:

@@ -375,7 +375,7 @@ def test_a_hostile_bundle_is_not_opened_and_leaves_nothing(
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["forged.zip", "temporary"]
 
 
-def test_columns_that_an_earlier_bundle_lacks_are_filled() -> None:
+def test_a_study_that_ships_has_every_column() -> None:
     rows = lab.load_run("smollm2-135m").records
     assert rows["right"].tolist() == (rows["correct"] == True).fillna(False).tolist()  # noqa: E712
     assert (rows["condition"] == "standard").tolist() == (rows["level"] == "standard").tolist()

@@ -255,7 +255,7 @@ def perturb(
 
     Parameters
     ----------
-    offsets : of years; each size is used with both signs. Dates have sizes of their own (`answers.date`).
+    offsets : of years; each size is used with both signs. Dates have sizes of their own (`answers.dates`).
     factors : of numbers.
     pool : names or cities to substitute, by their answer type where the items have several types; default: the other
         gold answers of the same domain and type.

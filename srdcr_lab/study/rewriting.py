@@ -1,4 +1,4 @@
-"""False passages that a model writes anew: one request an item, each reply checked as `data.rewrites` does."""
+"""False passages that a model writes anew: one request an item, each reply checked as `data.forms` does."""
 
 from __future__ import annotations
 

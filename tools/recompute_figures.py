@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 import recompute_knowledge as knowledge
 import recompute_tables as tables
-from scipy import stats
 
 HALVES = ("standard", "perturbed", "overall")
 KEYS = (

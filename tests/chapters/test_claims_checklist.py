@@ -7,13 +7,13 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from srdcr_lab.lib.sentences import Relation, Standing
 
 from srdcr_lab import claims as on
 from srdcr_lab.claims import CLAIMS, Claim, Denominator, Evidence, check_claims, claims_table
 from srdcr_lab.lib.comparison import compare
 from srdcr_lab.preference import offset_slopes
 from srdcr_lab.records import KnowledgeCategory
-from srdcr_lab.lib.sentences import Relation, Standing
 from tests.chapters.test_preference import row
 from tests.simulated import simulated
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t
+from srdcr_lab.lib.sentences import Standing
 
 import srdcr_lab as lab
 from bench.repeats import accuracy_overall, coverage, difference
@@ -19,7 +20,6 @@ from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.repeats import each_repeat, over_both, over_repeats, what_varied
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Request
-from srdcr_lab.lib.sentences import Standing
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel
 from tests.lib.test_comparison import two_methods as correct_or_not

@@ -39,7 +39,6 @@ MEASURES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
         )
     },
     "offset_slopes": offset_slopes,
-    "sharing": sharing,
     "decision_flow": decision_flow,
     "table_1": lambda records: table_1(records).cells,
     "table_2": lambda records: table_2(records).cells,

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from srdcr_lab.lib.sentences import Relation, Standing
 
 from srdcr_lab import claims
 from srdcr_lab.claims import Claim, Denominator, Evidence
+from srdcr_lab.lib.sentences import Relation, Standing
 
 STUDIES, QUESTIONS, MOST, NOISE = 300, 60, 0.05, 2.0
 OFFSETS, LEVELS = (20, 40, 60, 100, 200), ("subtle", "mild", "moderate", "blatant", "blatant")

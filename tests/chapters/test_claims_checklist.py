@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from srdcr_lab.lib.sentences import Relation, Standing
 
 from srdcr_lab import claims as on
 from srdcr_lab.claims import CLAIMS, Claim, Denominator, Evidence, check_claims, claims_table
 from srdcr_lab.lib.comparison import compare
+from srdcr_lab.lib.sentences import Relation, Standing
 from srdcr_lab.preference import offset_slopes
 from srdcr_lab.records import KnowledgeCategory
 from tests.chapters.test_preference import row
@@ -196,4 +196,4 @@ def test_the_checklist_as_html_is_escaped() -> None:
     parser = HTMLParser()
     parser.handle_starttag = lambda tag, _: tags.append(tag)  # type: ignore[method-assign]
     parser.feed(claims_table(table))
-    assert set(tags) == {"table", "thead", "tr", "th", "tbody", "td", "b"}
+    assert set(tags) == {"table", "caption", "thead", "tr", "th", "tbody", "td"}

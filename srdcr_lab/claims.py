@@ -339,10 +339,13 @@ ACCURACY_ON = {"standard": "accuracy on true passages", "perturbed": "accuracy o
                "overall": "mean accuracy", "blatant": "accuracy on blatantly false passages"}  # fmt: skip
 
 
-def _lead_of(a: str, b: str, key: str, text: str, paper: str, condition: str, *bound: Any, reading: str = "") -> Claim:
+def _lead_of(
+    a: str, b: str, key: str, text: str, paper: str, condition: str,
+    relation: Relation = Relation.ABOVE, threshold: float = 0.0, reading: str = "",
+) -> Claim:  # fmt: skip
     """A claim about the accuracy of A less that of B."""
     quantity = f"{ACCURACY_ON[condition]}, {called(a)} − {called(b)}"
-    return Claim(key, text, quantity, paper, difference, (a, b, condition), *bound, reading=reading)
+    return Claim(key, text, quantity, paper, difference, (a, b, condition), relation, threshold, reading)
 
 
 def _dropping(method: str, keys: tuple[str, str], on_true: str, on_false: str) -> tuple[Claim, Claim]:

@@ -33,6 +33,8 @@ ENDS = {  # what becomes of a false passage: its label and colour
     "missing": ("no answer", draw.GREY),
 }
 
+IN_WORDS = {"standard": "true passages", "perturbed": "false passages", "overall": "the mean of the two"}
+
 
 def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
     """The records of a study under the paper's debate; bad input where one of these methods was not run."""
@@ -51,7 +53,7 @@ def answer_in_brief(results: Results) -> Html:
     records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
     table = summary(records)
     few = table[(table["method"] == "few_shot") & (table["condition"] != "overall")]
-    few = few.assign(condition=few["condition"].map(draw.CONDITION_LABELS))
+    few = few.assign(condition=few["condition"].map(IN_WORDS))
     return answer_box(
         sentences("few-shot answers, with the passage in the prompt, are mostly right", few, "accuracy", above=0.5,
                   by=["condition"]),
@@ -78,7 +80,7 @@ def answer(results: Results) -> Html:
 
 def _ahead(records: pd.DataFrame, a: str, b: str, conditions: Sequence[str] = CONDITIONS) -> str:
     table = compare_all(records, a, others=[b], conditions=conditions).drop(columns="p_holm")
-    named = table.assign(condition=table["condition"].map(draw.CONDITION_LABELS))
+    named = table.assign(condition=table["condition"].map(IN_WORDS))
     return sentences("{a} is right more often than {b}", named, "difference", by=["condition"], n="n_questions")
 
 

@@ -163,9 +163,7 @@ def test_highly_known_counts_each_question_once_a_repeat() -> None:
     first = simulated(30).query("method == 'few_shot'")
     rows = repeated(first, first.assign(knowledge_category="UNKNOWN", sampled_accuracy=0.0))
     claim = check_claims(rows).set_index("claim")
-    assert claim.loc["4.2c", "value"] == pytest.approx(
-        check_claims(first).set_index("claim").loc["4.2c", "value"] / 2
-    )
+    assert claim.loc["4.2c", "value"] == pytest.approx(check_claims(first).set_index("claim").loc["4.2c", "value"] / 2)
 
 
 @pytest.mark.parametrize("kind", [accuracy_overall, difference])

@@ -16,7 +16,7 @@ from srdcr_lab.study import notebooks as sequence
 from srdcr_lab.study.notebooks import SEQUENCE, WIDGET, run_notebooks
 from srdcr_lab.study.share import share
 from tests.conftest import Srdcr
-from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, executed_with, kept_with_its_label, ran_to_its_end
+from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, kept_with_its_label, ran_to_its_end
 from tests.loopback.server import Loopback
 from tests.scripted import reader
 

@@ -67,7 +67,7 @@ def surroundings(run: Results) -> Iterator[str]:
 def _fingerprint_here(model: ModelIdentity) -> str | None:
     """Of a model that this installation brings; a file that a bundle names is not looked for."""
     if model.provider == "pocket":
-        from srdcr_lab.models.local.checkpoint import fingerprint
+        from srdcr_lab.models.checkpoint import fingerprint
 
         return fingerprint(shipped("pocket"))
     if (model.provider, model.name) == ("gguf", PACKAGED):
@@ -122,7 +122,7 @@ def decided(path: Path, items: Path, cast: Mapping[str, ChatModel]) -> dict[str,
     Each is of its kind and within bounds: a known set, or a table by its name in `items`; a model of the `cast`; a
     number; words. Raises `BadInput` for any other value, and where its code or pocket model is not this clone's.
     """
-    from srdcr_lab.models.local.checkpoint import fingerprint
+    from srdcr_lab.models.checkpoint import fingerprint
 
     own = notebooks.SEQUENCE / path.name
     if not own.is_file() or notebooks.code_of(path) != notebooks.code_of(own):

@@ -54,7 +54,7 @@ class Tuner(Interactive):
     def settings(self) -> dict[str, Any]:
         """τ, the cost of a wrong answer, the share of false passages and the kind of confidence that are chosen."""
         chosen = super().settings
-        return chosen | {"confidence": self.kinds[chosen["confidence"]]}
+        return chosen | {"confidence": self.kinds[int(chosen["confidence"])]}
 
 
 def tuner(results: Results, *others: Results) -> Tuner:
@@ -90,7 +90,7 @@ def tuner(results: Results, *others: Results) -> Tuner:
             tables.setdefault(name, []).append(table.assign(confidence=code))
     shares = {share: f"{share:.0%}" for share in every[0].false_shares}
     half = 0.5 if 0.5 in shares else min(shares)
-    controls = [
+    controls: list[Slider | Choice] = [
         Slider("tau", "threshold τ", every[0].tau),
         Choice("cost", "cost of a wrong answer", {cost: f"{cost:g}" for cost in COSTS}, 1.0),
         Choice("false_share", "share of false passages", shares, half),
@@ -107,6 +107,15 @@ def tuner(results: Results, *others: Results) -> Tuner:
     )
     made.kinds = names
     return made
+
+
+def tuning_tables(results: Results) -> dict[str, pd.DataFrame]:
+    """The tidy tables behind the panels, of one kind of confidence; `at` is a τ of a curve, `tau` one that is selected.
+
+    `known`: P(Highly-Known | confidence ≥ τ); `worth`: utility per item; `answers`: coverage and risk; `becomes`: what
+    becomes of true (0) and false (1) passages, in the order of `OUTCOMES`; `best`: the best τ; `near`: the questions.
+    """
+    return _OneConfidence(results).tables()
 
 
 class _OneConfidence:
@@ -134,7 +143,7 @@ class _OneConfidence:
         self.false_shares = [s for s in FALSE_SHARES if (present[0] or s == 1) and (present[1] or s == 0)]
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Tidy tables of the panels; `at` is a τ that draws a curve, `tau` one that is selected."""
+        """See `tuning_tables`."""
         endings = np.stack([self.gating.endings(tau) for tau in GRID])
         same = [bool((one == before).all()) for one, before in zip(endings[1:], endings, strict=False)]
         first = np.maximum.accumulate(np.where([False, *same], 0, np.arange(GRID.size)))  # since when all is as now
@@ -162,7 +171,8 @@ class _OneConfidence:
     def _sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sums over a question's true and false passages, shape (questions, 2)."""
         cell = 2 * self.gating.question + self.half
-        return np.bincount(cell, values.astype(float), 2 * self.n_questions).reshape(-1, 2)
+        sums = np.bincount(cell, values.astype(float), 2 * self.n_questions)
+        return np.asarray(sums, float).reshape(-1, 2)
 
     def _mean(self, sums: NDArray[np.float64], share: float, among: Any = ()) -> tuple[float, float, float]:
         """The mean of values in [0, 1] at this share of false passages, with its interval over questions."""

@@ -57,7 +57,7 @@ class Interactive:
     @property
     def settings(self) -> dict[str, Any]:
         """Where the controls are now."""
-        moved = vars(self).get("_shown")
+        moved = vars(self).get("shown")
         values = {control.name: control.value for control in self._controls}
         if moved is not None:
             values = {name: getattr(moved.params, name) for name in values}
@@ -66,7 +66,7 @@ class Interactive:
     def reset(self) -> None:
         """Set the controls to the paper's values."""
         for name, value in self._reset.items():
-            setattr(self._shown.params, name, value)
+            setattr(self.shown.params, name, value)
 
     def save(self, path: str | Path) -> Path:
         """Write a page of its own that works without a kernel and without a network.
@@ -110,7 +110,7 @@ class Interactive:
         return dict(self.chart.to_dict())
 
     @cached_property
-    def _shown(self) -> Any:
+    def shown(self) -> Any:
         """The widget of the chart; its browser tells it where the controls are."""
         altair = _needed("altair")
         _needed("vl_convert")
@@ -122,8 +122,8 @@ class Interactive:
         ipywidgets = _needed("ipywidgets")
         button = ipywidgets.Button(description="Paper's values", tooltip="Set the controls to the paper's values")
         button.on_click(lambda _: self.reset())
-        box = ipywidgets.VBox([self._shown, *([button] if self._reset else []), ipywidgets.Label(self.note)])
-        return box._repr_mimebundle_() | {"image/png": self.png(), "text/plain": self.title}
+        box = ipywidgets.VBox([self.shown, *([button] if self._reset else []), ipywidgets.Label(self.note)])
+        return dict(box._repr_mimebundle_()) | {"image/png": self.png(), "text/plain": self.title}
 
 
 def sliding(

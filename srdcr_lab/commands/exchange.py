@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from srdcr_lab.commands import PATH, echo
-from srdcr_lab.commands.study import as_text
+from srdcr_lab.commands import PATH, as_text, echo
 
 _SHOWN = ["model", "method", "condition", "n", "coverage", "accuracy", "selective_accuracy"]
 
@@ -23,9 +22,10 @@ def export(kind: str, folder: Path, target: Path) -> None:
 
     No key leaves, no path of this machine, and no character that cannot be seen.
     """
-    from srdcr_lab.study import exports, load_run
+    from srdcr_lab.study import load_run
+    from srdcr_lab.study.exchange import write_inspect
 
-    echo(exports.write_inspect(load_run(folder), target))
+    echo(write_inspect(load_run(folder), target))
 
 
 @click.command("import")

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from html import escape
 from typing import Any
 
 import pandas as pd
-from markupsafe import escape
 
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.lib.page import Html, interval, number, p_value, render
@@ -64,9 +64,9 @@ class Sentence(str):
         return made
 
     def __html__(self) -> Html:
-        text = str(escape(str(self)))
+        text = escape(str(self))
         for verdict in Standing:
-            name = str(escape(verdict.value))
+            name = escape(verdict.value)
             text = text.replace(name, f"<b>{name}</b>")
         return Html(text)
 
@@ -153,9 +153,13 @@ def sentences(
     if len(rows) == 1 and not by:
         ((verdict, (numbers,)),) = ordered
         return Sentence(f"{verdict}: {claim} {numbers}.", verdict)
-    listed = " ".join(f"{verdict} for {_and(names)}." for verdict, names in ordered)
     note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else ""
-    return Sentence(f"{listed} Claim: {claim}{note}.", ordered[0][0] if len(ordered) == 1 else None)
+    (first, names), *others = ordered
+    said = [
+        f"{first}: {claim}{note}, for {_and(names)}.",
+        *(f"{verdict} for {_and(names)}." for verdict, names in others),
+    ]
+    return Sentence(" ".join(said), first if not others else None)
 
 
 def answer_box(*lines: str, label: str = "") -> Html:

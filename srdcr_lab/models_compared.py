@@ -23,7 +23,7 @@ from srdcr_lab.lib.comparison import Comparison, compare, compare_pairs, outcome
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.groups import CATEGORY_NAMES, debates, groups, is_standard, stack, with_matches
 from srdcr_lab.lib.page import Html
-from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, shares, with_interval
 from srdcr_lab.preference import perturbed_answers
 from srdcr_lab.records import Role, label
@@ -43,7 +43,6 @@ ENDS = {  # what becomes of a false passage: its label and colour
     "other": ("another wrong answer", draw.ORANGE),
     "missing": ("no answer", draw.GREY),
 }
-_OFTEN = 0.5  # debaters who repeat themselves in more of their turns exchange no arguments
 
 
 @dataclass(frozen=True)
@@ -99,62 +98,72 @@ def names_apart(models: Sequence[str], runs: Sequence[str]) -> list[str]:
 def answer(models: Models) -> Html:
     """The answer box of notebook 09: what SR-DCR gains with each model whose Judge rules, which model knows more, and
     whether there was a debate."""
-    tested = what_was_tested(models).set_index("model")
-    gains = leads(models).query("a == 'sr_dcr' and b == 'few_shot' and not weighted")
-    silent = [name for name in tested.index if name not in set(gains["model"])]
-    first = sentences(
-        "SR-DCR is right on more items than few-shot", gains, "difference", above=0, by=["model"], of="items"
-    )
-    first = f"On {models.asked}: {first}" + (
-        f" Not tested: {', '.join(silent)} (no ruling of its Judge)." if silent else ""
-    )
+    gains = leads(models, [("sr_dcr", "few_shot")]).query("not weighted")
+    gain = sentences("SR-DCR is right on more items than few-shot", gains, "difference", by=["model"], of="items")
+    if silent := sorted(set(models.records["model"]) - set(gains["model"])):
+        gain = Sentence(f"{gain} Not tested for {', '.join(silent)}: its Judge gave no ruling.")
     knowing = compare_models(models).query("quantity == 'right from memory'")
-    second = sentences("the first model knows more than the second", knowing, "difference", above=0, by=["name"])
-    third = "; ".join(
-        f"{name}: {row['repeats_defender']:.0%} of the Defender's and {row['repeats_critic']:.0%} of the Critic's"
-        for name, row in tested.dropna(subset="repeats_defender").iterrows()
+    known = sentences("the first model knows more than the second", knowing, "difference", by=["name"])
+    spoken = what_was_tested(models).dropna(subset=["defender_repeats", "critic_repeats"])
+    repeats = "; ".join(
+        f"{row.model}: Defender {row.defender_repeats:.0%}, Critic {row.critic_repeats:.0%}"
+        for row in spoken.itertuples()
     )
-    if third:
-        third = f"Debaters repeat an earlier turn of their own word for word in most later turns ({third})."
-    return answer_box(first, second, third or "No run holds a debate.", label=models.label)
+    argued = f"Later turns that repeat an earlier one of the same speaker word for word: {repeats}."
+    if not_tested := [
+        row.model for row in spoken.itertuples() if _repetitive(row.defender_repeats, row.critic_repeats)
+    ]:
+        argued += f" So what arguments are worth was not tested for {', '.join(not_tested)}."
+    return answer_box(
+        Sentence(f"On {models.asked}: {gain}"), known, argued if repeats else "No run holds a debate.",
+        label=models.label,
+    )  # fmt: skip
 
 
 def what_was_tested(models: Models) -> pd.DataFrame:
-    """One row a model: questions asked from memory and how many of them another model was asked too; items debated,
-    the share of rulings that could be read, of debaters' later turns that repeat an earlier one, of debates whose
+    """One row a model: questions asked from memory, and how many of them another model was asked too; debates held, the
+    share of their rulings that could be read, of the debaters' later turns that repeat an earlier one, of debates whose
     verdict changes; and in words what was `not_tested`."""
     asked = models.questions.drop_duplicates(["model", *_QUESTION])
     shared = asked[asked.duplicated(_QUESTION, keep=False)]
-    spoken = models.turns[
-        (models.turns["method"] == "sr_dcr") & models.turns["role"].isin([Role.DEFENDER, Role.CRITIC])
-    ]
-    repeats = repeated_turns(spoken).set_index(["model", "role"])["share"]
+    speakers = models.turns["role"].isin([Role.DEFENDER, Role.CRITIC])
+    repeats = repeated_turns(models.turns[speakers & (models.turns["method"] == "sr_dcr")])
+    repeats = repeats.set_index(["model", "role"])["share"]
     rows = []
     for name, part in models.records.groupby("model", sort=False):
         paths = debates(part)["verdict_path"]
-        row: dict[str, Any] = {
-            "model": name,
-            "n_questions": int((asked["model"] == name).sum()),
-            "n_shared": int((shared["model"] == name).sum()),
-            "debates": len(paths),
-            "rulings_read": 1 - "".join(paths).count("?") / max(1, len("".join(paths))) if len(paths) else None,
-            "repeats_defender": repeats.get((name, Role.DEFENDER)),
-            "repeats_critic": repeats.get((name, Role.CRITIC)),
-            "verdict_changes": paths.map(lambda path: path_moves(path)["changed"]).mean() if len(paths) else None,
-        }
+        rulings = "".join(paths)
+        defender, critic = (repeats.get((name, role)) for role in (Role.DEFENDER, Role.CRITIC))
+        drawn = asked.loc[asked["model"] == name, "knowledge_category"].notna()
+        n_shared = int((shared["model"] == name).sum())
         missing = {
-            "SR-DCR (no debate)": not len(paths),
-            "SR-DCR (its Judge gave no ruling)": row["rulings_read"] == 0,
-            "the worth of arguments (debaters repeat themselves)": max(
-                row["repeats_defender"] or 0, row["repeats_critic"] or 0
-            )
-            > _OFTEN,
-            "knowledge categories (no draws)": asked.loc[asked["model"] == name, "knowledge_category"].isna().all(),
+            "SR-DCR (no debate)": not rulings,
+            "SR-DCR (its Judge gave no ruling)": bool(rulings) and set(rulings) == {"?"},
+            "what arguments are worth (debaters repeat themselves)": _repetitive(defender, critic),
+            "knowledge categories (no draws)": not drawn.any(),
             "false passages": bool(is_standard(part).all()),
-            "any other model (no question shared)": not row["n_shared"],
+            "any other model (no question shared)": not n_shared,
         }
-        rows.append(row | {"not_tested": ", ".join(what for what, is_missing in missing.items() if is_missing)})
+        rows.append({
+            "model": name, "n_questions": len(drawn), "n_shared": n_shared, "debates": len(paths),
+            "rulings_read": 1 - rulings.count("?") / len(rulings) if rulings else None,
+            "defender_repeats": defender, "critic_repeats": critic,
+            "verdict_changes": paths.map(lambda path: path_moves(path)["changed"]).mean() if rulings else None,
+            "not_tested": "; ".join(what for what, is_missing in missing.items() if is_missing) or None,
+        })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _repetitive(*shares: float | None) -> bool:
+    """Whether a debater repeats itself in most of its later turns."""
+    return any(share is not None and share > 0.5 for share in shares)
+
+
+def _ruling(records: pd.DataFrame) -> list[str]:
+    """Models whose Judge gave rulings: without any, SR-DCR was not tested."""
+    held = debates(records)
+    ruled = held["verdict_path"].str.contains("[RU]", regex=True).astype(bool)
+    return [*held.loc[ruled, "model"].unique()]
 
 
 def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
@@ -228,10 +237,9 @@ def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFr
     `p_holm` corrects over the models for each pair, and is missing of what is weighted. SR-DCR is left out where its
     Judge gave no ruling: it was not tested.
     """
-    rows = []
+    rows, ruling = [], _ruling(models.records)
     for names, part in groups(models.records, ("model",)):
-        ruled = (debates(part)["verdict_path"].str.replace("?", "", regex=False) != "").any()
-        methods = set(part["method"]) - (set() if ruled else {"sr_dcr"})
+        methods = set(part["method"]) - (set() if names["model"] in ruling else {"sr_dcr"})
         for a, b in (pair for pair in pairs if set(pair) <= methods):
             name = names | {"a": a, "b": b, "name": f"{called(a)} less {called(b)}\n{names['model']}"}
             found = compare(part, a, b)
@@ -257,13 +265,13 @@ def compare_models(models: Models) -> pd.DataFrame:
     What is compared: whether the answer from memory is right, of all questions that both were asked; whether the
     few-shot answer to a false passage is its claim, where it was read and neither model had that answer before; whether
     the verdict of a debate is right; and whether the answers of `COMPARED` are. Missing answers and unread verdicts are
-    wrong; the last two weigh true and false passages alike. An item is the same where id, question, gold answer and
-    claim are. `p_holm` is over the whole table; a pair without a common item has n = 0. `BadInput` where a model has
-    several designs of one method.
+    wrong; the last two weigh true and false passages alike. Verdicts and SR-DCR are compared of the models whose Judge
+    gave rulings. An item is the same where id, question, gold answer and claim are. `p_holm` is over the whole table; a
+    pair without a common item has n = 0.
     """
     rows = []
     for quantity, of_items, values, macro in _quantities(models):
-        for a, b in combinations(models.records["model"].unique(), 2):
+        for a, b in combinations(of_items["model"].unique(), 2):
             pairs = side_by_side(of_items, a, b, values, column="model")
             name = {"quantity": quantity, "name": f"{a} less {b}", "a": a, "b": b}
             rows.append(name | asdict(compare_pairs(pairs, macro=macro)))
@@ -282,10 +290,12 @@ def _quantities(models: Models) -> Iterator[tuple[str, pd.DataFrame, pd.Series, 
     false = pd.concat(map(perturbed_answers, of_models), ignore_index=True)
     follows = false["follows_claim"].astype("Float64").astype(float)
     yield "false passages followed", _keyed(false), follows.where(~false["prior_is_claim"]), False
+    ruling = records["model"].isin(_ruling(records))
     held = pd.concat(map(debates, of_models), ignore_index=True)
+    held = held[held["model"].isin(records.loc[ruling, "model"])]
     yield "verdicts right", _keyed(held), outcome(held, "verdict_right"), True
     for method in COMPARED:
-        own = records[records["method"] == method]
+        own = records[(records["method"] == method) & (ruling | (method != "sr_dcr"))]
         yield f"{called(method)} right", _keyed(own), outcome(own, "correct"), True
 
 

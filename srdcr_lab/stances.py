@@ -176,8 +176,8 @@ def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     rows = _numbered(records[records["method"].isin(OVERCONFIDENT)])
     spoken = _spoken(rows, turns)
     first = {(method, speaker) for method, (speakers, _) in OVERCONFIDENT.items() for speaker in speakers}
-    spoken = spoken[[pair in first for pair in zip(spoken["method"], spoken["speaker"], strict=True)]]
-    spoken = spoken.drop_duplicates(["row", "speaker"])
+    is_first = [pair in first for pair in zip(spoken["method"], spoken["speaker"], strict=True)]
+    spoken = spoken[np.array(is_first, bool)].drop_duplicates(["row", "speaker"])
     pairs = spoken.merge(spoken[["row", "stated_answer"]], on="row", suffixes=("", "_other"))
     same = same_answer(pairs, "stated_answer", "stated_answer_other").fillna(False)
     agreeing = same.groupby([pairs["row"], pairs["speaker"]]).transform("sum")

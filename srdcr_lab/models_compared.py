@@ -185,22 +185,28 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
 
 def false_passages(models: Models, methods: Sequence[str] = METHODS) -> pd.DataFrame:
     """What becomes of the false passages: the share of each of `ENDS`, by model and method, of all their items."""
-    rows = with_matches(models.records[models.records["method"].isin(methods) & ~is_standard(models.records)])
+    rows = with_matches(_of(models.records[~is_standard(models.records)], methods))
     right = rows["correct"].astype("boolean")
     followed = rows["final_is_claim"].astype("boolean").fillna(False)
     end = pd.Series("other", rows.index).mask(followed, "followed").mask(right.fillna(False), "right")
     rows = rows.assign(end=end.mask(right.isna(), "missing"))
     return stack([
-        (names, shares(part.assign(one=True), part["end"].eq(end).astype("boolean")).assign(end=end))
+        (names, shares(part, part["end"].eq(end).astype("boolean")).assign(end=end))
         for names, part in groups(rows, ("model", "method")) for end in ENDS
     ])  # fmt: skip
+
+
+def _of(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """The rows of these methods, in their order."""
+    rows = records[records["method"].isin(methods)]
+    return rows.sort_values("method", key=lambda names: names.map(list(methods).index), kind="stable")
 
 
 def rightness(models: Models, methods: Sequence[str] = METHODS) -> pd.DataFrame:
     """The plane: the share of true and of false passages that each method answers rightly, by model; a missing answer
     is not right."""
     tables = []
-    for names, part in groups(models.records[models.records["method"].isin(methods)], ("model", "method")):
+    for names, part in groups(_of(models.records, methods), ("model", "method")):
         true, right = is_standard(part), part["correct"].astype("boolean").fillna(False)
         row = names | {"coverage": part["correct"].notna().mean()}
         for half, here in (("true", true), ("false", ~true)):
@@ -215,7 +221,7 @@ def weighted_accuracy(models: Models, methods: Sequence[str] = METHODS) -> pd.Da
     `coverage`, `selective_accuracy`, `utility` where a wrong answer costs as much as a right one earns, and accuracy
     `weighted` to all questions that the asked ones were chosen from, where they were chosen."""
     tables = []
-    for names, part in groups(models.records[models.records["method"].isin(methods)], ("model",)):
+    for names, part in groups(_of(models.records, methods), ("model",)):
         worth = utility(part, [0.0, 1.0]).set_index("cost")
         free, costly = (worth.loc[[cost]].set_index("method") for cost in (0.0, 1.0))
         table = free[["n", "coverage", "selective_accuracy", "selective_accuracy_low", "selective_accuracy_high"]]
@@ -243,10 +249,10 @@ def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFr
         for a, b in (pair for pair in pairs if set(pair) <= methods):
             name = names | {"a": a, "b": b, "name": f"{called(a)} less {called(b)}\n{names['model']}"}
             found = compare(part, a, b)
-            rows.append(name | {"weighted": False, "p_value": found.p_value} | _of(asdict(found)))
+            rows.append(name | {"weighted": False, "p_value": found.p_value} | _ends(asdict(found)))
             if (weights := models.weights.get(names["model"])) is not None:
                 back = weighted_leads(part[part["method"].isin([a, b])], weights, a).iloc[0]
-                rows.append(name | {"weighted": True} | _of(back))
+                rows.append(name | {"weighted": True} | _ends(back))
     table = pd.DataFrame(rows, columns=["model", "a", "b", "name", "weighted", "p_value", *_ENDS])
     plain = table[~table["weighted"].astype(bool)]
     return table.assign(p_holm=plain.groupby(["a", "b"])["p_value"].transform(holm))
@@ -255,7 +261,7 @@ def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFr
 _ENDS = ("difference", "low", "high", "n", "n_questions")
 
 
-def _of(row: Mapping[str, Any]) -> dict[str, Any]:
+def _ends(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in _ENDS}
 
 

@@ -17,7 +17,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.replies import spoken
 from srdcr_lab.lib.page import Html, render
 from srdcr_lab.models.store import Store, as_file
-from srdcr_lab.protocols import METHODS, Choices, Outcome
+from srdcr_lab.protocols import METHODS, Outcome
 from srdcr_lab.records import Decision, Item, Role, SrdcrError, Verdict
 from srdcr_lab.records.names import called, kind_called
 
@@ -27,20 +27,11 @@ if TYPE_CHECKING:
 Parts = list[tuple[str, str]]  # headings and texts: the messages of a request, its settings, the raw reply
 
 
-def explain(item: Item, outcome: Outcome, choices: Choices) -> str:
-    """Why SR-DCR decided so: verdict, confidence against τ, and whether the answer is right."""
-    ruling, confidence = outcome.ruling, outcome.confidence
-    if ruling is None or confidence is None:
-        return "This method does not use the decision rule."
-    reason = f"V* = {ruling.verdict}"
-    if outcome.decision is not Decision.USE_CONTEXT:
-        reason += f" and {_compared(confidence.value, confidence.kind, choices.tau)}"
-    answer = None if outcome.answer is None or outcome.missing else outcome.answer.value
-    return f"{reason}, so {_decided(outcome.decision, answer)}. The truth is {item.gold_answer}."
-
-
 def explain_row(row: Mapping[str, Any]) -> str:
-    """The same for a row of the table records, of any method; a missing value is None."""
+    """Why a method answered as a row of the table `records` says: verdict, confidence against τ, and the truth.
+
+    A missing value of the row is None.
+    """
     truth = f"The truth is {' and '.join(row['gold_answers'])}."
     if row["missing"] == "error":
         return f"There is no answer, and accuracy counts that as wrong: {row['error']}. {truth}"

@@ -145,7 +145,7 @@ EVERY: dict[str, Callable[[], Figure]] = {
     ),
     "calibration_in_depth.draw_kinds": lambda: depth.draw_kinds(PAIR),
     "calibration_in_depth.draw_transfer": lambda: depth.draw_transfer(_transfer()),
-from tests.chapters.test_counterfactual_measures import debated
+    "stances.draw_by_number": lambda: stances.draw_by_number(stances.by_number(debated()[0])),
     "stances.draw_debate_ends": lambda: stances.draw_debate_ends(stances.debate_ends(*debated())),
     "stances.draw_overconfidence": lambda: stances.draw_overconfidence(stances.overconfidence(*debated())),
     "documents.draw_majorities": lambda: documents.draw_majorities(RECOVERY),

@@ -33,10 +33,12 @@ from srdcr_lab.answers.wording import (
     LONGEST_BARE,
     Span,
     around,
+    expression,
     fold_digits,
     in_case_of,
     in_script_of,
     sentence_at,
+    signs,
     without_overlaps,
 )
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
@@ -52,22 +54,13 @@ _BEFORE = re.compile(rf"(?<!\w){_AD}\.?[ \u00a0]?\Z")
 _NUMBER = re.compile(r"(?<!\w)(?:\d{1,3}(?:,\d{3})+|\d{1,7})(?![\w])(?!,\d{3}(?!\d))(?!\.\d(?!\d?\.\d))(?!:\d|[%‰°])")
 _TIED_BEFORE = re.compile(r"(?:\d[.:/,]|[$€£¥₹]\s?|(?<![^\W\d_])\.|[#/]|\d')\Z")
 _DATE_BEFORE = re.compile(r"(?<!\d)\d{1,2}(?:\.[ ]?|/|-)\d{1,2}[./-]\Z|(?<!\d)\d{1,2},\Z|(?<!\d)(?:\d{4}|\d{1,2})/\Z")
-_CUE_BEFORE = re.compile(
-    r"(?<!\w)(?:in|by|since|until|till|from|before|after|of|year|about|around|circa|ca?\.|during|anno)[ \u00a0]\Z",
-    re.IGNORECASE,
-)
+_CUE_BEFORE = expression("cue_before")
 _LONG_RANGE = re.compile(r"(\d{4})[ \u00a0]?[-–—/][ \u00a0]?\Z")
 _DATE_AFTER = re.compile(r"[-/.]\d")
-_UNIT_AFTER = re.compile(
-    r"[ \u00a0-](?P<one>[^\W\d_]{1,24})(?:[ \u00a0](?P<two>[^\W\d_]{1,24}))?|[ \u00a0]?(?P<sign>[%‰°€£$])"
-)
+_UNIT_AFTER = expression("unit_after")
 _MAGNITUDE_AFTER = re.compile(r"[ \u00a0-](?:hundred|thousand|million|billion|trillion|dozen)(?!\w)", re.IGNORECASE)
 _NOT_UNITS = frozenset({"second", "foot", "day", "year", "month", "week", "hour", "degree", "yard", "acre", "mile"})
-_HEDGE = re.compile(
-    r"[\s(\[\"']*(?:(?:it was|in|about|around|approximately|circa|ca?\.?|roughly|probably|the|year|early|late|mid|[~≈])"
-    r"[\s-]*)*",
-    re.IGNORECASE,
-)
+_HEDGE = expression("hedge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +143,7 @@ COUNT = (
     r"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?)"
 )
 WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
-_DECADES = r"(?:twen|thir|for|fif|six|seven|eigh|nine)ties"
-_BESIDE = {
-    "an age": rf"aged[ ]\w+|(?:at the )?age of|{COUNT}[ -]years?[ -]old"
-    rf"|in (?:his|her|their) (?:early |late )?(?:teens|{_DECADES})"
-    rf"|(?:at|turned|was|then) [1-9]\d(?=[,.;)]| when| and| at)",
-    "a duration": rf"{COUNT}[ \u00a0-](?:years?|decades?|centur(?:y|ies))(?![ -]old)",
-    "an anniversary": r"\w*centena(?:ry|ries)|\w*centennial|anniversar(?:y|ies)|jubilee",
-    "a relative date": r"(?:the|that|this|in the) (?:following|next|previous|preceding|same) "
-    r"(?:year|spring|summer|autumn|winter)",
-    "a weekday": WEEKDAY,
-}
+_BESIDE = signs("beside_a_year", COUNT)
 _CENTURY = re.compile(
     rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|({'|'.join(ORDINALS[:21])}))[ \u00a0-]centur(?:y|ies)(?P<bc>[ ]BC)?"
     r"(?! (?-i:(?!BC|AD)[A-Z]))",  # "20th Century Fox"
@@ -174,7 +157,7 @@ _LEAP_DAY = re.compile(r"29(?:th)?[ ](?:of )?February|February[ ]29", re.IGNOREC
 def beside_a_year(passage: str) -> Iterator[tuple[str, str]]:
     """Statements that hang on a year: what each is, and its words."""
     for what, pattern in _BESIDE.items():
-        if match := re.search(rf"(?<!\w)(?:{pattern})(?!\w)", passage, re.IGNORECASE):
+        if match := pattern.search(passage):
             yield what, match[0]
 
 
@@ -197,11 +180,7 @@ def _roman(year: int) -> str:
 _TIMES = [(int(first), int(last)) for first, _, last in (span.partition("..") for span in ENGLISH["times"])]
 _WORDS_OF_A_TIME = "|".join(f"(?P<of_{i}>{words.strip()})" for i, words in enumerate(ENGLISH["times"].values()))
 _OF_A_TIME = re.compile(rf"(?<!\w)(?:{_WORDS_OF_A_TIME})(?!\w)", re.IGNORECASE)
-_TITLED = re.compile(  # "President F. W. de Klerk", "Elizabeth I"
-    r"(?<!\w)(?:King|Queen|Emperor|Empress|Kaiser|Tsar|Sultan|Shah|Pope|President|Prime Minister|Captain|Admiral"
-    r"|Marshal|General(?! A| Court)|Colonel|Prince|Princess|Lord|Sir|Count|Dr|Professor|Archbishop) [A-Z][\w.’'-]*"
-    r"|(?!(?:War|Bowl|Block|Mark|Part|Act|Phase|The|Saturn)\b)[A-Z][a-z]+ [IVX]+(?!\w)"
-)
+_TITLED = expression("titled")
 _LIFETIME = 100  # years: who was there at one end of them was not at the other
 
 
@@ -421,11 +400,7 @@ _BEFORE_A_DAY = re.compile(
     rf"[\s(\[\"']*(?:(?:it was|on|about|around|circa|ca?\.?|the|{WEEKDAY},?)\s*)*", re.IGNORECASE
 )
 _IN_FIGURES = re.compile(r"(?<![\d./-])(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})(?![\d/-]|\.\d)")
-_FEAST = re.compile(
-    r"(?<!\w)(?:Christmas|Easter (?:Sunday|Monday|Day)|Good Friday|Pentecost|Whitsun|New Year(?:['’]s (?:Eve|Day))?"
-    r"|Epiphany|Boxing Day|Halloween|Thanksgiving|solstice|equinox"
-    r"|(?:in|that|this|of) (?:the )?(?:early |late |mid-?)?(?P<season>spring|summer|autumn|winter))(?!\w)"
-)
+_FEAST = expression("feast")
 _SPAN = r"(?:days?|weeks?|fortnights?|months?)"
 _DURATION = re.compile(rf"(?<!\w)(?:{COUNT}|{COUNT}?½)[ \u00a0-]{_SPAN}(?!\w)", re.IGNORECASE)
 _RELATIVE = re.compile(

@@ -34,28 +34,15 @@ from srdcr_lab.answers.quantities import (
     shown,
 )
 from srdcr_lab.answers.replies import unasked, undecorated
-from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, fold_digits, sentence_at
+from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, expression, fold_digits, sentence_at, signs
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 _RATIOS = {word: number for number, words in ENGLISH["ratios"].items() for word in words.split(", ")}
 _MULTIPLE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
-_SQUARE = r"(?:square|sq\.?) (?:\w+)|(?:km|mi|m)[²2]|hectares?|acres?"
-_DEPENDENT = {  # what is worked out from a count, anywhere in a passage
-    "a density": rf"densit(?:y|ies)|(?:per|an?) (?:{_SQUARE})|/ ?(?:{_SQUARE})",
-    "an average": r"per (?:capita|head|household|family)|(?:average|mean) (?:household|family) size",
-    "a part of it": r"\d[\d,]* (?:households|families|housing units)",
-}
-_DEPENDENT_OF = {what: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) for what, words in _DEPENDENT.items()}
-_TIMES = re.compile(
-    r"(?<!\w)(?:twice|thrice|double|triple|\w+ times) (?:as (?:many|much|large|big|high|long|great|old)|the |its )",
-    re.IGNORECASE,
-)  # "twice that" moves with it
+_DEPENDENT = signs("dependent_on_a_count")
+_TIMES = expression("times")
 _SMALL_SUM = 20  # such a sum may be chance, unless words for parts stand beside it
-_PARTS = re.compile(
-    r"(?<!\w)(?:of (?:them|these|those|whom|which)|remain(?:ing|der)|others?|the rest|total|altogether|in all"
-    r"|combined)(?!\w)",
-    re.IGNORECASE,
-)
+_PARTS = expression("parts")
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
 _SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![\w.,])(?:1\d{3}|20\d\d)(?!\w|[.,]\d)")
@@ -64,32 +51,17 @@ _BETWEEN = re.compile(r",? and |[,;] ")
 _MANY = 1000
 _LISTED = range(3, 13)  # counts that a list may show
 _ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
-_BRACKET = re.compile(
-    r"[ \u00a0]?[^\W\d_]{0,24}(?:[ \u00a0][^\W\d_]{1,24}){0,3}[ \u00a0]?[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]"
-)
+_BRACKET = expression("bracket")
 CLOSE = Decimal("0.02")  # share by which a rounding or a rounded restatement may differ
 _CONVERTED = Decimal("0.05")  # the same of a conversion, both of whose numbers may be rounded
-_PART_AFTER = re.compile(
-    r"(?:[ \u00a0-][^\W\d_]+){0,3}[ \u00a0](?:of|from|among)[ ](?:them|these|those|whom|which)(?!\w)"
-)
-_PART_BEFORE = re.compile(
-    r"(?:including|among(?:st)? them|of (?:them|these|those|whom|which)|but for|all but),?(?: [^\W\d_]+){0,7}[ ]\Z"
-)
-_TREND = re.compile(
-    r"(?<!\w)(?:(?P<down>down|fell|decline[ds]?|dropped|decreas\w+)|up|rose|grew|increas\w+) from (?:about )?\Z"
-)
+_PART_AFTER = expression("part_after")
+_PART_BEFORE = expression("part_before")
+_TREND = expression("trend")
 _HALF, _WHOLE = 50, 100  # per cent
-_GROWS = re.compile(  # what may be more than the whole
-    r"(?<!\w)(?:than|increas\w*|r[io]sen?|rising|gr[eo]w\w*|gains?|gained|up|above|over|inflation|profits?|returns?)(?!\w)",
-    re.IGNORECASE,
-)
+_GROWS = expression("grows")
 _VOTE = re.compile(r"(?<!\w)(?:vote[ds]?|voters|referendum|plebiscite|elections?|ballots?)(?!\w)", re.IGNORECASE)
 _VOTES = re.compile(r"(?:votes|seats|deputies|delegates|mandates|electors)\Z", re.IGNORECASE)
-_WON = re.compile(
-    r"(?<!\w)(?:w[io]ns?|winner|victory|majority|passed|carried|approved|adopted|elected|landslide"
-    r"|better .* than|more .* than)(?!\w)",
-    re.IGNORECASE,
-)
+_WON = expression("won")
 _LIMITS = [
     (units, Decimal(span[0]), Decimal(span[-1]), re.compile(rf"(?<!\w)(?:{words})", re.IGNORECASE))
     for units, rows in ENGLISH["limits"].items()
@@ -103,7 +75,7 @@ def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequen
     for sentence in _in_another_unit(passage, value, wanted):
         yield Outcome.REFUSED, sentence
     yield from worked_out(passage, value, wanted)
-    dependent = [(what, pattern.search(passage)) for what, pattern in _DEPENDENT_OF.items()]
+    dependent = [(what, pattern.search(passage)) for what, pattern in _DEPENDENT.items()]
     dependent += [("a multiple", _TIMES.search(sentence_at(passage, span.start))) for span in spans]
     for what, match in dependent:
         if match:
@@ -254,12 +226,7 @@ def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
 
 
 FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
-_HEDGE = re.compile(
-    r"[\s(\[\"']*(?:(?:it is|about|around|approximately|approx\.?|circa|ca?\.?|roughly|nearly|almost|some"
-    r"|an estimated|estimated|exactly|just|only|a total of|[~≈+=])\s*)*"
-    r"(?:(?:US)?[$€£¥₹]|(?:USD|EUR|GBP|JPY|INR)\b)?\s*",
-    re.IGNORECASE,
-)
+_HEDGE = expression("number_hedge")
 _REST = re.compile(r"[\s-]*(?:[^\s\d]{1,24}(?:[\s-]+[^\s\d]{1,24}){0,3})?[\s.!)\]\"']*")
 _SIGN_WORD = re.compile(r"(?:minus|negative)[ \u00a0]", re.IGNORECASE)
 _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|(?:what|which) year)(?!\w)", re.IGNORECASE)

@@ -23,7 +23,7 @@ from srdcr_lab.answers.replies import (
     spoken,
     undecorated,
 )
-from srdcr_lab.answers.wording import Span, tokens
+from srdcr_lab.answers.wording import Span, expression, tokens
 from srdcr_lab.records import AnswerType, Option
 from srdcr_lab.records.vocabulary import did_you_mean
 
@@ -32,10 +32,7 @@ _WORD = re.compile(
     rf"\b(?:{'|'.join(_MEANING)})\b(?!\.\s{{0,3}}\d)(?=[\s*_\"”')\]]{{0,4}}(?:[.,;:!?\n–—]|\Z)|\s(?:-|(?:it|they|there)\b))",
     re.IGNORECASE,
 )
-_BEFORE = re.compile(  # a clause begins here: "So, yes."
-    r"(?:\A|[.,;:!?\n–—]|\s-)[\s*_\"“'(\[>#`-]*(?:(?:so|well|then|thus|hence|therefore|actually|wait|or|and|but)[,\s]+){0,2}\Z",
-    re.IGNORECASE,
-)
+_BEFORE = expression("before")
 _NEAR = 40  # characters before the word
 
 
@@ -81,12 +78,8 @@ def _said(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
 _LABEL = re.compile(r"[^\W_]{1,12}")
-_NAMED = re.compile(
-    r"(?:option\s+)?[\[(]?\s*([^\W_]{1,12})\s*[\])]?(?:\s*[.):,–-]+\s*(\S.*))?", re.IGNORECASE | re.DOTALL
-)
-_VERDICT = re.compile(
-    r" is (?:the )?(?:correct|right|best|most appropriate)(?: (?:answer|option|choice))?\b.*", re.I | re.S
-)
+_NAMED = expression("named")
+_VERDICT = expression("verdict")
 _REASON = re.compile(r"(?<!\s)[\s,;.–-]{1,4}(?:because|since)\s.*\Z", re.IGNORECASE | re.DOTALL)
 
 

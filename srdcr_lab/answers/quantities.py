@@ -29,7 +29,7 @@ from itertools import groupby, product
 from operator import itemgetter
 from typing import NamedTuple
 
-from srdcr_lab.answers.wording import ENGLISH, fold_digits, in_case_of, in_script_of, without_overlaps
+from srdcr_lab.answers.wording import ENGLISH, expression, fold_digits, in_case_of, in_script_of, without_overlaps
 
 _ONES, _TENS, ORDINALS, MONTHS = (ENGLISH["numbers"][name].split() for name in ("ones", "tens", "ordinals", "months"))
 _FROM_20 = {word: 10 * value for value, word in enumerate(_TENS) if value > 1} | {"fourty": 40}
@@ -64,9 +64,7 @@ _INDEFINITE = re.compile(r"(?<!\w)an?[ \xa0]\Z", re.IGNORECASE)
 _HALF_BEFORE = re.compile(r"(?<!\w)half[ \xa0]\Z", re.IGNORECASE)  # "half a dozen" is not 12
 _PRONOUN_BEFORE = re.compile(r"(?<!\w)(?:no|any|every|some|each|this|that|which|the)[ \xa0-]\Z", re.IGNORECASE)
 _PRONOUN_AFTER = re.compile(r"[ \xa0-](?:of|another|and a half|half)(?!\w)|'s", re.IGNORECASE)
-_HALF_AFTER = re.compile(
-    r"[ \xa0](?:and a half|and a quarter|and three quarters|half|halves|thirds?|quarters?|tenths?)(?!\w)", re.IGNORECASE
-)
+_HALF_AFTER = expression("half_after")
 
 
 class Spelled(NamedTuple):
@@ -235,10 +233,7 @@ _NUMBER = re.compile(
 )
 _VULGAR = dict(zip("½¼¾⅛⅜⅝⅞", ("0.5", "0.25", "0.75", "0.125", "0.375", "0.625", "0.875"), strict=True))
 _VULGAR |= {"1/2": "0.5", "1/4": "0.25", "3/4": "0.75"}
-_POWER = re.compile(
-    r"[eE](?P<e>[+-]?\d{1,4})(?!\w)"
-    r"|[ \u00a0]?[x×·*⋅][ \u00a0]?10(?:\^\{?(?P<caret>[+-]?\d{1,4})\}?|(?P<sup>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4}))(?!\w)"
-)
+_POWER = expression("power")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _MAGNITUDE = re.compile(r"[ \u00a0-]?(" + "|".join(MAGNITUDES) + r")(?!\w)", re.IGNORECASE)
 _CURRENCY_BEFORE = re.compile(r"((?:US)?[$€£¥₹]|(?<!\w)(?:USD|EUR|GBP|JPY|INR)(?=[ \u00a0]))[ \u00a0]?\Z")

@@ -22,7 +22,7 @@ from srdcr_lab.answers.kinds import Claim, NoClaim, Outcome, Traits, Wanted, kin
 from srdcr_lab.answers.name import Name, proper_names
 from srdcr_lab.answers.replies import spoken
 from srdcr_lab.answers.traits import clash, gender_of, inferred, spoken_of
-from srdcr_lab.answers.wording import Span, fold_letters, tokens
+from srdcr_lab.answers.wording import Span, expression, fold_letters, tokens
 from srdcr_lab.data.rows import rows_of
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from srdcr_lab.records.vocabulary import must_be
@@ -40,12 +40,7 @@ _SENTENCE_END = re.compile(r"(?:\A|[.!?][\"'”’»)]*\s+|\n\s*)\Z")
 TAG = "rewrite"
 _SHORTEST, _LONGEST = 0.5, 2.0  # words of a rewrite, as shares of the true passage's
 _ALIKE = 0.85  # likeness of two passages, word by word, from which on one is the other with a value exchanged
-_HEDGES = re.compile(
-    r"(?<!\w)(?:(?i:allegedly|reportedly|supposedly|purported(?:ly)?|possibly|perhaps|maybe|probably|presumably|apparently"
-    r"|contrary to|in fact|actually|not true|untrue|false(?:ly)?|incorrect(?:ly)?|wrong(?:ly)?|mistaken(?:ly)?|disputed"
-    r"|myth|rumou?r|fiction(?:al)?|hypothetical(?:ly)?|some (?:say|sources|claim)|it is (?:said|believed|claimed)"
-    r"|rather than|instead of|as an AI|(?:this|the) (?:passage|question))|not (?:[A-Z]|\d+))(?!\w)"
-)
+_HEDGES = expression("hedges")
 
 
 @dataclass(frozen=True, slots=True)

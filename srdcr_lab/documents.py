@@ -49,12 +49,12 @@ def answer(results: Results) -> Html:
     documents mislead; the order of the sources, from what the model read."""
     outcomes = answer_outcomes(results.records, results.items.values())
     first = sentences(
-        "the dialectical debate answers more questions rightly",
+        "the dialectical debate answers more questions rightly than each rival",
         compare_all(outcomes, "dialectical", conditions=["overall"]),
         "difference", above=0, by=["b"],
     )  # fmt: skip
     second = sentences(
-        "where most documents mislead, SR-DCR per document answers more questions rightly",
+        "where most documents mislead, SR-DCR per document answers more questions rightly than each rival",
         compare_all(where_most_mislead(outcomes), "sr_dcr_per_document", conditions=["overall"]),
         "difference", above=0, by=["b"],
     )  # fmt: skip

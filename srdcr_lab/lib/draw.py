@@ -249,7 +249,7 @@ def differences(table: pd.DataFrame, label: str, *, panel: str = "condition", be
     height = 0.9 + 0.19 * lines * max(rows["name"].nunique(), 3)
     made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height)
     for ax in made.axes:
-        ax.xaxis.set_major_locator(MaxNLocator(6 if below else max(3, 6 // n_panels)))
+        ax.xaxis.set_major_locator(MaxNLocator(6 if below else {1: 6, 2: 4}.get(n_panels, 3)))
     return line_at(made, x=0.0)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from srdcr_lab.evaluation import changes_at, of_acvd
+from srdcr_lab.evaluation import changes_at, in_order, of_acvd
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import side_by_side
 from srdcr_lab.lib.groups import DESIGN_KEYS, GOLDEN, RATES, debates, groups, is_standard, same_answer, stack
@@ -221,6 +221,17 @@ def utility_differences(
     return stack(tables)
 
 
+def at_shares(table: pd.DataFrame) -> pd.DataFrame:
+    """`utility` at no cost, longer: accuracy, accuracy of answers and coverage as rows (`of`), each as a `share`."""
+    table = table.rename(columns={"utility": "accuracy", "low": "accuracy_low", "high": "accuracy_high"})
+    words = {"accuracy": "accuracy", "selective_accuracy": "accuracy of answers", "coverage": "coverage"}
+    parts = []
+    for name, of in words.items():
+        columns = {f"share{end}": table[f"{name}{end}"] for end in ("", "_low", "_high")}
+        parts.append(table.assign(of=of, **columns))
+    return pd.concat(parts, ignore_index=True)
+
+
 def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], cost: float = 1.0) -> pd.DataFrame:
     """For each two methods the share of false passages at which they change places, one row a pair.
 
@@ -310,7 +321,7 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
 
     Each gives the answers that it believes most. `accuracy_a`, `accuracy_b` and their `difference` (`low`, `high`); the
     same of `aurc` up to this coverage; paired, over questions. `p_value` is that of the difference's interval, `p_holm`
-    corrects it for the number of methods. `n` items both have, `n_unpaired` that only one has, `n_without_belief`
+    corrects it for the number of methods but golden. `n` items both have, `n_unpaired` that only one has, `n_without_belief`
     answers of either. Of one model, run and design.
     """
     records = records.assign(belief=beliefs(records)).reset_index(drop=True)
@@ -332,7 +343,7 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
         sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
         rows.append(row | sizes | {"n_without_belief": without})
     table = pd.DataFrame(rows)
-    return table.assign(p_holm=holm(table["p_value"])) if rows else table
+    return table.assign(p_holm=holm(table["p_value"].where(table["b"] != GOLDEN))) if rows else table
 
 
 def _p_value(value: float, low: float, high: float) -> float:
@@ -369,14 +380,17 @@ def _by_method(table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, 
 
 def draw_matched(matched: pd.DataFrame) -> Figure:
     """Accuracy at matched coverage, SR-DCR less each other method, from `matched_coverage`."""
-    names = [f"{called(row.b)} ({row.coverage:.0%})" for row in matched.itertuples()]
-    return draw.differences(matched.assign(name=names), f"accuracy at this coverage, {called('sr_dcr')} less each")
+    rows = in_order(matched[matched["b"] != GOLDEN], "b")
+    names = [f"{called(row.b)} ({row.coverage:.0%})" for row in rows.itertuples()]
+    return draw.differences(rows.assign(name=names), f"accuracy at this coverage, {called('sr_dcr')} less each")
 
 
 def draw_repeats(table: pd.DataFrame) -> Figure:
     """Accuracy of each method over all repeats, from `over_repeats`: intervals over questions, and over questions and
     repeats."""
     rows = table[(table["measure"] == "accuracy") & (table["condition"] == "overall")]
+    if (rows["n_repeats"] < 2).all():
+        return draw.nothing("one seed says nothing of another")
     both = rows.assign(low=rows["both_low"], high=rows["both_high"])
     parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
     rows = pd.concat(parts, ignore_index=True)
@@ -394,7 +408,10 @@ def draw_decisions(table: pd.DataFrame) -> Figure:
 def _ways(table: pd.DataFrame) -> list[str]:
     """The verdict of each row, and where it matters the self-confidence."""
     pairs = zip(table["verdict"], table["confidence"], strict=True)
-    return [f"{verdict}, {confidence}" if verdict == Verdict.UNREASONABLE else verdict for verdict, confidence in pairs]
+    return [
+        verdict.capitalize() + (f", {confidence}" if verdict == Verdict.UNREASONABLE else "")
+        for verdict, confidence in pairs
+    ]
 
 
 ENDING_COLOURS = {

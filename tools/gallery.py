@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from srdcr_lab.study.notebooks import SEQUENCE, WIDGET, parameters_of, read_note
 _SAVED = re.compile(r'save_figure\(.*"(\w+)"')
 _CHOSEN = re.compile(r"chosen questions: [^;<\n]+")
 _QUESTION = re.compile(r"\*\*Question\.\*\* (.+)")
+_BOX, _LINE = re.compile(r'<div class="srdcr-answer".*?</div>', re.DOTALL), re.compile(r"<li>(.*?)</li>", re.DOTALL)
 
 
 def gallery(folder: Path, out: Path) -> list[Path]:
@@ -63,22 +65,26 @@ def gallery(folder: Path, out: Path) -> list[Path]:
 
 
 def _card(path: Path, notebook: Any) -> dict[str, Any]:
-    """What the index says of a notebook, with what its cells tagged `answer` found; its heading is taken out of it,
-    since the page has one."""
+    """What the index says of a notebook, with the lines of its answer box (or of cells tagged `answer`); its heading is
+    taken out of it, since the page has one."""
     first, pictures = notebook.cells[0], (output for cell in notebook.cells for output in cell.get("outputs", ()))
     heading, _, first.source = first.source.partition("\n")
     asked = _QUESTION.search(first.source)
     answers = [cell for cell in notebook.cells if "answer" in cell.metadata.get("tags", ())]
     said = (one.get("data", {}).get("text/plain", "") for cell in answers for one in cell.get("outputs", ()))
-    printed = "".join(one.get("text", "") for cell in notebook.cells for one in cell.get("outputs", ()))
+    outputs = [one for cell in notebook.cells for one in cell.get("outputs", ())]
+    html = "".join(one.get("data", {}).get("text/html", "") for one in outputs)
+    box = _BOX.search(html)
+    lines = [unescape(re.sub(r"<[^>]+>", "", line)) for line in _LINE.findall(box[0])] if box else []
+    printed = "".join(one.get("text", "") for one in outputs)
     chosen = _CHOSEN.search(printed)
     given = parameters_of(path)
     about = given.get("RUN") or given.get("RUNS") or given.get("MODEL", "")
     return {
         "number": path.stem.partition("_")[0],
         "title": heading.lstrip("# "),
-        "question": asked[1].replace("*", "") if asked else "",
-        "answers": [text for text in said if text.endswith(".")],
+        "question": (asked[1] if asked else first.source.strip().partition("\n")[0]).replace("*", ""),
+        "answers": lines or [text for text in said if text.endswith(".")],
         "about": "; ".join([label(about if isinstance(about, list) else [about]), *([chosen[0]] if chosen else [])]),
         "picture": next((data["image/png"] for one in pictures if "image/png" in (data := one.get("data", {}))), ""),
     }

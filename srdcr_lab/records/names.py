@@ -28,6 +28,7 @@ CONFIDENCE_LABELS = _labels("confidence")
 CATEGORY_LABELS = _labels("category")
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
 IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods that its claims are about
+CONDITION_LABELS = {"standard": "true passages", "perturbed": "false passages", "overall": "the mean of the two"}
 OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
 _RESERVE = (
     "#92cc1e", "#235923", "#0075ea", "#7f0000", "#a8a000", "#5f7fa8", "#b0708c", "#4e9f9f", "#c07a3e", "#6a6ad0",
@@ -65,6 +66,10 @@ def called_in(column: str, name: str) -> str:
     """
     if column == "model":
         return model_called(name)
+    if column == "condition":
+        return CONDITION_LABELS.get(name, name)
+    if column == "what":
+        return heading(name)
     if column == "knowledge_category":
         return category_called(name)
     return kind_called(name) if column in OF_CONFIDENCES else called(name)
@@ -80,6 +85,12 @@ _HEADINGS = {
     "prior_correct": "right from memory", "standard": "true passages", "perturbed": "false passages",
     "calls_alone": "calls an item", "use_context": "from the passage", "use_prior": "from memory",
     "abstain": "abstained", "precision": "P(Highly-Known | confidence ≥ τ)",
+    "text": "claim of the paper", "paper": "printed", "value": "here", "claimed": "bound", "standing": "verdict",
+    "of_answers": "verdict, of answers alone", "weighted": "accuracy, weighted to all",
+    "coverage_weighted": "coverage, weighted", "changes_at": "worth the same at",
+    "false_share": "share of false passages", "ppv": "P(true | Reasonable)", "npv": "P(false | Unreasonable)",
+    "judge": "Judge", "verdict_tpr": "P(Reasonable | true)", "verdict_tnr": "P(Unreasonable | false)",
+    "brier": "Brier score", "family": "comparisons in the family",
 }  # fmt: skip
 
 

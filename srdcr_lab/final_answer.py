@@ -321,8 +321,8 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
 
     Each gives the answers that it believes most. `accuracy_a`, `accuracy_b` and their `difference` (`low`, `high`); the
     same of `aurc` up to this coverage; paired, over questions. `p_value` is that of the difference's interval, `p_holm`
-    corrects it for the number of methods but golden. `n` items both have, `n_unpaired` that only one has, `n_without_belief`
-    answers of either. Of one model, run and design.
+    corrects it for the number of methods but golden. `n` items both have, `n_unpaired` that only one has,
+    `n_without_belief` answers of either. Of one model, run and design.
     """
     records = records.assign(belief=beliefs(records)).reset_index(drop=True)
     methods = records["method"].unique()

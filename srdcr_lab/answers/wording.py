@@ -15,6 +15,13 @@ from pathlib import Path
 from typing import Any
 
 ENGLISH: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8"))
+
+
+def expression(name: str) -> re.Pattern[str]:
+    """The expression of this name in ``english.toml``."""
+    return re.compile("".join(ENGLISH["expressions"][name].splitlines()))
+
+
 LONGEST_BARE = 300  # characters; a longer text states no bare value
 
 

@@ -17,12 +17,12 @@ from srdcr_lab.evaluation import changes_at, in_order, of_acvd
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import side_by_side
 from srdcr_lab.lib.groups import DESIGN_KEYS, GOLDEN, RATES, debates, groups, is_standard, same_answer, stack
-from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, holm, ratio_interval, with_interval
 from srdcr_lab.records import BadInput, Verdict
 from srdcr_lab.records.names import called
-from srdcr_lab.trained_judge import train_judge
+from srdcr_lab.trained_judge import TrainedJudge, train_judge
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -54,11 +54,26 @@ def answer(results: Results) -> Html:
 def trained_sentence(results: Results) -> str:
     """Whether a trained Judge has more right verdicts than the prompted one; why not, where none can be trained."""
     try:
-        judge = train_judge(of_acvd(results, "sr_dcr").query("method == 'sr_dcr'"), results.turns)
+        judge = _trained(results)
     except BadInput as reason:
         return f"No Judge was trained: {reason}."
     compared = asdict(judge.comparison)
     return sentences("a trained Judge has more right verdicts", compared, "difference", n="n_questions")
+
+
+def trained_tables(results: Results) -> Html:
+    """The rates of the trained and of the prompted Judge, and what weighs most; why not, where none can be trained."""
+    try:
+        judge = _trained(results)
+    except BadInput as reason:
+        return render("parts", "paragraphs", lines=[f"No Judge was trained: {reason}."])
+    caption = "What weighs most; a positive weight speaks for Reasonable"
+    return Html(shown(judge.rates, results.label) + shown(judge.strongest(), caption))
+
+
+def _trained(results: Results) -> TrainedJudge:
+    records = of_acvd(results, "sr_dcr")
+    return train_judge(records[records["method"] == "sr_dcr"], results.turns)
 
 
 @dataclass(frozen=True)

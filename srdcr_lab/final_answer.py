@@ -42,10 +42,10 @@ def answer(results: Results) -> Html:
     worth = pd.concat([utility_differences(records, "sr_dcr", b, false_shares=(0.5,)) for b in rivals])
     matched = matched_coverage(records)
     return answer_box(
-        sentences("an item is worth more with SR-DCR where a wrong answer costs as much as a right one earns",
+        sentences("an item is worth more with SR-DCR than with the method named (a wrong answer costs 1)",
                   worth, "difference", by=["b"], n="n_questions"),
-        sentences("with as many answers from each, SR-DCR is right more often", matched[matched["b"].isin(rivals)],
-                  "difference", by=["b"], n="n_questions"),
+        sentences("with as many answers from each, SR-DCR is right more often than the method named",
+                  matched[matched["b"].isin(rivals)], "difference", by=["b"], n="n_questions"),
         trained_sentence(results),
         label=results.label,
     )  # fmt: skip
@@ -409,7 +409,7 @@ def draw_repeats(table: pd.DataFrame) -> Figure:
     both = rows.assign(low=rows["both_low"], high=rows["both_high"])
     parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
     rows = pd.concat(parts, ignore_index=True)
-    return draw.rows(rows.assign(name=draw.names_of(rows)), "value", "name", "overall accuracy", panel="over")
+    return draw.rows(rows.assign(name=draw.names_of(rows)), "value", "name", "mean accuracy", panel="over")
 
 
 def draw_decisions(table: pd.DataFrame) -> Figure:

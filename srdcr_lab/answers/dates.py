@@ -38,6 +38,7 @@ from srdcr_lab.answers.wording import (
     in_case_of,
     in_script_of,
     sentence_at,
+    signs,
     without_overlaps,
 )
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
@@ -142,17 +143,7 @@ COUNT = (
     r"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?)"
 )
 WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
-_DECADES = r"(?:twen|thir|for|fif|six|seven|eigh|nine)ties"
-_BESIDE = {
-    "an age": rf"aged[ ]\w+|(?:at the )?age of|{COUNT}[ -]years?[ -]old"
-    rf"|in (?:his|her|their) (?:early |late )?(?:teens|{_DECADES})"
-    rf"|(?:at|turned|was|then) [1-9]\d(?=[,.;)]| when| and| at)",
-    "a duration": rf"{COUNT}[ \u00a0-](?:years?|decades?|centur(?:y|ies))(?![ -]old)",
-    "an anniversary": r"\w*centena(?:ry|ries)|\w*centennial|anniversar(?:y|ies)|jubilee",
-    "a relative date": r"(?:the|that|this|in the) (?:following|next|previous|preceding|same) "
-    r"(?:year|spring|summer|autumn|winter)",
-    "a weekday": WEEKDAY,
-}
+_BESIDE = signs("beside_a_year", COUNT)
 _CENTURY = re.compile(
     rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|({'|'.join(ORDINALS[:21])}))[ \u00a0-]centur(?:y|ies)(?P<bc>[ ]BC)?"
     r"(?! (?-i:(?!BC|AD)[A-Z]))",  # "20th Century Fox"
@@ -166,7 +157,7 @@ _LEAP_DAY = re.compile(r"29(?:th)?[ ](?:of )?February|February[ ]29", re.IGNOREC
 def beside_a_year(passage: str) -> Iterator[tuple[str, str]]:
     """Statements that hang on a year: what each is, and its words."""
     for what, pattern in _BESIDE.items():
-        if match := re.search(rf"(?<!\w)(?:{pattern})(?!\w)", passage, re.IGNORECASE):
+        if match := pattern.search(passage):
             yield what, match[0]
 
 

@@ -34,18 +34,12 @@ from srdcr_lab.answers.quantities import (
     shown,
 )
 from srdcr_lab.answers.replies import unasked, undecorated
-from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, expression, fold_digits, sentence_at
+from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, expression, fold_digits, sentence_at, signs
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 _RATIOS = {word: number for number, words in ENGLISH["ratios"].items() for word in words.split(", ")}
 _MULTIPLE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
-_SQUARE = r"(?:square|sq\.?) (?:\w+)|(?:km|mi|m)[²2]|hectares?|acres?"
-_DEPENDENT = {  # what is worked out from a count, anywhere in a passage
-    "a density": rf"densit(?:y|ies)|(?:per|an?) (?:{_SQUARE})|/ ?(?:{_SQUARE})",
-    "an average": r"per (?:capita|head|household|family)|(?:average|mean) (?:household|family) size",
-    "a part of it": r"\d[\d,]* (?:households|families|housing units)",
-}
-_DEPENDENT_OF = {what: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) for what, words in _DEPENDENT.items()}
+_DEPENDENT = signs("dependent_on_a_count")
 _TIMES = expression("times")
 _SMALL_SUM = 20  # such a sum may be chance, unless words for parts stand beside it
 _PARTS = expression("parts")
@@ -81,7 +75,7 @@ def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequen
     for sentence in _in_another_unit(passage, value, wanted):
         yield Outcome.REFUSED, sentence
     yield from worked_out(passage, value, wanted)
-    dependent = [(what, pattern.search(passage)) for what, pattern in _DEPENDENT_OF.items()]
+    dependent = [(what, pattern.search(passage)) for what, pattern in _DEPENDENT.items()]
     dependent += [("a multiple", _TIMES.search(sentence_at(passage, span.start))) for span in spans]
     for what, match in dependent:
         if match:

@@ -22,6 +22,12 @@ def expression(name: str) -> re.Pattern[str]:
     return re.compile("".join(ENGLISH["expressions"][name].splitlines()))
 
 
+def signs(table: str, count: str = "") -> dict[str, re.Pattern[str]]:
+    """What a table of ``english.toml`` names, and the expression for its words; `count` stands for COUNT there."""
+    rows = {what: "".join(words.splitlines()).replace("COUNT", count) for what, words in ENGLISH[table].items()}
+    return {what: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) for what, words in rows.items()}
+
+
 LONGEST_BARE = 300  # characters; a longer text states no bare value
 
 

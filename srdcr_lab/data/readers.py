@@ -87,13 +87,13 @@ class Passages(Gathering):
     counted = "passages"
     _with_gold = 0  # false passages that mention the gold answer
 
-    def questions(self, rows: Sequence[Row]) -> Iterator[tuple[Row, str]]:
-        """Each row with its question; a row that asks what an earlier one asks is left out."""
+    def questions(self, rows: Sequence[Row], of_each: int = 1) -> Iterator[tuple[Row, str]]:
+        """Each row with its question; a row that asks what an earlier one asks is left out, `of_each` passages."""
         asked: set[str] = set()
         for row in rows:
             question = row.text("question")
             if question in asked:
-                self.leave_out("the question stands in an earlier row")
+                self.leave_out("the question stands in an earlier row", of_each)
             else:
                 yield row, question
             asked.add(question)
@@ -272,7 +272,7 @@ def read_conflictqa(rows: Sequence[Row]) -> Passages:
     sentence names an accepted answer, and the false claim is what differs in the other one.
     """
     passages = Passages("conflictqa")
-    for row, question in passages.questions(rows):
+    for row, question in passages.questions(rows, 2):
         if not (golds := row.texts("ground_truth")):
             raise row.bad("ground_truth", "is empty")
         gold, aliases = golds[0], golds[1:]

@@ -19,9 +19,6 @@ EARLIER = {
     "05_full_evaluation.ipynb",
     "06_new_domain.ipynb",
     "06b_calibration_in_depth.ipynb",
-    "07_counterfactual_debate.ipynb",
-    "08_conflicting_documents.ipynb",
-    "09_models_compared.ipynb",
 }
 
 

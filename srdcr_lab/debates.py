@@ -1,4 +1,4 @@
-"""Chapter 04: verdicts by round, and whom the answers follow after each [3.1, 4.3; Figures 4, 9]."""
+"""Chapter 04: what a debate does to verdicts and answers, round by round [3.1, 4.3; Figures 4, 9]."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 import seaborn.objects as so
 from matplotlib.figure import Figure
 
 from srdcr_lab.answers import same_answer
 from srdcr_lab.confidence import auroc, auroc_gain, decisions_table
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import comparable, condition_rows, outcome, side_by_side
+from srdcr_lab.lib.comparison import compare_all, condition_rows, outcome
 from srdcr_lab.lib.controls import Slide, with_sliders
 from srdcr_lab.lib.definitions import HARD, VERDICTS, decide, graded, stabilised_verdict
 from srdcr_lab.lib.gating import Gating
@@ -34,18 +33,76 @@ from srdcr_lab.lib.groups import (
     strata,
 )
 from srdcr_lab.lib.page import Html, html_table, interval, render
-from srdcr_lab.lib.statistics import clustered_interval, macro_mean, positions, shares
+from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.statistics import clustered_interval, holm, macro_mean, positions, shares
 from srdcr_lab.lib.summary import CONDITIONS
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
-from srdcr_lab.records import Decision, Item, Role, Verdict
-from srdcr_lab.records.names import called
+from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
+from srdcr_lab.records.names import called, model_called
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
 
+    from srdcr_lab.study import Results
+
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
 NO_DECISION = "none"
 READ = (Verdict.REASONABLE, Verdict.UNREASONABLE)
+BOTH_WAYS = ("acvd", "symmetric")
+
+
+def both_ways(results: Results, designs: Sequence[str] = BOTH_WAYS) -> pd.DataFrame:
+    """The records of SR-DCR on the items that were debated under every one of these designs, in this run or in its part
+    `symmetric`. Bad input where no item was."""
+    parts = [part.records for part in (results, results.part("symmetric")) if part]
+    records = pd.concat(parts, ignore_index=True)
+    held = records[(records["method"] == "sr_dcr") & records["design"].isin(designs)]
+    held = held.drop_duplicates(["model", "item_id", "design"])
+    both = held.groupby("item_id")["design"].transform("nunique") == len(designs)
+    if not both.any():
+        raise BadInput(
+            f"this run holds no item that was debated in each way ({', '.join(map(called, designs))}); "
+            f"srdcr run --methods sr_dcr --design {','.join(designs)} makes them"
+        )
+    return held[both].reset_index(drop=True)
+
+
+def answer(results: Results, real: Results | None = None) -> Html:
+    """The answer box of notebook 04: whether a Critic who has not read the passage makes better verdicts, and how much
+    of a debate there was in this run and in that of a real model."""
+    made = compare_all(both_ways(results), "acvd", column="design", name="verdict_right", others=["symmetric"])
+    whole, apart = made[made["condition"] == "overall"], made[made["condition"] != "overall"]
+    apart = apart.assign(condition=apart["condition"].map(draw.CONDITION_LABELS), p_holm=holm(apart["p_value"]))
+    repeats = pd.concat([signs_of_debate(run) for run in (results, real) if run])
+    return answer_box(
+        sentences(
+            "a Critic who has not read the passage makes more verdicts right, true and false passages weighed alike",
+            whole.drop(columns="p_holm"), "difference", of="items",
+        ),
+        sentences("so it is for each kind of passage alone", apart, "difference", by=["condition"], of="items"),
+        sentences("most later turns of a debater repeat an earlier one word for word", repeats, "repeats", above=0.5,
+                  by=["model", "role"], of="turns"),
+        label=results.label,
+    )  # fmt: skip
+
+
+def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
+    """Was there a debate? By debater: `repeats`, the share of its later turns that say an earlier one word for word;
+    `distinct`, how many different texts it says a debate; `own_side`, the share of turns that state the answer it was
+    assigned; `changes`, the share of debates in which the verdict changes. Claims about *arguments* need low repeats.
+    """
+    spoken = results.turns[(results.turns["method"] == "sr_dcr") & (results.turns["design"] == design)]
+    records = results.records[(results.records["method"] == "sr_dcr") & (results.records["design"] == design)]
+    spoken = spoken[spoken["role"].isin([Role.DEFENDER, Role.CRITIC])]
+    if spoken.empty:
+        raise BadInput(f"this run holds no debate ({called(design)}); srdcr run --methods sr_dcr makes them")
+    rows = repeated_turns(spoken).rename(columns={"share": "repeats"})
+    texts = spoken.groupby(["model", "role", "item_id"])["text"].nunique().groupby(["model", "role"]).mean()
+    kept = kept_side(spoken, results.items).set_index(["model", "role"])["share"]
+    moves = path_stability(records).query("condition == 'overall' and move == 'changed'")["share"]
+    keys = list(zip(rows["model"], rows["role"], strict=True))
+    rows = rows.assign(distinct=[texts[key] for key in keys], own_side=[kept[key] for key in keys])
+    return rows.assign(model=rows["model"].map(model_called), changes=moves.iloc[0] if len(moves) else np.nan)
 
 
 def first_verdict_round(rows: pd.DataFrame) -> int:
@@ -53,8 +110,8 @@ def first_verdict_round(rows: pd.DataFrame) -> int:
     return int(rows["rounds"].iloc[0]) - len(rows["verdict_path"].iloc[0])
 
 
-def by_round(rows: pd.DataFrame) -> pd.DataFrame:
-    """The debates of one design, once per round, with `round`, `symbol` (R, U or ?) and `held`.
+def after_each_round(rows: pd.DataFrame) -> pd.DataFrame:
+    """The debates of one design, once for each round, with `round`, `symbol` (R, U or ?) and `held`.
 
     A debate that stopped early keeps its last symbol, without being `held`.
     """
@@ -106,7 +163,7 @@ def verdicts_by_round(records: pd.DataFrame) -> pd.DataFrame:
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
-        rows = by_round(part)
+        rows = after_each_round(part)
         rounds = sorted(rows["round"].unique())
         for rate, half, right in _halves(rows, rows["symbol"].map(RULINGS)):
             counted = half.assign(n_held=half["held"], n_unparsed=half["symbol"] == "?").groupby("round")
@@ -157,47 +214,26 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
         word = part["verdict"].map({Verdict.REASONABLE: 0.0, Verdict.UNREASONABLE: 1.0}).astype(float)
         p = part["p_unreasonable"].astype(float).where(word.notna())
         false, questions = ~is_standard(part), part["question_id"]
-        found = {
+        areas = {
             P_UNREASONABLE: auroc(p, false, questions),
             "the word": auroc(word.where(p.notna()), false, questions),
             "difference": auroc_gain(p, word, false, questions),
         }
-        rows = [{"belief": name, "auroc": area.value} | asdict(area) for name, area in found.items()]
+        rows = [{"belief": name, "auroc": area.value} | asdict(area) for name, area in areas.items()]
         columns = ["belief", "auroc", "low", "high", "n", "n_target", "n_missing"]
         tables.append((names, pd.DataFrame(rows, columns=columns)))
     return stack(tables)
 
 
-# Debate as oversight: what a judge makes of the debate, and of less
-
-
-def persuasion(
-    records: pd.DataFrame,
-    alone: str = "judge_alone",
-    after: str = "acvd",
-    *,
-    conditions: Sequence[str] = ("standard", "perturbed", "overall"),
-) -> pd.DataFrame:
-    """How often a debate talks the Judge out of a right verdict and into one: condition × `move`, by SR-DCR's designs.
-
-    ``lost``: of the items on which the Judge of the design `alone` is right, the share on which that of `after` is
-    wrong; ``won``: of those on which it is wrong, the share on which `after` is right. An item of which one of the two
-    verdicts was not read, or is not there, is in neither and in `n_missing`. Intervals are clustered on the question.
-    Ours, after the persuasiveness of single debaters in Khan et al. 2024.
-    """
-    tables = []
-    for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
-        if not {alone, after} <= set(present):
-            continue
-        right = outcome(part, "verdict_right").mask(part["verdict"] == Verdict.UNPARSED)
-        pairs = side_by_side(part, alone, after, right, column="design")
-        for condition in conditions:
-            both, asked = condition_rows(pairs, condition), condition_rows(part, condition)["item_id"].nunique()
-            for move, before in (("lost", 1.0), ("won", 0.0)):
-                base = both[both["a"] == before]
-                table = shares(base, base["b"] != before).assign(n_missing=asked - len(both))
-                tables.append((names | {"alone": alone, "after": after, "condition": condition, "move": move}, table))
-    return stack(tables)
+def discrimination_gain(records: pd.DataFrame, one: str = "acvd", other: str = "symmetric") -> dict[str, Any]:
+    """AUROC of P(UNREASONABLE) under one design less that under another, on the items that both debated: `difference`
+    with its interval, clustered on the question, and n."""
+    held = debates(records)
+    sides = [held[held["design"] == name].drop_duplicates("item_id").set_index("item_id") for name in (one, other)]
+    both = sides[0].join(sides[1]["p_unreasonable"].rename("other"), how="inner")
+    first, second = both["p_unreasonable"].astype(float), both["other"].astype(float)
+    gain = auroc_gain(first, second, ~is_standard(both), both["question_id"])
+    return {"difference": gain.value, "low": gain.low, "high": gain.high, "n": gain.n}
 
 
 def decision_counts(records: pd.DataFrame) -> pd.DataFrame:
@@ -286,7 +322,7 @@ def _ended_debates(records: pd.DataFrame, gate: bool) -> pd.DataFrame:
     """Rows of every design's debates, one per item × round, as if the debate had ended there."""
     held = debates(records)
     held = with_claims(held[~is_standard(held)].reset_index(drop=True))
-    parts = [by_round(part) for _, part in groups(held, DESIGN_KEYS)]
+    parts = [after_each_round(part) for _, part in groups(held, DESIGN_KEYS)]
     rows = pd.concat(parts, ignore_index=True) if parts else held.assign(round=0, symbol="")
     belief, tau = (rows[name].to_numpy(float, na_value=np.nan) for name in ("self_confidence", "tau"))
     ruled = zip(rows["symbol"], belief, tau, strict=True)
@@ -297,7 +333,7 @@ def _ended_debates(records: pd.DataFrame, gate: bool) -> pd.DataFrame:
 
 
 _NO_VERDICTS = "no debate with verdicts in these records"
-_RATES = {"verdict_tpr": "Reasonable | true", "verdict_tnr": "Unreasonable | false"}
+_RATES = {"verdict_tpr": "true passages believed", "verdict_tnr": "false passages rejected"}
 
 
 def right_verdicts(records: pd.DataFrame) -> pd.DataFrame:
@@ -323,13 +359,15 @@ def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def keeps_side(stated: Any, stance: Any, item: Item) -> bool | None:
-    """Whether a turn states the answer that it was given; None where it was given none, or one that cannot be read."""
-    told = None if pd.isna(stance) else stance
-    return same_answer(None if pd.isna(stated) else stated, told, item) if same_answer(told, told, item) else None
+    """Whether a turn states the answer that its speaker was assigned; None where there is none, or it cannot be read."""
+    assigned = None if pd.isna(stance) else stance
+    if not same_answer(assigned, assigned, item):
+        return None
+    return same_answer(None if pd.isna(stated) else stated, assigned, item)
 
 
 def kept_side(turns: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
-    """Of each model, design and role, the share of turns of debaters that keep to the answer they were given."""
+    """Of each model, design and role, the share of turns of debaters that keep to the answer they were assigned."""
     spoken = turns[turns["role"].isin([Role.DEFENDER, Role.CRITIC])]
     sides = zip(spoken["stated_answer"], spoken["stance"], spoken["item_id"].map(items), strict=True)
     kept = pd.Series(pd.array([keeps_side(*side) for side in sides], "boolean"), spoken.index)
@@ -361,14 +399,6 @@ def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
     return draw.rows(rows, "share", "r_star", "share of debates", hue="debate", palette=palette, few="debates")
 
 
-def draw_verdict_rates(table: pd.DataFrame) -> Figure:
-    """Rates of the final verdict by design, from `verdict_rates`, with 95 % intervals; dashed: guessing."""
-    if table.empty:
-        return draw.nothing(_NO_VERDICTS)
-    rows = table.assign(design=table["design"].map(called), rate=table["rate"].map(_RATES))
-    return draw.rows(rows, "share", "design", "share of verdicts", panel="rate", reference=0.5)
-
-
 def draw_graded(table: pd.DataFrame) -> Figure:
     """Both verdict rates at every κ, from `rates_by_kappa`: a line a design, a mark at the words (κ = ½)."""
     if table.empty:
@@ -385,19 +415,16 @@ def draw_graded(table: pd.DataFrame) -> Figure:
     return made
 
 
-def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_debate", "acvd")) -> Figure:
-    """Share of answers that are the prior answer after each round, from `prior_preference_by_round` by stratum: a panel
-    for each debate, darker where the claim is farther off."""
+def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_debate", *BOTH_WAYS)) -> Figure:
+    """Share of answers to false passages that are the prior answer, had the debate ended after each round; from
+    `prior_preference_by_round` without strata."""
     rows = table[table["debate"].isin(debates) & ~table["prior_is_claim"]] if len(table) else table
+    rows = rows.dropna(subset="share").reset_index(drop=True) if len(rows) else rows
     if rows.empty:
         return draw.nothing("no such debate in these records")
-    strata = list(rows["stratum"].unique())
-    palette = dict(zip(strata, sns.color_palette("flare", len(strata)), strict=True))
-    rows = rows.assign(debate=rows["debate"].map(called)).dropna(subset="share").reset_index(drop=True)
+    rows, palette = draw.by_name(rows, "debate")
     labels = ("debate ends after round", "prior preference")
-    return draw.lines(
-        rows, "round", "share", labels, hue="stratum", palette=palette, panel="debate", points=True, height=3.0
-    )
+    return draw.lines(rows, "round", "share", labels, hue="debate", palette=palette, points=True)
 
 
 def with_debate(table: pd.DataFrame) -> pd.DataFrame:

@@ -79,7 +79,8 @@ def answer(results: Results, real: Results | None = None) -> Html:
             "a Critic who has not read the passage makes more verdicts right, true and false passages weighed alike",
             whole.drop(columns="p_holm"), "difference", of="items",
         ),
-        sentences("so it is for each kind of passage alone", apart, "difference", by=["condition"], of="items"),
+        sentences("a Critic who has not read the passage makes more verdicts right", apart, "difference",
+                  by=["condition"], of="items"),
         sentences("most later turns of a debater repeat an earlier one word for word", repeats, "repeats", above=0.5,
                   by=["model", "role"], of="turns"),
         label=results.label,
@@ -225,15 +226,15 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
     return stack(tables)
 
 
-def discrimination_gain(records: pd.DataFrame, one: str = "acvd", other: str = "symmetric") -> dict[str, Any]:
-    """AUROC of P(UNREASONABLE) under one design less that under another, on the items that both debated: `difference`
-    with its interval, clustered on the question, and n."""
+def discrimination_gain(records: pd.DataFrame, one: str = "acvd", other: str = "symmetric") -> tuple[float, float, float, int]:
+    """AUROC of P(UNREASONABLE) under one design less that under another, on the items that both debated: the difference,
+    its 95 % interval, clustered on the question, and n."""
     held = debates(records)
     sides = [held[held["design"] == name].drop_duplicates("item_id").set_index("item_id") for name in (one, other)]
     both = sides[0].join(sides[1]["p_unreasonable"].rename("other"), how="inner")
     first, second = both["p_unreasonable"].astype(float), both["other"].astype(float)
     gain = auroc_gain(first, second, ~is_standard(both), both["question_id"])
-    return {"difference": gain.value, "low": gain.low, "high": gain.high, "n": gain.n}
+    return gain.value, gain.low, gain.high, gain.n
 
 
 def decision_counts(records: pd.DataFrame) -> pd.DataFrame:

@@ -17,12 +17,12 @@ import numpy as np
 import pandas as pd
 
 from srdcr_lab.lib.comparison import condition_rows, outcome, side_by_side
-from srdcr_lab.lib.groups import GOLDEN, IN_PAPER, halves, in_macro, is_standard, of_one_kind, strata, with_matches
+from srdcr_lab.lib.groups import GOLDEN, halves, in_macro, is_standard, of_one_kind, strata, with_matches
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval, paired_interval
 from srdcr_lab.lib.summary import CONDITIONS
 from srdcr_lab.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory
-from srdcr_lab.records.names import called
+from srdcr_lab.records.names import IN_PAPER, called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Any
 
 from srdcr_lab.answers.wording import ENGLISH, tokens
-from srdcr_lab.records.thinking import parted
+from srdcr_lab.records.types import parted
 
 _FENCE = re.compile(r"\s*```\s*\w*\s*")
 _BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}\n]{1,200})\}")

@@ -2,7 +2,7 @@
 
 Every measure takes, for unique questions, `confidence` in [0, 1], NaN or None where there is none, and `target`, true,
 false or missing. Left out are questions without a target (`n_unlabelled`) and without a confidence (`n_missing`).
-Whether the confident answers are the right ones: `measures.precision`.
+Whether the confident answers are the right ones: `srdcr_lab.confidence`.
 """
 
 from __future__ import annotations

@@ -19,11 +19,6 @@ RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPA
 GOLDEN = "golden"
 FEW = 10  # a group of fewer questions is grey in figures and tables, and not ranked
 
-# What the paper's claims are about; a method that is added is compared by itself.
-IN_PAPER = frozenset(
-    "zero_shot few_shot self_ask rci judge_debate_1 judge_debate_3 judge_debate_5 naive_debate token_probability "
-    "calibrated_token_probability confidence_only debate_only sr_dcr golden".split()
-)
 _OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the mean probability that they compare
 
 

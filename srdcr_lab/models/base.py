@@ -23,7 +23,7 @@ from itertools import count
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from srdcr_lab.records import Capabilities, Completion, FinishReason, Message, ModelIdentity, Request
-from srdcr_lab.records.thinking import apart
+from srdcr_lab.records.types import apart
 from srdcr_lab.records.vocabulary import ESCAPES
 
 T = TypeVar("T")

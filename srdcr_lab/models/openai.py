@@ -21,7 +21,7 @@ from srdcr_lab.models.base import as_dicts, first_stop, log_probability, unless_
 from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.models.reasoning import effort_or_template
 from srdcr_lab.records import Completion, FinishReason, Request
-from srdcr_lab.records.thinking import Scored, cut
+from srdcr_lab.records.types import Scored, cut
 
 _MOST_CHOICES = 128  # the provider's bound on n
 _MOST_STOPS = 4

@@ -1,9 +1,9 @@
 """What the roles are told, and how their replies are read. One template file a role, in our own words."""
 
-from srdcr_lab.prompts.blocks import defuse
 from srdcr_lab.prompts.messages import (
     OURS,
     Prompts,
+    defuse,
     hashes,
     paraphrases,
     render,

@@ -1,14 +1,17 @@
 """The algorithms of the paper as coroutines.
 
-Read `sr_dcr` first: it is section 3. `speaking` is how every protocol asks, `answering` how a model answers and how far
-it believes its answer, `choices` every field in which studies and debates differ. `methods` lists all methods; those
-beside SR-DCR are in `baselines`, `documents`, `dialectical` and `counterfactual`.
+Read `sr_dcr` first: it is section 3. `answering` is how every protocol asks, how a model answers and how far it
+believes its answer, `choices` every field in which studies and debates differ. `methods` lists all methods; those
+beside SR-DCR are in `baselines`, `documents` and `counterfactual`.
 """
 
 from srdcr_lab.lib.definitions import Belief, Ruling, decide, majority_verdict, stabilised_verdict
 from srdcr_lab.protocols.answering import (
+    Answer,
+    Cast,
     Outcome,
     SelfConfidence,
+    Setup,
     consistency_draws,
     context_answer,
     knowledge_draws,
@@ -17,7 +20,6 @@ from srdcr_lab.protocols.answering import (
 )
 from srdcr_lab.protocols.choices import DESIGNS, PRESETS, Choices, DebateDesign, choices, factorial
 from srdcr_lab.protocols.methods import METHODS, Method, methods
-from srdcr_lab.protocols.speaking import Answer, Cast, Setup
 from srdcr_lab.protocols.sr_dcr import hold_debate, sr_dcr
 
 __all__ = [

@@ -14,19 +14,24 @@ from srdcr_lab.answers import same_answer
 from srdcr_lab.answers.token_confidence import mean_probability
 from srdcr_lab.lib.definitions import more_probable
 from srdcr_lab.protocols.answering import (
+    Answer,
+    Argument,
+    Conversation,
+    FinalLine,
     Outcome,
     SelfConfidence,
+    Setup,
     answer_logprobs,
     answered,
     context_answer,
-    decided,
     greedy_answer,
     majority,
+    no_answer,
     prior_answer,
+    select_answer,
     self_confidence,
     worked,
 )
-from srdcr_lab.protocols.speaking import Answer, Argument, Conversation, FinalLine, Setup, no_answer
 from srdcr_lab.records import CallFailed, ConfidenceKind, Decision, Exemplar, Item, Role, Turn
 
 SELF_ASK_TOKENS, RCI_TOKENS, JUDGE_DEBATE_TOKENS, NAIVE_DEBATE_TOKENS = 400, 300, 300, 250  # of each reply
@@ -74,7 +79,7 @@ async def confidence_only(item: Item, setup: Setup) -> Outcome:
         otherwise = Decision.USE_CONTEXT
     confidence = await self_confidence(item, prior, setup)
     sure = confidence.value >= setup.choices.tau  # NaN is not
-    return decided(Decision.USE_PRIOR if sure else otherwise, context, prior, confidence=confidence)
+    return select_answer(Decision.USE_PRIOR if sure else otherwise, context, prior, confidence=confidence)
 
 
 async def self_ask(item: Item, setup: Setup) -> Outcome:
@@ -201,7 +206,7 @@ async def token_probability(item: Item, setup: Setup) -> Outcome:
     of_prior, of_context = _probability(prior, item, setup), _probability(context, item, setup)
     confidence = SelfConfidence(of_prior, ConfidenceKind.MEAN_PROBABILITY)
     decision = more_probable(of_prior, of_context)
-    return decided(decision, context, prior, confidence=confidence, context_confidence=of_context)
+    return select_answer(decision, context, prior, confidence=confidence, context_confidence=of_context)
 
 
 def _probability(answer: Answer, item: Item, setup: Setup) -> float:

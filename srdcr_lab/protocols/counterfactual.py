@@ -15,8 +15,16 @@ from typing import Any, TypeVar
 
 from srdcr_lab import answers
 from srdcr_lab.prompts.readers import answer_line, dashed_lines
-from srdcr_lab.protocols.answering import Outcome, answered, by_answer, prior_answer, self_confidence
-from srdcr_lab.protocols.speaking import Conversation, Setup, no_answer
+from srdcr_lab.protocols.answering import (
+    Conversation,
+    Outcome,
+    Setup,
+    answered,
+    by_answer,
+    no_answer,
+    prior_answer,
+    self_confidence,
+)
 from srdcr_lab.records import Decision, Item, Option, Role, Turn
 
 T = TypeVar("T")

@@ -11,11 +11,9 @@ from typing import Any
 
 from srdcr_lab.lib.definitions import Belief, by_percentile
 from srdcr_lab.protocols import baselines, counterfactual, documents
-from srdcr_lab.protocols.answering import Outcome
+from srdcr_lab.protocols.answering import Outcome, Setup
 from srdcr_lab.protocols.choices import names_in
 from srdcr_lab.protocols.counterfactual import as_equals, cfmad, debated, reflected, undebated
-from srdcr_lab.protocols.dialectical import dialectical
-from srdcr_lab.protocols.speaking import Setup
 from srdcr_lab.protocols.sr_dcr import sr_dcr
 from srdcr_lab.records import BadInput, Decision, Item, Needs
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
@@ -84,7 +82,7 @@ _ALL = (
     _of_documents("concatenate", documents.concatenate),
     _of_documents("madam_rag", documents.madam_rag, debates=True),
     _of_documents("ra_rag", documents.ra_rag, weighs_sources=True),
-    _of_documents("dialectical", dialectical, debates=True),
+    _of_documents("dialectical", documents.dialectical, debates=True),
     _of_documents(
         "sr_dcr_per_document", documents.sr_dcr_per_document, debates=True, designed=True, uses_confidence=True
     ),

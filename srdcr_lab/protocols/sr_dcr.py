@@ -21,9 +21,17 @@ from itertools import chain
 from srdcr_lab.answers import same_answer
 from srdcr_lab.lib.definitions import Ruling, decide, majority_verdict, stabilised_verdict
 from srdcr_lab.prompts import readers
-from srdcr_lab.protocols.answering import Outcome, context_answer, decided, prior_answer, self_confidence
+from srdcr_lab.protocols.answering import (
+    Answer,
+    Argument,
+    Outcome,
+    Setup,
+    context_answer,
+    prior_answer,
+    select_answer,
+    self_confidence,
+)
 from srdcr_lab.protocols.choices import SILENT, Hears, Order, Sees, Stance
-from srdcr_lab.protocols.speaking import Answer, Argument, Setup
 from srdcr_lab.records import CallFailed, Debate, Item, Role, Turn, Verdict
 
 Told = Mapping[Role, str]  # what each debater is given to defend; empty where it states an answer of its own
@@ -45,7 +53,7 @@ async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
     verdict = ruling.verdict if ruling else None
     belief = confidence.value if confidence else math.nan
     decision = decide(verdict, belief, setup.choices.tau, gate=gate and setup.choices.gate)
-    return decided(decision, context, prior, verdict=verdict, ruling=ruling, debate=debate, confidence=confidence)
+    return select_answer(decision, context, prior, verdict=verdict, ruling=ruling, debate=debate, confidence=confidence)
 
 
 async def debate_unless_agreed(

@@ -1,8 +1,10 @@
-"""The tables of a results folder: names, types and meanings of their columns, with a version that reading checks."""
+"""The tables of a results folder: names, types and meanings of their columns (`tables.csv`), and their version."""
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from srdcr_lab.records.vocabulary import BadInput
@@ -22,121 +24,16 @@ class Column:
     meaning: str
 
 
-def _columns(*rows: tuple[str, str, str]) -> tuple[Column, ...]:
-    return tuple(Column(*row) for row in rows)
+def _tables() -> dict[str, tuple[Column, ...]]:
+    columns: dict[str, list[Column]] = {}
+    with Path(__file__).with_name("tables.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            columns.setdefault(row["table"], []).append(Column(row["column"], row["type"], row["meaning"]))
+    return {table: tuple(listed) for table, listed in columns.items()}
 
 
-RECORDS = _columns(
-    ("item_id", "string", "the item"),
-    ("question_id", "string", "the question; forms of one question share it"),
-    ("domain", "string", "domain of the question"),
-    ("answer_type", "string", "how answers are compared"),
-    ("question", "string", "the question"),
-    ("gold_answer", "string", "the truth"),
-    ("gold_answers", "list<string>", "every right answer"),
-    ("wrong_answers", "list<string>", "answers that documents assert wrongly; empty where none are known"),
-    ("claimed_answer", "string", "what the passage asserts"),
-    ("n_options", "int64", "options offered, 0 for an open question"),
-    ("n_documents", "int64", "documents shown, 0 for a single passage"),
-    ("n_misinforming", "int64", "documents known to misinform"),
-    ("perturbation_kind", "string", "none, offset, factor, substitution, rewrite"),
-    ("perturbation_value", "double", "signed offset or factor; missing otherwise"),
-    ("level", "string", "standard, subtle, mild, moderate, blatant, absurd"),
-    ("condition", "string", "standard where the passage is true, perturbed where it is false"),
-    ("method", "string", "the method of this row"),
-    ("design", "string", "debate design; missing for methods that do not follow one"),
-    ("model", "string", "who answers"),
-    ("model_defender", "string", "who defends the passage; missing for methods without a debate"),
-    ("model_critic", "string", "who attacks it; missing for methods without a debate"),
-    ("model_judge", "string", "who rules; missing without a debate"),
-    ("decoding", "string", "how its replies were drawn: greedy, T=…, provider's default; missing in earlier runs"),
-    ("prior_answer", "string", "greedy zero-context answer; missing if it could not be read"),
-    ("prior_correct", "bool", "prior answer is right; missing if it could not be read"),
-    (
-        "prior_margin",
-        "double",
-        "narrowest lead of one of its tokens over the next likeliest, in log-probability; missing where not known",
-    ),
-    ("context_answer", "string", "greedy answer to question and passage; missing if it could not be read"),
-    ("context_correct", "bool", "context answer is right; missing if it could not be read"),
-    ("context_confidence", "double", "mean probability of the context answer's tokens, where a method weighs it"),
-    ("self_confidence", "double", "belief in the prior answer, in [0, 1]"),
-    ("confidence_kind", "string", "which definition made it"),
-    ("sampled_accuracy", "double", "share of knowledge draws that are right"),
-    ("n_samples", "int64", "number of knowledge draws"),
-    (
-        "knowledge_category",
-        "string",
-        "category of the sampled accuracy, UNKNOWN < … < HIGHLY_KNOWN; missing without draws",
-    ),
-    ("knowledge_decoding", "string", "how the knowledge draws were made; missing without draws, and in earlier runs"),
-    ("tau", "double", "confidence threshold of the decision"),
-    ("verdict", "string", "V*: REASONABLE, UNREASONABLE, UNPARSED; missing without a debate"),
-    ("p_unreasonable", "double", "P(UNREASONABLE) where V* was said (mean of draws); missing without log-probs"),
-    ("verdict_path", "string", "verdict after each round, R, U or ? (UNPARSED), in order"),
-    ("r_star", "int64", "round from which V* stood; missing if V* is UNPARSED, or the judge ruled once"),
-    ("stabilised", "bool", "V* stood for more than the last round"),
-    ("rounds", "int64", "rounds that were held; missing without a debate"),
-    ("agreed_round", "int64", "round in which agents who debate as equals agreed; missing if they did not"),
-    ("decision", "string", "USE_CONTEXT, USE_PRIOR, ABSTAIN; missing for methods without the rule"),
-    ("final_answer", "string", "what the method answers; missing if it does not"),
-    ("final_answers", "list<string>", "every answer it gives; several where several can be right"),
-    (
-        "correct",
-        "bool",
-        "final answer is right; with several gold answers, all of them and no wrong one; missing if there is none",
-    ),
-    ("right", "bool", "the same, but false where there is no answer: its mean is the accuracy"),
-    ("missing", "string", "abstained, unparsed or error, where there is no answer"),
-    ("calls_alone", "int64", "completions the method takes by itself"),
-    (
-        "calls_paid",
-        "int64",
-        "those this row had to ask for in this run, after sharing and the store; knowledge draws are no row's",
-    ),
-    ("prompt_tokens", "int64", "prompt tokens of calls_alone"),
-    ("completion_tokens", "int64", "completion tokens of calls_alone"),
-    ("cost_usd", "double", "price of calls_paid; missing if a price is unknown; run.json has the whole run's"),
-    ("error", "string", "what failed, where something did"),
-)
-
-TURNS = _columns(
-    ("item_id", "string", "the item"),
-    ("question_id", "string", "its question"),
-    ("method", "string", "the method that debates"),
-    ("design", "string", "its design"),
-    ("position", "int64", "place among all turns of the debate, from 0"),
-    ("round", "int64", "round, from 0"),
-    ("role", "string", "defender, critic, judge, agent, proponent, advocate, aggregator"),
-    ("speaker", "string", "which of several in one role: an agent, a stance, a document; empty for one"),
-    ("stance", "string", "the answer the speaker was given to defend or attack; missing without one"),
-    ("model", "string", "who speaks"),
-    ("text", "string", "the whole reply"),
-    ("stated_answer", "string", "the answer a debater begins with; missing if it could not be read"),
-    ("verdict", "string", "a judge's verdict"),
-    ("p_unreasonable", "double", "P(UNREASONABLE) where it was said; missing without log-probabilities"),
-    ("saw_passage", "bool", "the passage was in the prompt"),
-    ("saw_turns", "list<int64>", "positions, among the debaters' turns, of those in the prompt"),
-    ("decoding", "string", "how the reply was drawn: greedy, T=…, provider's default; missing in earlier runs"),
-    ("finish_reason", "string", "stop, length, content_filter, refusal"),
-    ("prompt_tokens", "int64", "tokens of the prompt"),
-    ("completion_tokens", "int64", "tokens of the reply"),
-    ("request_digest", "string", "key of the prompt in the store"),
-)
-
-SAMPLES = _columns(
-    ("question_id", "string", "the question"),
-    ("stream", "string", "greedy, knowledge, self_consistency …"),
-    ("draw", "int64", "index in the stream"),
-    ("decoding", "string", "how it was drawn: greedy, T=…, provider's default; missing in earlier runs"),
-    ("text", "string", "the whole reply"),
-    ("answer", "string", "the answer read from it; missing if none"),
-    ("correct", "bool", "it is right; an unread answer is not"),
-    ("tokens", "list<string>", "tokens of the reply; missing if the provider gives none"),
-    ("logprobs", "list<double>", "their log-probabilities"),
-)
-
-TABLES = {"records": RECORDS, "turns": TURNS, "samples": SAMPLES}
+TABLES = _tables()
+RECORDS, TURNS, SAMPLES = TABLES["records"], TABLES["turns"], TABLES["samples"]
 # Columns that older tables of this version lack: `Results` fills the last two, the others are missing.
 LATER = ("p_unreasonable", "decoding", "knowledge_decoding", "prior_margin", "condition", "right")
 

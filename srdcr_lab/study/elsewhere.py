@@ -36,7 +36,7 @@ from srdcr_lab.lib.definitions import decide, stabilised_verdict
 from srdcr_lab.lib.groups import RULINGS
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import METHODS, Answer, Cast, Outcome, Ruling, SelfConfidence, Setup, choices
-from srdcr_lab.protocols.answering import KNOWLEDGE, answered, decided
+from srdcr_lab.protocols.answering import KNOWLEDGE, answered, select_answer
 from srdcr_lab.records import (
     BadInput,
     Capabilities,
@@ -350,10 +350,10 @@ def _outcome(name: str, item: Item, probe: Probe, final: Answer | None, ruling: 
             return answered(context if context and _has_passage(item) else prior)
         case "confidence_only":
             otherwise = Decision.USE_CONTEXT if _has_passage(item) else Decision.ABSTAIN
-            return decided(Decision.USE_PRIOR if confidence >= tau else otherwise, context, prior)
+            return select_answer(Decision.USE_PRIOR if confidence >= tau else otherwise, context, prior)
         case "sr_dcr" | "debate_only":
             decision = decide(verdict, confidence, tau, gate=name == "sr_dcr")
-            return decided(decision, context, prior, verdict=verdict, ruling=ruling)
+            return select_answer(decision, context, prior, verdict=verdict, ruling=ruling)
     return answered(final) if final and final.text else Outcome(answer=None, missing=Missing.ABSTAINED)
 
 

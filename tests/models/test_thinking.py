@@ -25,7 +25,7 @@ from srdcr_lab.models.reasoning import ROOM, Settings, effort_or_template, room,
 from srdcr_lab.models.spending import Budget, worst_case_usd
 from srdcr_lab.models.store import _LATER, Store
 from srdcr_lab.records import BudgetExhausted, CallFailed, Completion, FinishReason, ModelIdentity, Request
-from srdcr_lab.records.thinking import apart, parted
+from srdcr_lab.records.types import apart, parted
 from srdcr_lab.study.opening import _by_role
 from srdcr_lab.study.rows import Cause
 from srdcr_lab.study.share import replay, share

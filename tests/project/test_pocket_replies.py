@@ -12,9 +12,9 @@ import pytest
 from srdcr_lab import answers, prompts
 from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.readers import Stand, Thesis, answer_line
+from srdcr_lab.protocols.answering import Argument
 from srdcr_lab.protocols.counterfactual import Question, perspectives
 from srdcr_lab.protocols.documents import several_values, value_of
-from srdcr_lab.protocols.speaking import Argument
 from srdcr_lab.records import AnswerType, Item
 from srdcr_lab.records.files import folder
 from tests import training_code

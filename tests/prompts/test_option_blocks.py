@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srdcr_lab.prompts.blocks import FILTERS
+from srdcr_lab.prompts.messages import FILTERS
 from srdcr_lab.prompts.readers import answer_line, dashed_lines
 from srdcr_lab.records import Option, Role, Turn
 

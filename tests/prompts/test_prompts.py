@@ -11,7 +11,7 @@ from jinja2 import UndefinedError
 
 from srdcr_lab import prompts
 from srdcr_lab.prompts import readers
-from srdcr_lab.prompts.blocks import FILTERS, TAGS, _alike, defuse
+from srdcr_lab.prompts.messages import FILTERS, TAGS, _alike, defuse
 from srdcr_lab.prompts.readers import Thesis
 from srdcr_lab.records import Option, Role, Turn, Verdict
 

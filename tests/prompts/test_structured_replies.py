@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srdcr_lab.prompts import readers
-from srdcr_lab.prompts.blocks import FILTERS
+from srdcr_lab.prompts.messages import FILTERS
 from srdcr_lab.prompts.readers import Malformed, Rebuttal, Stand, Thesis, challenges, rebuttal, thesis
 from tests.prompts.test_prompts import OURS, UNTRUSTED
 

@@ -72,7 +72,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
     of a debate there was in this run and in that of a real model."""
     made = compare_all(both_ways(results), "acvd", column="design", name="verdict_right", others=["symmetric"])
     whole, apart = made[made["condition"] == "overall"], made[made["condition"] != "overall"]
-    apart = apart.assign(condition=apart["condition"].map(draw.CONDITION_LABELS), p_holm=holm(apart["p_value"]))
+    apart = apart.assign(p_holm=holm(apart["p_value"]))
     repeats = pd.concat([signs_of_debate(run) for run in (results, real) if run])
     return answer_box(
         sentences(
@@ -226,9 +226,11 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
     return stack(tables)
 
 
-def discrimination_gain(records: pd.DataFrame, one: str = "acvd", other: str = "symmetric") -> tuple[float, float, float, int]:
-    """AUROC of P(UNREASONABLE) under one design less that under another, on the items that both debated: the difference,
-    its 95 % interval, clustered on the question, and n."""
+def discrimination_gain(
+    records: pd.DataFrame, one: str = "acvd", other: str = "symmetric"
+) -> tuple[float, float, float, int]:
+    """AUROC of P(UNREASONABLE) under one design less that under another, on the items that both debated: the
+    difference, its 95 % interval, clustered on the question, and n."""
     held = debates(records)
     sides = [held[held["design"] == name].drop_duplicates("item_id").set_index("item_id") for name in (one, other)]
     both = sides[0].join(sides[1]["p_unreasonable"].rename("other"), how="inner")
@@ -360,7 +362,7 @@ def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def keeps_side(stated: Any, stance: Any, item: Item) -> bool | None:
-    """Whether a turn states the answer that its speaker was assigned; None where there is none, or it cannot be read."""
+    """Whether a turn states the answer that its speaker was assigned; None where that is missing or cannot be read."""
     assigned = None if pd.isna(stance) else stance
     if not same_answer(assigned, assigned, item):
         return None

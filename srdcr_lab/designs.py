@@ -1,4 +1,4 @@
-"""Chapter 04b: what the parts of a debate are worth: controls without one, economies, other wordings, single choices."""
+"""Chapter 04b: what the parts of a debate are worth: controls, economies, other wordings, single choices of design."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ CONFIDENCE_LABELS = _labels("confidence")
 CATEGORY_LABELS = _labels("category")
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
 IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods that its claims are about
+CONDITION_LABELS = {"standard": "true passages", "perturbed": "false passages", "overall": "mean of both"}
 OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
 _RESERVE = (
     "#92cc1e", "#235923", "#0075ea", "#7f0000", "#a8a000", "#5f7fa8", "#b0708c", "#4e9f9f", "#c07a3e", "#6a6ad0",
@@ -65,6 +66,8 @@ def called_in(column: str, name: str) -> str:
     """
     if column == "model":
         return model_called(name)
+    if column == "condition":
+        return CONDITION_LABELS.get(name, name)
     if column == "knowledge_category":
         return category_called(name)
     return kind_called(name) if column in OF_CONFIDENCES else called(name)
@@ -79,6 +82,8 @@ _HEADINGS = {
     "selective_accuracy": "accuracy of answers", "sampled_accuracy": "share of draws that are right",
     "prior_correct": "right from memory", "standard": "true passages", "perturbed": "false passages",
     "calls_alone": "calls an item", "use_context": "from the passage", "use_prior": "from memory",
+    "role": "speaker", "repeats": "turns that repeat", "distinct": "distinct texts", "own_side": "on its own side",
+    "changes": "verdict changes", "n_unread": "not read", "alone": "without the debate",
     "abstain": "abstained", "precision": "P(Highly-Known | confidence ≥ τ)",
 }  # fmt: skip
 

@@ -139,8 +139,9 @@ def test_questions_weigh_alike_where_one_has_more_passages() -> None:
 
 
 def test_a_curve_for_each_kind_of_answer() -> None:
-    rows = frame(*(row(f"y{n}", 20, "1900", "1920") for n in range(12)), *(row(f"z{n}", 20, "3", "3", answer_type="number",
-                 gold_answer="3", claimed_answer="6", correct=True) for n in range(3)))  # fmt: skip
+    number = {"answer_type": "number", "gold_answer": "3", "claimed_answer": "6", "correct": True}
+    years = [row(f"y{n}", 20, "1900", "1920") for n in range(12)]
+    rows = frame(*years, *(row(f"z{n}", 20, "3", "3", **number) for n in range(3)))
     table = preference_by(rows, "level", panel="kind")
     table = table[table["n"] > 0].set_index("kind")
     assert table.loc["years", ["level", "share"]].tolist() == ["subtle", 1.0]

@@ -3,11 +3,9 @@ with one."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from dataclasses import fields
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,9 +22,7 @@ from srdcr_lab.guarantee import promised
 from srdcr_lab.lib.comparison import Comparison, compare_pairs
 from srdcr_lab.lib.sentences import Relation, Standing, standing
 from srdcr_lab.lib.statistics import share_with
-from srdcr_lab.preference import follow_known
 from tests.scripted import item
-from tests.simulated import simulated
 
 ONE = {"share": 0.7, "low": 0.6, "high": 0.8, "n": 40}
 
@@ -174,17 +170,6 @@ def test_sides_kept_and_words_said_again_by_hand() -> None:
     assert again.groupby("role")["share"].unique().map(list).to_dict() == {"critic": [1], "defender": [2 / 3]}
 
 
-def test_what_knowing_does_by_hand() -> None:
-    """Highly-Known questions that are never followed, Unknown ones that always are."""
-    many = simulated(90)
-    known = many[many["knowledge_category"].isin(["HIGHLY_KNOWN", "UNKNOWN"])]
-    claim = np.where(known["knowledge_category"] == "UNKNOWN", known["claimed_answer"], known["gold_answer"])
-    followed = known.assign(context_answer=claim, final_answer=claim, prior_answer=known["gold_answer"])
-    (row,) = follow_known(followed)
-    assert (row["difference"], row["about"]) == (-1, "questions about years")
-    assert follow_known(known[known["knowledge_category"] == "UNKNOWN"]) == []
-
-
 # Which of two is better ---------------------------------------------------------------------------------------------
 
 
@@ -228,25 +213,3 @@ def test_the_stated_number_of_questions_has_that_power() -> None:
     decided = [not comparison_sentence(study(n, 0.1), "a", "b").startswith("Inc") for _ in range(300)]
     assert 100 < n < 400
     assert 0.74 < np.mean(decided) < 0.95
-
-
-# Notebooks ----------------------------------------------------------------------------------------------------------
-
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("0*.ipynb"))
-MEASURES_NOTHING = (
-    *("Parameters", "Next", "Another model, other ", "The designs", "Turn the knobs", "Read the debates", "The table"),
-    *("Read more debates", "The report to hand on", "A statement against a category tag", "The runs", "Words of these"),
-)
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_section_ends_with_what_the_run_shows(path: Path) -> None:
-    sections: dict[str, str] = {}
-    heading = ""
-    for cell in json.loads(path.read_text("utf-8"))["cells"]:
-        source = "".join(cell["source"])
-        starts = cell["cell_type"] == "markdown" and source.startswith("## ")
-        heading = source.splitlines()[0][3:] if starts else heading
-        sections[heading] = source
-    bare = [name for name, last in sections.items() if name and not re.search(r"sentence\(|standing", last)]
-    assert [name for name in bare if not name.startswith(MEASURES_NOTHING)] == []

@@ -390,13 +390,13 @@ def draw_verdicts(table: pd.DataFrame, *, panel: str = "") -> Figure:
 
 
 def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
-    """Share of debates whose verdict stays from round r* on, from `r_star_distribution`; "none": the final verdict was
-    not read, "not stabilised": it came in the last round."""
+    """Share of debates whose verdict stays from round r* on, from `r_star_distribution`; "not read": the
+    final verdict was not, "not stabilised": it came in the last round."""
     rows = table[table["condition"] == condition] if len(table) else table
     if rows.empty:
         return draw.nothing(_NO_VERDICTS)
     last = rows["r_star"].max()
-    names = ["none" if pd.isna(r) else "not stabilised" if r == last else f"r* = {r}" for r in rows["r_star"]]
+    names = ["not read" if pd.isna(r) else "not stabilised" if r == last else f"r* = {r}" for r in rows["r_star"]]
     rows = with_debate(rows).assign(r_star=names)
     rows, palette = draw.by_name(rows.reset_index(drop=True), "debate")
     return draw.rows(rows, "share", "r_star", "share of debates", hue="debate", palette=palette, few="debates")
@@ -412,7 +412,7 @@ def draw_graded(table: pd.DataFrame) -> Figure:
     plot = so.Plot(rows, x="verdict_tpr", y="verdict_tnr", color="debate").add(so.Path())
     plot = plot.add(so.Dot(), **words, legend=False).scale(color=draw.scale(palette))
     plot = plot.limit(x=draw.ALL_SHARES, y=draw.ALL_SHARES)
-    plot = plot.label(x="true passages believed", y="false passages caught", color="")
+    plot = plot.label(x="true passages believed", y="false passages rejected", color="")
     made = draw.figure(plot, 3.8, width=4.2)
     made.axes[0].plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
     return made

@@ -142,7 +142,7 @@ def draw_plane(table: pd.DataFrame, *, answers: bool = False, panel: str = "") -
     wide = wide.reset_index().dropna(subset=["believed", "caught"])
     wide, palette = draw.by_name(wide, "debate")
     names = ("right on true passages", "right on false passages")
-    labels = names if answers else ("true passages believed", "false passages caught")
+    labels = names if answers else ("true passages believed", "false passages rejected")
     return draw.plane(
         wide, "believed", "caught", "debate", labels, palette, panel=panel, size="coverage", guessing=not answers
     )

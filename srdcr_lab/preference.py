@@ -39,9 +39,11 @@ if TYPE_CHECKING:
 
 _SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")
 PRESENT = 2026  # the year of the shipped facts; a later claim lies in the future, whatever the calendar says
-FOLLOWED, RIGHT, OTHER, MISSING = "follows the passage", "right from memory", "another wrong answer", "no answer"
-READ, MISREAD = "right, as the passage says", "wrong"  # the ends of an answer to a true passage, with MISSING
-_KINDS = {kind: f"{kind.removesuffix('y')}{'ies' if kind.endswith('y') else 's'}" for kind in AnswerType}
+FOLLOWED, RIGHT, OTHER, MISSING = "the passage's lie", "right", "another wrong answer", "no answer"
+_KINDS = {
+    AnswerType.YEAR: "years", AnswerType.NUMBER: "numbers", AnswerType.DATE: "dates",
+    AnswerType.NAME: "names and cities", AnswerType.CITY: "names and cities",
+}  # fmt: skip
 _BEHIND = [KnowledgeCategory.HIGHLY_KNOWN.value, KnowledgeCategory.UNKNOWN.value]
 
 
@@ -84,7 +86,7 @@ def with_claims(rows: pd.DataFrame) -> pd.DataFrame:
     rows = with_matches(rows)
     return rows.assign(
         stratum=strata(rows),
-        kind=rows["answer_type"].astype(object).map(lambda kind: _KINDS.get(kind, kind)),
+        kind=rows["answer_type"].astype(object).map(_KINDS).fillna("other answers"),
         offset=year_offset(rows),
         future=_claimed_year(rows) > PRESENT,
         prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
@@ -99,11 +101,10 @@ def _claimed_year(rows: pd.DataFrame) -> pd.Series:
 
 
 def _endings(rows: pd.DataFrame) -> np.ndarray[Any, Any]:
-    """Of a false passage: followed, right, another answer, none. Of a true one: read, misread, none."""
-    true, right = is_standard(rows), rows["correct"].astype("boolean").fillna(False).astype(bool)
-    follows = rows["final_is_claim"].fillna(False).astype(bool) & ~true
-    chosen = [rows["final_answer"].isna(), follows, true & right, true, right]
-    return np.select(chosen, [MISSING, FOLLOWED, READ, MISREAD, RIGHT], OTHER)
+    """Which of the four ends each row has; the claim of a true passage is right."""
+    right = rows["correct"].astype("boolean").fillna(False).astype(bool)
+    follows = rows["final_is_claim"].fillna(False).astype(bool) & ~is_standard(rows)
+    return np.select([rows["final_answer"].isna(), follows, right], [MISSING, FOLLOWED, RIGHT], OTHER)
 
 
 def of_results(results: Results) -> pd.DataFrame:
@@ -160,15 +161,11 @@ def endings(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
     rows = passages(records)
     rows = rows[is_standard(rows) | ~rows["prior_is_claim"]]
     tables = []
-    for condition, ends in (("true passages", (READ, MISREAD, MISSING)), ("false passages", ENDINGS)):
-        part = rows[is_standard(rows) == (condition == "true passages")]
-        for ending in ends:
+    for condition, part in (("true passages", rows[is_standard(rows)]), ("false passages", rows[~is_standard(rows)])):
+        for ending in _ENDING_COLOURS:
             table = shares(part, part["ending"] == ending, cells(part, (by,)), questions_alike=True)
             tables.append(({"condition": condition, "ending": ending}, table.drop(columns="n_missing")))
     return stack(tables)
-
-
-ENDINGS = (FOLLOWED, RIGHT, OTHER, MISSING)
 
 
 def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
@@ -338,10 +335,8 @@ def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tupl
 # Tables and figures [2, 4, 8]
 
 TOGETHER = "all together"
-_ENDING_COLOURS = {
-    FOLLOWED: draw.VERMILION, RIGHT: draw.BLUE, READ: draw.BLUE, OTHER: draw.ORANGE, MISREAD: draw.ORANGE,
-    MISSING: "0.8",
-}  # fmt: skip
+_PLACE = {name: place for place, name in enumerate([*dict.fromkeys(_KINDS.values()), "other answers"])}
+_ENDING_COLOURS = {RIGHT: draw.BLUE, FOLLOWED: draw.VERMILION, OTHER: draw.ORANGE, MISSING: "0.8"}
 
 
 def preference_by(
@@ -355,7 +350,7 @@ def preference_by(
     """
     if by == "offset":
         records = records[year_offset(records).notna()]
-    keys = [name for name in (panel, hue) if name]
+    keys = [name for name in (panel, hue) if name and name != "model"]  # each model is a group of its own
     table, whole = (
         context_preference(records, names, method=method, questions_alike=True) for names in ((by, *keys), keys)
     )
@@ -364,7 +359,7 @@ def preference_by(
     left_out = int(table.loc[table["prior_is_claim"], "n"].sum())
     table, whole = (each[~each["prior_is_claim"]] for each in (table, whole))
     if by in ("stratum", "offset", "level"):
-        keys = ["model", *(key for key in keys if key != "model")]
+        keys = ["model", *keys]
         most = table.groupby(keys)["n_questions"].max()
         pooled = most[(most < FEW) & (most > 0)].index
         together, apart = (each.set_index(keys).index.isin(pooled) for each in (whole, table))
@@ -377,8 +372,13 @@ def preference_by(
 def draw_preference(
     table: pd.DataFrame, by: str = "stratum", *, hue: str = "knowledge_category", panel: str = ""
 ) -> Figure:
-    """Share of answers that follow the passage's claim, from `preference_by`, with 95 % intervals."""
+    """Share of answers that follow the passage's claim, from `preference_by`, with 95 % intervals. Panels have no curve
+    of fewer than `FEW` questions, unless there is no other."""
     rows = table[table["n"] > 0] if len(table) else table
+    if panel and (rows["n_questions"] >= FEW).any():
+        rows = rows[rows[by] != TOGETHER]
+    if panel == "kind":
+        rows = rows.sort_values("kind", key=lambda kind: kind.map(_PLACE), kind="stable")
     if rows.empty:
         return draw.nothing("no false passage in these records")
     rows = rows.assign(**{by: [_tick(value) for value in rows[by]]}).reset_index(drop=True)
@@ -387,6 +387,7 @@ def draw_preference(
         rows["model"] = rows["model"].map(model_called)
     if hue == "knowledge_category":
         rows, palette = draw.by_category(rows)
+        palette = {name: colour for name, colour in palette.items() if name in set(rows["category"])}
         rows, hue = rows.reset_index(drop=True), "category"
     names = {"stratum": "how far off the claim is", "level": "how far off the claim is"}
     labels = names.get(by, {"offset": "offset of the claim in years"}.get(by, by)), "context preference"
@@ -408,7 +409,7 @@ def draw_biases(table: pd.DataFrame, by: str = "domain") -> Figure:
     """Share of answers with the context bias and the prior bias, from `biases_by`, with 95 % intervals."""
     rows = table.dropna(subset="share").assign(bias=table["bias"] + " bias")
     palette = {"context bias": draw.BLUE, "prior bias": draw.ORANGE}
-    return draw.rows(rows.reset_index(drop=True), "share", by, "share of answers", hue="bias", palette=palette)
+    return draw.rows(rows.reset_index(drop=True), "share", by, "share of questions", hue="bias", palette=palette)
 
 
 def _tick(value: Any) -> str:

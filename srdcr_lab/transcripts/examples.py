@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.page import Html, Td, captioned, html_table, interval, render
 from srdcr_lab.records import BadInput, Item, Level
-from srdcr_lab.records.names import called, category_called, kind_called
+from srdcr_lab.records.names import DECISION_LABELS, called, category_called, kind_called
 from srdcr_lab.transcripts.cases import Cases, judged, passage_of
 from srdcr_lab.transcripts.explorer import store_of
 from srdcr_lab.transcripts.views import messages_in, passage_html
@@ -131,7 +131,8 @@ def _answered(row: Mapping[str, Any]) -> tuple[str, ...]:
     said = row["missing"] if row["final_answer"] is None else judged(row["final_answer"], row["correct"])
     return (
         passage_of(row), row["claimed_answer"], called(row["method"], row["design"]), said,
-        " and ".join(name for name, same in whose if same), row["verdict"] or "", row["decision"] or "",
+        " and ".join(name for name, same in whose if same), row["verdict"] or "",
+        DECISION_LABELS.get(row["decision"] or "", ""),
     )  # fmt: skip
 
 

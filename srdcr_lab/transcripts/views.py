@@ -21,7 +21,7 @@ from srdcr_lab.lib.page import Html, render
 from srdcr_lab.models.store import Store, as_file
 from srdcr_lab.protocols import METHODS, Choices, Outcome
 from srdcr_lab.records import Decision, Item, Role, SrdcrError, Verdict
-from srdcr_lab.records.names import called, kind_called
+from srdcr_lab.records.names import DECISION_LABELS, called, kind_called
 
 Parts = list[tuple[str, str]]  # headings and texts: the messages of a request, its settings, the raw reply
 
@@ -52,7 +52,8 @@ def explain_row(row: Mapping[str, Any]) -> str:
 
 
 def _decided(decision: str | None, answer: str | None) -> str:
-    return f"{decision} and there is no answer" if answer is None else f"{decision}: {answer}"
+    words = f"to {DECISION_LABELS[str(decision)]}"
+    return f"{words} and there is no answer" if answer is None else f"{words}: {answer}"
 
 
 def _reason(row: Mapping[str, Any]) -> str:

@@ -14,10 +14,8 @@ from srdcr_lab.debates import prior_preference_by_round
 from srdcr_lab.lib.groups import with_matches
 from srdcr_lab.preference import (
     FOLLOWED,
-    MISREAD,
     MISSING,
     OTHER,
-    READ,
     RIGHT,
     answer,
     biases,
@@ -152,9 +150,9 @@ def test_a_curve_for_each_kind_of_answer() -> None:
 
 
 def test_endings_by_hand() -> None:
-    """False, without d: a, e and f follow, b is right, c has no answer. True: g keeps its wrong year, h is read."""
+    """False, without d: a, e and f follow, b is right, c has no answer. True: g keeps its wrong year, h is right."""
     table = endings(ROWS).set_index(["condition", "ending"])["share"]
-    assert table["true passages"].to_dict() == {READ: 0.5, MISREAD: 0.5, MISSING: 0.0}
+    assert table["true passages"].to_dict() == {RIGHT: 0.5, FOLLOWED: 0.0, OTHER: 0.5, MISSING: 0.0}
     assert table["false passages"].to_dict() == pytest.approx({FOLLOWED: 0.6, RIGHT: 0.2, OTHER: 0.0, MISSING: 0.2})
 
 

@@ -27,7 +27,7 @@ from srdcr_lab.models.store import _LATER, Store
 from srdcr_lab.records import BudgetExhausted, CallFailed, Completion, FinishReason, ModelIdentity, Request
 from srdcr_lab.records.types import apart, parted
 from srdcr_lab.study.opening import _by_role
-from srdcr_lab.study.rows import Cause
+from srdcr_lab.study.run import Cause
 from srdcr_lab.study.share import replay, share
 from srdcr_lab.transcripts.views import debate_html
 from tests.loopback.asking import DRAWS, GREEDY, use

@@ -104,7 +104,9 @@ def persuasion(
                 base = both[both["a"] == before]
                 table = shares(base, base["b"] != before).assign(n_missing=n_items - len(both))
                 tables.append((names | {"alone": alone, "after": after, "condition": condition, "move": move}, table))
-    return stack(tables)
+    return stack(
+        tables, ("alone", "after", "condition", "move", "n", "n_questions", "n_missing", "share", "low", "high")
+    )
 
 
 def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFrame:
@@ -154,6 +156,8 @@ def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:
     factors = {design.name: asdict(design) for design in designs}
     parts = [factor_effects(records, factors, condition=condition) for condition in CONDITIONS]
     effects = pd.concat(parts, ignore_index=True)
+    if effects.empty:
+        return pd.DataFrame(columns=["name", "condition", "difference", "low", "high", "p_holm", "n"])
     names = [
         f"{row['factor'].replace('_', ' ')}: {level_called(row['a'])} − {level_called(row['b'])}"
         for row in effects.to_dict("records")
@@ -210,7 +214,7 @@ def economy_prices(
             for condition in conditions if design != full else ():
                 price = _price(part, design, full, condition)
                 rows.append(names | {"design": design, "condition": condition} | price)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=None if rows else ["model", "design", "condition", *_SHOWN])
 
 
 def _price(records: pd.DataFrame, design: str, full: str, condition: str) -> dict[str, Any]:

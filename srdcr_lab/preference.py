@@ -108,11 +108,11 @@ def _endings(rows: pd.DataFrame) -> np.ndarray[Any, Any]:
 
 
 def of_results(results: Results) -> pd.DataFrame:
-    """The records that chapter 03 counts: those of the run and of its part `years`, each passage once; bad input where
-    nobody was asked with a false passage."""
+    """The passages that chapter 03 counts: those of the run and of its part `years`, each once, without absurd claims,
+    which are no degree of falsehood. Bad input where no passage is false."""
     parts = [part.records for part in (results, results.part("years")) if part]
     records = pd.concat([part[part["level"].notna()] for part in parts], ignore_index=True)
-    rows = passages(records).drop_duplicates("item_id", ignore_index=True)
+    rows = passages(records[records["level"] != Level.ABSURD]).drop_duplicates("item_id", ignore_index=True)
     if is_standard(rows).all():
         raise BadInput(
             "this run holds no answers to false passages; srdcr run --items facts:grid --methods few_shot makes them"

@@ -14,8 +14,6 @@ from tests.form import defects
 EARLIER = {
     "01_knowledge_categories.ipynb",
     "02_confidence_and_knowledge.ipynb",
-    "03_context_preference.ipynb",
-    "04_symmetric_vs_asymmetric.ipynb",
     "05_full_evaluation.ipynb",
     "06_new_domain.ipynb",
     "06b_calibration_in_depth.ipynb",

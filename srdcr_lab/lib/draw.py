@@ -23,7 +23,7 @@ from matplotlib.ticker import MaxNLocator
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
-from srdcr_lab.records.names import CATEGORY_LABELS, CONDITION_LABELS, called, colours
+from srdcr_lab.records.names import CATEGORY_LABELS, CONDITION_LABELS as CONDITION_LABELS, called, colours
 
 NAVY, BLUE, ORANGE, VERMILION, INK, GREY = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#222222", "#999"
 CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))

@@ -32,6 +32,7 @@ from srdcr_lab.records.names import called, level_called
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
+_FACTORS = {"debaters_told": "answers assigned"}  # what a reader calls a factor, where its name does not say it
 CONTROLS = ("judge_alone", "two_answers", "consultancy_defender", "consultancy_critic", "placebo", "swapped")
 OURS = "ours"  # the wording of the prompts that ship
 
@@ -49,7 +50,8 @@ def answer(results: Results, *reworded: Results) -> Html:
     return answer_box(
         sentences("the debate makes more verdicts right than this control", added[added["b"].isin(CONTROLS[:2])],
                   "difference", by=["b"], of="items"),
-        sentences("a shorter debate costs right answers", prices, "difference", below=0.0, by=["design"], of="items"),
+        sentences("this change of the debate costs right answers", prices, "difference",
+                  below=0.0, by=["design"], of="items"),
         sentences("more than nine verdicts in ten stay the same when the Judge is asked in other words", same,
                   above=0.9, column="share", by=["wording"], of="verdicts"),
         label=results.label,
@@ -158,8 +160,9 @@ def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:
     effects = pd.concat(parts, ignore_index=True)
     if effects.empty:
         return pd.DataFrame(columns=["name", "condition", "difference", "low", "high", "p_holm", "n"])
+    factor = {name: _FACTORS.get(name, name.replace("_", " ")) for name in effects["factor"]}
     names = [
-        f"{row['factor'].replace('_', ' ')}: {level_called(row['a'])} − {level_called(row['b'])}"
+        f"{factor[row['factor']]}: {level_called(row['a'])} − {level_called(row['b'])}"
         for row in effects.to_dict("records")
     ]
     return effects.assign(name=names)
@@ -257,7 +260,7 @@ def by_wording(results: Results, *reworded: Results, design: str = "acvd") -> pd
     for run in (results, *reworded):
         words = str(run.manifest["asked"].get("prompts_sha256"))
         if words not in seen:
-            seen[words] = f"other words {len(seen)}" if seen else OURS
+            seen[words] = f"wording {len(seen)}" if seen else OURS
             rows = run.records[(run.records["method"] == "sr_dcr") & (run.records["design"] == design)]
             tables.append(rows.assign(wording=seen[words]))
     return pd.concat(tables, ignore_index=True)

@@ -297,7 +297,7 @@ def years_beside(rows: pd.DataFrame, other: Results) -> pd.DataFrame:
 def answer(results: Results) -> Html:
     """The answer box of notebook 03: how many false passages are followed, and whether knowledge and distance protect.
 
-    A difference is of shares of questions, weighed alike; n counts the questions of its smaller side.
+    Differences are those of `difference`; n counts the questions of the smaller side.
     """
     rows = of_results(results)
     every = context_preference(rows, (), questions_alike=True).query("not prior_is_claim").iloc[0]
@@ -309,7 +309,7 @@ def answer(results: Results) -> Html:
             "a few-shot prompt follows most false passages",
             every["share"], every["low"], every["high"], every["n_questions"], above=0.5,
         ),
-        sentence("it follows fewer of them where the answer is Highly-Known than where it is Unknown", *protects,
+        sentence("of one kind of answer, it follows fewer where it is Highly-Known than where it is Unknown", *protects,
                  below=0.0, of="questions on the smaller side"),
         sentence("of a Highly-Known answer it follows fewer blatant than subtle lies", *far,
                  below=0.0, of="questions on the smaller side"),
@@ -319,17 +319,27 @@ def answer(results: Results) -> Html:
 
 def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tuple[float, float, float, int]:
     """Context preference where `column` is `one` less that where it is `other`: the difference, its 95 % interval, and
-    the questions of the smaller side. Questions weigh alike, whether one has passages on both sides or on one."""
+    the questions of the smaller side.
+
+    It is taken within each kind of answer, since kinds are read differently well and known differently often; a kind
+    weighs by its questions, one without both sides is left out. Questions weigh alike, whether one has passages on both
+    sides or on one.
+    """
     rows = perturbed_answers(records)
     rows = rows[~rows["prior_is_claim"] & rows["follows_claim"].notna() & rows[column].isin([one, other])]
-    keys = ["question_id", column]
+    keys = ["question_id", "kind", column]
     means = rows.astype({"follows_claim": float, column: object}).groupby(keys)["follows_claim"].mean().reset_index()
-    n = min((means[column] == value).sum() for value in (one, other))
-    if not n:
+    sizes = means.groupby(["kind", column]).size().unstack(fill_value=0).reindex(columns=[one, other], fill_value=0)
+    sizes = sizes[(sizes > 0).all(axis=1)]
+    if sizes.empty:
         return math.nan, math.nan, math.nan, 0
-    weights = {one: 1.0, other: -1.0}
-    ends = contrast_interval(means["follows_claim"], means["question_id"], means[column], weights, bounds=(0.0, 1.0))
-    return *ends, int(n)
+    share = sizes.sum(axis=1) / sizes.to_numpy().sum()
+    weights = {(kind, side): sign * share[kind] for kind in share.index for side, sign in ((one, 1), (other, -1))}
+    means = means[means["kind"].isin(share.index)]
+    cell = pd.Series(list(zip(means["kind"], means[column], strict=True)), means.index).map("/".join)
+    named = {"/".join(pair): weight for pair, weight in weights.items()}
+    ends = contrast_interval(means["follows_claim"], means["question_id"], cell, named, bounds=(0.0, 1.0))
+    return *ends, int(sizes.sum().min())
 
 
 # Tables and figures [2, 4, 8]

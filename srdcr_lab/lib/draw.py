@@ -23,7 +23,8 @@ from matplotlib.ticker import MaxNLocator
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
-from srdcr_lab.records.names import CATEGORY_LABELS, CONDITION_LABELS as CONDITION_LABELS, called, colours
+from srdcr_lab.records.names import CATEGORY_LABELS, called, colours
+from srdcr_lab.records.names import CONDITION_LABELS as CONDITION_LABELS
 
 NAVY, BLUE, ORANGE, VERMILION, INK, GREY = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#222222", "#999"
 CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
@@ -249,6 +250,7 @@ def differences(table: pd.DataFrame, label: str, *, panel: str = "condition", be
     made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height)
     for ax in made.axes:
         ax.xaxis.set_major_locator(MaxNLocator(3 if n_panels > 2 and not below else 6))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
     return line_at(made, x=0.0)
 
 

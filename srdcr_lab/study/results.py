@@ -261,7 +261,7 @@ class Results:
         A question that data/pocket/exposures.csv does not list was never told. None for any other model, and where the
         file lists none of the run.
         """
-        from srdcr_lab.models.local.checkpoint import fingerprint
+        from srdcr_lab.models.checkpoint import fingerprint
 
         answerer = self.identities["answerer"]
         if answerer.provider != "pocket" or answerer.fingerprint != fingerprint(shipped("pocket")):

@@ -305,7 +305,7 @@ def surroundings(run: Results, shared: Path) -> Iterator[str]:
 def _fingerprint_here(model: ModelIdentity) -> str | None:
     """Of a model that this installation brings; a file that a bundle names is not looked for."""
     if model.provider == "pocket":
-        from srdcr_lab.models.local.checkpoint import fingerprint
+        from srdcr_lab.models.checkpoint import fingerprint
 
         return fingerprint(shipped("pocket"))
     from srdcr_lab.models.gguf import PACKAGED, identity_of
@@ -338,7 +338,7 @@ def bundled_parameters(path: Path, items: Path, cast: Mapping[str, ChatModel]) -
     Each is of its kind and within bounds: a known set, or a table by its name in `items`; a model of the `cast`; a
     number; words. Raises `BadInput` for any other value, and where its pocket model is not this clone's.
     """
-    from srdcr_lab.models.local.checkpoint import fingerprint
+    from srdcr_lab.models.checkpoint import fingerprint
 
     if not (SEQUENCE / path.name).is_file():
         raise BadInput("this clone has no such notebook, so it was not executed")

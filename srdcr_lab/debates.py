@@ -13,10 +13,9 @@ import seaborn.objects as so
 from matplotlib.figure import Figure
 
 from srdcr_lab.answers import same_answer
-from srdcr_lab.confidence import auroc, auroc_gain, decisions_table
+from srdcr_lab.confidence import auroc, auroc_gain
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all, condition_rows, outcome
-from srdcr_lab.lib.controls import Slide, with_sliders
 from srdcr_lab.lib.definitions import HARD, VERDICTS, decide, graded, stabilised_verdict
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.groups import (
@@ -32,7 +31,8 @@ from srdcr_lab.lib.groups import (
     stack,
     strata,
 )
-from srdcr_lab.lib.page import Html, html_table, interval, render
+from srdcr_lab.lib.interactive import Interactive, Slider, sliding
+from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import clustered_interval, holm, macro_mean, positions, shares
 from srdcr_lab.lib.summary import CONDITIONS
@@ -41,8 +41,6 @@ from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
 from srdcr_lab.records.names import called, model_called
 
 if TYPE_CHECKING:
-    from ipywidgets import VBox
-
     from srdcr_lab.study import Results
 
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
@@ -442,27 +440,72 @@ def with_debate(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(debate=name)
 
 
-class VerdictThreshold:
-    """The judge's verdicts at a κ on P(UNREASONABLE), and the rule over items at κ and τ; of the records of one design,
-    with rows of the method sr_dcr. What is the same for every τ is made once for each κ."""
-
-    def __init__(self, records: pd.DataFrame) -> None:
-        self.records = records
-        self._seen: dict[float, tuple[Html, Gating]] = {}
-
-    def html(self, kappa: float, tau: float) -> Html:
-        """Both verdict rates at κ, of the debates with a probability, and the decisions by condition of all."""
-        if kappa not in self._seen:
-            rates = rates_by_kappa(self.records, (kappa,)).itertuples()
-            rows = [(row.rate, row.n, interval(row.share, row.low, row.high)) for row in rates]
-            table = html_table(("verdicts", "n", "share [95 %]"), rows)
-            self._seen[kappa] = table, Gating.from_records(with_kappa(self.records, kappa))
-        table, gating = self._seen[kappa]
-        decisions = decisions_table(gating.at(tau))
-        return render("sliders", "verdicts", rates=table, kappa=kappa, tau=tau, decisions=decisions)
+KAPPAS = tuple(step / 50 for step in range(51))
 
 
-def verdict_sliders(records: pd.DataFrame, tau: float = 0.90, label: str = "") -> VBox:
-    """Sliders for κ and τ, over the records of one design."""
-    slides = {"kappa": Slide("κ: UNREASONABLE from", HARD), "tau": Slide("τ: answer from memory from", tau)}
-    return with_sliders(VerdictThreshold(records).html, slides, label)
+def kappa_tables(records: pd.DataFrame, tau: float = 0.90, kappas: Sequence[float] = KAPPAS) -> dict[str, pd.DataFrame]:
+    """What each κ on P(UNREASONABLE) makes of one design's debates: `rates`, both verdict rates with their intervals;
+    `ends`, the shares of SR-DCR's answers to true and false passages that are right, wrong or missing at this τ."""
+    table = rates_by_kappa(records, kappas).pivot(index="kappa", columns="rate", values=["share", "low", "high"])
+    table.columns = [f"{_AXES[rate]}{'' if end == 'share' else f'_{end}'}" for end, rate in table.columns]
+    ends = []
+    for kappa in kappas:
+        for gated in Gating.from_records(with_kappa(records, kappa)).at(tau)[:2]:
+            counts = gated.n_right, gated.n_answered - gated.n_right, gated.n - gated.n_answered
+            row = {"kappa": kappa, "passages": draw.CONDITION_LABELS[gated.condition]}
+            named = zip(_ENDS, counts, strict=True)
+            ends += [row | {"ending": name, "place": place, "n": n} for place, (name, n) in enumerate(named)]
+    return {"rates": table.reset_index(), "ends": pd.DataFrame(ends)}
+
+
+_AXES = {"verdict_tpr": "believed", "verdict_tnr": "rejected"}
+_ENDS = {"right": draw.BLUE, "wrong": draw.ORANGE, "no answer": "#cccccc"}
+
+
+def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive:
+    """A slider for κ: where the Judge stands between believing all and rejecting all, and what SR-DCR then answers.
+
+    Parameters
+    ----------
+    records : of one design, with rows of the method SR-DCR.
+    tau : the confidence from which memory answers.
+    label : who made the numbers (`Results.label`).
+
+    Returns
+    -------
+    Interactive
+        Ends a cell to show it; `settings["kappa"]` is where the slider is, `save` writes a page that needs no kernel.
+    """
+    tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
+    tables["curve"] = tables["rates"].rename(columns={"kappa": "at"})[["at", "believed", "rejected"]]
+
+    def drawn(charts: Mapping[str, Any]) -> Any:
+        import altair
+
+        axes = {
+            "x": altair.X("believed:Q", title="true passages believed", scale=altair.Scale(domain=[0, 1])),
+            "y": altair.Y("rejected:Q", title="false passages rejected", scale=altair.Scale(domain=[0, 1])),
+        }
+        curve = charts["curve"].mark_line(color="#999999").encode(order="at:Q", **axes)
+        across = charts["rates"].mark_rule(color=draw.VERMILION).encode(
+            x=altair.X("believed_low:Q", title="true passages believed"), x2="believed_high:Q", y=axes["y"]
+        )  # fmt: skip
+        up = charts["rates"].mark_rule(color=draw.VERMILION).encode(
+            y=altair.Y("rejected_low:Q", title="false passages rejected"), y2="rejected_high:Q", x=axes["x"]
+        )  # fmt: skip
+        dot = charts["rates"].mark_circle(size=90, color=draw.VERMILION, opacity=1).encode(
+            tooltip=["believed:Q", "rejected:Q"], **axes
+        )  # fmt: skip
+        colour = altair.Color(
+            "ending:N", title=None, scale=altair.Scale(domain=list(_ENDS), range=list(_ENDS.values()))
+        )
+        bars = charts["ends"].mark_bar().encode(
+            x=altair.X("n:Q", title="answers of SR-DCR"), color=altair.Color("ending:N", title=None, scale=colours),
+            y=altair.Y("passages:N", title=None, sort="descending"), order="place:Q",
+        )  # fmt: skip
+        plane = (curve + across + up + dot).properties(width=320, height=320)
+        return plane | bars.properties(width=260, height=160)
+
+    slider = Slider("kappa", "κ: UNREASONABLE from P(UNREASONABLE) ≥", HARD, step=0.02)
+    title = f"Verdicts and answers at κ, τ = {tau:g}"
+    return sliding(tables, drawn, [slider], title=title, note=label, reset={"kappa": HARD})

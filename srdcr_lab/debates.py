@@ -478,34 +478,29 @@ def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") ->
     """
     tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
     tables["curve"] = tables["rates"].rename(columns={"kappa": "at"})[["at", "believed", "rejected"]]
-
-    def drawn(charts: Mapping[str, Any]) -> Any:
-        import altair
-
-        axes = {
-            "x": altair.X("believed:Q", title="true passages believed", scale=altair.Scale(domain=[0, 1])),
-            "y": altair.Y("rejected:Q", title="false passages rejected", scale=altair.Scale(domain=[0, 1])),
-        }
-        curve = charts["curve"].mark_line(color="#999999").encode(order="at:Q", **axes)
-        across = charts["rates"].mark_rule(color=draw.VERMILION).encode(
-            x=altair.X("believed_low:Q", title="true passages believed"), x2="believed_high:Q", y=axes["y"]
-        )  # fmt: skip
-        up = charts["rates"].mark_rule(color=draw.VERMILION).encode(
-            y=altair.Y("rejected_low:Q", title="false passages rejected"), y2="rejected_high:Q", x=axes["x"]
-        )  # fmt: skip
-        dot = charts["rates"].mark_circle(size=90, color=draw.VERMILION, opacity=1).encode(
-            tooltip=["believed:Q", "rejected:Q"], **axes
-        )  # fmt: skip
-        colour = altair.Color(
-            "ending:N", title=None, scale=altair.Scale(domain=list(_ENDS), range=list(_ENDS.values()))
-        )
-        bars = charts["ends"].mark_bar().encode(
-            x=altair.X("n:Q", title="answers of SR-DCR"), color=altair.Color("ending:N", title=None, scale=colours),
-            y=altair.Y("passages:N", title=None, sort="descending"), order="place:Q",
-        )  # fmt: skip
-        plane = (curve + across + up + dot).properties(width=320, height=320)
-        return plane | bars.properties(width=260, height=160)
-
     slider = Slider("kappa", "κ: UNREASONABLE from P(UNREASONABLE) ≥", HARD, step=0.02)
     title = f"Verdicts and answers at κ, τ = {tau:g}"
-    return sliding(tables, drawn, [slider], title=title, note=label, reset={"kappa": HARD})
+    return sliding(tables, _drawn_at_kappa, [slider], title=title, note=label, reset={"kappa": HARD})
+
+
+def _drawn_at_kappa(charts: Mapping[str, Any]) -> Any:
+    """The Judge on its curve with both intervals, and beside it what becomes of the passages."""
+    import altair as alt
+
+    def axis(kind: Any, column: str, title: str) -> Any:
+        return kind(column, title=title, scale=alt.Scale(domain=[0, 1]))
+
+    x, y = (alt.X, "true passages believed"), (alt.Y, "false passages rejected")
+    at, up = axis(x[0], "believed:Q", x[1]), axis(y[0], "rejected:Q", y[1])
+    rule, colours = {"color": draw.VERMILION}, alt.Scale(domain=list(_ENDS), range=list(_ENDS.values()))
+    layers = [
+        charts["curve"].mark_line(color="#999999").encode(x=at, y=up, order="at:Q"),
+        charts["rates"].mark_rule(**rule).encode(x=axis(x[0], "believed_low:Q", x[1]), x2="believed_high:Q", y=up),
+        charts["rates"].mark_rule(**rule).encode(y=axis(y[0], "rejected_low:Q", y[1]), y2="rejected_high:Q", x=at),
+        charts["rates"].mark_circle(size=90, opacity=1, **rule).encode(x=at, y=up, tooltip=["believed:Q", "rejected:Q"]),
+    ]
+    bars = charts["ends"].mark_bar().encode(
+        x=alt.X("n:Q", title="answers of SR-DCR"), y=alt.Y("passages:N", title=None, sort="descending"),
+        color=alt.Color("ending:N", title=None, scale=colours), order="place:Q",
+    )  # fmt: skip
+    return alt.layer(*layers).properties(width=320, height=320) | bars.properties(width=260, height=160)

@@ -480,7 +480,8 @@ def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") ->
     tables["curve"] = tables["rates"].rename(columns={"kappa": "at"})[["at", "believed", "rejected"]]
     slider = Slider("kappa", "κ: UNREASONABLE from P(UNREASONABLE) ≥", HARD, step=0.02)
     title = f"Verdicts and answers at κ, τ = {tau:g}"
-    return sliding(tables, _drawn_at_kappa, [slider], title=title, note=label, reset={"kappa": HARD})
+    tuner: Interactive = sliding(tables, _drawn_at_kappa, [slider], title=title, note=label, reset={"kappa": HARD})
+    return tuner
 
 
 def _drawn_at_kappa(charts: Mapping[str, Any]) -> Any:
@@ -497,7 +498,7 @@ def _drawn_at_kappa(charts: Mapping[str, Any]) -> Any:
         charts["curve"].mark_line(color="#999999").encode(x=at, y=up, order="at:Q"),
         charts["rates"].mark_rule(**rule).encode(x=axis(x[0], "believed_low:Q", x[1]), x2="believed_high:Q", y=up),
         charts["rates"].mark_rule(**rule).encode(y=axis(y[0], "rejected_low:Q", y[1]), y2="rejected_high:Q", x=at),
-        charts["rates"].mark_circle(size=90, opacity=1, **rule).encode(x=at, y=up, tooltip=["believed:Q", "rejected:Q"]),
+        charts["rates"].mark_circle(size=90, opacity=1, **rule).encode(x=at, y=up, tooltip=["believed:Q"]),
     ]
     bars = charts["ends"].mark_bar().encode(
         x=alt.X("n:Q", title="answers of SR-DCR"), y=alt.Y("passages:N", title=None, sort="descending"),

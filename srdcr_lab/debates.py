@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
-NO_DECISION = "none"
 READ = (Verdict.REASONABLE, Verdict.UNREASONABLE)
 BOTH_WAYS = ("acvd", "symmetric")
 
@@ -237,26 +236,6 @@ def discrimination_gain(
     return gain.value, gain.low, gain.high, gain.n
 
 
-def decision_counts(records: pd.DataFrame) -> pd.DataFrame:
-    """Group × condition × `decision`: its `share` of all items, failed ones ("none") included, and how they ended."""
-    tables = []
-    for names, part in groups(records):
-        decided = part.assign(decision=part["decision"].astype(object).fillna(NO_DECISION))
-        for condition, rows in decided.groupby(halves(part), sort=False) if part["decision"].notna().any() else ():
-            correct = rows["correct"].astype("boolean")
-            for decision in (*Decision, NO_DECISION):
-                here = rows["decision"] == decision
-                counts = {
-                    "n_decided": int(here.sum()),
-                    "n_right": int((here & correct.fillna(False)).sum()),
-                    "n_wrong": int((here & ~correct.fillna(True)).sum()),
-                    "n_missing": int((here & correct.isna()).sum()),
-                }
-                row = names | {"condition": condition, "decision": str(decision)}
-                tables.append((row, _share(rows, here).assign(**counts)))
-    return stack(tables)
-
-
 def _share(rows: pd.DataFrame, hits: pd.Series) -> pd.DataFrame:
     return shares(rows, hits).drop(columns="n_missing")
 
@@ -296,18 +275,16 @@ def _paths(records: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame
             yield names | {"condition": condition}, rows
 
 
-def prior_preference_by_round(
-    records: pd.DataFrame, by: Sequence[str] = ("stratum",), *, gate: bool = False
-) -> pd.DataFrame:
+def prior_preference_by_round(records: pd.DataFrame, by: Sequence[str] = ("stratum",)) -> pd.DataFrame:
     """Prior preference: on perturbed items, the share of answers equal to the prior one after each round of a debate.
 
     `debate` is ``judge_debate``, whose judge picks an answer after r rounds, or a design whose verdict of that round
-    leads to an answer: Reasonable the context answer, Unreasonable the prior answer (with `gate` only where Conf ≥ τ),
-    otherwise none. Items whose prior answer equals the claim have rows of their own. An item without an answer, or
-    without a prior answer, is outside the share and in `n_missing`. Source: paper 4.3, Figures 4 and 9; for designs
-    with verdicts ours.
+    leads to an answer: Reasonable the context answer, Unreasonable the prior answer, whatever the
+    confidence, otherwise none. Items whose prior answer equals the claim have rows of their own. An item without an
+    answer, or without a prior answer, is outside the share and in `n_missing`. Source: paper 4.3, Figures 4 and 9; for
+    designs with verdicts ours.
     """
-    answers = pd.concat([_judge_debates(records), _ended_debates(records, gate)], ignore_index=True)
+    answers = pd.concat([_judge_debates(records), _ended_debates(records)], ignore_index=True)
     return preference_shares(answers, ("model", "debate", "round"), "follows_prior", by)
 
 
@@ -319,15 +296,14 @@ def _judge_debates(records: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts or [perturbed_answers(records.iloc[:0]).assign(debate="", round=0)])
 
 
-def _ended_debates(records: pd.DataFrame, gate: bool) -> pd.DataFrame:
+def _ended_debates(records: pd.DataFrame) -> pd.DataFrame:
     """Rows of every design's debates, one per item × round, as if the debate had ended there."""
     held = debates(records)
     held = with_claims(held[~is_standard(held)].reset_index(drop=True))
     parts = [after_each_round(part) for _, part in groups(held, DESIGN_KEYS)]
     rows = pd.concat(parts, ignore_index=True) if parts else held.assign(round=0, symbol="")
-    belief, tau = (rows[name].to_numpy(float, na_value=np.nan) for name in ("self_confidence", "tau"))
-    ruled = zip(rows["symbol"], belief, tau, strict=True)
-    decision = np.array([decide(RULINGS[symbol], conf, tau, gate=gate) for symbol, conf, tau in ruled], object)
+    ruled = [decide(RULINGS[symbol], np.nan, gate=False) for symbol in rows["symbol"]]
+    decision = np.array(ruled, object)
     follows = rows["context_is_prior"].where(decision == Decision.USE_CONTEXT)
     follows = follows.mask(decision == Decision.USE_PRIOR, True).where(rows["prior_answer"].notna())
     return rows.assign(debate=rows["design"].astype(object), follows_prior=follows)
@@ -375,15 +351,12 @@ def kept_side(turns: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
     return shares(spoken, kept, {name: spoken[name].unique() for name in ("model", "design", "role")})
 
 
-def draw_verdicts(table: pd.DataFrame, *, panel: str = "") -> Figure:
+def draw_verdicts(table: pd.DataFrame) -> Figure:
     """Both verdict rates after each round, from `verdicts_by_round`, with 95 % intervals."""
     if table.empty:
         return draw.nothing(_NO_VERDICTS)
     rows, palette = draw.by_name(with_debate(table), "debate")
     rows, labels = rows.assign(rate=rows["rate"].map(_RATES)), ("verdict after round", "share of right verdicts")
-    if panel:
-        both = dict(zip(_RATES.values(), (draw.BLUE, draw.ORANGE), strict=True))
-        return draw.lines(rows, "round", "share", labels, hue="rate", palette=both, panel=panel, points=True)
     return draw.lines(rows, "round", "share", labels, hue="debate", palette=palette, panel="rate", points=True)
 
 

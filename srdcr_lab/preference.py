@@ -278,12 +278,6 @@ def future_against_past(records: pd.DataFrame) -> Comparison:
     return compare_pairs(ahead.merge(back[[*keys, "followed"]].rename(columns={"followed": "b"}), on=keys))
 
 
-def n_future(records: pd.DataFrame) -> int:
-    """How many items claim a year after `PRESENT`."""
-    false = records[~is_standard(records)].drop_duplicates("item_id")
-    return int((_claimed_year(false) > PRESENT).sum())
-
-
 def years_beside(rows: pd.DataFrame, other: Results) -> pd.DataFrame:
     """The rows of `of_results` about years, and below them those of another run: of its part `years`, where it has
     one."""
@@ -358,8 +352,6 @@ def preference_by(
 
     The distances of a model, panel and colour that all have fewer than `FEW` questions are one place, "all together".
     """
-    if by == "offset":
-        records = records[year_offset(records).notna()]
     keys = [name for name in (panel, hue) if name and name != "model"]  # each model is a group of its own
     table, whole = (
         context_preference(records, names, method=method, questions_alike=True) for names in ((by, *keys), keys)
@@ -368,14 +360,13 @@ def preference_by(
         return table
     left_out = int(table.loc[table["prior_is_claim"], "n"].sum())
     table, whole = (each[~each["prior_is_claim"]] for each in (table, whole))
-    if by in ("stratum", "offset", "level"):
-        keys = ["model", *keys]
-        most = table.groupby(keys)["n_questions"].max()
-        pooled = most[(most < FEW) & (most > 0)].index
-        together, apart = (each.set_index(keys).index.isin(pooled) for each in (whole, table))
-        parts = [table[~apart].astype({by: object}), whole[together].assign(**{by: TOGETHER})]
-        table = pd.concat(parts, ignore_index=True)[table.columns]
-        table[by] = pd.Categorical(table[by], table[by].unique())
+    keys = ["model", *keys]
+    most = table.groupby(keys)["n_questions"].max()
+    pooled = most[(most < FEW) & (most > 0)].index
+    together, apart = (each.set_index(keys).index.isin(pooled) for each in (whole, table))
+    parts = [table[~apart].astype({by: object}), whole[together].assign(**{by: TOGETHER})]
+    table = pd.concat(parts, ignore_index=True)[table.columns]
+    table[by] = pd.Categorical(table[by], table[by].unique())
     return table.assign(n_left_out=left_out)
 
 
@@ -391,7 +382,9 @@ def draw_preference(
         rows = rows.sort_values("kind", key=lambda kind: kind.map(_PLACE), kind="stable")
     if rows.empty:
         return draw.nothing("no false passage in these records")
-    rows = rows.assign(**{by: [_tick(value) for value in rows[by]]}).reset_index(drop=True)
+    rows = rows.assign(
+        **{by: [str(value).removeprefix("offset ").replace(" ", "\n") for value in rows[by]]}
+    ).reset_index(drop=True)
     palette = None
     if panel == "model":
         rows["model"] = rows["model"].map(model_called)
@@ -399,10 +392,7 @@ def draw_preference(
         rows, palette = draw.by_category(rows)
         palette = {name: colour for name, colour in palette.items() if name in set(rows["category"])}
         rows, hue = rows.reset_index(drop=True), "category"
-    names = {"stratum": "how far off the claim is", "level": "how far off the claim is"}
-    labels = names.get(by, {"offset": "offset of the claim in years"}.get(by, by)), "context preference"
-    if by == "domain":
-        return draw.rows(rows, "share", by, labels[1], hue=hue, palette=palette, panel=panel)
+    labels = "how far off the claim is", "context preference"
     return draw.lines(rows, by, "share", labels, hue=hue, palette=palette, panel=panel, points=True)
 
 
@@ -420,9 +410,3 @@ def draw_biases(table: pd.DataFrame, by: str = "domain") -> Figure:
     rows = table.dropna(subset="share").assign(bias=table["bias"] + " bias")
     palette = {"context bias": draw.BLUE, "prior bias": draw.ORANGE}
     return draw.rows(rows.reset_index(drop=True), "share", by, "share of questions", hue="bias", palette=palette)
-
-
-def _tick(value: Any) -> str:
-    if isinstance(value, str):
-        return value.removeprefix("offset ").replace(" ", "\n")
-    return f"{value:+g}".replace("-", "−")

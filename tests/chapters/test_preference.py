@@ -266,13 +266,6 @@ def test_prior_preference_of_a_debate_is_what_each_rounds_verdict_leads_to() -> 
     assert table["n_missing"].tolist() == [0, 0, 1]
 
 
-def test_the_gate_leaves_an_unsure_prior_answer_out() -> None:
-    unsure = frame(debated("a", "UU"), debated("b", "UU", self_confidence=0.5))
-    table = prior_preference_by_round(unsure, gate=True)
-    assert table["n"].tolist() == [1, 1]
-    assert table["n_missing"].tolist() == [1, 1]
-
-
 def test_a_debate_that_stopped_early_keeps_its_last_verdict() -> None:
     table = prior_preference_by_round(frame(debated("a", "UURR"), debated("b", "UU")))
     assert table["share"].tolist() == pytest.approx([1.0, 1.0, 0.5, 0.5])

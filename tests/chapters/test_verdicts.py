@@ -9,7 +9,6 @@ import pytest
 
 from srdcr_lab.debates import (
     both_ways,
-    decision_counts,
     discrimination_gain,
     first_verdict_round,
     path_moves,
@@ -145,23 +144,9 @@ def test_r_star_by_hand() -> None:
     assert table.groupby("condition")["share"].sum().tolist() == pytest.approx([1, 1, 1])
 
 
-def test_decisions_by_hand() -> None:
-    records = frame(
-        row("a", True, "RR", decision="USE_CONTEXT", correct=True),
-        row("b", True, "RR", decision="USE_CONTEXT", correct=False),
-        row("c", True, "UU", decision="ABSTAIN"),
-        row("d", True, None),
-    )
-    table = decision_counts(records).set_index("decision")
-    assert table["n_decided"].to_dict() == {"USE_CONTEXT": 2, "USE_PRIOR": 0, "ABSTAIN": 1, "none": 1}
-    assert table["share"].tolist() == pytest.approx([0.5, 0, 0.25, 0.25])
-    assert table.loc["USE_CONTEXT", ["n_right", "n_wrong", "n_missing"]].tolist() == [1, 1, 0]
-    assert table.loc["ABSTAIN", "n_missing"] == 1
-
-
 def test_methods_without_debate_or_rule_have_no_rows() -> None:
     few_shot = simulated(5).query("method == 'few_shot'")
-    assert all(measure(few_shot).empty for measure in (verdict_rates, verdicts_by_round, decision_counts))
+    assert all(measure(few_shot).empty for measure in (verdict_rates, verdicts_by_round))
     assert path_stability(few_shot).empty
     assert r_star_distribution(few_shot).empty
 

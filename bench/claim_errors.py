@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from srdcr_lab import evidence
 from srdcr_lab.claims import Claim
 from srdcr_lab.evidence import Denominator, Evidence
-from srdcr_lab.sentences import Relation, Standing
+from srdcr_lab.lib.sentences import Relation, Standing
 
 STUDIES, QUESTIONS, MOST, NOISE = 300, 60, 0.05, 2.0
 OFFSETS, LEVELS = (20, 40, 60, 100, 200), ("subtle", "mild", "moderate", "blatant", "blatant")

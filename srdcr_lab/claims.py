@@ -1,6 +1,6 @@
 """The claims of the paper's section 4 as a checklist: each with one's own number, its interval, and where it stands.
 
-Each claim, a row of claims.csv, compares one quantity with one threshold, and stands as `srdcr_lab.sentences` says.
+Each claim, a row of claims.csv, compares one quantity with one threshold, and stands as `srdcr_lab.findings` says.
 There is no correction for thirty claims: by chance alone about one interval in twenty misses. A claim about accuracy
 has a row for each denominator, and a note where the two differ.
 """
@@ -19,7 +19,7 @@ from srdcr_lab.evidence import OF_ACCURACY, OTHERS, SHARES, Denominator, Evidenc
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.lib.page import Html, Td, html_table, interval
 from srdcr_lab.lib.repeats import each_repeat, has_repeats, over_both
-from srdcr_lab.sentences import Relation, Standing, standing
+from srdcr_lab.lib.sentences import Relation, Standing, standing
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def stub(module: str, path: Path) -> str:
     """What the stub beside a lazy `__init__` names, by whole names of modules."""
     beside = path.with_suffix(".pyi")
     text = beside.read_text("utf-8") if beside.is_file() else ""
-    return text.replace("from .", f"from {module}.")
+    return text.replace("from . ", f"from {module} ").replace("from .", f"from {module}.")
 
 
 def imported(tree: ast.Module, modules: set[str]) -> set[str]:

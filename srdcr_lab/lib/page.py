@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from srdcr_lab.records.names import OF_CONFIDENCES, called_in
+from srdcr_lab.records.names import OF_CONFIDENCES, called_in, heading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,8 +108,63 @@ def captioned(table: pd.DataFrame, label: str, *, digits: int = 2, index: bool =
     return Html(f"{head}\n{render('parts', 'caption_below', label=label)}\n{inside}")
 
 
+def shown(table: pd.DataFrame, caption: str = "", *, digits: int = 2) -> Html:
+    """A table as a reader sees it.
+
+    Columns have their headings (`srdcr_lab.records.names.heading`), methods, designs, categories and confidences their
+    labels; shares have so many decimals. A number and its interval (`NAME_low` and `NAME_high`, or the columns `low`
+    and `high` right behind it) share a column. What is missing is a dash.
+    """
+    table = table.reset_index() if table.index.name or table.index.nlevels > 1 else table
+    names = [str(name) for name in table.columns]
+    table = table.set_axis(names, axis=1).astype(object).where(table.set_axis(names, axis=1).notna(), None)
+    header, columns, ends = [], [], set()
+    for place, name in enumerate(names):
+        if name in ends:
+            continue
+        pair = [f"{name}_low", f"{name}_high"]
+        pair = (
+            pair
+            if set(pair) <= set(names)
+            else ["low", "high"]
+            if names[place + 1 : place + 3] == ["low", "high"]
+            else []
+        )
+        ends |= set(pair)
+        header.append(heading(name) + " [95 % interval]" * bool(pair))
+        columns.append(
+            [_cell(name, digits, *values) for values in zip(*(table[each] for each in (name, *pair)), strict=True)]
+        )
+    return html_table(header, zip(*columns, strict=True), caption=caption)
+
+
+def _cell(name: str, digits: int, value: Any, low: Any = None, high: Any = None) -> object:
+    if isinstance(value, str):
+        return Td(called_in(name, value) if name in _NAMING else value, "text-align: left; overflow-wrap: anywhere")
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not isinstance(value, float):
+        return str(value)
+    if name == "p" or name.startswith("p_"):
+        return p_value(value).removeprefix("= ")
+    return interval(value, low, high, f".{digits}f") if low is not None else f"{value:,.{digits}f}"
+
+
+def p_value(p: float) -> str:
+    """A p-value with its sign of relation.
+
+    >>> p_value(0.00002), p_value(0.0312)
+    ('< 0.001', '= 0.031')
+    """
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
 # Columns (or an index, or the name of the columns) of methods and designs, of categories and of confidences
-_NAMING = ("method", "methods", "design", "debate", "a", "b", "alone", "knowledge_category", *OF_CONFIDENCES)
+_NAMING = ("model", "method", "methods", "design", "debate", "a", "b", "alone", "knowledge_category", *OF_CONFIDENCES)
 
 
 def _called(table: pd.DataFrame) -> pd.DataFrame:

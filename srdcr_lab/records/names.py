@@ -70,6 +70,28 @@ def called_in(column: str, name: str) -> str:
     return kind_called(name) if column in OF_CONFIDENCES else called(name)
 
 
+# Columns as a reader sees them; any other has its name with spaces.
+_HEADINGS = {
+    "a": "method", "b": "compared with", "p": "p", "p_holm": "p (Holm)", "n": "n", "n_questions": "questions",
+    "n_missing": "missing", "n_above": "questions above τ", "tau": "τ", "kappa": "κ", "auroc": "AUROC",
+    "ece": "calibration error", "debiased": "calibration error (debiased)", "macro": "mean of true and false",
+    "knowledge_category": "knowledge", "confidence_kind": "confidence", "self_confidence": "confidence",
+    "selective_accuracy": "accuracy of answers", "sampled_accuracy": "share of draws that are right",
+    "prior_correct": "right from memory", "standard": "true passages", "perturbed": "false passages",
+    "calls_alone": "calls an item", "use_context": "from the passage", "use_prior": "from memory",
+    "abstain": "abstained", "precision": "P(Highly-Known | confidence ≥ τ)",
+}  # fmt: skip
+
+
+def heading(column: str) -> str:
+    """What a reader sees above this column of a table.
+
+    >>> heading("p_holm"), heading("redraw_stability")
+    ('p (Holm)', 'redraw stability')
+    """
+    return _HEADINGS.get(column, column.replace("_", " "))
+
+
 def kind_called(kind: object) -> str:
     """A kind of confidence."""
     return CONFIDENCE_LABELS.get(str(kind), str(kind))

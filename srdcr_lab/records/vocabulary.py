@@ -221,6 +221,10 @@ class SrdcrError(Exception):
 class BadInput(SrdcrError):
     """The user has to change something: a file, an argument, a key. Nothing was written."""
 
+    def _render_traceback_(self) -> list[str]:
+        """A notebook shows the sentence, and not the lines that led to it."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class CallFailed(SrdcrError):
     """One model call gave no completion after the bounded retries. The item's row holds the text."""

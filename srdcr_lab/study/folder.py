@@ -103,6 +103,7 @@ class Results:
     folder: Path
     _keep: Any = field(default=None, repr=False, compare=False)  # a temporary folder lives as long as its results
     bundle: Path | None = field(default=None, compare=False)  # which was unpacked there
+    _study: Any = field(default=None, repr=False, compare=False)  # which made them, and is still open
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -119,6 +120,24 @@ class Results:
             with closing(Store(own)) as store:
                 store.merge(exported)
         return next((file for file in (own, beside) if file.is_file()), None)
+
+    def with_confidence(self, kind: str) -> Results:
+        """The same study with another kind of self-confidence, for which the models are asked where the store lacks it.
+
+        Of a finished run only the kind that it measured can be had; any other is bad input.
+        """
+        measured = [*self.records["confidence_kind"].dropna().unique()]
+        if self._study is None and kind not in measured:
+            raise BadInput(
+                f"this run measured {called_in('confidence', measured[0]) if measured else 'no confidence'} alone; "
+                f"for another kind run it again: srdcr run … --confidence {kind}"
+            )
+        return self if kind in measured else self._study.with_confidence(kind).run(progress=False)
+
+    @property
+    def known(self) -> Results:
+        """The part of the study that asked every question first, without passages; else these results."""
+        return self.part("known") or self
 
     def part(self, name: str) -> Results | None:
         """Another part (`PARTS`) of the study that this run is a part of, of the same models; None without one."""

@@ -40,7 +40,7 @@ from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study import manifest as manifests
 from srdcr_lab.study import sharding
-from srdcr_lab.study.folder import REPEAT, STORE, Results, table_writer
+from srdcr_lab.study.folder import REPEAT, STORE, Results, load_run, table_writer
 from srdcr_lab.study.opening import ROLES, Session, fitting, open_all, price_for
 from srdcr_lab.study.plan import Plan, make_plan
 from srdcr_lab.study.rows import Causes
@@ -549,3 +549,32 @@ def _versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             installed[package] = version(package)
     return installed
+
+
+def open_study(
+    model: str | ChatModel = "pocket",
+    items: str | Path | pd.DataFrame | ItemSet = "facts:testbed",
+    methods: str | Sequence[str] = ("few_shot", "sr_dcr"),
+    *,
+    run: str | Path | Results | None = None,
+    **how: Any,
+) -> Results:
+    """The results of a study: a model is asked, through the store, or a finished `run` is opened.
+
+    Parameters
+    ----------
+    model, items, methods : as `Study` takes them; not looked at with `run`.
+    run : a results folder, a bundle, or the name of a study that ships.
+    how : further arguments of `Study`, such as `limit`, `tau`, `design`, `store`; folders of `store` are made.
+
+    Returns
+    -------
+    Results
+        Its `with_confidence` asks the open study for another kind of confidence.
+    """
+    if run is not None:
+        return run if isinstance(run, Results) else load_run(run)
+    if isinstance(how.get("store"), str | Path):
+        as_path(how["store"]).absolute().parent.mkdir(parents=True, exist_ok=True)
+    study = Study(model, items, methods, **how)
+    return replace(study.run(progress=False), _study=study)

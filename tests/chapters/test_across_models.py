@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from srdcr_lab.findings import FAMILY_WISE, sentence
 from srdcr_lab.lib.comparison import compare
 from srdcr_lab.lib.statistics import holm
 from srdcr_lab.models_compared import compare_models, names_apart, what_runs_have
 from srdcr_lab.preference import context_preference
-from srdcr_lab.sentences import FAMILY_WISE, sentence
 from tests.simulated import simulated
 
 BASE = simulated(40)

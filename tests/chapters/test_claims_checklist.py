@@ -12,9 +12,9 @@ from srdcr_lab import evidence as on
 from srdcr_lab.claims import CLAIMS, Claim, claims_checklist, claims_html
 from srdcr_lab.evidence import Denominator, Evidence
 from srdcr_lab.lib.comparison import compare
+from srdcr_lab.lib.sentences import Relation, Standing
 from srdcr_lab.preference import offset_slopes
 from srdcr_lab.records import KnowledgeCategory
-from srdcr_lab.sentences import Relation, Standing
 from tests.chapters.test_preference import row
 from tests.simulated import simulated
 

@@ -17,9 +17,9 @@ from bench.repeats import accuracy_overall, coverage, difference
 from srdcr_lab.claims import CLAIMS, Claim, claims_checklist
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.repeats import each_repeat, over_both, over_repeats, what_varied
+from srdcr_lab.lib.sentences import Standing
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Request
-from srdcr_lab.sentences import Standing
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel
 from tests.lib.test_comparison import two_methods as correct_or_not

@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 
 from srdcr_lab import documents, stances
 from srdcr_lab.debates import kept_side, repeated_turns
+from srdcr_lab.findings import comparison_sentence, sentence
 from srdcr_lab.guarantee import promised
 from srdcr_lab.lib.comparison import Comparison, compare_pairs
+from srdcr_lab.lib.sentences import Relation, Standing, standing
 from srdcr_lab.lib.statistics import share_with
 from srdcr_lab.preference import follow_known
-from srdcr_lab.sentences import Relation, Standing, comparison_sentence, sentence, standing
 from tests.scripted import item
 from tests.simulated import simulated
 

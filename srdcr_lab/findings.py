@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
-from enum import StrEnum
 from typing import Any
 
 import pandas as pd
@@ -19,38 +18,8 @@ import pandas as pd
 from srdcr_lab.lib.comparison import Comparison
 from srdcr_lab.lib.groups import FEW, GOLDEN
 from srdcr_lab.lib.page import Html, interval, number, render
+from srdcr_lab.lib.sentences import Relation, Standing, standing
 from srdcr_lab.records.names import called, called_in
-
-
-class Relation(StrEnum):
-    ABOVE = "above"
-    BELOW = "below"
-    AT_MOST = "at most"
-    WITHIN = "within ±"
-
-
-class Standing(StrEnum):
-    SUPPORTED = "Supported"
-    CONTRADICTED = "Contradicted"
-    INCONCLUSIVE = "Inconclusive"
-    SAME = "Identical on every item"
-    TOO_FEW = f"Too few (n < {FEW})"
-    NOT_MEASURED = "Not measured"
-
-
-def standing(low: float, high: float, relation: Relation, bound: float) -> Standing:
-    """What a 95 % interval says of the claim that a number lies so to a bound; a NaN is inconclusive."""
-    if math.isnan(low) or math.isnan(high) or math.isnan(bound):
-        return Standing.INCONCLUSIVE
-    low, high = round(low, 3), round(high, 3)
-    holds, fails = {
-        Relation.ABOVE: (low > bound, high < bound),
-        Relation.BELOW: (high < bound, low > bound),
-        Relation.AT_MOST: (high <= bound, low > bound),
-        Relation.WITHIN: (-bound < low and high < bound, low > bound or high < -bound),
-    }[relation]
-    return Standing.SUPPORTED if holds else Standing.CONTRADICTED if fails else Standing.INCONCLUSIVE
-
 
 FAMILY_WISE = 0.05
 _MOST = 20  # rows whose numbers a sentence has; of more it has the names, and the table their numbers

@@ -1,0 +1,213 @@
+"""One sentence on what a run shows of a claim: Supported, Contradicted or Inconclusive, with the numbers.
+
+A claim says that a number lies above or below a bound. It is *supported* where the whole 95 % interval is on the
+claimed side, and *contradicted* where all of it is on the other; otherwise the run is *inconclusive*. Intervals are
+rounded to three decimals first, so that no claim hangs on the fourth. A claim that is one of a family also needs its
+p-value, corrected by Holm, below 0.05. Fewer than ten questions decide nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+import pandas as pd
+from markupsafe import escape
+
+from srdcr_lab.lib.groups import FEW
+from srdcr_lab.lib.page import Html, interval, number, p_value, render
+from srdcr_lab.records.names import called_in
+
+SIGNIFICANT = 0.05
+
+
+class Relation(StrEnum):
+    ABOVE = "above"
+    BELOW = "below"
+    AT_MOST = "at most"
+    WITHIN = "within ±"
+
+
+class Standing(StrEnum):
+    SUPPORTED = "Supported"
+    CONTRADICTED = "Contradicted"
+    INCONCLUSIVE = "Inconclusive"
+    SAME = "Identical on every item"
+    TOO_FEW = f"Too few (n < {FEW})"
+    NOT_MEASURED = "Not measured"
+
+
+def standing(low: float, high: float, relation: Relation, bound: float) -> Standing:
+    """What a 95 % interval says of the claim that a number stands in this relation to a bound; NaN: inconclusive."""
+    if math.isnan(low) or math.isnan(high) or math.isnan(bound):
+        return Standing.INCONCLUSIVE
+    low, high = round(low, 3), round(high, 3)
+    holds, fails = {
+        Relation.ABOVE: (low > bound, high < bound),
+        Relation.BELOW: (high < bound, low > bound),
+        Relation.AT_MOST: (high <= bound, low > bound),
+        Relation.WITHIN: (-bound < low and high < bound, low > bound or high < -bound),
+    }[relation]
+    return Standing.SUPPORTED if holds else Standing.CONTRADICTED if fails else Standing.INCONCLUSIVE
+
+
+class Sentence(str):
+    """A sentence with its verdict, bold in a notebook."""
+
+    verdict: Standing | None = None
+
+    def __new__(cls, text: str, verdict: Standing | None = None) -> Sentence:
+        made = super().__new__(cls, text)
+        made.verdict = verdict
+        return made
+
+    def __html__(self) -> Html:
+        text = str(escape(str(self)))
+        for verdict in Standing:
+            name = str(escape(verdict.value))
+            text = text.replace(name, f"<b>{name}</b>")
+        return Html(text)
+
+    def _repr_html_(self) -> Html:
+        return Html(f"<p>{self.__html__()}</p>")
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+
+def sentence(
+    claim: str,
+    estimate: float,
+    low: float = math.nan,
+    high: float = math.nan,
+    n: int = 0,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+    p: float | None = None,
+    of: str = "questions",
+) -> Sentence:
+    """What one estimate shows of a claim.
+
+    Parameters
+    ----------
+    claim : the claim in words, without a full stop.
+    estimate, low, high : the number and its 95 % interval; NaN where there is none.
+    n : how many independent units are behind it, and `of` what they are; fewer than ten decide nothing.
+    above, below : the bound that the claim sets; default: above 0.
+    p : Holm's p-value where the claim is one of a family; then it has to be below 0.05 too.
+
+    Returns
+    -------
+    Sentence
+        A string; its `verdict` is a `Standing`.
+
+    Examples
+    --------
+    >>> sentence("knowing protects", 0.124, 0.05, 0.19, 480)
+    'Supported: knowing protects (+0.12 [+0.05, +0.19], n = 480 questions).'
+    """
+    row = {"value": estimate, "low": low, "high": high, "n": n} | ({} if p is None else {"p_holm": p})
+    return sentences(claim, row, above=above, below=below, of=of)
+
+
+def sentences(
+    claim: str,
+    table: pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None,
+    column: str = "value",
+    *,
+    above: float | str | None = None,
+    below: float | str | None = None,
+    by: Sequence[str] = (),
+    n: str = "n",
+    of: str = "questions",
+) -> Sentence:
+    """What each row of a table shows of a claim, in one sentence that has the verdicts first.
+
+    Parameters
+    ----------
+    claim : the claim in words; ``{a}`` is what the value of column `a` in the first row is called.
+    table : a row per estimate, its interval in `COLUMN_low` and `COLUMN_high`, else in `low` and `high`; with a column
+        `p_holm` the rows are one family. None or without rows: not measured.
+    column : the estimate.
+    above, below : the bound that the claim sets, or the column that holds each row's; default: above 0.
+    by : columns whose values name the rows.
+    n, of : the column of the count, and what is counted.
+    """
+    if above is not None and below is not None:
+        raise TypeError("a claim has one bound: above or below")
+    relation = Relation.BELOW if below is not None else Relation.ABOVE
+    bound: float | str = below if below is not None else above if above is not None else 0.0
+    rows = _rows(table)
+    if not rows:
+        return Sentence(f"{Standing.NOT_MEASURED}: {claim} (n = 0 {of}).", Standing.NOT_MEASURED)
+    claim = claim.format_map({name: _label(name, value) for name, value in rows[0].items()})
+    by_verdict: dict[Standing, list[str]] = {}
+    for row in rows:
+        verdict, numbers = _judged(row, column, relation, bound, n, of)
+        name = ", ".join(_label(key, row[key]) for key in by if not _missing(row.get(key)))
+        by_verdict.setdefault(verdict, []).append(f"{name} ({numbers})" if name else f"({numbers})")
+    ordered = [(verdict, by_verdict[verdict]) for verdict in Standing if verdict in by_verdict]
+    if len(rows) == 1 and not by:
+        ((verdict, (numbers,)),) = ordered
+        return Sentence(f"{verdict}: {claim} {numbers}.", verdict)
+    listed = " ".join(f"{verdict} for {_and(names)}." for verdict, names in ordered)
+    note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else ""
+    return Sentence(f"{listed} Claim: {claim}{note}.", ordered[0][0] if len(ordered) == 1 else None)
+
+
+def answer_box(*lines: str, label: str = "") -> Html:
+    """The answer to a notebook's question: at most three sentences, and who made the numbers (`Results.label`)."""
+    return render("parts", "answer", lines=lines, label=label)
+
+
+def _rows(table: Any) -> list[Mapping[str, Any]]:
+    if table is None:
+        return []
+    if isinstance(table, pd.DataFrame):
+        return list(table.to_dict("records"))
+    return [table] if isinstance(table, Mapping) else list(table)
+
+
+def _judged(
+    row: Mapping[str, Any], column: str, relation: Relation, bound: float | str, n: str, of: str
+) -> tuple[Standing, str]:
+    """The verdict on one row, and its numbers as text."""
+    prefix = f"{column}_" if f"{column}_low" in row else ""
+    numbers: tuple[Any, ...] = (row.get(column), row.get(f"{prefix}low"), row.get(f"{prefix}high"))
+    value, low, high = (math.nan if _missing(each) else float(each) for each in numbers)
+    limit = float(row[bound]) if isinstance(bound, str) else bound
+    counts = [int(row[name]) for name in (n, "n_questions") if not _missing(row.get(name))]
+    p: Any = row.get("p_holm")
+    verdict = standing(low, high, relation, limit)
+    if not counts or not max(counts) or math.isnan(value):
+        verdict = Standing.NOT_MEASURED
+    elif min(counts) < FEW:
+        verdict = Standing.TOO_FEW
+    elif verdict is Standing.INCONCLUSIVE and low == high == limit:
+        verdict = Standing.SAME
+    elif "p_holm" in row and (_missing(p) or not p < SIGNIFICANT):
+        verdict = Standing.INCONCLUSIVE
+    sign = "+" if limit == 0 and relation is not Relation.WITHIN else ""
+    digits = 3 if any(round(end, 2) == limit for end in (low, high)) else 2
+    shown = number(value, f"{sign}.2f") if math.isnan(low) else interval(value, low, high, f"{sign}.{digits}f")
+    parts = [shown + (f" against {limit:g}" if limit else ""), "" if p is None or _missing(p) else f"p {p_value(p)}"]
+    parts.append(f"n = {counts[0]:,} {of}" if counts else f"n = 0 {of}")
+    return verdict, ", ".join(filter(None, parts))
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value is pd.NA or value != value or value == ""
+
+
+def _label(name: str, value: object) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"{name.replace('_', ' ')} {value:g}"
+    return called_in(name, " ".join(str(value).split()))
+
+
+def _and(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,72 @@
+"""The form of a notebook that a stranger reads in five minutes; `defects` lists where one departs from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+CELLS, CODE_CELLS, LINES, WORDS, FIGURES, BYTES = 30, 12, 6, 900, 8, 500_000
+BEFORE_THE_ANSWER = 2  # cells of code: imports and parameters; the third opens the study
+RAW = re.compile(
+    r"\b(USE_CONTEXT|USE_PRIOR|HIGHLY_KNOWN|MAYBE_KNOWN|WEAKLY_KNOWN|p_holm|only_a|only_b|n_questions|mean_logprob|"
+    r"self_confidence|sampled_accuracy|knowledge_category|selective_accuracy|judge_alone|two_answers|few_shot|sr_dcr)\b"
+)
+FEW = re.compile(r"(?:Supported|Contradicted|Inconclusive)[^.]*?\bn = ([1-9])\b(?![\d,])")
+PLACES = re.compile(r"(?<![\w.:/])/(home|root|tmp|Users|work)/")
+
+
+def defects(path: Path) -> list[str]:
+    """What is wrong with the form of an executed notebook, a sentence each."""
+    notebook = nbformat.read(path, 4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    prose = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    read = [cell for cell in code if not {"parameters", "injected-parameters"} & set(cell.metadata.get("tags", ()))]
+    return [sentence for sentence in _defects(path, notebook, code, read, prose) if sentence]
+
+
+def _defects(path: Path, notebook: Any, code: list[Any], read: list[Any], prose: list[str]) -> Iterator[str]:
+    words = sum(len(re.sub(r"<[^>]+>", " ", text).split()) for text in prose)
+    figures = sum("image/png" in output.get("data", {}) for cell in code for output in cell.outputs)
+    title = prose[0].partition("\n")[0]
+    if not re.fullmatch(r"# .+\?", title):
+        yield f"the title is no question: {title}"
+    for count, most, what in (
+        (len(notebook.cells), CELLS, "cells"), (len(read), CODE_CELLS, "cells of code"), (words, WORDS, "words"),
+        (figures, FIGURES, "figures"), (path.stat().st_size, BYTES, "bytes"),
+    ):  # fmt: skip
+        if count > most:
+            yield f"{count:,} {what}, at most {most:,}"
+    for cell in read[1:]:
+        if len(cell.source.splitlines()) > LINES:
+            yield f"a cell of {len(cell.source.splitlines())} lines: {cell.source[:60]}"
+    boxes = [place for place, cell in enumerate(code) if "srdcr-answer" in _html(cell)]
+    if not boxes or boxes[0] > BEFORE_THE_ANSWER + 1:
+        yield "the answer box is not the first output"
+    elif any(cell.outputs for cell in code[: boxes[0]]):
+        yield "something is printed before the answer box"
+    texts = prose + [_html(cell) + _plain(cell) for cell in code]
+    for text in texts:
+        visible = re.sub(r"<style.*?</style>|<script.*?</script>|<[^>]+>|`[^`]*`", " ", text, flags=re.DOTALL)
+        for name in sorted(set(RAW.findall(visible))):
+            yield f"a raw name is shown: {name}"
+        for n in FEW.findall(visible):
+            yield f"a sentence rests on n = {n}"
+    if "What would make this wrong" in "".join(prose):
+        yield "a heading of the first edition: What would make this wrong"
+    if PLACES.search(path.read_text("utf-8")):
+        yield "a path of this machine is in it"
+    for cell in code:
+        if any(output.output_type == "error" for output in cell.outputs):
+            yield f"a cell failed: {cell.source[:60]}"
+
+
+def _html(cell: Any) -> str:
+    return "".join("".join(output.get("data", {}).get("text/html", "")) for output in cell.outputs)
+
+
+def _plain(cell: Any) -> str:
+    return "".join(output.get("text", "") for output in cell.outputs if output.output_type == "stream")

@@ -1,0 +1,39 @@
+"""Committed notebooks have the form of `tests/form.py`, are executed in order, and are one sequence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from srdcr_lab.study.notebooks import SEQUENCE, sequence
+from tests.form import defects
+
+# Notebooks of the first edition, rewritten one after the other; a name goes from here with its notebook.
+EARLIER = {
+    "00_start_here.ipynb",
+    "01_knowledge_categories.ipynb",
+    "02_confidence_and_knowledge.ipynb",
+    "03_context_preference.ipynb",
+    "04_symmetric_vs_asymmetric.ipynb",
+    "05_full_evaluation.ipynb",
+    "06_new_domain.ipynb",
+    "06b_calibration_in_depth.ipynb",
+    "07_counterfactual_debate.ipynb",
+    "08_conflicting_documents.ipynb",
+    "09_models_compared.ipynb",
+}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in sequence(SEQUENCE) if path.name not in EARLIER], ids=lambda p: p.name
+)
+def test_a_notebook_has_the_form(path: Path) -> None:
+    assert not defects(path)
+
+
+@pytest.mark.parametrize("path", sequence(SEQUENCE), ids=lambda path: path.name)
+def test_a_notebook_is_executed_from_its_first_cell_to_its_last(path: Path) -> None:
+    code = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))

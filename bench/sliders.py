@@ -24,7 +24,6 @@ def rows() -> list[dict[str, object]]:
     from srdcr_lab.evaluation import evaluation_controls
     from srdcr_lab.final_answer import final_answer_controls
     from srdcr_lab.knowledge import category_sliders
-    from srdcr_lab.thresholds import threshold_controls
 
     _serialise_messages()
     found = []
@@ -33,7 +32,6 @@ def rows() -> list[dict[str, object]]:
         boxes = {
             "categories": category_sliders(questions),
             "τ": confidence_slider(questions, records),
-            "α": threshold_controls({"mean_logprob": questions}, records),
         }
         if n == min(TARGETS):
             boxes["τ of the full evaluation"] = evaluation_controls(_run(n))

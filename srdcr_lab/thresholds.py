@@ -79,7 +79,12 @@ class ThresholdChoice:
 
 
 def _choice(
-    method: ThresholdMethod, steps: PrecisionSteps, tau: float | None, guarantee: str, on: str, bound: float | None = None
+    method: ThresholdMethod,
+    steps: PrecisionSteps,
+    tau: float | None,
+    guarantee: str,
+    on: str,
+    bound: float | None = None,
 ) -> ThresholdChoice:
     """The choice, with what lies above τ on the questions of `steps`."""
     above = steps.at(math.inf if tau is None else tau)
@@ -199,7 +204,8 @@ def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
     best = first.loc[first["p_value"].idxmin()]
     if not best["n_wrong"]:
         return needed_at_best
-    seen = f"{needed_at_best}; above τ = {best['tau']:g} there are {best['n_above']:.0f}, {best['n_wrong']:.0f} of them wrong: at "
+    seen = f"{needed_at_best}; above τ = {best['tau']:g} there are {best['n_above']:.0f}, "
+    seen += f"{best['n_wrong']:.0f} of them wrong: at "
     if best["risk"] >= alpha:
         return seen + "that risk no number would do"
 
@@ -269,7 +275,9 @@ def _row(chosen_on: str, applied_to: str, shown: ThresholdChoice) -> tuple[Any, 
 
 # What passages do, which no τ bounds
 
-ENDS = {"right": draw.NAVY, "follows the false claim": draw.ORANGE, "other wrong answer": draw.GREY, "no answer": "0.85"}
+ENDS = {
+    "right": draw.NAVY, "follows the false claim": draw.ORANGE, "other wrong answer": draw.GREY, "no answer": "0.85",
+}  # fmt: skip
 
 
 def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
@@ -295,7 +303,7 @@ def followed(records: pd.DataFrame) -> dict[str, float]:
     false = records[records["level"] != STANDARD].drop_duplicates("item_id").reset_index(drop=True)
     follows = with_matches(false)["context_is_claim"].fillna(False)
     row = shares(false, follows.astype("boolean"), {}).iloc[0].to_dict() if len(false) else {}
-    return {"value": row.get("share", math.nan), **{name: row.get(name, math.nan) for name in ("low", "high")},
+    return {"estimate": row.get("share", math.nan), **{name: row.get(name, math.nan) for name in ("low", "high")},
             "n": row.get("n_questions", 0)}  # fmt: skip
 
 
@@ -359,30 +367,40 @@ def not_covered(records: pd.DataFrame) -> Sentence:
     row = followed(records)
     if not row["n"]:
         return Sentence("Not covered by τ: false passages. This run has none.")
-    shown = interval(row["value"], row["low"], row["high"])
+    shown = interval(row["estimate"], row["low"], row["high"])
     return Sentence(
         f"Not covered by τ: answers that follow a passage. Few-shot repeats the claim of {shown} of the false passages "
         f"(n = {row['n']:,.0f} questions)."
     )
 
 
-def answer(results: Any, *, alpha: float = 0.1, delta: float = 0.1, tau: float = PAPER_TAU) -> Html:
+def answer(
+    results: Any, passages: pd.DataFrame | None = None, *, alpha: float = 0.1, delta: float = 0.1,
+    tau: float = PAPER_TAU,
+) -> Html:  # fmt: skip
     """The answer to notebook 06: the guaranteed τ or none, what lies above `tau`, and what no τ covers.
 
     Parameters
     ----------
-    results : a `Results`; its questions were asked without a passage, some of its passages are false.
+    results : a `Results`; its questions were asked without a passage.
+    passages : records of answers to true and false passages; default: those of `results`.
     alpha, delta : the risk asked for, and the probability with which the promise may fail, both in (0, 1).
     tau : a threshold that was fixed beforehand.
     """
-    return answer_box(*answers_of(results, alpha, delta, tau), label=results.label)
+    records = results.records if passages is None else passages
+    return answer_box(*answers_of(results.questions, records, alpha, delta, tau), label=results.label)
 
 
-def answers_of(results: Any, alpha: float, delta: float, tau: float) -> tuple[Sentence, Sentence, Sentence]:
+def answers_of(
+    questions: pd.DataFrame, records: pd.DataFrame, alpha: float, delta: float, tau: float
+) -> tuple[Sentence, Sentence, Sentence]:
     """The three sentences of the answer."""
-    questions = results.questions
     above = precision_steps(questions["self_confidence"], questions["prior_correct"]).at(tau)
     chosen, _ = choices(questions, alpha, delta)
     claim = f"above the fixed τ = {tau:g} fewer than {alpha:g} of the answers from memory are wrong"
-    risk = sentence(claim, above.risk, 1 - above.high, 1 - above.low, above.n_above, below=alpha)
-    return promise(chosen, alpha, delta), risk, not_covered(results.records)
+    risk = sentence(
+        claim, above.risk, 1 - above.high, 1 - above.low, above.n_above, below=alpha, of="questions above it"
+    )
+    if not above.n_above:
+        risk = Sentence(f"Not measured: no question has confidence ≥ {tau:g}.", Standing.NOT_MEASURED)
+    return promise(chosen, alpha, delta), risk, not_covered(records)

@@ -80,6 +80,9 @@ _HEADINGS = {
     "prior_correct": "right from memory", "standard": "true passages", "perturbed": "false passages",
     "calls_alone": "calls an item", "use_context": "from the passage", "use_prior": "from memory",
     "abstain": "abstained", "precision": "P(Highly-Known | confidence ≥ τ)",
+    "risk": "wrong above τ", "guarantee": "what is promised", "choice": "choice of τ", "condition": "passages",
+    "perturbation_kind": "perturbation", "answer_type": "answer type", "end": "answer",
+    "n_answered": "answered", "n_wrong": "wrong", "p_value": "p", "rule": "what verdicts lead to",
 }  # fmt: skip
 
 

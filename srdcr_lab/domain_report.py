@@ -16,14 +16,14 @@ from matplotlib.figure import Figure
 
 from srdcr_lab.confidence import auroc, draw_reliability, precision_steps, questions_for_width, risk_coverage
 from srdcr_lab.data.perturbing import by_outcome, by_reason
-from srdcr_lab.guarantee import FinalAnswerGuarantee
+from srdcr_lab.guarantee import final_answers
 from srdcr_lab.knowledge import categories_by_domain, draw_categories
 from srdcr_lab.lib.calibration import ece, reliability_curve
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import share_with
-from srdcr_lab.records import BadInput, ConfidenceKind, Level, Verdict
+from srdcr_lab.records import ConfidenceKind, Level, Verdict
 from srdcr_lab.records.names import kind_called
 from srdcr_lab.thresholds import (
     PAPER_TAU,
@@ -207,25 +207,17 @@ def _debates(rows: pd.DataFrame, alpha: float, delta: float, tau: float, false_s
     n_believed = int((false["verdict"] == Verdict.REASONABLE).sum())
     names = ("condition", "n", "use_context", "use_prior", "abstain", "coverage", "accuracy", "selective_accuracy")
     gated = [{name: getattr(part, name) for name in names} for part in Gating.from_records(rows).at(tau)]
-    lines = (
-        _final_answers(rows, alpha, delta, false_share),
-        f"{n_believed} of {len(false)} false passages were believed by the Judge; of these errors τ says nothing.",
+    believed = (
+        f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
     )
+    promised = final_answers(rows, alpha, delta, false_share)
     terms = (
         "SR-DCR: a Defender of the passage and a Critic who argues from memory debate; a Judge who does not see the "
         "passage rules Reasonable (then the passage's answer is given) or Unreasonable (then the answer from memory "
         f"where confidence is at least τ, here {tau:g}, else none). κ, where a rule has one: the probability of the "
         "word Unreasonable from which the verdict counts as such. Coverage: the share of passages that get an answer."
     )
-    return Section("The answers that SR-DCR gives", lines, (shown(pd.DataFrame(gated)),), terms)
-
-
-def _final_answers(debated: pd.DataFrame, alpha: float, delta: float, false_share: float) -> str:
-    """What `FinalAnswerGuarantee` says of these debates, or why it cannot be asked."""
-    try:
-        return FinalAnswerGuarantee(alpha, delta, false_share).fit(debated).sentence_
-    except BadInput as reason:
-        return f"No guarantee: {reason}."
+    return Section("The answers that SR-DCR gives", (believed,), (promised, shown(pd.DataFrame(gated))), terms)
 
 
 def _figure(name: str, figure: Figure) -> Html:

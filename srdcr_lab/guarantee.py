@@ -31,7 +31,7 @@ from srdcr_lab.final_answer import half_weights
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
 from srdcr_lab.lib.gating import correct_positions
 from srdcr_lab.lib.groups import groups, is_standard
-from srdcr_lab.lib.page import interval
+from srdcr_lab.lib.page import Html, html_table, interval, shown
 from srdcr_lab.lib.statistics import positions, ratio_interval
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.vocabulary import must_be
@@ -294,6 +294,16 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
             return f"{asked}; the least risk seen is {least:.3f}, at which no number of questions would do"
         needed = f"{self.n_needed_} questions would do in {POWER:.0%} of studies"
         return f"{asked}; were the risk the one seen here, which is the best of several, {needed} (by {best})"
+
+
+def final_answers(records: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1, false_share: float = 0.5) -> Html:
+    """What `FinalAnswerGuarantee` promises of these records, with the rules it tried; or why it cannot be asked."""
+    guarantee = FinalAnswerGuarantee(alpha, delta, false_share)
+    try:
+        guarantee.fit(records)
+    except BadInput as reason:
+        return html_table((), (), caption=f"No guarantee: {reason}.")
+    return shown(tests_table(guarantee), guarantee.sentence_)
 
 
 def tests_table(guarantee: FinalAnswerGuarantee, most: int = 3) -> pd.DataFrame:

@@ -71,8 +71,8 @@ def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], folder
 
     defaults = parameters_of(notebook)
     chosen = {name: value for name, value in parameters.items() if name in defaults and defaults[name] != value}
-    if {"MODEL", "ITEMS"} & set(chosen) and "RUN" in defaults and "RUN" not in parameters:
-        chosen["RUN"] = None  # what it opens by itself is another study
+    if {"MODEL", "ITEMS"} & set(chosen) and "STUDY" in defaults:
+        chosen["STUDY"] = None  # what it opens by itself is another study
     part = target.with_name(f"failed-{notebook.name}")
     try:
         papermill.execute_notebook(str(notebook), str(part), chosen, cwd=str(folder), kernel_name="python3")

@@ -18,8 +18,6 @@ EARLIER = {
     "03_context_preference.ipynb",
     "04_symmetric_vs_asymmetric.ipynb",
     "05_full_evaluation.ipynb",
-    "06_new_domain.ipynb",
-    "06b_calibration_in_depth.ipynb",
     "07_counterfactual_debate.ipynb",
     "08_conflicting_documents.ipynb",
     "09_models_compared.ipynb",

@@ -26,8 +26,7 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
     [
         *("05_plane", "05_accuracy", "05_repeats", "05_decision_flow", "05_comparisons", "05_surest", "05_matched"),
         "05_cost",
-        "06_risk_coverage",
-        *("06b_reliability", "06b_tokens", "06b_kinds", "06b_shots", "06b_consistency", "06b_transfer"),
+        *("06b_reliability", "06b_tokens", "06b_kinds", "06b_consistency", "06b_transfer"),
         *("07_options", "07_claims", "07_overconfidence", "07_debate_ends", "07_numbers"),
         *("08_misinformation", "08_adopted", "08_sources"),
         *("09_categories", "09_precision", "09_preference", "09_verdicts", "09_plane", "09_utility", "09_differences"),
@@ -35,6 +34,11 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
 )
 def test_a_figure_is_kept_under_the_label_of_its_model(folder: Path, figure: str) -> None:
     kept_with_its_label(folder / "figures", figure, f"pocket: {ORGANISM}")
+
+
+@pytest.mark.parametrize("figure", ["06_risk_coverage", "06_categories", "06_reliability", "06_passages"])
+def test_notebook_06_shows_a_real_model(folder: Path, figure: str) -> None:
+    kept_with_its_label(folder / "figures", figure, "gguf:qwen2.5-coder-1.5b")
 
 
 @pytest.mark.parametrize("figure", ["08_recovery", "08_majorities"])

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srdcr_lab import evidence
-from srdcr_lab.claims import Claim
-from srdcr_lab.evidence import Denominator, Evidence
+from srdcr_lab import claims
+from srdcr_lab.claims import Claim, Denominator, Evidence
 from srdcr_lab.lib.sentences import Relation, Standing
 
 STUDIES, QUESTIONS, MOST, NOISE = 300, 60, 0.05, 2.0
@@ -96,21 +95,21 @@ def _many(rng: np.random.Generator) -> pd.DataFrame:
 
 Measure = Callable[..., Evidence]
 KINDS: dict[str, tuple[Callable[[np.random.Generator], pd.DataFrame], Measure, tuple[object, ...], Relation, float]] = {
-    "a difference overall": (_two, evidence.difference, ("a", "b", "overall"), Relation.ABOVE, 0.0),
+    "a difference overall": (_two, claims.difference, ("a", "b", "overall"), Relation.ABOVE, 0.0),
     "a difference overall, of three repeats": (
-        _repeats, evidence.difference, ("a", "b", "overall"), Relation.ABOVE, 0.0),
+        _repeats, claims.difference, ("a", "b", "overall"), Relation.ABOVE, 0.0),
     "a difference of answered items": (
-        _two, evidence.difference, ("a", "b", "overall", Denominator.ANSWERED), Relation.ABOVE, 0.0),
-    "a difference of differences": (_two, evidence.difference, ("a", "b", "subtle-blatant"), Relation.BELOW, 0.0),
-    "a gap of more than 20 points": (_gap, evidence.gap, ("a",), Relation.ABOVE, 0.2),
-    "an accuracy above 80 %": (_well, evidence.accuracy_of, ("a", "standard"), Relation.ABOVE, 0.8),
-    "the better worse half": (_two, evidence.worse_half, ("a", "b"), Relation.ABOVE, 0.0),
-    "better than every other method": (_many, evidence.best_of_others, ("a",), Relation.ABOVE, 0.0),
-    "… of answered items": (_many, evidence.best_of_others, ("a", Denominator.ANSWERED), Relation.ABOVE, 0.0),
-    "best at every offset": (_many, evidence.least_over_strata, ("a",), Relation.ABOVE, 0.0),
-    "prior preference": (_two, evidence.prior_preference_change, ("a", "b"), Relation.BELOW, 0.0),
-    "prior bias": (_two, evidence.bias_contrast, ("a", "b", 1.0), Relation.BELOW, 0.0),
-    "one more call": (_two, evidence.more_calls, ("a", "b"), Relation.ABOVE, 1.0),
+        _two, claims.difference, ("a", "b", "overall", Denominator.ANSWERED), Relation.ABOVE, 0.0),
+    "a difference of differences": (_two, claims.difference, ("a", "b", "subtle-blatant"), Relation.BELOW, 0.0),
+    "a gap of more than 20 points": (_gap, claims.gap, ("a",), Relation.ABOVE, 0.2),
+    "an accuracy above 80 %": (_well, claims.accuracy_of, ("a", "standard"), Relation.ABOVE, 0.8),
+    "the better worse half": (_two, claims.worse_half, ("a", "b"), Relation.ABOVE, 0.0),
+    "better than every other method": (_many, claims.best_of_others, ("a",), Relation.ABOVE, 0.0),
+    "… of answered items": (_many, claims.best_of_others, ("a", Denominator.ANSWERED), Relation.ABOVE, 0.0),
+    "best at every offset": (_many, claims.least_over_strata, ("a",), Relation.ABOVE, 0.0),
+    "prior preference": (_two, claims.prior_preference_change, ("a", "b"), Relation.BELOW, 0.0),
+    "prior bias": (_two, claims.bias_contrast, ("a", "b", 1.0), Relation.BELOW, 0.0),
+    "one more call": (_two, claims.more_calls, ("a", "b"), Relation.ABOVE, 1.0),
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-from srdcr_lab.models.local.chat import LocalChat
+from srdcr_lab.models.local import LocalChat
 from srdcr_lab.prompts import render
 from srdcr_lab.records import BadInput, Message, Request
 from srdcr_lab.records.files import folder

@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,11 @@ def one(spec: str, study: dict[str, Any], options: dict[str, Any]) -> dict[str, 
             right = results.records["correct"].fillna(False).astype(float)
             accuracy = right.groupby(results.records["method"]).mean().round(3).to_dict()
         wall = time.perf_counter() - wall
+        if chat := getattr(getattr(model, "_chat", None), "_format", None):
+            with closing(Store(f"{folder}/store.sqlite")) as store:
+                sent["distinct_tokens"] = distinct_tokens(
+                    chat.prompt_ids(request.messages) for _, request, _ in store.contents()
+                )
         wait_for(model.aclose())  # llama.cpp has a process of its own, which is counted once it has ended
         cpu, peak = sum(os.times()[:4]), max(peak_mb(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
         store = Store(f"{folder}/store.sqlite")
@@ -78,6 +85,17 @@ def one(spec: str, study: dict[str, Any], options: dict[str, Any]) -> dict[str, 
     counts = {"completions": completions, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
     costs = {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1), "peak_mb": round(peak)}
     return {"model": str(identity), **costs, **counts, "accuracy": accuracy, **sent}
+
+
+def distinct_tokens(prompts: Iterable[Sequence[int]]) -> int:
+    """How many tokens are to be computed at least: equal beginnings count once."""
+    beginnings = set()
+    for prompt in prompts:
+        beginning = 0
+        for token in prompt:
+            beginning = hash((beginning, token))
+            beginnings.add(beginning)
+    return len(beginnings)
 
 
 def main() -> None:

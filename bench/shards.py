@@ -44,7 +44,7 @@ def _gain() -> dict[str, object]:
             "unit": "",
             "detail": detail,
         }
-    from srdcr_lab.study.sharding import connected
+    from srdcr_lab.study.cluster import connected
 
     with connected("local"):
         one, two = _requests_a_second(1), _requests_a_second(2)
@@ -73,7 +73,7 @@ def _merging() -> dict[str, object]:
     """A study's completions in two stores, merged as a run merges shards that were checked by their workers."""
     import srdcr_lab as lab
     from srdcr_lab.models.store import Store
-    from srdcr_lab.study.sharding import gather
+    from srdcr_lab.study.cluster import gather
 
     with tempfile.TemporaryDirectory() as name:
         folder, rates = Path(name), []
@@ -132,8 +132,8 @@ def main(folder: Path) -> None:
 
     import srdcr_lab as lab
     from srdcr_lab.models.store import Store
+    from srdcr_lab.study.cluster import gather
     from srdcr_lab.study.run import run_items, wait_for
-    from srdcr_lab.study.sharding import gather
 
     frame = pd.DataFrame(
         {

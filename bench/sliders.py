@@ -1,5 +1,5 @@
 """A slider move on the kernel's side: from the new value to the message with the new picture, at 600 items and at
-100,000 rows; of the full evaluation (both tables and the flow, of every method) at 600 items."""
+100,000 rows."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ MOVES = 200
 
 def rows() -> list[dict[str, object]]:
     from srdcr_lab.confidence import confidence_slider
-    from srdcr_lab.evaluation import evaluation_controls
-    from srdcr_lab.final_answer import final_answer_controls
     from srdcr_lab.knowledge import category_sliders
 
     _serialise_messages()
@@ -33,9 +31,6 @@ def rows() -> list[dict[str, object]]:
             "categories": category_sliders(questions),
             "τ": confidence_slider(questions, records),
         }
-        if n == min(TARGETS):
-            boxes["τ of the full evaluation"] = evaluation_controls(_run(n))
-            boxes["cost of a wrong answer"] = final_answer_controls(_run(n))
         found += [
             _row(f"a slider move, {name}, {n:,} items", _to_and_fro(box.children[0]), target)
             for name, box in boxes.items()
@@ -113,34 +108,6 @@ def _serialise_messages() -> None:
             json.dumps([msg_type, data, metadata])
 
     comm.create_comm = Written
-
-
-def _run(n: int) -> pd.DataFrame:
-    """A made-up run of every method: n items, half of them false by one of five offsets, so 14 n rows."""
-    from srdcr_lab.protocols import METHODS
-    from srdcr_lab.records import Needs
-
-    questions, records = _tables(n)
-    rng = np.random.default_rng(1)
-    false = np.tile([False, True], n // 2)
-    one = records.assign(
-        perturbation_value=np.where(false, rng.choice([20.0, 40.0, 60.0, 100.0, 200.0], n), np.nan),
-        sampled_accuracy=np.repeat(questions["sampled_accuracy"].to_numpy(), 2),
-        answer_type="year",
-        prior_answer="1900",
-        context_answer=np.where(false, "1940", "1900"),
-        context_confidence=rng.random(n),
-    )
-    methods = [
-        one.assign(
-            method=name,
-            verdict=one["verdict"] if name in ("sr_dcr", "debate_only") else None,
-            correct=pd.array(rng.random(n) < 0.5, "boolean"),
-            final_answer=np.where(rng.random(n) < 0.5, "1900", "1940"),
-        )
-        for name in (method.name for method in METHODS.values() if method.needs is Needs.PASSAGE)
-    ]
-    return pd.concat(methods, ignore_index=True)
 
 
 def _tables(n: int) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -19,7 +19,7 @@ def main() -> int:
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
     import pandas as pd
 
-    from srdcr_lab.data.sources import SOURCES, reports
+    from srdcr_lab.data import SOURCES, reports
     from srdcr_lab.documents import recovery
 
     weakest = sorted(SOURCES, key=SOURCES.__getitem__)

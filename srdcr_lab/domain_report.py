@@ -39,7 +39,7 @@ from srdcr_lab.thresholds import (
 
 if TYPE_CHECKING:
     from srdcr_lab.data import Perturbed
-    from srdcr_lab.data.checks import Report
+    from srdcr_lab.data.load import Report
     from srdcr_lab.study import Results
 
 _REASONS = 6  # why forms were refused or flagged, the commonest

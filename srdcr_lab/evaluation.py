@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,20 +11,120 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from srdcr_lab.knowledge import category_slides
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.controls import Menu, Slide, with_sliders
-from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, Belief, by_percentile, categorise
-from srdcr_lab.lib.gating import STAGES, Gating
-from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_standard
-from srdcr_lab.lib.page import Html, html_table, render
-from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares
+from srdcr_lab.lib.comparison import compare_all
+from srdcr_lab.lib.definitions import Belief, by_percentile
+from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_standard, stack, with_matches
+from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
-from srdcr_lab.records import Decision, Missing, Verdict
-from srdcr_lab.records.names import CATEGORY_LABELS, called
+from srdcr_lab.records import BadInput, Decision, Missing
+from srdcr_lab.records.names import called, model_called
 
 if TYPE_CHECKING:
-    from ipywidgets import VBox
+    from srdcr_lab.study import Results
+
+METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "debate_only", "sr_dcr", GOLDEN)
+ENDS = {  # what becomes of a false passage: its label and colour
+    "right": ("right", draw.BLUE),
+    "followed": ("follows the passage", draw.VERMILION),
+    "other": ("another wrong answer", draw.ORANGE),
+    "missing": ("no answer", draw.GREY),
+}
+
+IN_WORDS = {"standard": "true passages", "perturbed": "false passages", "overall": "the mean of the two"}
+
+
+def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
+    """The records of a study under the paper's debate; bad input where one of these methods was not run."""
+    records = results.records[results.records["design"].fillna("acvd") == "acvd"]
+    for method in methods:
+        if not (records["method"] == method).any():
+            raise BadInput(
+                f"this run has no rows of {called(method)}; srdcr run --methods {','.join(methods)} makes them"
+            )
+    return records.reset_index(drop=True)
+
+
+def answer_in_brief(results: Results) -> Html:
+    """The answer box of notebook 00: what few-shot does with false passages, and what SR-DCR and Confidence Only
+    change."""
+    records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
+    table = summary(records)
+    few = table[(table["method"] == "few_shot") & (table["condition"] != "overall")]
+    few = few.assign(condition=few["condition"].map(IN_WORDS))
+    return answer_box(
+        sentences("few-shot answers, with the passage in the prompt, are mostly right", few, "accuracy", above=0.5,
+                  by=["condition"]),
+        _ahead(records, "sr_dcr", "few_shot"),
+        _ahead(records, "sr_dcr", "confidence_only", ["overall"]),
+        label=results.label,
+    )  # fmt: skip
+
+
+def answer(results: Results) -> Html:
+    """The answer box of notebook 05: SR-DCR against few-shot and against confidence alone, and what it costs."""
+    records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
+    calls = records.groupby("method")["calls_alone"].mean()
+    price = ", ".join(f"{called(name)} {calls[name]:.0f}" for name in ("few_shot", "confidence_only", "sr_dcr"))
+    other = _ahead(records, "sr_dcr", "confidence_only", ["overall"])
+    given = records[records["method"] == "sr_dcr"]["correct"].notna().mean()
+    return answer_box(
+        _ahead(records, "sr_dcr", "few_shot"),
+        f"{other} Calls an item: {price}. SR-DCR answers {given:.0%} of the items; a missing answer counts as wrong.",
+        _against_all(records),
+        label=results.label,
+    )
+
+
+def _ahead(records: pd.DataFrame, a: str, b: str, conditions: Sequence[str] = CONDITIONS) -> str:
+    table = compare_all(records, a, others=[b], conditions=conditions).drop(columns="p_holm")
+    named = table.assign(condition=table["condition"].map(IN_WORDS))
+    return sentences("{a} is right more often than {b}", named, "difference", by=["condition"], n="n_questions")
+
+
+def _against_all(records: pd.DataFrame) -> str:
+    """How many of the other methods SR-DCR is ahead of, and behind, after Holm's correction."""
+    table = compare_all(records, conditions=["overall"])
+    table = table[(table["b"] != GOLDEN) & (table["p_holm"] < 0.05)]
+    ahead, behind = ([called(b) for b in table.loc[sign * table["difference"] > 0, "b"]] for sign in (1, -1))
+    rivals = records["method"].nunique() - 1 - (records["method"] == GOLDEN).any()
+    listed = [f"{what} {', '.join(names) or 'none'}" for what, names in (("ahead of", ahead), ("behind", behind))]
+    return (
+        f"Of {rivals} other methods, on the mean of true and false passages and after Holm's correction, SR-DCR is "
+        f"{'; '.join(listed)}; the rest is inconclusive."
+    )
+
+
+def rightness(records: pd.DataFrame, methods: Sequence[str] = METHODS) -> pd.DataFrame:
+    """The plane: the share of true and of false passages that each method answers rightly, by model; a missing answer
+    is not right."""
+    tables = []
+    for names, part in groups(records[records["method"].isin(methods)]):
+        true, right = is_standard(part), part["correct"].astype("boolean").fillna(False)
+        row = names | {"coverage": part["correct"].notna().mean()}
+        for half, here in (("true", true), ("false", ~true)):
+            ((share, low, high),) = shares(part[here], right[here])[["share", "low", "high"]].to_numpy()
+            row |= with_interval(half, share, low, high)
+        tables.append(row | {"n_questions": part["question_id"].nunique()})
+    return pd.DataFrame(tables)
+
+
+def false_passages(records: pd.DataFrame, methods: Sequence[str] = METHODS) -> pd.DataFrame:
+    """What becomes of the false passages: the share of each of `ENDS`, by model and method, of all their items."""
+    rows = with_matches(records[records["method"].isin(methods) & ~is_standard(records)])
+    right = rows["correct"].astype("boolean")
+    followed = rows["final_is_claim"].astype("boolean").fillna(False)
+    end = pd.Series("other", rows.index).mask(followed, "followed").mask(right.fillna(False), "right")
+    rows = rows.assign(end=end.mask(right.isna(), "missing"))
+    return stack(
+        [
+            (names, shares(part, part["end"].eq(end).astype("boolean")).assign(end=end))
+            for names, part in groups(rows)
+            for end in ENDS
+        ]
+    )
 
 
 def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
@@ -147,18 +246,6 @@ def _shares(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
     return shares / shares.sum()
 
 
-def sharing(records: pd.DataFrame) -> pd.DataFrame:
-    """Calls of all methods together, per run and model: by themselves, paid, and the share saved.
-
-    Saved are calls that another method, form of the question or run had asked. Knowledge draws are in neither sum.
-    """
-    keys = [name for name in ("run", "model") if name in records]
-    sums = records.groupby(keys, sort=False, observed=True)[["calls_alone", "calls_paid"]].sum().astype(int)
-    sums["calls_saved"] = sums["calls_alone"] - sums["calls_paid"]
-    sums["share_saved"] = (sums["calls_saved"] / sums["calls_alone"]).astype(float)
-    return sums.reset_index()
-
-
 def cost_accuracy(records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall") -> pd.DataFrame:
     """Each group's cost, a column of `cost_summary`, its accuracy, and whether it is on its model's Pareto front.
 
@@ -195,12 +282,21 @@ def changes_at(of_true: float, of_false: float) -> float:
     return of_true / (of_true - of_false) if of_true * of_false < 0 else math.nan
 
 
-def right_by_decision(records: pd.DataFrame) -> pd.DataFrame:
-    """Share of right answers of each decision of SR-DCR that answers, on true and on false passages."""
-    rows = records[records["method"] == "sr_dcr"]
-    rows = rows.assign(condition=is_standard(rows).map({True: "standard", False: "perturbed"}))
-    cells = {"decision": [Decision.USE_CONTEXT, Decision.USE_PRIOR], "condition": CONDITIONS[:2]}
-    return shares(rows, rows["correct"].astype("boolean"), cells)
+def draw_rightness(table: pd.DataFrame) -> Figure:
+    """From `rightness`: right on true × right on false passages, a point a method, larger where it answers more."""
+    rows, palette = draw.by_name(table.assign(model=table["model"].map(model_called)), "method")
+    labels = ("right on true passages", "right on false passages")
+    return draw.plane(rows, "true", "false", "method", labels, palette, panel="model", size="coverage")
+
+
+def draw_false_passages(table: pd.DataFrame) -> Figure:
+    """From `false_passages`: a bar a method, a panel a model."""
+    ends = table["end"].map({end: label for end, (label, _) in ENDS.items()})
+    rows = table.assign(method=draw.names_of(table), end=ends, model=table["model"].map(model_called))
+    labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(ENDS)
+    return draw.stacked(
+        rows, "method", "share", "end", labels, dict(ENDS.values()), across=True, panel="model", height=height
+    )
 
 
 def draw_accuracy(summary: pd.DataFrame) -> Figure:
@@ -208,16 +304,6 @@ def draw_accuracy(summary: pd.DataFrame) -> Figure:
     intervals; hollow: of the answers given."""
     rows = summary.assign(name=draw.names_of(summary), panel=summary["condition"].map(draw.CONDITION_LABELS))
     return draw.rows(rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items")
-
-
-def draw_repeats(table: pd.DataFrame) -> Figure:
-    """Accuracy of each method over all repeats, from `over_repeats`: intervals over questions, and over questions and
-    repeats."""
-    rows = table[(table["measure"] == "accuracy") & (table["condition"] == "overall")]
-    both = rows.assign(low=rows["both_low"], high=rows["both_high"])
-    parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
-    rows = pd.concat(parts, ignore_index=True)
-    return draw.rows(rows.assign(name=draw.names_of(rows)), "value", "name", "overall accuracy", panel="over")
 
 
 def draw_comparisons(table: pd.DataFrame) -> Figure:
@@ -241,112 +327,3 @@ def draw_cost(table: pd.DataFrame) -> Figure:
     palette = {"nothing better at its price": draw.VERMILION, "something is, or told the truth": draw.GREY}
     rows = rows.assign(name=names, front=front)
     return draw.rows(rows, "accuracy", "name", f"overall accuracy ({of})", hue="front", palette=palette, few="items")
-
-
-def draw_decisions(table: pd.DataFrame) -> Figure:
-    """How items end after each verdict, from `decision_flow`: true passages above, false ones below."""
-    ways = table.assign(way=_ways(table), panel=table["condition"].map(draw.CONDITION_LABELS))
-    counts = ways.groupby(["panel", "way", "ending"], sort=False)["n"].sum().reset_index()
-    labels = ("", "items")
-    return draw.stacked(counts, "way", "n", "ending", labels, ENDING_COLOURS, across=True, panel="panel", height=3.4)
-
-
-def _ways(table: pd.DataFrame) -> list[str]:
-    """The verdict of each row, and where it matters the self-confidence."""
-    pairs = zip(table["verdict"], table["confidence"], strict=True)
-    return [f"{verdict}, {confidence}" if verdict == Verdict.UNREASONABLE else verdict for verdict, confidence in pairs]
-
-
-ENDING_COLOURS = {
-    "right": "#0173b2", "wrong": "#d55e00", "abstained": "#949494", "unparsed": "#c9c9c9", "error": "#3f3f3f",
-}  # fmt: skip
-
-
-_RIGHT = STAGES["ending"].index("right")
-_SR_DCR, _FEW_SHOT = "SR-DCR", "Few-Shot"
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The records as arrays, and the sampled accuracy of each row's question (NaN without draws).
-
-    The rows of its tables are methods, with their design where there are several.
-    """
-
-    live: Gating
-    accuracy: NDArray[np.float64]
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame) -> Evaluation:
-        """From the records of one run."""
-        known = records["sampled_accuracy"].to_numpy(float, na_value=np.nan)
-        return cls(Gating.from_records(records, None), known)
-
-    @property
-    def rows(self) -> list[str]:
-        return list(dict.fromkeys(row for _, row, _ in self.live.names))
-
-    @property
-    def debated(self) -> str:
-        """The row whose decisions the flow shows: SR-DCR, under its first design."""
-        return next((row for row in self.rows if row.startswith(_SR_DCR)), self.rows[0])
-
-    def html(
-        self,
-        tau: float = 0.90,
-        highly_from: float = HIGHLY_KNOWN_FROM,
-        maybe_from: float = MAYBE_KNOWN_FROM,
-        one: str = _SR_DCR,
-        other: str = _FEW_SHOT,
-        offsets: Collection[str] | None = None,
-    ) -> Html:
-        """Two methods compared, their accuracy by category, both tables, and the flow."""
-        return render(
-            "sliders", "evaluation", tau=tau, pair=(one, other),
-            difference=self.live.difference(one, other, tau, offsets),
-            by_category=self._by_category(tau, highly_from, min(maybe_from, highly_from), (one, other), offsets),
-            tables=self.live.tables(tau, offsets), debated=self.debated,
-            flow=self._endings(self.live.flow(tau, self.debated, offsets)),
-        )  # fmt: skip
-
-    def _endings(self, flow: pd.DataFrame) -> Html:
-        """How many items end how after each verdict, on false passages."""
-        false = flow[flow["condition"] == "perturbed"]
-        counts = false.assign(way=_ways(false)).pivot_table(
-            index="way", columns="ending", values="n", aggfunc="sum", fill_value=0, sort=False
-        )
-        return html_table(("verdict", *counts.columns), [(way, *map(int, row)) for way, *row in counts.itertuples()])
-
-    def _by_category(
-        self, tau: float, highly_from: float, maybe_from: float, pair: Sequence[str], offsets: Collection[str] | None
-    ) -> Html:
-        """Accuracy on false passages of two rows of the tables, by the category that these thresholds give."""
-        live = self.live
-        drawn = ~np.isnan(self.accuracy) & np.isin(live.stratum, live.chosen(offsets)[1:])
-        place = categorise(np.nan_to_num(self.accuracy), highly_from=highly_from, maybe_from=maybe_from)
-        right = live.endings(tau) == _RIGHT
-        sizes, hits = [], []
-        for name in pair:
-            here = drawn & live.in_row(name)
-            sizes.append(np.bincount(place[here], minlength=len(CATEGORIES)))
-            hits.append(np.bincount(place[here], right[here], len(CATEGORIES)))
-        rows = [
-            [CATEGORY_LABELS[category], sizes[0][i]]
-            + [f"{hit[i] / n[i]:.3f}" if n[i] else "–" for n, hit in zip(sizes, hits, strict=True)]
-            for i, category in enumerate(CATEGORIES)
-        ]
-        return html_table(("accuracy on false passages", "n", *pair), rows)
-
-
-def evaluation_controls(records: pd.DataFrame, label: str = "", tau: float = 0.90) -> VBox:
-    """Controls over the records of one run: τ, category thresholds, two methods to compare, the false passages."""
-    view = Evaluation.from_records(records)
-    rows = tuple(view.rows)
-    slides = {
-        "tau": Slide("τ: answer from memory from", tau),
-        **category_slides(),
-        "one": Menu("this method", rows, view.debated),
-        "other": Menu("less that one", rows, _FEW_SHOT if _FEW_SHOT in rows else rows[-1]),
-        "offsets": Menu("false passages", view.live.strata[1:], several=True),
-    }
-    return with_sliders(view.html, slides, label)

@@ -1,10 +1,10 @@
-"""Chapter 05b: what final answers are worth: utility, accuracy of the surest ones, predictive values."""
+"""Chapter 05b: what final answers are worth: utility per item, accuracy of the surest ones, predictive values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -13,25 +13,52 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from srdcr_lab.evaluation import changes_at
+from srdcr_lab.evaluation import changes_at, of_acvd
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import side_by_side
-from srdcr_lab.lib.controls import Menu, Slide, with_sliders
 from srdcr_lab.lib.groups import DESIGN_KEYS, GOLDEN, RATES, debates, groups, is_standard, same_answer, stack
-from srdcr_lab.lib.page import Html, html_table, interval, number
-from srdcr_lab.lib.paper_tables import labelled
+from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, holm, ratio_interval, with_interval
-from srdcr_lab.records import BadInput
+from srdcr_lab.records import BadInput, Verdict
 from srdcr_lab.records.names import called
+from srdcr_lab.trained_judge import train_judge
 
 if TYPE_CHECKING:
-    from ipywidgets import VBox
+    from srdcr_lab.study import Results
 
 COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
 COVERAGES = tuple(round(0.05 * step, 2) for step in range(1, 20))
 SHARES = tuple(round(share, 1) for share in np.linspace(0, 1, 11))
 _FINE = tuple(percent / 100 for percent in range(101))  # shares at which two methods are asked whether they differ
 Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
+
+
+def answer(results: Results) -> Html:
+    """The answer box of notebook 05b: what an item is worth with SR-DCR, its answers at matched coverage, and whether
+    a trained Judge rules better than the prompted one."""
+    records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
+    rivals = ["few_shot", "confidence_only"]
+    worth = pd.concat([utility_differences(records, "sr_dcr", b, false_shares=(0.5,)) for b in rivals])
+    matched = matched_coverage(records)
+    return answer_box(
+        sentences("an item is worth more with SR-DCR where a wrong answer costs as much as a right one earns",
+                  worth, "difference", by=["b"], n="n_questions"),
+        sentences("with as many answers from each, SR-DCR is right more often", matched[matched["b"].isin(rivals)],
+                  "difference", by=["b"], n="n_questions"),
+        trained_sentence(results),
+        label=results.label,
+    )  # fmt: skip
+
+
+def trained_sentence(results: Results) -> str:
+    """Whether a trained Judge has more right verdicts than the prompted one; why not, where none can be trained."""
+    try:
+        judge = train_judge(of_acvd(results, "sr_dcr").query("method == 'sr_dcr'"), results.turns)
+    except BadInput as reason:
+        return f"No Judge was trained: {reason}."
+    compared = asdict(judge.comparison)
+    return sentences("a trained Judge has more right verdicts", compared, "difference", n="n_questions")
 
 
 @dataclass(frozen=True)
@@ -346,39 +373,30 @@ def draw_matched(matched: pd.DataFrame) -> Figure:
     return draw.differences(matched.assign(name=names), f"accuracy at this coverage, {called('sr_dcr')} less each")
 
 
-@dataclass(frozen=True)
-class FinalAnswer:
-    """The answers of each row of the tables."""
-
-    rows: Mapping[str, FinalAnswers]
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame) -> FinalAnswer:
-        """From the records of one run."""
-        parts = groups(records.assign(belief=beliefs(records)))
-        return cls({labelled(names)[1]: FinalAnswers.from_records(rows) for names, rows in parts})
-
-    def html(self, cost: float, false_share: float, at_most: float = 1.0) -> Html:
-        """Utility and coverage of every method, the best first; accuracy of its surest answers, `at_most` so many."""
-        table = []
-        for name, answers in self.rows.items():
-            ends, coverage = answers.utility(cost, false_share), answers.coverage(false_share)[0]
-            shown = np.fmin(coverage, at_most)
-            surest = answers.surest(shown, false_share)
-            right = answers.with_ends(surest.accuracy, surest.on_accuracy, false_share, shown)
-            sure = f"{interval(*right)} of {number(shown)}"
-            table.append((ends[0], (name, interval(*ends), number(coverage), sure, answers.right.size)))
-        best = sorted(table, key=lambda row: -np.nan_to_num(row[0], nan=-np.inf))
-        header = ("method", "utility [95 %]", "coverage", "right among the surest [95 %]", "n")
-        return html_table(header, [row for _, row in best])
+def draw_repeats(table: pd.DataFrame) -> Figure:
+    """Accuracy of each method over all repeats, from `over_repeats`: intervals over questions, and over questions and
+    repeats."""
+    rows = table[(table["measure"] == "accuracy") & (table["condition"] == "overall")]
+    both = rows.assign(low=rows["both_low"], high=rows["both_high"])
+    parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
+    rows = pd.concat(parts, ignore_index=True)
+    return draw.rows(rows.assign(name=draw.names_of(rows)), "value", "name", "overall accuracy", panel="over")
 
 
-def final_answer_controls(records: pd.DataFrame, label: str = "", cost: float = 1.0) -> VBox:
-    """Sliders for what a wrong answer costs, in right ones, for the share of false passages, and for the coverage at
-    which methods are compared."""
-    slides: dict[str, Slide | Menu] = {
-        "cost": Slide("a wrong answer costs", cost, high=5.0, step=0.05),
-        "false_share": Slide("share of false passages", 0.5),
-        "at_most": Slide("share answered, at most", 1.0, low=0.05, step=0.05),
-    }
-    return with_sliders(FinalAnswer.from_records(records).html, slides, label)
+def draw_decisions(table: pd.DataFrame) -> Figure:
+    """How items end after each verdict, from `decision_flow`: true passages above, false ones below."""
+    ways = table.assign(way=_ways(table), panel=table["condition"].map(draw.CONDITION_LABELS))
+    counts = ways.groupby(["panel", "way", "ending"], sort=False)["n"].sum().reset_index()
+    labels = ("", "items")
+    return draw.stacked(counts, "way", "n", "ending", labels, ENDING_COLOURS, across=True, panel="panel", height=3.4)
+
+
+def _ways(table: pd.DataFrame) -> list[str]:
+    """The verdict of each row, and where it matters the self-confidence."""
+    pairs = zip(table["verdict"], table["confidence"], strict=True)
+    return [f"{verdict}, {confidence}" if verdict == Verdict.UNREASONABLE else verdict for verdict, confidence in pairs]
+
+
+ENDING_COLOURS = {
+    "right": "#0173b2", "wrong": "#d55e00", "abstained": "#949494", "unparsed": "#c9c9c9", "error": "#3f3f3f",
+}  # fmt: skip

@@ -44,10 +44,10 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
     (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")
     if NOTEBOOKS[0] in notebooks:
-        given |= {"OTHER_RUN": _run(folder, DOUBLE, samples=0)}
+        given |= {"REAL": _run(folder, DOUBLE, samples=0)}
     for notebook in notebooks:
         number = notebook.name.partition("_")[0]
-        if number in ("03", "04", "05"):  # which draw offsets, and debate long over what the model cannot read
+        if number in ("00", "03", "04", "05"):  # which draw offsets, and debate long over what the model cannot read
             given |= {"ITEMS": str(folder / "years.json")}
         elif number in ("06", "06b"):
             given.pop("ITEMS", None)

@@ -2,7 +2,7 @@
 
 `compare_figures` takes the notebooks' CSV files; `compare_notebooks` takes tables in executed notebooks that have no
 file, to the digits that they show. What is about other items than the results folder is left out, and the ledger says
-so. The published help texts alone say the odds ratios' intervals (`matched_odds_ratio`) and the bounds of a utility.
+so. The published help texts alone say the bounds of a utility.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 import recompute_knowledge as knowledge
 import recompute_tables as tables
-from scipy import stats
 
 HALVES = ("standard", "perturbed", "overall")
 KEYS = (
@@ -115,19 +114,6 @@ def comparisons(ours: pd.DataFrame) -> pd.DataFrame:
             if row["p_value"] > 0.05:  # the exact test decides
                 low, high = min(low, 0.0), max(high, 0.0)
             row |= {"low": low, "high": high}
-            row["odds_ratio"] = only_a / only_b if only_b else np.inf if only_a else np.nan
-            if question.is_unique and only_a + only_b:
-                n = only_a + only_b
-                row["p_mcnemar"] = stats.binomtest(only_a, n).pvalue
-                ends = stats.beta.ppf(tables.BOUNDS, (only_a, only_a + 1), (only_b + 1, only_b))
-                low, high = (0.0 if only_a == 0 else ends[0]), (1.0 if only_b == 0 else ends[1])
-                row |= {"odds_ratio_low": low / (1 - low), "odds_ratio_high": high / (1 - high) if high < 1 else np.inf}
-            elif question.is_unique:
-                row["p_mcnemar"] = 1.0
-            elif only_a and only_b:
-                error = np.sqrt(((((a > b) / only_a) - ((a < b) / only_b)).groupby(question).sum() ** 2).sum())
-                ends = row["odds_ratio"] * np.exp(stats.norm.ppf(tables.BOUNDS) * error)
-                row |= {"odds_ratio_low": ends[0], "odds_ratio_high": ends[1]}
             rows.append(row)
     return pd.DataFrame(rows)
 

@@ -3,8 +3,8 @@
     python tools/recover_store.py FILE NEW     every row of FILE that is whole goes into NEW; exit code 1: some are lost
 
 SQLite reads a table from its root down, so one bad page hides all below it. Here, in a copy, every page that holds rows
-becomes the root of a table in turn, and SQLite reads that table; each row is checked by itself (`kept.py`). A row of an
-earlier version bears no checksum: it is taken where its numbers lead to one model and one request.
+becomes the root of a table in turn, and SQLite reads that table; each row is checked by itself (`kept.py`), and taken
+where its numbers lead to one model and one request.
 
 Source: "Database File Format", https://www.sqlite.org/fileformat2.html, sections 1.3 (header), 1.6 (pages), 2.6 (the
 table of tables) and 4 (log).
@@ -33,11 +33,12 @@ from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo
 from srdcr_lab.commands.store import open_store
 from srdcr_lab.models import Store
 from srdcr_lab.models.kept import INSERT, Asked, Fact, completion_of, request_of
-from srdcr_lab.models.store import FRAME, as_file, frames_of, integer_at, log_of
+from srdcr_lab.models.store import as_file
 from srdcr_lab.records import BadInput, ModelIdentity, SrdcrError
 
 _INTERIOR_INDEX, _LEAF_INDEX, _LEAF_TABLE = 2, 10, 13  # kinds of pages with rows
 _LONGEST_ROW = 2**26  # bytes
+_LOG_HEADER, _FRAME = 32, 24  # bytes of a log's beginning, and before each of its pages
 # Tables into which all rows of a store fit, those with a number and those without; what a row lacks is NULL.
 _TABLES = """
 CREATE TABLE numbered (id INTEGER PRIMARY KEY, a, b, c, d, e, f);
@@ -67,7 +68,7 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
         db.executescript("PRAGMA synchronous=OFF; PRAGMA journal_mode=OFF")
         for number, name, *columns, settings in _rows(db, "numbered", pages[_LEAF_TABLE]):
             named = [*columns, settings or ""]  # which earlier versions did not have
-            if columns[1] is None and _is_whole(request_of, name, columns[0]):
+            if columns[1] is None and _is_request(name, columns[0]):
                 requests[number].add(name)
                 into.execute(INSERT["request"], (name, columns[0]))
             elif all(type(column) is str for column in named) and ModelIdentity(*named).key == name:
@@ -78,20 +79,17 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
             said += thinking, thinking_tokens, margins
             if type(request) is float and stream is None and 0 <= request < math.inf:
                 into.execute(_SPENT_MOST, (model, request))
-            if said[0] is None and _is_whole(Fact.of, row[:4]):
+            if said[0] is None and _is_whole(Fact(*row[:3]).checked):
                 into.execute(_NEWEST, row[:4])
-            if _is_whole(Asked.of, row[:8]):  # open ones; of those that are answered there are completions
+            if _is_asked(row[:8]):  # open ones; of those that are answered there are completions
                 into.execute(INSERT["asked"].replace("REPLACE", "IGNORE"), row[:8])
             if created is None:  # of another table, or of an index
                 continue
-            fitting = [
-                place
-                for place in product(models[model], requests[request], [stream])
-                if type(stream) is str and _is_whole(completion_of, (draw, *said), created, place)
-            ]
-            if len(fitting) == 1:
-                into.execute(INSERT["completion"], (stream, draw, *said, created, *fitting[0][:2]))
-            (saved if len(fitting) == 1 else damaged).add(row[:4])
+            fitting = [*product(models[model], requests[request])]
+            is_whole = len(fitting) == 1 and type(stream) is str and _is_whole(completion_of, (draw, *said))
+            if is_whole:
+                into.execute(INSERT["completion"], (stream, draw, *said, created, *fitting[0]))
+            (saved if is_whole else damaged).add(row[:4])
     unanswered = into.execute("DELETE FROM requests WHERE id NOT IN (SELECT request FROM completions)").rowcount
     return len(damaged - saved) + unanswered
 
@@ -102,6 +100,20 @@ def _is_whole(read: Any, *columns: object) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_request(digest: object, canonical: object) -> bool:
+    """Whether the text of a request has this digest."""
+    with suppress(ValueError):
+        return request_of(canonical).digest == digest
+    return False
+
+
+def _is_asked(row: Sequence[Any]) -> bool:
+    """Whether a row says what was asked elsewhere; its name is computed from the rest."""
+    with suppress(ValueError, TypeError, AttributeError):
+        return Asked.of(row).row() == (*row,)
+    return False
 
 
 def _rows(db: sqlite3.Connection, table: str, pages: Sequence[int]) -> Iterator[tuple[Any, ...]]:
@@ -121,14 +133,17 @@ def _copied(path: Path, copy: Path) -> dict[int, list[int]]:
 
     Pages of the log that lie beyond the file stand in their place too, since long rows are read on there.
     """
-    log = log_of(path)
+    beside = Path(f"{path}-wal")
+    log = beside.read_bytes() if beside.is_file() else b""
     with path.open("rb") as file:
         header = file.read(18).ljust(18, b"\0")
     named = (header[16] << 8 | header[17] << 16, int.from_bytes(log[8:12]))  # 65536 is written as 1
     size = next((size for size in named if 512 <= size <= 65536 and size & (size - 1) == 0), 4096)
     with closing(sqlite3.connect(copy)) as db:
         db.executescript(f"PRAGMA synchronous=OFF; PRAGMA page_size={size}; {_TABLES}")
-    frames = [(integer_at(log, at), log[at + FRAME : end]) for at, end in frames_of(log, size)]
+    step = _FRAME + size
+    begins = range(_LOG_HEADER, len(log) - step + 1, step)
+    frames = [(int.from_bytes(log[at : at + 4]), log[at + _FRAME : at + step]) for at in begins]
     pages: dict[int, list[int]] = defaultdict(list)
     with path.open("rb") as file, copy.open("r+b") as image:
         first = image.read(size)

@@ -412,7 +412,7 @@ def _sealed(files: Mapping[str, bytes], extra: Iterator[zipfile.ZipInfo] | None 
 
 def bundles(seed: int) -> Iterator[Trial]:
     """A bundle that was replayed without a difference, changed in one thing each, and sealed again."""
-    with zipfile.ZipFile(ROOT / "tests/fixtures/bundle-1.zip") as archive:
+    with zipfile.ZipFile(ROOT / "data/studies/pocket/years.zip") as archive:
         whole = {name: archive.read(name) for name in archive.namelist()}
     manifest = changed(json.loads(whole["run/run.json"]), "asked.methods", ["few_shot"])
     whole["run/run.json"] = nested(manifest)
@@ -428,7 +428,7 @@ def bundles(seed: int) -> Iterator[Trial]:
     link = zipfile.ZipInfo("items/link.csv")
     link.external_attr = 0o120777 << 16
     yield trial("symlink", _sealed(whole, iter([link])))
-    yield trial("a hundred files", _sealed(whole | {f"items/{n}.csv": b"" for n in range(100)}))
+    yield trial("three hundred files", _sealed(whole | {f"items/{n}.csv": b"" for n in range(300)}))
     yield trial("1.2 GB in one file", _sealed(whole | {"store.jsonl": b" " * (1200 << 20)}))
     yield trial("2.5 GB in all", _sealed(whole | {f"items/{n}.csv": b" " * (500 << 20) for n in range(5)}))
     yield trial("no zip", b"PK" + bytes(500))

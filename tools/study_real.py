@@ -48,9 +48,8 @@ from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import AnswerType, KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.study.bundle import PARTS
-from srdcr_lab.study.folder import WEIGHTS
-from srdcr_lab.study.manifest import check, read_manifest
 from srdcr_lab.study.plan import BESIDE, SHARED
+from srdcr_lab.study.results import WEIGHTS, check_same_study, read_manifest
 from srdcr_lab.study.share import share
 
 COMPARED = ("sr_dcr", "debate_only", "confidence_only", "token_probability", "calibrated_token_probability", "golden",
@@ -107,7 +106,7 @@ class RealStudy:
     def seconds_a_call(self, name: str, items: lab.ItemSet, methods: str, **how: Any) -> float:
         """Of a trial, which is run once; NaN where every completion was in the store before it."""
         with self.study(name, items, methods, **how) as study:
-            earlier = check(self.out / name, study.asked(), study.items)
+            earlier = check_same_study(self.out / name, study.asked(), study.items)
         done = earlier if earlier and earlier["status"] == "done" else self.part(name, items, methods, **how).manifest
         counts = done["counts"]
         return float(counts["wall_s"] / (counts["calls_paid"] or math.nan))

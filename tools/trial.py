@@ -309,7 +309,7 @@ def _whole_rows(work: Path) -> int:
 def _warm() -> None:
     """Import what commands import, so that each trial's process has it."""
     import srdcr_lab.cli
-    import srdcr_lab.data.checks
+    import srdcr_lab.data.load
     import srdcr_lab.data.perturbing
     import srdcr_lab.models.anthropic
     import srdcr_lab.models.api

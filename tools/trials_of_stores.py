@@ -80,7 +80,7 @@ def kills(n: int, seed: int = 0) -> Iterator[Outcome]:
     then its tables are compared with those of a run that nobody disturbed. A completion is lost if it was there, or had
     been answered half a second before the kill, and is not in the store.
     """
-    import srdcr_lab.models.local.chat
+    import srdcr_lab.models.local
     import srdcr_lab.models.openai  # noqa: F401 (so that each process has them)
 
     chance = random.Random(seed)

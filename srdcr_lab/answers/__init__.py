@@ -1,11 +1,13 @@
 """Answers, by type: read from a reply, compare, find in a passage, rewrite there, replace by false ones.
 
-A map: `kinds` holds the functions below and `Kind`, the class of free text; the class of every other type lies in the
-module of its name (`year`, `number`, `name`, `city`, `option`, `date`, `yes_no`). `quantities` and `number_words` read
-and write numbers, `wording` folds text, `replies` finds the part of a reply that states its answer, `token_confidence`
-says how sure its tokens are.
+A map: `kinds` holds the functions below and `Kind`, the class of free text; the classes of the other types lie in
+`dates` (years too), `number`, `name` (cities too) and `option` (yes or no too). `quantities` reads and writes numbers,
+`wording` folds text, `traits` says who a name stands for, `replies` finds the part of a reply that states its answer,
+`token_confidence` says how sure its tokens are.
 """
 
+from srdcr_lab.answers import dates as dates
+from srdcr_lab.answers import name as name
 from srdcr_lab.answers.kinds import (
     bounds,
     contains_anywhere,

@@ -1,7 +1,7 @@
 """What one answer type knows, in one class, and the functions of this floor, which ask the class of a type.
 
-`Kind` is free text and the base of the others, each in the module of its type's name (`year`, `number`, `name`, `city`,
-`option`, `date`, `yes_no`), loaded when the type is first met. A new type is a member of `AnswerType` and a module.
+`Kind` is free text and the base of the others: a class that names its `answer_type` is that type's, and all of them are
+imported by `srdcr_lab.answers`. A new type is a member of `AnswerType`, a class and, in a new file, an import there.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from functools import cache, lru_cache
-from importlib import import_module
-from typing import ClassVar, cast
+from functools import lru_cache
+from typing import ClassVar
 
 from srdcr_lab.answers.replies import Reading, after_marker, announced, doubts, is_refusal, spoken, undecorated
 from srdcr_lab.answers.wording import Span, fold_digits, places, spelled, tokens, without_overlaps
@@ -107,7 +106,7 @@ class Kind:
     """Free text, compared without case, diacritics, articles and punctuation [as SQuAD does]; base of all types.
 
     A type overrides `canonical` and `occurrences`; one of values, `is_value` and `candidates` too; one whose answers
-    can be replaced by false ones, `perturbation`, `amounts` and `altered`. Its module ends with ``KIND = ITS_CLASS()``.
+    can be replaced by false ones, `perturbation`, `amounts` and `altered`.
 
     | level    | offset in years, by size | factor f, by max(f, 1/f)  | substitution |
     |----------|--------------------------|---------------------------|--------------|
@@ -129,6 +128,12 @@ class Kind:
     perturbation: ClassVar[PerturbationKind] = PerturbationKind.NONE
     amounts: ClassVar[tuple[float, ...]] = ()  # offsets or factors
     offset_levels: ClassVar[tuple[tuple[float, Level], ...]] = _OFFSETS
+
+    offsets_are_years: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        if "answer_type" in vars(cls):
+            _KINDS[cls.answer_type] = cls()
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """The form by which a bare answer is compared, idempotent; None where the text is no answer of this type."""
@@ -259,12 +264,12 @@ class Kind:
         yield from ()
 
 
-@cache
+_KINDS: dict[AnswerType, Kind] = {AnswerType.TEXT: Kind()}
+
+
 def kind_of(answer_type: AnswerType) -> Kind:
-    """The class of an answer type: `KIND` in the module of its name; free text is `Kind` itself."""
-    if answer_type is AnswerType.TEXT:
-        return Kind()
-    return cast(Kind, import_module(f"srdcr_lab.answers.{answer_type}").KIND)
+    """The class of an answer type; free text is `Kind` itself."""
+    return _KINDS[answer_type]
 
 
 @lru_cache(maxsize=10_000)  # the same few answers are compared again and again

@@ -1,4 +1,6 @@
-"""Options of a multiple-choice question or a binary claim, read strictly: a reply names one option, or none.
+"""Yes or no: read where a reply says it as an answer. A "no" inside a sentence ("no record of it") says nothing.
+
+Options of a multiple-choice question or a binary claim, read strictly: a reply names one option, or none.
 
 A reply names a label if it is the label alone ("B", "(b)", "option B"), the label before its own text ("B. a bank"), or
 either of them after "answer:" and the like; or if it is an option's text. A reason may follow ("No, because …"). A
@@ -8,23 +10,76 @@ letter inside a sentence names nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from srdcr_lab.answers.kinds import LONGEST, Kind
-from srdcr_lab.answers.replies import announced, doubts, emphasised, said_of, spoken, undecorated
-from srdcr_lab.answers.wording import Span, tokens
-from srdcr_lab.answers.yes_no import KIND as YES_NO
+from srdcr_lab.answers.replies import (
+    announced,
+    doubts,
+    emphasised,
+    is_question,
+    said_of,
+    sentences,
+    spoken,
+    undecorated,
+)
+from srdcr_lab.answers.wording import Span, expression, tokens
 from srdcr_lab.records import AnswerType, Option
 from srdcr_lab.records.vocabulary import did_you_mean
 
+_MEANING = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
+_WORD = re.compile(
+    rf"\b(?:{'|'.join(_MEANING)})\b(?!\.\s{{0,3}}\d)(?=[\s*_\"”')\]]{{0,4}}(?:[.,;:!?\n–—]|\Z)|\s(?:-|(?:it|they|there)\b))",
+    re.IGNORECASE,
+)
+_BEFORE = expression("before")
+_NEAR = 40  # characters before the word
+
+
+class YesNo(Kind):
+    """Yes or no, also written true or false; a passage argues for it in other words. It is not perturbed."""
+
+    answer_type = AnswerType.YES_NO
+    is_value = True
+    is_stated = False
+
+    def canonical(self, text: str, unit: str = "") -> str | None:
+        """The one of "yes" and "no" that a text says, once or repeatedly."""
+        said = "\n".join(each for each in sentences(text) if not is_question(each))
+        values = {value for _, value in _said(said)}
+        return values.pop() if len(values) == 1 else None
+
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+        """Where the passage says it as an answer."""
+        return [Span(m.start(), m.end(), m[0]) for m, value in _said(passage) if value == canonical]
+
+    def extract(
+        self, output: str, unit: str = "", choices: Sequence[Option] = (), question: str = "", longest: int = LONGEST
+    ) -> str | None:
+        """As `canonical` reads it, in what the reply announces or in all of it.
+
+        >>> YesNo().extract("No, there is no record of it."), YesNo().extract("There is no record of it.")
+        ('no', None)
+        """
+        reply = spoken(output)
+        readings = {self.normalise(text) for text in announced(reply) or [reply]}
+        return readings.pop() if len(readings) == 1 else None
+
+    def guesses(self, answers: Sequence[str]) -> bool:
+        return all(answer.casefold() in _MEANING for answer in answers)
+
+
+def _said(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each word that stands as an answer, and what it means."""
+    for match in _WORD.finditer(text):
+        if _BEFORE.search(text[max(0, match.start() - _NEAR) : match.start()]):
+            yield match, _MEANING[match[0].casefold()]
+
+
 TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
 _LABEL = re.compile(r"[^\W_]{1,12}")
-_NAMED = re.compile(
-    r"(?:option\s+)?[\[(]?\s*([^\W_]{1,12})\s*[\])]?(?:\s*[.):,–-]+\s*(\S.*))?", re.IGNORECASE | re.DOTALL
-)
-_VERDICT = re.compile(
-    r" is (?:the )?(?:correct|right|best|most appropriate)(?: (?:answer|option|choice))?\b.*", re.I | re.S
-)
+_NAMED = expression("named")
+_VERDICT = expression("verdict")
 _REASON = re.compile(r"(?<!\s)[\s,;.–-]{1,4}(?:because|since)\s.*\Z", re.IGNORECASE | re.DOTALL)
 
 
@@ -49,9 +104,6 @@ class Label(Kind):
         self, output: str, unit: str = "", choices: Sequence[Option] = (), question: str = "", longest: int = LONGEST
     ) -> str | None:
         return extract_option(output, choices, question)
-
-
-KIND = Label()
 
 
 def claim(question: str, answer: str) -> str:
@@ -88,12 +140,12 @@ def _named(answer: str, options: Sequence[Option]) -> str | None:
     """
     bare = undecorated(answer)
     label, text = match.groups() if (match := _NAMED.fullmatch(bare)) else ("", None)
-    said = YES_NO.normalise(bare) if YES_NO.guesses(tokens(bare)[:1]) else None  # "No, because …"
+    said = YesNo().normalise(bare) if YesNo().guesses(tokens(bare)[:1]) else None  # "No, because …"
     named = {
         option.label
         for option in options
         if _is_text_of(bare, option)
-        or (said and YES_NO.guesses([option.text]) and said == YES_NO.normalise(option.text))
+        or (said and YesNo().guesses([option.text]) and said == YesNo().normalise(option.text))
         or (option.label.casefold() == label.casefold() and (text is None or _is_text_of(text, option)))
     }
     return named.pop() if len(named) == 1 else None

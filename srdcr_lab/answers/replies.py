@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from srdcr_lab.answers.wording import ENGLISH, tokens
+from srdcr_lab.answers.wording import ENGLISH, expression, tokens
 from srdcr_lab.records.types import parted
 
 _FENCE = re.compile(r"\s*```\s*\w*\s*")
@@ -29,45 +29,19 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 _PAIRS = dict(zip("\"'“‘«`*_„([「$", "\"'”’»`*_“)]」$", strict=True))
-_REFUSAL = re.compile(
-    r"(?:i (?:do not|don'?t|cannot|can'?t|could not|couldn'?t|have no|was unable)\b.*"
-    r"|(?:i'm|i am) (?:not|unable|sorry|afraid)\b.*|unknown|unsure|unanswerable|undetermined|n/?a|no answer|no idea"
-    r"|not (?:known|stated|specified|mentioned|given|available|applicable|sure|certain)"
-    r"|(?:it )?(?:cannot|can ?not|can't|could not) be (?:determined|answered|known)\b.*"
-    r"|(?:(?:the )?answer is|it is|it's|this is) (?:not known|unknown|unclear|impossible)\b.*"
-    r"|sorry\b.*|as an ai\b.*|\?+|-+|…+|\.+)[.!]*",
-    re.IGNORECASE | re.DOTALL,
-)
-_DOUBT = re.compile(
-    r"(?<!\w)(?:not|never|neither|nor|no (?:record|information|mention|evidence|idea|way)|whether|cannot"
-    r"|un(?:known|clear|sure|certain|able)|wrong|false|incorrect|mistaken|rather than|instead of|contrary to"
-    r"|\w+n['’]t)(?!\w)",
-    re.IGNORECASE,
-)
-_SECOND_THOUGHT = re.compile(
-    r"(?<!\w)(?:or|also(?! known)|actually|wait|correction|rather|instead|alternatively|could|(?-i:may)|might"
-    r"|perhaps|possibly|but|however|sorry)(?!\w)",
-    re.IGNORECASE,
-)
+_REFUSAL = expression("refusal")
+_DOUBT = expression("doubt")
+_SECOND_THOUGHT = expression("second_thought")
 # "However, …" begins against what was said before it, "No, …" and "Or is it …" take that back.
 _TURNED = re.compile(r"\W*(?:however|but|although|though|nevertheless)(?!\w)", re.IGNORECASE)
 _TAKEN_BACK = re.compile(r"\W*(?:or|no|wait|actually|correction|rather)(?!\w)", re.IGNORECASE)
 _SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[^\W\d_]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Jr|Sr|No|ca|approx)\.\Z")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”')*]{0,3}\s+(?=\S)")
-_EXPLANATION = re.compile(
-    r" \(.*|(?: [–—-]|[;:]) (?=[a-z]|The |A |An |It |He |She |This ).*"
-    r"|,? (?:who|which|where|when|because|since)\b.*|, (?:as|a|an|the|born|also|and (?:he|she|it|is|was)|in|on) .*"
-    r"| (?:in|on|since) \d.*",
-    re.DOTALL,
-)
+_EXPLANATION = expression("explanation")
 # "According to the passage," says nothing of what follows.
 _OPENING = re.compile(r"\A(?:based on|according to) [^,.;:\d]{1,60}, ", re.IGNORECASE)
 _EXPLAINS = re.compile(r"\s+(?:The|It|This|That|He|She|They|I|My)(?!\w)")
-_SAID_OF = re.compile(
-    r"(.{1,200}?)(?<! who)(?<! which)(?<! that)(?:(?<=\b[Ii]t)['’]s| (?:is|was|are|were))(?: \w+ly)?"
-    r"(?: (?:called|named|known as|located|situated|based|held))?(?: in)?(?: the (?:city|town) of)? (\S.*)",
-    re.DOTALL,
-)
+_SAID_OF = expression("said_of")
 # A model came to repeat one word: what it said by the way is no answer then.
 _STUCK = re.compile(r"\b(\w+)(?:\s+\1\b){4}", re.IGNORECASE)
 _BRACKETS = re.compile(r" \([^()]*\)|, (?:or )?[A-Z]{2,8},")  # "the Agency (IREA)", "the Agency, or IREA,"

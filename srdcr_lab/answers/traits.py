@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from srdcr_lab.answers.kinds import Traits, find
-from srdcr_lab.answers.wording import ENGLISH, Span, sentence_at, tokens
+from srdcr_lab.answers.wording import ENGLISH, Span, expression, sentence_at, tokens
 from srdcr_lab.records import AnswerType, Item
 
 
@@ -46,10 +46,7 @@ _COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; 
 )
 _HOME = {city: country for country, cities in ENGLISH["cities"].items() for city in cities.split(", ")}
 _NO_TITLES = re.compile(r"(?<!\w)(?:miss|ms|sir|dame)(?!\w)")  # without a capital they are other words: "the miss"
-_LIES_IN = re.compile(  # "Springfield, Illinois."; not "In Paris, Chopin met"
-    r", ([A-Z][^\W\d_]{2,})(?=[,.;)]"
-    r"| (?:in|on|at|by|for|from|to|with|as|where|who|when|while|during|after|before|until)\b)"
-)
+_LIES_IN = expression("lies_in")
 
 
 @dataclass(frozen=True, slots=True)

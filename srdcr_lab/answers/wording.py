@@ -15,6 +15,19 @@ from pathlib import Path
 from typing import Any
 
 ENGLISH: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8"))
+
+
+def expression(name: str) -> re.Pattern[str]:
+    """The expression of this name in ``english.toml``."""
+    return re.compile("".join(ENGLISH["expressions"][name].splitlines()))
+
+
+def signs(table: str, count: str = "") -> dict[str, re.Pattern[str]]:
+    """What a table of ``english.toml`` names, and the expression for its words; `count` stands for COUNT there."""
+    rows = {what: "".join(words.splitlines()).replace("COUNT", count) for what, words in ENGLISH[table].items()}
+    return {what: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) for what, words in rows.items()}
+
+
 LONGEST_BARE = 300  # characters; a longer text states no bare value
 
 

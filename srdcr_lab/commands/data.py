@@ -18,7 +18,7 @@ from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
     from srdcr_lab.answers.kinds import Traits
-    from srdcr_lab.data.checks import Report
+    from srdcr_lab.data.load import Report
     from srdcr_lab.data.perturbing import Perturbed
 
 _SHOWN = 50  # findings of one check
@@ -35,7 +35,7 @@ def list_benchmarks() -> None:
 
     Of each benchmark: home, licence, columns, and whether it is here.
     """
-    from srdcr_lab.data.benchmarks import BENCHMARKS, published
+    from srdcr_lab.data import benchmarks
     from srdcr_lab.data.facts import version
     from srdcr_lab.data.load import SHIPPED
     from srdcr_lab.records.files import folder, sha256_of
@@ -43,15 +43,15 @@ def list_benchmarks() -> None:
     number, date = version()
     echo(f"{', '.join(SHIPPED)}\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0")
     echo(f"  version  {number} of {date}\n  sha256   {sha256_of(folder('facts') / 'facts.csv')} (facts.csv)\n")
-    for source in BENCHMARKS.values():
-        here = published.place(source)
-        known = "published" if source.sha256 else "recorded" if published.known_checksum(source) else ""
+    for source in benchmarks.BENCHMARKS.values():
+        here = benchmarks.place(source)
+        known = "published" if source.sha256 else "recorded" if benchmarks.known_checksum(source) else ""
         lines = {
             "home": source.home,
             "licence": source.licence,
             "rows": f"{source.rows:,}",
-            "columns": ", ".join(column.replace("|", " or ") for column in source.columns),
-            "sha256": f"{published.known_checksum(source)} ({known})" if known else "recorded at the first fetch",
+            "columns": benchmarks.described(source.columns),
+            "sha256": f"{benchmarks.known_checksum(source)} ({known})" if known else "recorded at the first fetch",
             "here": str(here) if here.is_file() else f"no: srdcr data fetch {source.name}, or {source.name}=FILE",
         }
         echo(f"{source.name}\n  {source.meaning}")
@@ -65,11 +65,11 @@ def fetch(name: str) -> None:
 
     It is kept in the folder SRDCR_DATA, else in ~/.cache/srdcr_lab.
     """
-    from srdcr_lab.data.benchmarks import benchmark, published
+    from srdcr_lab.data import benchmarks
 
-    source = benchmark(name)
+    source = benchmarks.benchmark(name)
     echo(f"from {source.url}\nlicence {source.licence}; see {source.home}")
-    echo(published.fetch(source)[1])
+    echo(benchmarks.fetch(source)[1])
 
 
 @data.command()
@@ -81,7 +81,7 @@ def check(source: str, strict: bool) -> int:
     SOURCE is what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). Exit code 2 where something is
     found.
     """
-    from srdcr_lab.data.checks import check_source
+    from srdcr_lab.data.load import check_source
 
     return tell(check_source(source, strict=strict))
 

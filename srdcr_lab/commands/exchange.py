@@ -23,9 +23,10 @@ def export(kind: str, folder: Path, target: Path) -> None:
 
     No key leaves, no path of this machine, and no character that cannot be seen.
     """
-    from srdcr_lab.study import exports, load_run
+    from srdcr_lab.study import load_run
+    from srdcr_lab.study.exchange import write_inspect
 
-    echo(exports.write_inspect(load_run(folder), target))
+    echo(write_inspect(load_run(folder), target))
 
 
 @click.command("import")

@@ -199,7 +199,7 @@ def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) 
     `opened` makes a model of that one from its identity; by default none is asked.
     """
     from srdcr_lab.study import Study, load_run
-    from srdcr_lab.study.manifest import read_manifest
+    from srdcr_lab.study.results import read_manifest
 
     context = click.get_current_context()
     typed = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}

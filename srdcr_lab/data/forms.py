@@ -1,26 +1,30 @@
-"""One item under one claim: every mention of its answer exchanged, or the reason why that cannot be.
+"""One item under one claim: every mention of its answer exchanged, or its passage written anew; or why neither can be.
 
 The answer type says what is a mention, what is claimed and what gives the truth away (`answers.kinds`). Here mentions
-are exchanged, and the false passage is read again: it must state the claim and no gold answer.
+are exchanged, and the false passage is read again: it must state the claim and no gold answer. A passage that somebody
+wrote anew around a claim supports it; who writes may slip, so each is checked.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import accumulate
 from numbers import Integral
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Claim, NoClaim, Outcome, Traits, Wanted, kind_of
-from srdcr_lab.answers.name import Name
+from srdcr_lab.answers.name import Name, proper_names
+from srdcr_lab.answers.replies import spoken
 from srdcr_lab.answers.traits import clash, gender_of, inferred, spoken_of
-from srdcr_lab.answers.wording import Span, fold_letters
+from srdcr_lab.answers.wording import Span, expression, fold_letters, tokens
 from srdcr_lab.data.rows import rows_of
-from srdcr_lab.records import AnswerType, BadInput, Item, Level
+from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from srdcr_lab.records.vocabulary import must_be
 
 if TYPE_CHECKING:
@@ -33,6 +37,10 @@ _STOP_OF_JUNIOR = re.compile(r"(?<=[JjSs][Rr])\.(?=['’,;:)]|[ \u00a0][a-z0-9(]
 _POSSESSIVE = re.compile(r"['’](?=[ \u00a0]\w)")  # "New Orleans' streets"; not the end of a quotation
 _QUOTED = re.compile(r"(?<!\w)['‘]\w[^'’]*\Z")
 _SENTENCE_END = re.compile(r"(?:\A|[.!?][\"'”’»)]*\s+|\n\s*)\Z")
+TAG = "rewrite"
+_SHORTEST, _LONGEST = 0.5, 2.0  # words of a rewrite, as shares of the true passage's
+_ALIKE = 0.85  # likeness of two passages, word by word, from which on one is the other with a value exchanged
+_HEDGES = expression("hedges")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,3 +261,51 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
         if trait == "gender" or (trait and false.claimed_answer not in kind.absurd):
             found.append(f"{false.claimed_answer} does not fit what the passage says of the {trait}")
     return found
+
+
+def rewritten(item: Item, claim: Claim, text: str, own: Traits | None = None, of_claim: Traits | None = None) -> Form:
+    """The false form that a passage makes, or the reasons why it makes none.
+
+    `own` are the traits of the gold answer (default: inferred), `of_claim` the claim's (default: the same).
+    """
+    own = own or inferred(item)
+    passage = " ".join(spoken(text).split())
+    false = replace(
+        item,
+        item_id=f"{item.item_id}@{claim.tag}",
+        context=passage,
+        claimed_answer=claim.answer,
+        perturbation_kind=claim.kind,
+        perturbation_value=None,
+        level=claim.level,
+    )
+    why = (*_faults(item, false), *contradictions(false, own, {claim.answer: of_claim or own}))
+    return Form(item, claim, None if why else false, Outcome.REFUSED if why else Outcome.ACCEPTED, why)
+
+
+def _faults(item: Item, false: Item) -> Iterator[str]:
+    """What is wrong with a rewrite as such."""
+    true, new = tokens(item.context), tokens(false.context)
+    if not _SHORTEST * len(true) <= len(new) <= _LONGEST * len(true):
+        yield f"has {len(new)} words where the true passage has {len(true)}; half to twice as many were expected"
+    if hedge := _HEDGES.search(false.context):
+        yield f"hedges, or hints that something is false: {hedge[0]!r}"
+    for _, name, _ in proper_names(item.question):
+        words = {word for word in tokens(name) if len(word) > 2}
+        if words & set(true) and not words & set(new):
+            yield f"does not name what the question names: {name!r}"
+    claimed, gold = set(tokens(false.claimed_answer)), set(tokens(item.gold_answer))
+    before, after = ([word for word in words if word not in claimed | gold] for words in (true, new))
+    if SequenceMatcher(None, before, after, autojunk=False).ratio() >= _ALIKE:
+        yield "is the true passage with another value, and not written anew"
+
+
+def level_of(item: Item, claimed: str) -> Level:
+    """How far a claim is from the truth: by its offset or factor; of names and cities moderate."""
+    kind = kind_of(item.answer_type)
+    new = answers.normalise(claimed, item.answer_type, item.unit)
+    apart = math.nan if new is None or not kind.is_value else kind.distance(kind.gold(item), new)
+    if math.isnan(apart):
+        return Level.MODERATE
+    amount = math.exp(apart) if kind.perturbation is PerturbationKind.FACTOR else math.expm1(apart)
+    return kind.level(kind.perturbation, round(amount, 9))

@@ -10,7 +10,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
 from itertools import cycle, groupby, islice
@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Outcome, Traits, Wanted, kind_of
+from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
+from srdcr_lab.answers.kinds import Claim, Outcome, Traits, Wanted, kind_of
 from srdcr_lab.answers.name import SMALLEST_POOL
 from srdcr_lab.answers.number import FACTORS
 from srdcr_lab.answers.traits import country_of, gender_of, traits_of
-from srdcr_lab.answers.year import SIGNED_YEAR_OFFSETS
-from srdcr_lab.data.forms import Change, Form, forms
+from srdcr_lab.data.forms import TAG, Change, Form, forms
 from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.data.tables import checked_ending
 from srdcr_lab.lib.page import Html, Td, frame_table, html_table, render
@@ -148,6 +148,27 @@ def _stratum(form: Form) -> Stratum:
     return claim.kind, claim.value if claim.kind is PerturbationKind.OFFSET else claim.level
 
 
+def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Item, Claim]]:
+    """Each standard item that has a usable claim, with one of them as a rewrite's, balanced over the levels.
+
+    That a passage gives its truth away does not matter, for it goes; claims that are flagged or comical are left out.
+    """
+    wanted = [
+        form
+        for form in perturbed.forms
+        if form.item and form.claim.tag != "comical" and not form.claim.flags  # neither absurd nor in the future
+    ]
+    rng = random.Random(seed)
+    for members in grouped(wanted, lambda form: form.claim.kind).values():
+        forms_of = grouped(members, lambda form: form.standard.item_id)
+        order = rng.sample([forms[0].standard for forms in forms_of.values()], len(forms_of))
+        false = balanced(order, forms_of, len(order))
+        for item in order:
+            chosen = [form for form in forms_of[item.item_id] if form.item is false.get(item.item_id)]
+            claim = (chosen or rng.sample(forms_of[item.item_id], 1))[0].claim
+            yield item, replace(claim, kind=PerturbationKind.REWRITE, value=None, tag=TAG, flags=())
+
+
 def by_outcome(perturbed: Perturbed) -> pd.DataFrame:
     """Counts of attempts by kind and level, one column an outcome; rows left out are not among them."""
     import pandas as pd
@@ -234,7 +255,7 @@ def perturb(
 
     Parameters
     ----------
-    offsets : of years; each size is used with both signs. Dates have sizes of their own (`answers.date`).
+    offsets : of years; each size is used with both signs. Dates have sizes of their own (`answers.dates`).
     factors : of numbers.
     pool : names or cities to substitute, by their answer type where the items have several types; default: the other
         gold answers of the same domain and type.

@@ -9,21 +9,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import combinations
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from srdcr_lab.lib.groups import GOLDEN, comparison_keys, is_standard, stack
-from srdcr_lab.lib.statistics import (
-    holm,
-    macro_mean,
-    matched_odds_ratio,
-    mcnemar_exact,
-    paired_interval,
-    sign_flip_test,
-)
+from srdcr_lab.lib.statistics import holm, macro_mean, paired_interval, sign_flip_test
 from srdcr_lab.records import BadInput, Verdict
 
 DIFFERENCES = (0.02, 0.03, 0.05, 0.10)
@@ -34,8 +27,7 @@ class Comparison:
     """A less B over the items both have; `n_unpaired` counts those that only one has. Missing answers count as wrong.
 
     `difference` is mean A − mean B; overall, the mean of the two halves' differences, with its `paired_interval`.
-    `p_value`: `sign_flip_test`. `p_mcnemar`: exact; NaN where some question has several items. `only_a`, `only_b`:
-    discordant items. `odds_ratio` = only_a / only_b, see `matched_odds_ratio`.
+    `p_value`: `sign_flip_test`. `only_a`, `only_b`: items on which one alone is right.
     """
 
     n: int
@@ -47,12 +39,8 @@ class Comparison:
     low: float
     high: float
     p_value: float
-    p_mcnemar: float
     only_a: int
     only_b: int
-    odds_ratio: float
-    odds_ratio_low: float
-    odds_ratio_high: float
 
 
 def outcome(records: pd.DataFrame, name: str) -> pd.Series:
@@ -123,12 +111,9 @@ def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False, level: float = 0.
     halves = np.unique(half)
     weights = dict.fromkeys(halves, 1 / len(halves)) if len(halves) else {False: 1.0}
     difference, low, high = paired_interval(a - b, clusters, half, weights, level=level)
-    only_a, only_b = int((a > b).sum()), int((a < b).sum())
-    n_questions = len(set(clusters))
-    ratio, ratio_low, ratio_high = matched_odds_ratio(a, b, clusters)
     return Comparison(
         n=len(pairs),
-        n_questions=n_questions,
+        n_questions=len(set(clusters)),
         n_unpaired=pairs.attrs.get("n_unpaired", 0),
         mean_a=macro_mean(a, half),
         mean_b=macro_mean(b, half),
@@ -136,12 +121,8 @@ def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False, level: float = 0.
         low=low,
         high=high,
         p_value=sign_flip_test(a - b, clusters, half),
-        p_mcnemar=mcnemar_exact(only_a, only_b) if 0 < len(pairs) == n_questions else math.nan,
-        only_a=only_a,
-        only_b=only_b,
-        odds_ratio=ratio,
-        odds_ratio_low=ratio_low,
-        odds_ratio_high=ratio_high,
+        only_a=int((a > b).sum()),
+        only_b=int((a < b).sum()),
     )
 
 
@@ -228,84 +209,30 @@ def _averaged(tables: list[pd.DataFrame]) -> pd.DataFrame:
     return means[grouped.size() == len(tables)].reset_index()
 
 
-def intra_question_correlation(values: ArrayLike, clusters: ArrayLike) -> float:
-    """ρ, by one-way analysis of variance: (MSB − MSW) / (MSB + (m₀ − 1) · MSW), m₀ = (N − Σm²/N) / (k − 1).
+def questions_needed(compared: Comparison, difference: float, *, family: int = 1, power: float = 0.80) -> int:
+    """How many questions show a true difference of that size with this power, two-sided at 0.05 / `family`.
 
-    NaN where no question has two values, there is one question only, or all values are equal. Source: Donner 1986.
+    A difference varies by question as much as it did in this comparison: an interval narrows with the root of the
+    number of questions, however many items each has. The family is the number of comparisons that Holm corrects for,
+    whose first step asks for p ≤ 0.05 / family.
     """
-    scored = np.asarray(values, float)
-    codes = pd.factorize(np.asarray(clusters))[0]
-    sizes = np.bincount(codes) if codes.size else np.zeros(0, int)
-    k, n = sizes.size, scored.size
-    if k < 2 or n == k:
-        return math.nan
-    means = np.bincount(codes, weights=scored) / sizes
-    between = float((sizes * (means - scored.mean()) ** 2).sum()) / (k - 1)
-    within = float(((scored - means[codes]) ** 2).sum()) / (n - k)
-    usual = (n - (sizes**2).sum() / n) / (k - 1)
-    total = between + (usual - 1) * within
-    return (between - within) / total if total > 0 else math.nan
+    if not 0 < difference <= 1:
+        raise ValueError(f"a difference lies in (0, 1], got {difference}")
+    quantile = NormalDist().inv_cdf
+    error = (compared.high - compared.low) / 2 / quantile(0.975) * math.sqrt(compared.n_questions)
+    return math.ceil(((quantile(1 - 0.05 / family / 2) + quantile(power)) * error / difference) ** 2)
 
 
-def design_effect(values: ArrayLike, clusters: ArrayLike) -> float:
-    """Variance of the mean over that of independent values: 1 + (Σm²/Σm − 1) · max(ρ, 0); 1 for NaN [Kish 1965]."""
-    sizes = pd.Series(np.asarray(clusters)).value_counts().to_numpy(float)
-    rho = intra_question_correlation(values, clusters)
-    return 1 + ((sizes**2).sum() / sizes.sum() - 1) * rho if rho > 0 else 1.0
-
-
-def questions_needed(
-    difference: float,
-    discordance: float,
-    *,
-    items_per_question: float = 1.0,
-    effect_of_design: float = 1.0,
-    power: float = 0.80,
-    alpha: float = 0.05,
-) -> int:
-    """Questions to see a difference in accuracy with that power, two-sided, paired on the items.
-
-    The difference of an item is 1, 0 or −1 with standard deviation √(ψ − d²), ψ the share of items on which exactly one
-    of the two methods is right (`discordance`). n items by the one-sample t test; questions = n · design effect / items
-    per question, rounded up.
-
-    >>> questions_needed(0.05, 0.20)
-    622
-    """
-    from statsmodels.stats.power import TTestPower
-
-    d, psi = abs(difference), max(abs(difference), discordance)
-    if not 0 < d <= 1 or psi > 1:
-        raise ValueError(f"a difference lies in (0, 1] and a discordance in [0, 1], got {difference} and {discordance}")
-    spread = math.sqrt(max(psi - d**2, 1e-6))
-    n = TTestPower().solve_power(effect_size=d / spread, power=power, alpha=alpha, alternative="two-sided")
-    return math.ceil(max(float(np.squeeze(n)), 2.0) * effect_of_design / items_per_question)
-
-
-def power_table(
+def required_sample_size(
     records: pd.DataFrame, a: str = "sr_dcr", b: str = "few_shot", *, condition: str = "perturbed"
 ) -> pd.DataFrame:
-    """Questions that differences of 2, 3, 5 and 10 points would take, from how A and B differed on these items.
+    """Questions that show differences of 2, 3, 5 and 10 points with 80 % power, from how A and B differed here.
 
-    The comparison is one of a `family`, as `compare_all` makes it: A against every other method but golden. Holm's
-    first step asks each for p ≤ 0.05 / family, and so does this. Beside the numbers what they rest on, such as
-    `correlation`, of the differences within a question. NaN where no item has both. One model, run and design at a
-    time.
+    The comparison is one of a `family`, as `compare_all` makes it: A against every other method but golden. Missing
+    where no item has both. One model, run and design at a time.
     """
-    rows = condition_rows(records, condition)
-    family = max(1, len(set(rows["method"]) - {a, GOLDEN}))
-    pairs = paired(rows, a, b)
-    gap, questions = pairs["a"] - pairs["b"], pairs["question_id"]
-    n, n_questions = len(pairs), questions.nunique()
-    basis: dict[str, float] = {
-        "family": family,
-        "n": n,
-        "n_questions": n_questions,
-        "discordance": float((gap != 0).mean()) if n else math.nan,
-    }
-    basis["correlation"] = intra_question_correlation(gap, questions)
-    basis["design_effect"] = effect = design_effect(gap, questions) if n else math.nan
-    basis["items_per_question"] = per_question = n / n_questions if n else math.nan
-    options = {"items_per_question": per_question, "effect_of_design": effect, "alpha": 0.05 / family}
-    needed = [questions_needed(d, basis["discordance"], **options) if n else math.nan for d in DIFFERENCES]
-    return pd.DataFrame({"difference": DIFFERENCES, "n_questions_needed": needed}).assign(**basis)
+    family = max(1, len(set(condition_rows(records, condition)["method"]) - {a, GOLDEN}))
+    compared = compare(records, a, b, condition=condition)
+    needed = [questions_needed(compared, d, family=family) if compared.n else None for d in DIFFERENCES]
+    table = pd.DataFrame({"difference": DIFFERENCES, "questions_needed": pd.array(needed, "Int64")})
+    return table.assign(family=family, n_questions=compared.n_questions)

@@ -15,10 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srdcr_lab.lib.definitions import CORRECT, DECISIONS, ENDINGS, VERDICTS, decisions, endings
-from srdcr_lab.lib.groups import FEW, STANDARD, group_columns, in_macro, is_standard, strata, stratum_order
-from srdcr_lab.lib.paper_tables import TITLE_1, TITLE_2, Cell, PaperTable, labelled, paper_table
-from srdcr_lab.lib.statistics import clustered_interval, paired_interval, positions
-from srdcr_lab.lib.summary import CONDITIONS, MACRO, MICRO
+from srdcr_lab.lib.groups import is_standard
+from srdcr_lab.lib.statistics import clustered_interval, positions
+from srdcr_lab.lib.summary import CONDITIONS
 from srdcr_lab.records import Decision, Missing, Verdict
 
 STAGES = {
@@ -42,7 +41,14 @@ def decision_flow(records: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame
     """
     rows = records[records["method"] == method]
     confident = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= rows["tau"].to_numpy(float)
-    return _flow_table(_stages(rows), confident, _endings_as_run(rows))
+    places = (*_stages(rows), (~confident).astype(np.intp), _endings_as_run(rows))
+    names = {"condition": CONDITIONS[:2], **STAGES}
+    columns = {
+        name: pd.Categorical.from_codes(place, list(values))
+        for (name, values), place in zip(names.items(), places, strict=True)
+    }
+    counts = pd.DataFrame(columns).groupby([*names], observed=True).size().reset_index(name="n")
+    return counts.astype(dict.fromkeys(names, object))
 
 
 def _stages(rows: pd.DataFrame) -> NDArray[np.intp]:
@@ -66,17 +72,6 @@ def _endings_as_run(rows: pd.DataFrame) -> NDArray[np.intp]:
     """Positions in `ENDINGS`, as the run itself ended: 0 right, 1 wrong, else what is missing."""
     ending = positions(rows["missing"], ENDINGS)
     return np.where(ending < 0, (correct_positions(rows["correct"]) > 0).astype(np.intp), ending)
-
-
-def _flow_table(stages: NDArray[np.intp], confident: NDArray[np.bool_], ending: NDArray[np.intp]) -> pd.DataFrame:
-    columns = {"condition": CONDITIONS[:2], **STAGES}
-    shape = tuple(len(values) for values in columns.values())
-    ways, counts = np.unique(np.ravel_multi_index((*stages, ~confident, ending), shape), return_counts=True)
-    places = np.unravel_index(ways, shape)
-    table = {
-        name: np.array(values, object)[place] for (name, values), place in zip(columns.items(), places, strict=True)
-    }
-    return pd.DataFrame({**table, "n": counts})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +99,11 @@ class Gated:
 class Gating:
     """Records as arrays, a value per row: made once, then asked what any τ would make of them.
 
-    `names` are block, row and method of each group of the tables; `group`, `stratum` (`strata[0]` is standard), `item`
-    and `question` are positions, `stages` those of condition, answers and verdict, shape (3, n). `decision` and
-    `ending` are positions in `rule.DECISIONS` and `rule.ENDINGS` with and without enough confidence, shape (2, n). τ
-    decides the rows of `sr_dcr` and `confidence_only` that did not fail (`decided`); the others end as they did.
+    `question` are positions; `stages` those of condition, answers and verdict, shape (3, n). `decision` and `ending`
+    are positions in `DECISIONS` and `ENDINGS` with and without enough confidence, shape (2, n). τ decides the rows of
+    `sr_dcr` and `confidence_only` that did not fail (`decided`); the others end as they did.
     """
 
-    names: tuple[tuple[str, str, str], ...]
-    group: NDArray[np.intp]
-    strata: tuple[str, ...]
-    stratum: NDArray[np.intp]
-    item: NDArray[np.intp]
     question: NDArray[np.intp]
     stages: NDArray[np.intp]
     confidence: NDArray[np.float64]
@@ -126,11 +115,7 @@ class Gating:
     def from_records(cls, records: pd.DataFrame, method: str | None = "sr_dcr", *, gate: bool = True) -> Gating:
         """From the rows of one method, or all (None), of one run; `gate` is False for the preset `released`."""
         rows = records if method is None else records[records["method"] == method]
-        keys = group_columns(rows)
-        group = rows.groupby(keys, sort=False, observed=True, dropna=False).ngroup().to_numpy(np.intp)
-        first = rows.iloc[np.unique(group, return_index=True)[1]]
-        label, stages, as_run = strata(rows), _stages(rows), _endings_as_run(rows)
-        order = [STANDARD, *(name for name in stratum_order(label.unique()) if name != STANDARD)]
+        stages, as_run = _stages(rows), _endings_as_run(rows)
         by_confidence = (rows["method"] == "confidence_only").to_numpy(bool)
         decided = (by_confidence | (rows["method"] == "sr_dcr").to_numpy(bool)) & (as_run != _ERROR)
         context, prior = correct_positions(rows["context_correct"]), correct_positions(rows["prior_correct"])
@@ -140,11 +125,6 @@ class Gating:
         ]
         ending = [np.where(decided, endings(stages[2], side, context, prior), as_run) for side in decision]
         return cls(
-            names=tuple(labelled(row) for row in first[keys].to_dict("records")),
-            group=group,
-            strata=tuple(order),
-            stratum=positions(label, order),
-            item=pd.factorize(rows["item_id"])[0],
             question=pd.factorize(rows["question_id"])[0],
             stages=stages,
             confidence=rows["self_confidence"].to_numpy(float, na_value=np.nan),
@@ -172,60 +152,6 @@ class Gating:
         counts = np.vstack([counts, counts.sum(axis=0)])
         rows = zip(CONDITIONS, counts.tolist(), _shares(ended).T.tolist(), strict=True)
         return tuple(Gated(name, *numbers, *shares) for name, numbers, shares in rows)
-
-    def tables(self, tau: float, strata: Collection[str] | None = None) -> tuple[PaperTable, PaperTable]:
-        """Tables 1 and 2 at this τ, over these strata of the perturbed items (None: all), without intervals."""
-        false = self.chosen(strata)[1:]
-        cell = self.group * len(self.strata) + self.stratum
-        counts = _count(cell, self.endings(tau), (len(self.names) * len(self.strata), len(ENDINGS)))
-        counts = counts.reshape(len(self.names), len(self.strata), len(ENDINGS))
-        halves = np.stack([counts[:, 0], counts[:, false].sum(axis=1)], axis=1)
-        n, shares = halves.sum(axis=2), _shares(halves)
-        both, n_false = n.sum(axis=1, keepdims=True), n[:, 1:]
-        one = self._cells(CONDITIONS, np.hstack([n, both]), shares)
-        columns = (*(self.strata[i] for i in false), MACRO, MICRO)
-        meant = in_macro([self.strata[i] for i in false])
-        macro = counts[:, [i for i in false if self.strata[i] in meant]]
-        n = np.hstack([counts[:, false].sum(axis=2), macro.sum(axis=(1, 2))[:, None], n_false])
-        parts = [_shares(counts[:, false])[..., :-1], _shares(macro)[..., -1:], shares[..., 1:2]]
-        two = self._cells(columns, n, np.concatenate(parts, axis=-1))
-        return paper_table(TITLE_1, one, CONDITIONS), paper_table(TITLE_2, two, columns, FEW)
-
-    def _cells(self, columns: Sequence[str], n: NDArray[np.intp], shares: NDArray[np.float64]) -> list[Cell]:
-        _, accuracy, selective = shares.tolist()
-        return [
-            Cell(*names, column, int(n[g, c]), accuracy[g][c], selective[g][c])
-            for g, names in enumerate(self.names)
-            for c, column in enumerate(columns)
-        ]
-
-    def flow(self, tau: float, row: str = "SR-DCR", strata: Collection[str] | None = None) -> pd.DataFrame:
-        """`decision_flow` of one row of the tables, at this τ; `strata` as in `tables`."""
-        here = np.flatnonzero(self.in_row(row) & np.isin(self.stratum, self.chosen(strata)))
-        return _flow_table(self.stages[:, here], self.confidence[here] >= tau, self.endings(tau)[here])
-
-    def difference(
-        self, a: str, b: str, tau: float, strata: Collection[str] | None = None
-    ) -> tuple[float, float, float]:
-        """Overall (macro) accuracy of row `a` less that of row `b` at this τ, on the items both have, with the interval
-        of `compare`. NaN where these have no item of a half."""
-        kept = np.isin(self.stratum, self.chosen(strata))
-        here, other = (np.flatnonzero(self.in_row(label) & kept) for label in (a, b))
-        _, first, second = np.intersect1d(self.item[here], self.item[other], return_indices=True)
-        here, other = here[first], other[second]
-        right = self.endings(tau) == _RIGHT
-        gap = right[here].astype(float) - right[other]
-        halves = {False: 0.5, True: 0.5}
-        return paired_interval(gap, self.question[here], self.stratum[here] > 0, halves)
-
-    def chosen(self, strata: Collection[str] | None) -> list[int]:
-        """Positions of the standard stratum and of these."""
-        return [i for i, name in enumerate(self.strata) if i == 0 or strata is None or name in strata]
-
-    def in_row(self, row: str) -> NDArray[np.bool_]:
-        """The records behind the first row of the tables that bears this label."""
-        group = next((g for g, names in enumerate(self.names) if names[1] == row), -1)
-        return np.asarray(self.group == group)
 
 
 def redecided(

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from srdcr_lab import answers
+from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.records import AnswerType, KnowledgeCategory, Level, PerturbationKind, Verdict
 
 STANDARD = "standard"
@@ -17,6 +18,7 @@ PERTURBED_LEVELS = tuple(level.value for level in Level if level is not Level.ST
 CATEGORY_NAMES = tuple(category.value for category in KnowledgeCategory)
 RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
 GOLDEN = "golden"
+_OF_YEARS = [kind for kind in AnswerType if kind_of(kind).offsets_are_years]
 FEW = 10  # a group of fewer questions is grey in figures and tables, and not ranked
 
 _OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the mean probability that they compare
@@ -98,7 +100,7 @@ def strata(records: pd.DataFrame) -> pd.Series:
 
 def year_offset(records: pd.DataFrame) -> pd.Series:
     """Signed offset of the claim in years; missing for every other kind of false passage and of answer."""
-    of_years = records.get("answer_type", AnswerType.YEAR) == AnswerType.YEAR
+    of_years = records["answer_type"].isin(_OF_YEARS) if "answer_type" in records else True
     return records["perturbation_value"].where(of_years & (records["perturbation_kind"] == PerturbationKind.OFFSET))
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass
 from html import escape
-from itertools import groupby
 from typing import Any
 
 import pandas as pd
@@ -18,49 +17,36 @@ from srdcr_lab.lib.page import Html, Td, html_table
 from srdcr_lab.lib.summary import CONDITIONS, MACRO, MICRO, accuracy, summary
 from srdcr_lab.records.names import METHOD_LABELS, called
 
-COLUMN_LABELS = {MACRO: "Overall (macro)", MICRO: "Overall (micro)"}
+_HEADS = {"standard": "True passages", "perturbed": "False passages", "overall": "Mean of both",
+          MACRO: "Mean over offsets (macro)", MICRO: "All items (micro)"}  # fmt: skip
 BEST, SECOND, GREY = "best", "second", "few"
-TITLE_1 = "Table 1: accuracy on standard and perturbed passages."
-TITLE_2 = "Table 2: accuracy on perturbed passages, by offset."
+TITLE_1 = "Table 1: accuracy on true and on false passages."
+TITLE_2 = "Table 2: accuracy on false passages, by offset."
 NOTE = (
     "Accuracy in %, missing answers counted as wrong; in parentheses over answered items only. Best of a column bold, "
     "second underlined, by the first number; the golden baseline is told the truth and is not ranked."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One number of a table. `block` is the model (and run), `row` the method (and design), as they are shown."""
-
-    block: str
-    row: str
-    method: str
-    column: str
-    n: int
-    accuracy: float
-    selective_accuracy: float
-    low: float = math.nan
-    high: float = math.nan
-    mark: str = ""
+_HTML = {BEST: "<b>{}</b>", SECOND: "<u>{}</u>", GREY: '<span style="color: #999">{}</span>', "": "{}"}
+_MARKDOWN = {BEST: "**{}**", SECOND: "<u>{}</u>", GREY: "{}", "": "{}"}
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """Cells of a table in the order of reading, marked by `paper_table`."""
+    """A table in the order of reading.
+
+    `cells` has a row per cell: `block` (the model, and run) and `row` (the method, and design) as they are shown,
+    `method`, `column`, `n`, `coverage`, `accuracy`, `selective_accuracy`, `low`, `high`, and `mark`; shares in [0, 1].
+    """
 
     title: str
-    entries: tuple[Cell, ...]
+    cells: pd.DataFrame
     columns: tuple[str, ...]
-
-    @property
-    def cells(self) -> pd.DataFrame:
-        """One row per cell, with the fields of `Cell`; shares in [0, 1]."""
-        return pd.DataFrame([asdict(cell) for cell in self.entries], columns=[field.name for field in fields(Cell)])
 
     def frame(self, measure: str = "accuracy") -> pd.DataFrame:
         """Wide: block and row down, columns across; shares in [0, 1]."""
         wide = self.cells.pivot(index=["block", "row"], columns="column", values=measure)
-        return wide.loc[list(dict.fromkeys((cell.block, cell.row) for cell in self.entries)), list(self.columns)]
+        return wide.loc[list(dict.fromkeys(self.cells[["block", "row"]].itertuples(index=False, name=None))),
+                        list(self.columns)]  # fmt: skip
 
     def html(self) -> Html:
         """An HTML table. Whatever came from a model, a run or a table is escaped."""
@@ -82,40 +68,34 @@ class PaperTable:
 
     def _equal_counts(self) -> dict[str, int]:
         """n of the columns in which it is the same everywhere: the head carries it there, else each cell."""
-        counts: dict[str, set[int]] = {}
-        for cell in self.entries:
-            counts.setdefault(cell.column, set()).add(cell.n)
-        return {column: next(iter(n)) for column, n in counts.items() if len(n) == 1}
+        counts = self.cells.groupby("column")["n"]
+        return {str(column): int(n.iloc[0]) for column, n in counts if n.nunique() == 1}
 
     def _heads(self) -> list[str]:
         same = self._equal_counts()
-        labels = {name: COLUMN_LABELS.get(name, name[:1].upper() + name[1:]) for name in self.columns}
+        labels = {name: _HEADS.get(name, name[:1].upper() + name[1:]) for name in self.columns}
         return [f"{label} (n = {same[name]})" if name in same else label for name, label in labels.items()]
 
     def _rows(self, marks: Mapping[str, str]) -> Iterator[tuple[str, int, str, list[str]]]:
         """Block, its number of rows (0 after the first of them), row and the text of each cell."""
         same = self._equal_counts()
-        for block, cells in groupby(self.entries, key=lambda cell: cell.block):
-            rows = [(row, list(own)) for row, own in groupby(cells, key=lambda cell: cell.row)]
-            for i, (row, own) in enumerate(rows):
-                yield block, 0 if i else len(rows), row, [_shown(cell, marks, same) for cell in own]
+        for block, of_block in self.cells.groupby("block", sort=False):
+            rows = of_block.groupby("row", sort=False)
+            for i, (row, cells) in enumerate(rows):
+                texts = [_shown(cell, marks, same) for cell in cells.to_dict("records")]
+                yield str(block), 0 if i else rows.ngroups, str(row), texts
 
 
 def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     """Methods × standard, perturbed, overall, for every model [Table 1]; with intervals on demand."""
     measured = summary(records, intervals=intervals).rename(columns={"condition": "column"})
-    return paper_table(TITLE_1, _entries(measured), CONDITIONS)
+    return _paper_table(TITLE_1, measured, CONDITIONS)
 
 
 def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     """Methods × offsets of the perturbed items, other kinds by level, and overall macro and micro [Table 2]."""
     measured = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
-    return paper_table(TITLE_2, _entries(measured), tuple(dict.fromkeys(measured["column"])), FEW)
-
-
-def _entries(measured: pd.DataFrame) -> list[Cell]:
-    shown = ("column", "n", "accuracy", "selective_accuracy", "accuracy_low", "accuracy_high")
-    return [Cell(*labelled(row), *(row[name] for name in shown)) for row in measured.to_dict("records")]
+    return _paper_table(TITLE_2, measured, tuple(dict.fromkeys(measured["column"])), FEW)
 
 
 def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -125,38 +105,33 @@ def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
     return block, called(method, names.get("design")), method
 
 
-def paper_table(title: str, entries: Sequence[Cell], columns: Sequence[str], least: int = 0) -> PaperTable:
-    """The table of these cells in the paper's order; best and second of a column marked, ties alike, golden never. A
-    cell of fewer than `least` items is grey instead."""
-    ranked: dict[tuple[str, str], set[float]] = {}
-    for cell in entries:
-        if cell.method != GOLDEN and cell.n >= least and not math.isnan(cell.accuracy):
-            ranked.setdefault((cell.block, cell.column), set()).add(round(cell.accuracy, 9))
-    marks = {where: dict(zip(sorted(values, reverse=True), _MARKS, strict=False)) for where, values in ranked.items()}
-    blocks = list(dict.fromkeys(cell.block for cell in entries))
+def _paper_table(title: str, measured: pd.DataFrame, columns: Sequence[str], least: int = 0) -> PaperTable:
+    """These measures in the paper's order; best and second of a column marked, ties alike, golden never. A cell of
+    fewer than `least` items is grey instead."""
+    names = [labelled(row) for row in measured.to_dict("records")]
+    cells = pd.DataFrame(names, columns=["block", "row", "method"], index=measured.index)
+    cells = cells.join(measured[["column", "n", "coverage", "accuracy", "selective_accuracy"]])
+    cells = cells.assign(low=measured["accuracy_low"], high=measured["accuracy_high"])
+    few = cells["n"] < least
+    ranked = cells["accuracy"].round(9).mask(few | (cells["method"] == GOLDEN))
+    rank = ranked.groupby([cells["block"], cells["column"]]).rank("dense", ascending=False)
+    cells["mark"] = rank.map({1: BEST, 2: SECOND}).fillna("").mask(few, GREY)
+    blocks = {name: i for i, name in enumerate(cells["block"].unique())}
     places = {name: i for i, name in enumerate(METHOD_LABELS)} | {GOLDEN: len(METHOD_LABELS) + 1}
-    marked = []
-    for cell in sorted(entries, key=lambda c: (blocks.index(c.block), places.get(c.method, len(METHOD_LABELS)))):
-        own = {} if cell.method == GOLDEN else marks.get((cell.block, cell.column), {})
-        marked.append(replace(cell, mark=GREY if cell.n < least else own.get(round(cell.accuracy, 9), "")))
-    if any(cell.mark == GREY for cell in marked):
+    order = cells["block"].map(blocks) * 1000 + cells["method"].map(places).fillna(len(METHOD_LABELS))
+    if few.any():
         title += f" Cells of fewer than {least} items are grey in HTML and not ranked: they say nothing of a method."
-    return PaperTable(title, tuple(marked), tuple(columns))
+    return PaperTable(title, cells.loc[order.sort_values(kind="stable").index].reset_index(drop=True), tuple(columns))
 
 
-def _shown(cell: Cell, marks: Mapping[str, str], same_n: Mapping[str, int]) -> str:
-    if math.isnan(cell.accuracy):
+def _shown(cell: Mapping[str, Any], marks: Mapping[str, str], same_n: Mapping[str, int]) -> str:
+    if math.isnan(cell["accuracy"]):
         return "– (n = 0)"
-    selective = "–" if math.isnan(cell.selective_accuracy) else f"{100 * cell.selective_accuracy:.1f}"
-    text = marks[cell.mark].format(f"{100 * cell.accuracy:.1f}") + f" ({selective})"
-    if not math.isnan(cell.low):
-        text += f" [{100 * cell.low:.0f}, {100 * cell.high:.0f}]"
-    return text if cell.column in same_n else f"{text} n = {cell.n}"
-
-
-_MARKS = (BEST, SECOND)
-_HTML = {BEST: "<b>{}</b>", SECOND: "<u>{}</u>", GREY: '<span style="color: #999">{}</span>', "": "{}"}
-_MARKDOWN = {BEST: "**{}**", SECOND: "<u>{}</u>", GREY: "{}", "": "{}"}
+    selective = "–" if math.isnan(cell["selective_accuracy"]) else f"{100 * cell['selective_accuracy']:.1f}"
+    text = marks[cell["mark"]].format(f"{100 * cell['accuracy']:.1f}") + f" ({selective})"
+    if not math.isnan(cell["low"]):
+        text += f" [{100 * cell['low']:.0f}, {100 * cell['high']:.0f}]"
+    return text if cell["column"] in same_n else f"{text} n = {cell['n']}"
 
 
 def _escaped(text: str) -> str:

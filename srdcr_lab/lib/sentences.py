@@ -153,9 +153,13 @@ def sentences(
     if len(rows) == 1 and not by:
         ((verdict, (numbers,)),) = ordered
         return Sentence(f"{verdict}: {claim} {numbers}.", verdict)
-    listed = " ".join(f"{verdict} for {_and(names)}." for verdict, names in ordered)
     note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else ""
-    return Sentence(f"{listed} Claim: {claim}{note}.", ordered[0][0] if len(ordered) == 1 else None)
+    (first, names), *others = ordered
+    said = [
+        f"{first}: {claim}{note}, for {_and(names)}.",
+        *(f"{verdict} for {_and(names)}." for verdict, names in others),
+    ]
+    return Sentence(" ".join(said), first if not others else None)
 
 
 def answer_box(*lines: str, label: str = "") -> Html:

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 N_BOOT = 2000
 BLOCK = 2_000_000  # numbers held at a time, so that memory stays bounded
 TAIL = (1 - 0.95) / 2  # on either side of a 95 % interval
-Z = 1.959963984540054  # scipy.special.ndtri(1 - TAIL)
 
 
 def bootstrapped(
@@ -347,38 +346,6 @@ def _flipped(d: NDArray[np.float64], clusters: ArrayLike, strata: ArrayLike | No
     totals = np.bincount(pd.factorize(np.asarray(clusters))[0], weights=parts)
     least = np.abs(parts[parts != 0]).min(initial=np.inf) / 2
     return np.asarray(totals[np.abs(totals) >= least])
-
-
-def mcnemar_exact(only_a: int, only_b: int) -> float:
-    """Two-sided exact McNemar test of the discordant pairs; 1 where there is none."""
-    from statsmodels.stats.contingency_tables import mcnemar
-
-    return float(mcnemar([[0, only_a], [only_b, 0]], exact=True).pvalue)
-
-
-def matched_odds_ratio(a: ArrayLike, b: ArrayLike, clusters: ArrayLike) -> tuple[float, float, float]:
-    """Discordant pairs for A over those for B, and its 95 % interval.
-
-    With one pair per cluster exact (Clopper-Pearson on the share of discordant pairs); else the log odds ± z times
-    their cluster-robust standard error, NaN where one side has no pair. NaN where nothing differs.
-    """
-    from statsmodels.stats.proportion import proportion_confint
-
-    a, b = np.asarray(a, float), np.asarray(b, float)
-    unlike = a != b
-    n, k = int(unlike.sum()), int((a > b).sum())
-    if n == 0:
-        return math.nan, math.nan, math.nan
-    ratio = k / (n - k) if k < n else math.inf
-    if len(set(np.asarray(clusters))) == a.size:
-        low, high = proportion_confint(k, n, 2 * TAIL, method="beta")
-        return ratio, low / (1 - low) if low < 1 else math.inf, high / (1 - high) if high < 1 else math.inf
-    if k in (0, n):
-        return ratio, math.nan, math.nan
-    share = k / n
-    scatter = np.bincount(pd.factorize(np.asarray(clusters)[unlike])[0], weights=(a > b)[unlike] - share)
-    error = math.sqrt(float(scatter @ scatter)) / (n * share * (1 - share))
-    return ratio, ratio * math.exp(-Z * error), ratio * math.exp(Z * error)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import anthropic
+import httpx2
 
-from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat
+from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, Batch, Batches, BatchStatus
 from srdcr_lab.models.base import as_dicts, first_stop, unless_without_text
 from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.models.reasoning import adaptive_or_budget
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
+from srdcr_lab.records.files import parse_json
 
 _API_VERSION = "2023-06-01"
 _HIGHEST_TEMPERATURE = 1.0
@@ -27,6 +29,59 @@ _FINISH = {
     "model_context_window_exceeded": FinishReason.LENGTH,
     "refusal": FinishReason.REFUSAL,
 }
+
+
+class AnthropicBatches(Batches):
+    """Lines that travel with the batch, and nothing of ours beside: of a batch, its results show whose it is.
+
+    Limits, states and terms: https://platform.claude.com/docs/en/build-with-claude/batch-processing and
+    https://platform.claude.com/docs/en/api/messages/batches/create. Results are kept for 29 days.
+    """
+
+    most_lines = 100_000
+    _STATUS: ClassVar = {  # of errors in results: https://platform.claude.com/docs/en/api/errors
+        "authentication_error": 401, "billing_error": 402, "permission_error": 403, "not_found_error": 404,
+        "request_too_large": 413, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504,
+        "overloaded_error": 529,
+    }  # fmt: skip
+
+    async def upload(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> None:
+        async for newest in self.model.client.messages.batches.list(limit=1):
+            batch.newest = newest.id
+            break
+
+    async def make(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> str:
+        requests = [{"custom_id": name, "params": body} for name, body in lines.items()]
+        made = await self.model.client.post(  # as `ApiChat` posts: without the SDK's pass over every message
+            "/v1/messages/batches", body={"requests": requests}, cast_to=httpx2.Response, options={"max_retries": 0}
+        )
+        return str(parse_json(made.content)["id"])
+
+    async def made_since(self, batch: Batch) -> AsyncIterator[str]:
+        async for each in self.model.client.messages.batches.list(limit=100):  # the newest first
+            if each.id == batch.newest:
+                return
+            if each.id not in batch.not_ours and sum(dict(each.request_counts).values()) == batch.lines:
+                batch.is_guess = True
+                yield each.id
+
+    async def status(self, remote: str) -> BatchStatus:
+        seen = await self.model.client.messages.batches.retrieve(remote)
+        counts = dict(seen.request_counts)
+        done = f"{sum(counts.values()) - counts['processing']} of {sum(counts.values())} answered"
+        places = (remote,) if seen.results_url else ()  # none where they were kept for long enough
+        return BatchStatus(seen.processing_status == "ended", f"{seen.processing_status}, {done}", "", places)
+
+    def results(self, place: str) -> Any:
+        return self.model.client.messages.batches.with_streaming_response.results(place)
+
+    def outcome(self, line: Any) -> tuple[str, int, Any]:
+        result = line["result"]
+        if result["type"] == "succeeded":
+            return line["custom_id"], 200, result["message"]
+        if result["type"] == "errored":
+            return line["custom_id"], self._STATUS.get(result["error"]["error"]["type"], 400), result["error"]
+        return line["custom_id"], 0, result["type"]  # canceled, expired
 
 
 class AnthropicChat(ApiChat):
@@ -39,6 +94,7 @@ class AnthropicChat(ApiChat):
     provider = "anthropic"
     path = "/v1/messages"
     models_path = "/v1/models"
+    batches = AnthropicBatches
     ways = staticmethod(adaptive_or_budget)
     draws_per_request = 1
     spoken: ClassVar = {"api_version": _API_VERSION}

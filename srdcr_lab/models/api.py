@@ -14,10 +14,10 @@ import asyncio
 import logging
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
 from types import ModuleType
@@ -38,6 +38,7 @@ from srdcr_lab.models.http import (
     address,
     count,
     count_unanswered,
+    hide_secrets,
     redact,
     tallied,
 )
@@ -111,6 +112,7 @@ class ApiChat(ABC):
     models_path: ClassVar[str]
     spoken: ClassVar[Mapping[str, str]] = {}  # versions of the protocol
     never_sent: ClassVar[Mapping[str, str]] = {}  # parameters of a request, and why
+    batches: ClassVar[type[Batches] | None] = None  # of a provider that has them
     ways: ClassVar[Callable[..., list[Way]]]  # in which a level of thinking is said to a server
     instead: ClassVar[Mapping[str, str]] = {}  # what is sent for a refused parameter; else nothing is
     draws_per_request: int  # that one HTTP request brings, as far as is known
@@ -169,6 +171,10 @@ class ApiChat(ABC):
             "unanswered_attempts": 0,
             "notes": [],
         }
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        hide_secrets(f"{cls.sdk.__name__}._base_client")  # it logs the address of each request
 
     @abstractmethod
     def _client(self, own_server: bool, options: dict[str, Any]) -> Any:
@@ -485,6 +491,64 @@ class ApiChat(ABC):
             return self._unless_replied(f"{who}: {where} redirects to {there}, and nothing is sent there; {remedy}.")
         remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""
         return CallFailed(f"{who}: {where} answered {status} ({complaint}){remedy}.")
+
+
+@dataclass
+class Batch:
+    """A batch as the store knows it; what is empty has not been done yet."""
+
+    name: str  # ours
+    words: str  # in which its requests are said; what is refused may have been learned since
+    lines: int
+    file: str = ""  # OpenAI's id of its lines
+    newest: str = ""  # Anthropic's newest batch of the account before this one
+    told_at: float = 0.0  # when the provider was told to make it, seconds since 1970
+    remote: str = ""  # the provider's id
+    is_guess: bool = False  # whether that is ours, its results will show
+    not_ours: list[str] = field(default_factory=list)  # batches that might have been this one
+
+
+class BatchStatus(NamedTuple):
+    """A batch as its provider shows it."""
+
+    is_over: bool
+    progress: str
+    fault: str  # why it failed as a whole
+    places: tuple[str, ...]  # where its results are
+
+
+class Batches(ABC):
+    """A provider's batches: `lines` (custom id → body of a request) are uploaded, a batch is made of them, looked for
+    and looked at, and its results are read. A batch ends after 24 hours; what was completed costs half."""
+
+    most_lines: ClassVar[int]
+
+    def __init__(self, model: ApiChat) -> None:
+        self.model = model
+
+    @abstractmethod
+    async def upload(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> None:
+        """Whatever has to be done before a batch is made; noted in the batch."""
+
+    @abstractmethod
+    async def make(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> str:
+        """Make the batch, in one attempt; the provider's id."""
+
+    @abstractmethod
+    def made_since(self, batch: Batch) -> AsyncIterator[str]:
+        """Ids of batches of the account that may be this one."""
+
+    @abstractmethod
+    async def status(self, remote: str) -> BatchStatus:
+        """How the batch of this id is."""
+
+    @abstractmethod
+    def results(self, place: str) -> Any:
+        """A streamed response of the lines in one of `BatchStatus.places`."""
+
+    @abstractmethod
+    def outcome(self, line: Any) -> tuple[str, int, Any]:
+        """Custom id, HTTP status (0: not answered) and reply of a line of results."""
 
 
 def _message(error: Any) -> str:

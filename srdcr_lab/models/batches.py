@@ -1,4 +1,4 @@
-"""A wave of requests at half price, through the batch APIs of OpenAI and Anthropic (`batch_apis.py`).
+"""A wave of requests at half price, through the batches of its provider (`api.Batches`).
 
 A batch goes through these steps, each of them in the store before the next: planned (its lines are noted) → its file is
 uploaded, and the provider is told to make it → its id is here → its results come in, line by line → over. A process
@@ -26,9 +26,8 @@ from uuid import uuid4
 
 import httpx2
 
-from srdcr_lab.models.api import ApiChat
+from srdcr_lab.models.api import ApiChat, Batch, BatchStatus
 from srdcr_lab.models.base import received
-from srdcr_lab.models.batch_apis import MOST_BYTES, AnthropicBatches, Batch, Look, OpenAIBatches
 from srdcr_lab.models.http import MOST_BYTES as LONGEST_LINE
 from srdcr_lab.models.http import ReplyError, redact, tallied
 from srdcr_lab.models.kept import Asked
@@ -39,6 +38,8 @@ from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, CallFailed, Message, Request, SrdcrError, Stopped, TemperatureRefused
 from srdcr_lab.records.files import from_plain, parse_json
 
+# OpenAI takes files of 200 MB, Anthropic batches of 256 MB. A process holds what it sends several times over.
+MOST_BYTES = 2**25
 PAUSE_S = 60.0  # between two looks at the batches under way
 _GRACE_S = 300.0  # for which a batch that the provider was told to make, and does not list, may still appear
 _MOST_TRIES = 3  # of a line without an answer
@@ -105,7 +106,9 @@ class _Wave:
         self.model, self.store, self.budget, self.pause_s = model, store, budget, pause_s
         self.key, self.price = model.identity.key, price.in_a_batch()
         self.live = StoredModel(model, store, price=price, budget=budget)
-        self.api = OpenAIBatches(model) if model.provider == "openai" else AnthropicBatches(model)
+        if model.batches is None:
+            raise BadInput(f"{model.identity}: {model.provider} has no batches; run without --batch")
+        self.api = model.batches(model)
         self.most_lines = self.api.most_lines  # of one batch; fewer where the provider takes fewer
         self.tries: Counter[str] = Counter()  # of each line, by custom id
         self.failed: list[tuple[Request, str]] = []
@@ -207,7 +210,7 @@ class _Wave:
         self._reserve(asked)
         try:
             with tallied():
-                await self.api.prepare(batch, lines)
+                await self.api.upload(batch, lines)
             batch.told_at = time.time()
             self._keep(batch)
             batch.remote = await self.api.make(batch, lines)  # once: not tallied, so that no outage is waited out
@@ -274,7 +277,7 @@ class _Wave:
             self.is_full = False
             await asyncio.sleep(self.pause_s)
 
-    async def _look(self, batch: Batch) -> Look | None:
+    async def _look(self, batch: Batch) -> BatchStatus | None:
         """How a batch is; None where it was made, perhaps, and is not found."""
         if not batch.remote:
             async for remote in self.api.made_since(batch):
@@ -285,9 +288,9 @@ class _Wave:
                 if time.time() > batch.told_at + _GRACE_S:
                     self._over(batch, "the provider did not make its batch")
                 return None
-        return await self.api.look(batch.remote)
+        return await self.api.status(batch.remote)
 
-    async def _take(self, batch: Batch, look: Look) -> None:
+    async def _take(self, batch: Batch, look: BatchStatus) -> None:
         """Keep what the results of a batch hold; its other lines are asked again."""
         if look.fault and not look.places:
             self._not_taken(batch, CallFailed(look.fault))

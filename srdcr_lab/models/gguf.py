@@ -30,7 +30,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from srdcr_lab.models.local.checkpoint import FIXED_FIELDS
+from srdcr_lab.models.checkpoint import FIXED_FIELDS
 from srdcr_lab.records import BadInput, CallFailed, Completion, Message, ModelIdentity, Request, Stopped
 from srdcr_lab.records.files import sha256_of
 from srdcr_lab.records.vocabulary import visible

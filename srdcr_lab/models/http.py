@@ -321,5 +321,9 @@ def _redacted(record: logging.LogRecord) -> bool:
     return True
 
 
-for _name in ("httpx2", "openai._base_client", "anthropic._base_client"):  # they log the address of each request
-    logging.getLogger(_name).addFilter(_redacted)
+def hide_secrets(logger: str) -> None:
+    """Pass whatever this logger says through `redact`."""
+    logging.getLogger(logger).addFilter(_redacted)
+
+
+hide_secrets("httpx2")  # it logs the address of each request

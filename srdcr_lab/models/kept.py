@@ -1,9 +1,8 @@
 """What a file keeps of a completion, a fact or what was asked elsewhere, read strictly: a row of the store, and a line
 of an export.
 
-A file may be damaged, or written by anybody. So nothing in it is taken as it is: types, ranges and lengths are checked,
-and a request's digest is computed from its content. A row also bears a checksum, behind the time in its last column
-(`stamp`), which rows of earlier versions lack.
+A file may be damaged, or written by anybody, so types, ranges and lengths are checked. Stores of earlier versions have
+a checksum behind the time in a row's last column, which is ignored.
 """
 
 from __future__ import annotations
@@ -11,9 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -27,8 +24,6 @@ Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one
 COLUMNS = (
     "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins"
 )
-_AT_FIRST = 7  # columns that every version has; a row without thinking is stamped by these alone, as it ever was
-_WITH_THINKING = 9  # and one without margins by these
 INSERT = {
     "model": "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint, settings) "
     "VALUES (?, ?, ?, ?, ?, ?)",
@@ -63,21 +58,13 @@ class Fact:
     fact: str
     value: str
 
-    def row(self, time: str) -> tuple[str, ...]:
-        """The fact as the table holds it, with its checksum. Raises ValueError where it is none."""
-        said = self.model, self.fact, self.value
-        if any(type(part) is not str or part != whole_characters(part) or len(part) > _LONGEST_FACT for part in said):
-            raise ValueError(f"the fact {self.fact!r:.40} is no text of at most {_LONGEST_FACT:,} characters")
+    def checked(self) -> Fact:
+        """The fact. Raises ValueError unless it is a JSON text of bounded length under a name."""
+        for part in (self.model, self.fact, self.value):
+            if type(part) is not str or part != whole_characters(part) or len(part) > _LONGEST_FACT:
+                raise ValueError(f"the fact {self.fact!r:.40} is no text of at most {_LONGEST_FACT:,} characters")
         parse_json(self.value)
-        return (*said, stamp(time, ("fact", *said[:2]), said[2:]))
-
-    @classmethod
-    def of(cls, row: Sequence[Any]) -> Fact:
-        """The reverse of `row`. Raises ValueError for what is no such row, or was changed since it was stamped."""
-        fact = cls(*row[:3])
-        if fact.row(str(row[3]).partition(" ")[0]) != (*row,):
-            raise ValueError(f"the fact {fact.fact!r:.40} about {fact.model!r:.80} was changed")
-        return fact
+        return self
 
 
 @dataclass(frozen=True)
@@ -108,15 +95,11 @@ class Asked:
 
     @classmethod
     def of(cls, row: Sequence[Any], canonical: Any = None) -> Asked:
-        """The reverse of `row`; `canonical` is the text of a request whose row lacks it. Raises ValueError for what is
-        no such row, or was changed: the custom id is a checksum of the rest."""
-        custom_id, model, digest, stream, draws, scored, batch, text = row
-        with suppress(ValueError, TypeError):
-            request = request_of(digest, text or canonical, stream, tuple(parse_json(draws)))
-            asked = cls(model, replace(request, scored=scored == 1), batch, text is not None)
-            if asked.row() == (*row,):
-                return asked
-        raise ValueError(f"what was asked elsewhere as {custom_id!r:.60} was changed")
+        """The reverse of `row`; `canonical` is the text of a request whose row lacks it. Raises ValueError if the row
+        cannot be read."""
+        _, model, _, stream, draws, scored, batch, text = row
+        request = request_of(text or canonical, stream, tuple(parse_json(draws)))
+        return cls(model, replace(request, scored=scored == 1), batch, text is not None)
 
 
 @dataclass(frozen=True)
@@ -154,7 +137,7 @@ def _is_margin(value: object) -> bool:
 
 
 def row_of(completion: Completion) -> tuple[object, ...]:
-    """A completion as the table holds it: tokens and log-probabilities as JSON. Raises ValueError where it is none."""
+    """A completion as the table holds it, lists as JSON. Raises ValueError if it is malformed."""
     c = checked(completion)
     parts = c.tokens, c.logprobs, c.margins
     lists = (None if part is None else json.dumps(part, ensure_ascii=False) for part in parts)
@@ -164,22 +147,12 @@ def row_of(completion: Completion) -> tuple[object, ...]:
     return (c.draw, text, tokens, logprobs, c.finish_reason.value, *counts, margins)
 
 
-def stamp(time: str, place: tuple[str, str, str], row: Sequence[object]) -> str:
-    """A row's time of writing and checksum; `place` is its model's key, its request's digest and its stream."""
-    columns = len(row) if any(row[_WITH_THINKING:]) else _WITH_THINKING if any(row[_AT_FIRST:]) else _AT_FIRST
-    return f"{time} {zlib.crc32(repr((*place, *row[:columns])).encode()):08x}"
-
-
-def completion_of(row: Sequence[Any], stamped: Any, place: tuple[str, str, str]) -> Completion:
-    """The reverse of `row_of`. Raises ValueError for what is no such row, or was changed since it was stamped."""
-    draw, text, tokens, logprobs, finish, *numbers, thinking, thinking_tokens, margins = row
+def completion_of(row: Sequence[Any]) -> Completion:
+    """The reverse of `row_of`. Raises ValueError if the row is not a completion."""
+    draw, text, tokens, logprobs, finish, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins = row
     tokens, logprobs, margins = (None if part is None else _list(part) for part in (tokens, logprobs, margins))
-    numbers += [thinking or "", thinking_tokens or 0, margins]
-    completion = checked(Completion(text, draw, tokens, logprobs, FinishReason(finish), *numbers))
-    time, behind, _ = str(stamped).partition(" ")
-    if behind and stamped != stamp(time, place, row):
-        raise ValueError("it was changed")
-    return completion
+    counts = prompt_tokens, completion_tokens, thinking or "", thinking_tokens or 0
+    return checked(Completion(text, draw, tokens, logprobs, FinishReason(finish), *counts, margins))
 
 
 def _list(text: Any) -> Any:
@@ -189,14 +162,12 @@ def _list(text: Any) -> Any:
     return values
 
 
-def request_of(digest: object, canonical: object, stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
-    """The request of a row of the store. Raises ValueError where it was changed: its text makes another digest."""
-    if type(canonical) is str:
-        with suppress(ValueError, BadInput):
-            request = _request(parse_json(canonical), stream, draws)
-            if request.digest == digest:
-                return request
-    raise ValueError(f"request {str(digest)[:12]} was changed")
+def request_of(canonical: object, stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
+    """The request of its canonical text. Raises ValueError if it cannot be read."""
+    try:
+        return _request(parse_json(canonical), stream, draws)  # type: ignore[arg-type]
+    except (TypeError, BadInput) as error:
+        raise ValueError(f"its request cannot be read ({error})") from None
 
 
 def lines_of(path: Path) -> Iterator[Kept | Fact]:
@@ -208,8 +179,7 @@ def lines_of(path: Path) -> Iterator[Kept | Fact]:
                     raise ValueError(f"it has {_LONGEST_LINE:,} bytes or more")
                 record = parse_json(line.decode("utf-8"))
                 if isinstance(record, dict) and "fact" in record:
-                    (fact := from_plain(Fact, record, "record")).row("")
-                    yield fact
+                    yield from_plain(Fact, record, "record").checked()
                     continue
                 read = from_plain(_Line, record, "record")
                 completions = [checked(completion) for completion in read.completions]

@@ -67,12 +67,12 @@ def load_model(
     if provider == "hf":
         if told := [f"--{name.replace('_', '-')}" for name in ("reasoning", "extra_body") if options.pop(name, None)]:
             raise BadInput(f"{told[0]} is for a model behind a server, not for {spec}; name a role: {told[0]} judge=…")
-        from srdcr_lab.models.local.checkpoint import identity_of, number_type
+        from srdcr_lab.models.checkpoint import identity_of, number_type
 
         place = str(folder("pocket")) if spec == "pocket" else name
         dtype, _ = number_type(place, **{each: options[each] for each in ("device", "dtype") if each in options})
         named = {"provider": "pocket", "name": "pocket"} if spec == "pocket" else {"label": label}
-        identity, chat = identity_of(place, dtype=dtype, **named), "srdcr_lab.models.local.chat"
+        identity, chat = identity_of(place, dtype=dtype, **named), "srdcr_lab.models.local"
         return Local(identity, lambda: import_module(chat).LocalChat(place, identity=identity, **options))
     adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider])
     model: ChatModel = adapter(name, label=label, base_url=base_url, concurrency=concurrency, **options)
@@ -148,7 +148,7 @@ class Price:
         return sum(self.cost(completion.prompt_tokens, completion.completion_tokens) for completion in completions)
 
     def in_a_batch(self) -> Price:
-        """What tokens cost in a provider's batch: half, of prompts and of completions (`batch_apis` says where)."""
+        """What tokens cost in a provider's batch: half, of prompts and of completions (`api.Batches`)."""
         return Price(self.input_usd / 2, self.output_usd / 2, f"{self.source}, half in a batch")
 
 

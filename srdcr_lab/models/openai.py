@@ -8,15 +8,16 @@ temperature withdraw a capability. They go together: the provider's models take 
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import openai
 
-from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat
+from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat, Batch, Batches, BatchStatus
 from srdcr_lab.models.base import as_dicts, first_stop, log_probability, unless_without_text
 from srdcr_lab.models.http import ReplyError, count
 from srdcr_lab.models.reasoning import effort_or_template
@@ -44,6 +45,50 @@ _BOUND_OF_N = re.compile(  # as llama.cpp has, which gives as many choices as it
 )
 
 
+class OpenAIBatches(Batches):
+    """Lines of a file, which are uploaded first. A batch is known by its file.
+
+    Limits, states and terms: https://developers.openai.com/api/docs/guides/batch and
+    https://help.openai.com/en/articles/9197833-batch-api-faq. The uploaded file is kept for 30 days.
+    """
+
+    most_lines = 50_000
+    _OVER = ("failed", "completed", "expired", "cancelled")  # not: validating, in_progress, finalizing, cancelling
+
+    async def upload(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> None:
+        asked = {"method": "POST", "url": "/v1/chat/completions"}
+        each = (json.dumps({"custom_id": name, **asked, "body": body}) + "\n" for name, body in lines.items())
+        files = self.model.client.files
+        batch.file = (await files.create(file=(f"{batch.name}.jsonl", "".join(each).encode()), purpose="batch")).id
+
+    async def make(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> str:
+        once = self.model.client.with_options(max_retries=0)
+        told = {"endpoint": "/v1/chat/completions", "completion_window": "24h", "metadata": {"srdcr_lab": batch.name}}
+        return str((await once.batches.create(input_file_id=batch.file, **told)).id)
+
+    async def made_since(self, batch: Batch) -> AsyncIterator[str]:
+        async for each in self.model.client.batches.list(limit=100):
+            if each.input_file_id == batch.file:
+                yield each.id
+
+    async def status(self, remote: str) -> BatchStatus:
+        seen = await self.model.client.batches.retrieve(remote)
+        counts, errors = seen.request_counts, (seen.errors and seen.errors.data) or ()
+        progress = f"{seen.status}, {counts.completed} of {counts.total} answered" if counts else str(seen.status)
+        fault = "; ".join(f"{error.code}: {error.message}" for error in errors[:3]) if seen.status == "failed" else ""
+        places = tuple(filter(None, (seen.output_file_id, seen.error_file_id)))
+        return BatchStatus(seen.status in self._OVER, progress, fault, places)
+
+    def results(self, place: str) -> Any:
+        return self.model.client.files.with_streaming_response.content(place)
+
+    def outcome(self, line: Any) -> tuple[str, int, Any]:
+        response = line.get("response")
+        return line["custom_id"], *(
+            (int(response["status_code"]), response["body"]) if response else (0, line["error"])
+        )
+
+
 class OpenAIChat(ApiChat):
     """A `ChatModel` over `/chat/completions`. The base URL of a compatible server usually ends in ``/v1``."""
 
@@ -51,6 +96,7 @@ class OpenAIChat(ApiChat):
     provider = "openai"
     path = "/chat/completions"
     models_path = "/models"
+    batches = OpenAIBatches
     ways = staticmethod(effort_or_template)
     instead: ClassVar = {"max_tokens": "max_completion_tokens", "n": "1"}
     draws_per_request = _MOST_CHOICES

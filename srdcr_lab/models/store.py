@@ -16,14 +16,13 @@ import json
 import math
 import os
 import sqlite3
-import struct
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import astuple
 from datetime import UTC, datetime
-from itertools import filterfalse, groupby
+from itertools import chain, filterfalse, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +37,6 @@ from srdcr_lab.models.kept import (
     lines_of,
     request_of,
     row_of,
-    stamp,
 )
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, whole_file
@@ -77,9 +75,8 @@ _COPIED = {  # what a merge takes of another store, as `INSERT` takes it
     "completion": f"SELECT stream, {COLUMNS}, completions.created, key, digest FROM completions "  # noqa: S608
     "JOIN models ON models.id = model JOIN requests ON requests.id = request",
 }
-# The index that finds the row may be damaged too, so the row itself is asked for its text.
 _GET = (
-    f"SELECT {COLUMNS}, created, canonical = ? FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
+    f"SELECT {COLUMNS} FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
     "AND stream = ? AND draw BETWEEN ? AND ? WHERE digest = ?"
 )
 # Of what SQLite complains of, this is the machine's: full, locked, read-only … Anything else is damage.
@@ -112,8 +109,6 @@ class Store:
         self._model_ids: dict[str, int] = {}
         self._ready = False
         self._created = self.path != ":memory:" and not Path(self.path).exists()
-        if not self._created and _log_is_broken(Path(self.path)):  # looked at first: SQLite drops it
-            raise self._damaged(f"a page in the middle of its log, {Path(self.path).name}-wal")
         try:
             self.is_read_only = not self._created and self.path != ":memory:" and not _may_be_written(Path(self.path))
             where = f"{Path(self.path).absolute().as_uri()}?mode=ro&immutable=1" if self.is_read_only else self.path
@@ -233,34 +228,29 @@ class Store:
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
         """Draw → completion, for those of the request's draws that are here."""
-        if model.key not in self._model_ids:  # by the table, not by its index
-            self._model_ids |= dict(self._rows("SELECT key, id FROM models NOT INDEXED"))
+        if model.key not in self._model_ids:
+            self._model_ids |= dict(self._rows("SELECT key, id FROM models"))
         first, last, wanted = min(request.draws), max(request.draws), set(request.draws)
         place = (self._model_ids.get(model.key), request.stream, first, last, request.digest)
-        found = {}
-        sealed = model.key, request.digest, request.stream
-        for *row, created, whole in self._rows(_GET, request.canonical, *place):
+        completions = {}
+        for row in self._rows(_GET, *place):
             if row[0] in wanted:
                 try:
-                    if not whole:
-                        raise ValueError("its request was changed")
-                    found[row[0]] = completion_of(row, created, sealed)
+                    completions[row[0]] = completion_of(row)
                 except ValueError as error:
                     raise self._damaged(f"{model}, request {request.digest[:12]}, draw {row[0]}: {error}") from None
-        return found
+        return completions
 
     def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
         """Commit completions of one request; those that are here already stay (the first write wins).
 
         Raises `Stopped` if they cannot be written (disk full): a run must not go on paying for what it cannot keep. A
-        completion that is none (tokens that do not spell its text) is a failed call; the others are kept.
+        malformed completion (its tokens do not spell its text) is a failed call; the others are kept.
         """
-        now, place = _now(), (model.key, request.digest, request.stream)
-        rows, refused = [], ""
+        now, rows, refused = _now(), [], ""
         for completion in completions:
             try:
-                kept = row_of(completion)
-                rows.append((request.stream, *kept, stamp(now, place, kept), model.key, request.digest))
+                rows.append((request.stream, *row_of(completion), now, model.key, request.digest))
             except ValueError as error:
                 refused = f"{model} gave a completion that cannot be kept: {error}"
         with self.transaction():
@@ -286,17 +276,17 @@ class Store:
     def remember(self, model: str, name: str, value: str) -> None:
         """Keep what was found out about the model of this key, a JSON text; a later value replaces an earlier one."""
         with self.transaction():
-            self._db.execute(INSERT["fact"], Fact(model, name, value).row(_now()))
+            self._db.execute(INSERT["fact"], (*astuple(Fact(model, name, value).checked()), _now()))
 
     def recall(self, model: str, name: str) -> str | None:
-        """What is remembered of a model under a name; None where that is nothing."""
+        """What is remembered of a model under a name; None if nothing is."""
         return next((fact.value for fact in self.facts(model) if fact.fact == name), None)
 
     def facts(self, model: str | None = None) -> list[Fact]:
         """All that is remembered of a model, or of every model, sorted."""
         try:
-            every = map(Fact.of, self._rows("SELECT * FROM facts ORDER BY model, name"))
-            return [fact for fact in every if model in (None, fact.model)]
+            rows = self._rows("SELECT model, name, value FROM facts ORDER BY model, name")
+            return [Fact(*row).checked() for row in rows if model in (None, row[0])]
         except ValueError as error:
             raise self._damaged(error) from None
 
@@ -336,7 +326,7 @@ class Store:
             self._db.executemany(f"{change} WHERE custom_id = ?", ids)
 
     def asked(self, custom_id: str) -> Asked | None:
-        """What was asked elsewhere under this name, answered or not; None where that is nothing."""
+        """What was asked elsewhere under this name, answered or not; None if nothing was."""
         return next(self._asked("WHERE custom_id = ?", custom_id), None)
 
     def open_in(self, batch: str) -> list[Asked]:
@@ -370,22 +360,14 @@ class Store:
         return [(model, *counts) for model, counts in found.items()]
 
     def integrity(self) -> list[str]:
-        """What is wrong with the file: SQLite's own findings, and all that is not as it was written."""
-        faults: dict[str, None] = {}
+        """What is wrong with the file: SQLite's own findings, else the first row that cannot be read."""
         try:
-            faults |= dict.fromkeys(fault for (fault,) in self._rows("PRAGMA integrity_check(20)") if fault != "ok")
-            faults |= dict.fromkeys(str(kept) for kept in self._groups() if isinstance(kept, ValueError))
-            alone = "SELECT digest, canonical FROM requests WHERE id NOT IN (SELECT request FROM completions)"
-            for asked in self._rows(alone):
-                try:
-                    request_of(*asked)
-                except ValueError as error:
-                    faults[str(error)] = None
-            self.facts()
-            deque(self._asked(""), maxlen=0)  # reads them all
+            if faults := [fault for (fault,) in self._rows("PRAGMA integrity_check(20)") if fault != "ok"]:
+                return faults
+            deque(chain(self.contents(), self.facts(), self._asked("")), maxlen=0)  # reads them all
         except SrdcrError as error:
-            faults[str(error)] = None
-        return list(faults)
+            return [str(error)]
+        return []
 
     def places(self, model: str) -> set[tuple[str, str, int]]:
         """Digest, stream and draw of every completion of the model of this key."""
@@ -396,46 +378,27 @@ class Store:
         return {(digest, stream, draw) for digest, stream, draw in self._rows(query, model)}
 
     def contents(self, digest: str | None = None) -> Iterator[Kept]:
-        """Every request, or that of a digest, with its completions, sorted. Raises `BadInput` at the first that is
-        damaged."""
-        for kept in self._groups(digest):
-            if isinstance(kept, ValueError):
-                raise self._damaged(kept)
-            yield kept
-
-    def _groups(self, digest: str | None = None) -> Iterator[Kept | ValueError]:
-        """The completions of each request and stream, in one pass over the file; in place of those that were changed,
-        what is wrong with them."""
-        one = "model IN (SELECT id FROM models) AND request = (SELECT id FROM requests WHERE digest = ?)"  # by the key
-        where, values = ("", ()) if digest is None else (f"WHERE {one} ", (digest,))
+        """Every request, or that of a digest, with its completions, sorted. Raises `BadInput` at the first that cannot
+        be read."""
+        where, values = ("", ()) if digest is None else ("WHERE digest = ? ", (digest,))
         query = (
-            f"SELECT model, request, stream, {COLUMNS}, completions.created FROM completions "  # noqa: S608
+            f"SELECT model, request, stream, {COLUMNS} FROM completions "  # noqa: S608
             "LEFT JOIN models ON models.id = model LEFT JOIN requests ON requests.id = request "
             f"{where}ORDER BY provider, name, label, fingerprint, settings, digest, stream, draw"
         )
-        named = "SELECT id, key, provider, name, label, fingerprint, ifnull(settings, '') FROM models"
-        models = {place: names for place, *names in self._rows(named)}
+        named = "SELECT id, provider, name, label, fingerprint, ifnull(settings, '') FROM models"
+        models = {place: ModelIdentity(*names) for place, *names in self._rows(named)}
         try:
             for (model, request, stream), rows in groupby(self._db.execute(query, values), itemgetter(0, 1, 2)):
                 try:
-                    yield self._kept(models.get(model, [None, None]), request, stream, [row[3:] for row in rows])
-                except ValueError as error:
-                    yield error
+                    completions = [completion_of(row[3:]) for row in rows]
+                    text = self._rows("SELECT canonical FROM requests WHERE id = ?", request)[0][0]
+                    asked = request_of(text, stream, tuple(each.draw for each in completions))
+                    yield models[model], asked, completions
+                except (ValueError, LookupError) as error:
+                    raise self._damaged(f"model {model}, request {request}, {stream}: {error}") from None
         except _UNREADABLE as error:
             raise self._trouble(error, "read") from None
-
-    def _kept(self, named: Sequence[Any], request: int, stream: Any, rows: list[tuple[Any, ...]]) -> Kept:
-        """One of those groups, read. Raises ValueError where something was changed."""
-        key, *names = named
-        if not all(type(name) is str for name in (stream, *names)) or ModelIdentity(*names).key != key:
-            raise ValueError(f"model {key!r:.80} or stream {stream!r:.40} was changed")
-        (told,) = self._rows("SELECT digest, canonical FROM requests WHERE id = ?", request) or [(None, None)]
-        asked = request_of(told[0], told[1], stream, tuple(row[0] for row in rows))
-        try:
-            place = key, asked.digest, asked.stream
-            return ModelIdentity(*names), asked, [completion_of(row, created, place) for *row, created in rows]
-        except ValueError as error:
-            raise ValueError(f"request {asked.digest[:12]}, {stream}: {error}") from None
 
     def export(self, target: Path) -> int:
         """Write every request with its completions as JSON lines, sorted and without times, then the facts about the
@@ -533,57 +496,3 @@ def _now() -> str:
 def _is_sqlite(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(16) == b"SQLite format 3\x00"
-
-
-# The write-ahead log: https://www.sqlite.org/fileformat2.html, section 4
-
-_LOG_HEADER, FRAME = 32, 24  # bytes of a log's beginning, and before each of its pages
-
-
-def _log_is_broken(path: Path) -> bool:
-    """Whether the write-ahead log holds a committed page behind a broken one: SQLite would drop both without a word.
-
-    Another process may be writing to it, so a log that seems broken is read twice.
-    """
-    return all(_is_broken(log_of(path)) for _ in range(2))
-
-
-def _is_broken(log: bytes) -> bool:
-    if len(log) < _LOG_HEADER + FRAME:
-        return False
-    order = ">" if log[3] & 1 else "<"
-    seed, broken = _checksum(order, (0, 0), log[:24]), False
-    if seed != struct.unpack(">2I", log[24:32]):
-        return True
-    for at, end in frames_of(log, integer_at(log, 8)):
-        stored = struct.unpack(">2I", log[at + 16 : at + 24])
-        summed = log[at : at + 8] + log[at + FRAME : end]
-        whole = log[at + 8 : at + 16] == log[16:24] and stored == _checksum(order, seed, summed)
-        if whole and broken and integer_at(log, at + 4):
-            return True
-        seed, broken = stored, broken or not whole
-    return False
-
-
-def _checksum(order: str, seed: tuple[int, ...], data: bytes) -> tuple[int, ...]:
-    first, second = seed
-    words = iter(struct.unpack(f"{order}{len(data) // 4}I", data))
-    for one, other in zip(words, words, strict=True):
-        first = first + one + second & 0xFFFFFFFF
-        second = second + other + first & 0xFFFFFFFF
-    return first, second
-
-
-def log_of(path: Path) -> bytes:
-    log = Path(f"{path}-wal")
-    return log.read_bytes() if log.is_file() else b""
-
-
-def frames_of(log: bytes, size: int) -> list[tuple[int, int]]:
-    """Where each page of a log begins, with what is said of it, and where it ends."""
-    step = FRAME + size
-    return [(at, at + step) for at in range(_LOG_HEADER, len(log) - step + 1, step)]
-
-
-def integer_at(data: bytes, at: int = 0) -> int:
-    return int(struct.unpack_from(">I", data, at)[0])

@@ -34,8 +34,6 @@ def _tables() -> dict[str, tuple[Column, ...]]:
 
 TABLES = _tables()
 RECORDS, TURNS, SAMPLES = TABLES["records"], TABLES["turns"], TABLES["samples"]
-# Columns that older tables of this version lack: `Results` fills the last two, the others are missing.
-LATER = ("p_unreasonable", "decoding", "knowledge_decoding", "prior_margin", "condition", "right")
 
 
 def arrow_schema(table: str) -> pa.Schema:
@@ -50,7 +48,6 @@ def arrow_schema(table: str) -> pa.Schema:
 
 def check_schema(table: str, schema: pa.Schema, where: str) -> None:
     """Raise `BadInput` where a file's schema is not the one of this version; `where` names the file."""
-    import pyarrow as pa
 
     metadata = schema.metadata or {}
     version = metadata.get(b"srdcr_schema_version", b"none").decode()
@@ -58,8 +55,7 @@ def check_schema(table: str, schema: pa.Schema, where: str) -> None:
         raise BadInput(
             f"{where} is not a {table} table of schema version {SCHEMA_VERSION} (found {version}); run the study again"
         )
-    older = [field for field in arrow_schema(table) if field.name not in LATER or field.name in schema.names]
-    if not schema.equals(pa.schema(older)):
+    if not schema.equals(arrow_schema(table)):
         raise BadInput(
             f"{where}: the columns are not those of a {table} table of this version; it was changed, or written by "
             "another version; run the study again"

@@ -1,4 +1,4 @@
-from .elsewhere import results_from as results_from
+from .exchange import results_from as results_from
 from .opening import load_model as load_model
-from .folder import Results as Results, load_repeats as load_repeats, load_run as load_run, load_runs as load_runs
+from .results import Results as Results, load_repeats as load_repeats, load_run as load_run, load_runs as load_runs
 from .study import Study as Study, open_study as open_study

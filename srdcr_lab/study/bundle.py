@@ -39,10 +39,11 @@ TABLE_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pqt")  # wh
 _NAME = re.compile(
     r"run/(run\.json|items\.json|summary\.csv|(records|turns|samples)\.parquet)"
     r"|store\.jsonl|requirements\.lock|notebooks/[0-9]{2}[a-z]?_[a-z0-9_]{1,60}\.ipynb"
+    r"|figures/[0-9]{2}[a-z]?_[a-z0-9_]{1,60}\.csv"
     r"|items/\w[\w .()-]{0,100}(?i:" + "|".join(map(re.escape, TABLE_ENDINGS)) + ")"
 )
 _MIB = 1 << 20
-_LARGEST_ZIP, _LARGEST_IN_ALL, _LARGEST_TABLE, _MOST_FILES = 1024 * _MIB, 2048 * _MIB, 512 * _MIB, 64
+_LARGEST_ZIP, _LARGEST_IN_ALL, _LARGEST_TABLE, _MOST_FILES = 1024 * _MIB, 2048 * _MIB, 512 * _MIB, 200
 _LARGEST = {"store.jsonl": 1024 * _MIB, ".parquet": 256 * _MIB, ".pqt": 256 * _MIB}
 _LARGEST_FILE = 16 * _MIB  # of any other name: JSON takes fifty times its size in memory
 # What stands at the end of a zip: 20 bytes in which a larger one points elsewhere; the size of its directory.

@@ -15,12 +15,12 @@ from srdcr_lab.lib.page import Html, number, render
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.files import one_writer
 from srdcr_lab.study.bundle import TABLE_ENDINGS
-from srdcr_lab.study.folder import load_run
+from srdcr_lab.study.results import load_run
 
 SEQUENCE = Path(__file__).resolve().parents[2] / "notebooks"
 _PARAMETERS = {"parameters", "injected-parameters"}  # tags of cells
 WORDS = ("METHODS", "QUESTION", "DOMAIN")  # parameters that are no paths
-_LONGEST_VALUE, _LONGEST_CELL = 2_000, 20_000  # characters that Python's own parser is given
+_LONGEST_VALUE = 2_000  # characters that Python's own parser is given
 _WARNED = re.compile(r"^.*[/\\](?=[^/\\\n]+\.py:\d+: )", re.MULTILINE)  # the folder of FILE.py:LINE: SomeWarning
 WIDGET = "application/vnd.jupyter.widget-view+json"  # an output that is one
 _SPEC = re.compile(r"(hf:|gguf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, gguf:FILE, BENCHMARK=FILE
@@ -142,8 +142,8 @@ def _value(state: Mapping[str, Any]) -> str:
 
 def executed(folder: Path, work: Path) -> dict[str, Path]:
     """What a bundle holds of a folder of executed notebooks, by name in the bundle: the notebooks in their shared form
-    (written into `work`), and the user's tables that they read. One that reads other runs is about more than a bundle
-    holds, and is left out."""
+    (written into `work`), the tables of their figures, and the user's tables that they read. One that reads other runs
+    is about more than a bundle holds, and is left out."""
     notebooks = [path for path in sequence(folder) if "RUNS" not in parameters_of(path)]
     if not notebooks:
         raise BadInput(f"{folder} holds no notebook of the sequence; execute them with srdcr notebooks --out {folder}")
@@ -151,7 +151,11 @@ def executed(folder: Path, work: Path) -> dict[str, Path]:
     for path in notebooks:
         files[f"notebooks/{path.name}"] = work / path.name
         (work / path.name).write_text(shared_form(path), "utf-8")
-        tables = (rest for value in parameters_of(path).values() if _is_table(rest := split_source(value)[1]))
+        parameters = parameters_of(path)
+        if isinstance(figures := parameters.get("FIGURES"), str):
+            of_this = (SEQUENCE / figures).glob(f"{path.name.partition('_')[0]}_*.csv")
+            files |= {f"figures/{table.name}": table for table in sorted(of_this)}
+        tables = (rest for value in parameters.values() if _is_table(rest := split_source(value)[1]))
         for table in (SEQUENCE / rest for rest in tables if (SEQUENCE / rest).is_file()):
             if not table.samefile(files.setdefault(f"items/{table.name}", table)):
                 raise BadInput(
@@ -230,25 +234,6 @@ def _is_absolute(rest: str) -> bool:
 
 def _last(rest: str) -> str:
     return PureWindowsPath(rest).name  # takes both kinds of slash
-
-
-def code_of(path: Path) -> list[object]:
-    """The code of a notebook's cells, apart from parameters and from where the package keeps a name."""
-    cells = (cell for cell in read_notebook(path).cells if cell.cell_type == "code" and not _has_parameters(cell))
-    return [_without_homes(cell.source) for cell in cells]
-
-
-def _without_homes(source: str) -> object:
-    if len(source) > _LONGEST_CELL:
-        return source
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # or a line that only a notebook understands
-        return source
-    ours = [n for n in tree.body if isinstance(n, ast.ImportFrom) and (n.module or "").startswith("srdcr_lab")]
-    names = {(alias.name, alias.asname) for node in ours for alias in node.names}
-    tree.body = [node for node in tree.body if node not in ours]
-    return ast.unparse(tree), names
 
 
 def _has_parameters(cell: Any) -> bool:

@@ -39,7 +39,7 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     """
     must_be("a model", spec, (str,), "a specification such as 'pocket' or 'openai:NAME'")
     if spec == "pocket":
-        from srdcr_lab.models.local.checkpoint import check_manifest
+        from srdcr_lab.models.checkpoint import check_manifest
 
         check_manifest(folder("pocket"), prompts.hashes())
     provider, _, rest = spec.partition(":")

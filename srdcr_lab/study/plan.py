@@ -20,8 +20,7 @@ from srdcr_lab.prompts import Prompts
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
 from srdcr_lab.records import CallFailed, Completion, Request
 from srdcr_lab.study.opening import AbsentModel
-from srdcr_lab.study.rows import Probe
-from srdcr_lab.study.run import asked_of_memory, each_setup, fill_probe
+from srdcr_lab.study.run import Probe, asked_of_memory, each_setup, fill_probe
 from srdcr_lab.study.waves import InWaves, Waves
 
 _REHEARSED = 2_000  # completions of one rehearsal: half a second; a plan of thousands of items would take minutes

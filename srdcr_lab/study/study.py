@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing, nullcontext, suppress
+from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -38,13 +38,24 @@ from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Item, M
 from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.vocabulary import must_be
-from srdcr_lab.study import manifest as manifests
-from srdcr_lab.study import sharding
-from srdcr_lab.study.folder import REPEAT, STORE, Results, load_run, table_writer
 from srdcr_lab.study.opening import ROLES, Session, fitting, open_all, price_for
 from srdcr_lab.study.plan import Plan, make_plan
-from srdcr_lab.study.rows import Causes
-from srdcr_lab.study.run import Waiting, each_setup, progress_bar, run_items, wait_for
+from srdcr_lab.study.results import (
+    ITEMS,
+    MANIFEST,
+    REPEAT,
+    STORE,
+    SUMMARY,
+    TABLES,
+    Results,
+    check_same_study,
+    load_run,
+    sent_together,
+    table_writer,
+    withdraw,
+    write_manifest,
+)
+from srdcr_lab.study.run import Causes, Waiting, each_setup, progress_bar, run_items, wait_for
 from srdcr_lab.study.waves import InWaves, Waves, ask_in_waves
 
 if TYPE_CHECKING:
@@ -195,7 +206,7 @@ class Study:
         """The study that `run` holds, or `methods` and one `design` of it, by default of models that are never asked
         and with the run's own completions; `how` are further arguments."""
         must_be("run", run, (Results,), "what load_run gives")
-        asked, where = run.manifest["asked"], str(run.folder / manifests.MANIFEST)
+        asked, where = run.manifest["asked"], str(run.folder / MANIFEST)
         chosen = from_plain(Choices, asked["choices"], f"{where}, choices")
         designs = {each.name: each for each in chosen.designs}
         names, held = (*(methods or ()), *([design] if design else ())), {*asked["methods"], *designs}
@@ -217,7 +228,7 @@ class Study:
         how = {"store": run.store, "design": designs[design] if design else None} | how
         how |= dict(zip(ROLES, roles, strict=True)) | {"preset": chosen, "seed": asked["seed"], "players": players}
         how |= {"prompts": run.manifest["prompts"]}
-        study = cls(model, thaw(run.folder / manifests.ITEMS), methods or asked["methods"], **how)
+        study = cls(model, thaw(run.folder / ITEMS), methods or asked["methods"], **how)
         study._of = run  # of a bundle, the completions go with it
         return study
 
@@ -237,7 +248,7 @@ class Study:
         temporary folder that lives as long as the results.
 
         `ray`: have everything asked for by the workers of the Ray cluster at this address (``local``: of one on this
-        machine), in so many `shards` (default: as many as suit it); see `srdcr_lab.study.sharding`.
+        machine), in so many `shards` (default: as many as suit it); see `srdcr_lab.study.cluster`.
 
         Raises
         ------
@@ -251,38 +262,41 @@ class Study:
         if ray and self._batch:
             raise BadInput("a batch is one queue at the provider, which no worker makes faster: leave --ray out")
         asked = self.asked()
-        manifests.check(folder, asked, self.items)
+        check_same_study(folder, asked, self.items)
         with one_writer(folder):
-            self._earlier = manifests.check(folder, asked, self.items)
+            self._earlier = check_same_study(folder, asked, self.items)
             if self._sent_before is None:
                 self._sent_before = (self._earlier or {}).get("sent", {})
-            with sharding.connected(ray) if ray else nullcontext() as connection:
-                self._write_tables(folder, progress, connection, shards)
+            self._write_tables(folder, progress, ray, shards)
         return Results(folder, temporary)
 
-    def _write_tables(self, folder: Path, progress: bool, ray: Any, shards: int | None) -> None:
+    def _write_tables(self, folder: Path, progress: bool, ray: str | None, shards: int | None) -> None:
         if not ray:
             wait_for(self._check())
         try:
             session = self._opened()
             paid = session.paid
-            sharding.gather(folder, session, self._run_key())
+            if (folder / "shards").is_dir():  # of a run that was killed
+                from srdcr_lab.study.cluster import gather
+
+                gather(folder, session, self._run_key())
             if self._earlier is not None:  # this run goes on, and so does what it has spent, even where it was killed
                 before = max(float(self._earlier["spent_usd"]), session.store.spent(self._run_key()))
                 self._budget.spent_usd = max(self._budget.spent_usd, before)
             self._budget.on_spent = partial(session.store.note_spent, self._run_key())
             self._write_manifest(folder, "running")
-            write_whole(folder / manifests.ITEMS, freeze(self.items))
+            write_whole(folder / ITEMS, freeze(self.items))
             if ray:
-                given = self._reached | {"preset": self.choices, "prompts": self.prompts.own, "seed": self.seed}
-                given["budget_usd"] = self._budget.limit_usd
-                driver = sharding.Driver(self, given, folder, self._run_key(), ray, shards)
-                wait_for(driver.run(show=progress))
-                self._sent_before = manifests.together(self._sent_before, driver.sent)
+                from srdcr_lab.study.cluster import ask_in_shards, connected
+
+                how = self._reached | {"preset": self.choices, "prompts": self.prompts.own, "seed": self.seed}
+                with connected(ray) as cluster:
+                    sent = ask_in_shards(self, how, folder, cluster, shards)
+                self._sent_before = sent_together(self._sent_before, sent)
             wait_for(self._run(session, folder, progress, paid))
         except BadInput:
             if self._nothing_kept() and self._earlier is None:
-                manifests.withdraw(folder)
+                withdraw(folder)
             raise
         except KeyboardInterrupt:
             raise Stopped(f"interrupted; what was received is kept, run the same again to go on ({folder})") from None
@@ -301,7 +315,7 @@ class Study:
         later = [(seed, self.out and self.out / f"{REPEAT}{k}") for k, seed in enumerate(seeds, start=2)]
         for seed, out in later:
             if out:
-                manifests.check(out, self.asked() | {"seed": seed})
+                check_same_study(out, self.asked() | {"seed": seed})
         yield self
         for seed, out in later:
             yield self._beside(seed=seed, out=out, _seeds=(seed,))
@@ -342,10 +356,10 @@ class Study:
         if others := [model.identity for model in self._everyone if model.identity.provider in set(API) - {"openai"}]:
             raise BadInput(f"{others[0]} takes no such lines; name the model that your engine runs as openai:NAME")
         folder, asked = self.out or Path(), self.asked()
-        if manifests.check(folder, asked, self.items) is None:
+        if check_same_study(folder, asked, self.items) is None:
             with one_writer(folder):
                 self._write_manifest(folder, "running")
-                write_whole(folder / manifests.ITEMS, freeze(self.items))
+                write_whole(folder / ITEMS, freeze(self.items))
         waves, store = self._waves(), self._opened().store
         if target.exists() and target.samefile(store.path):
             raise BadInput(f"{target} is the store of the study; give another --out")
@@ -452,9 +466,9 @@ class Study:
                 self._write_manifest(folder, "stopped")
             raise
         results = Results(folder)
-        write_whole(folder / manifests.SUMMARY, csv_text(results.summary))
+        write_whole(folder / SUMMARY, csv_text(results.summary))
         counts = {
-            **{table: results.n_rows(table) for table in manifests.TABLES},
+            **{table: results.n_rows(table) for table in TABLES},
             "failed": int(results.records["error"].notna().sum()),
             "causes": causes.counts,
             "calls_paid": session.paid - paid_before,
@@ -483,7 +497,7 @@ class Study:
         prices = {name: price_of(model.identity) for name, model in models.items()}
         pocket = any(model.identity.provider == "pocket" for model in models.values())
         sent = {name: model.sent() for name, model in models.items() if hasattr(model, "sent")}
-        sent = manifests.together(self._sent_before, sent)
+        sent = sent_together(self._sent_before, sent)
         known = {name: self._opened().store.recall(model.identity.key, DOCTOR) for name, model in models.items()}
         said = [note for record in sent.values() for note in record.get("notes", ())]
         if self.seed != self._first_seed:
@@ -509,7 +523,7 @@ class Study:
             "versions": {"python": platform.python_version(), **_versions()},
             "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
         }
-        manifests.write_manifest(folder, manifest | counted)
+        write_manifest(folder, manifest | counted)
 
     def _run_key(self) -> str:
         asked = self.asked() | {"seed": self._first_seed}  # repeats share a budget

@@ -31,8 +31,7 @@ from srdcr_lab.protocols import Method, Setup
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Item, ModelIdentity, Request
 from srdcr_lab.records.files import read_json
 from srdcr_lab.records.vocabulary import n_of, visible
-from srdcr_lab.study.rows import Probe
-from srdcr_lab.study.run import WINDOW, fill_probe, gravest, run_item
+from srdcr_lab.study.run import WINDOW, Probe, fill_probe, gravest, run_item
 
 _TURNS = 64  # of the event loop, far more than a chain of tasks that end and begin takes to reach its next request
 _DRAWS_A_LINE = "draws a line"  # the store's name for what srdcr requests --draws said

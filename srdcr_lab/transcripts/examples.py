@@ -6,20 +6,18 @@ Plain HTML, from the tables of a run; no model is called. Which case is shown is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from srdcr_lab.lib import draw
 from srdcr_lab.lib.page import Html, Td, captioned, html_table, interval, render
 from srdcr_lab.records import BadInput, Item, Level
 from srdcr_lab.records.names import called, category_called, kind_called
 from srdcr_lab.transcripts.cases import Cases, judged, passage_of
 from srdcr_lab.transcripts.explorer import store_of
-from srdcr_lab.transcripts.views import messages_in, passage_html
+from srdcr_lab.transcripts.views import DECISIONS, messages_in, passage_html
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -42,9 +40,14 @@ def example_html(run: Results, method: str = "sr_dcr", *, store: str | Path | No
         return Html(captioned(numbers[kept], run.label) + cases.html(cases.start, sent=sent))
 
 
-def contested(run: Results, design: str = "acvd") -> Item:
-    """The item whose debate `Cases.contested` takes; bad input where the run holds no debate of this design."""
-    cases = Cases.of(run, ["sr_dcr"], [design])
+def contested(run: Results, design: str = "acvd", *, among: Collection[str] = ()) -> Item:
+    """The item whose debate `Cases.contested` takes; bad input where the run holds no debate of this design.
+
+    `among`: ids of items of which it is to be one, such as those of another run; where it holds none of them, of all.
+    """
+    records = run.records[run.records["design"] == design]
+    shared = records[records["item_id"].isin(list(among))]
+    cases = Cases(records if shared.empty else shared, run.turns, run.items, ["sr_dcr"])
     if (place := cases.contested) is None:
         raise BadInput(f"{run.folder.name} of {run.label} holds no debate ({called(design)})")
     return cases.items[cases.rows[place]["item_id"]]
@@ -131,31 +134,5 @@ def _answered(row: Mapping[str, Any]) -> tuple[str, ...]:
     said = row["missing"] if row["final_answer"] is None else judged(row["final_answer"], row["correct"])
     return (
         passage_of(row), row["claimed_answer"], called(row["method"], row["design"]), said,
-        " and ".join(name for name, same in whose if same), row["verdict"] or "", row["decision"] or "",
+        " and ".join(name for name, same in whose if same), row["verdict"] or "", DECISIONS.get(row["decision"], ""),
     )  # fmt: skip
-
-
-def one_question(records: pd.DataFrame, question_id: str, method: str = "sr_dcr") -> pd.DataFrame:
-    """Rows of the table `records` for one year question and one method, one per offset of its passage."""
-    chosen = records[(records["question_id"] == question_id) & (records["method"] == method)]
-    columns = (
-        "item_id question gold_answer claimed_answer prior_answer context_answer verdict_path "
-        "self_confidence confidence_kind tau decision final_answer correct missing"
-    )
-    table = chosen[columns.split()].copy()
-    table.insert(1, "offset", chosen["perturbation_value"].fillna(0).astype(int))
-    return table.sort_values("offset").reset_index(drop=True)
-
-
-def draw_one_question(table: pd.DataFrame) -> Figure:
-    """Answered year against the year that the passage claims, from `one_question`; dashed: the truth. An item without a
-    final answer has no point of it."""
-    names = {"claimed_answer": "passage", "context_answer": called("few_shot"), "final_answer": called("sr_dcr")}
-    years = table[[*names]].apply(pd.to_numeric, errors="coerce")
-    rows = years.assign(claim=years["claimed_answer"]).rename(columns=names)
-    rows = rows.melt("claim", list(names.values()), "says", "year").dropna()
-    palette = {"passage": draw.GREY, called("few_shot"): draw.BLUE, called("sr_dcr"): draw.VERMILION}
-    labels = ("year that the passage claims", "year answered")
-    truth = float(table["gold_answer"].iloc[0])
-    look: dict[str, Any] = {"limits": None, "reference": truth, "points": True}
-    return draw.lines(rows, "claim", "year", labels, hue="says", palette=palette, **look)

@@ -35,7 +35,7 @@ def explain(item: Item, outcome: Outcome, choices: Choices) -> str:
     if outcome.decision is not Decision.USE_CONTEXT:
         reason += f" and {_compared(confidence.value, confidence.kind, choices.tau)}"
     answer = None if outcome.answer is None or outcome.missing else outcome.answer.value
-    return f"{reason}, so the decision is {_decided(outcome.decision, answer)}. The truth is {item.gold_answer}."
+    return f"{reason}, so {_decided(outcome.decision, answer)}. The truth is {item.gold_answer}."
 
 
 def explain_row(row: Mapping[str, Any]) -> str:
@@ -45,14 +45,20 @@ def explain_row(row: Mapping[str, Any]) -> str:
         return f"There is no answer, and accuracy counts that as wrong: {row['error']}. {truth}"
     answer = None if row["final_answer"] is None else " and ".join(row["final_answers"])
     if row["decision"] is not None:
-        return f"{_reason(row)}, so the decision is {_decided(row['decision'], answer)}. {truth}"
+        return f"{_reason(row)}, so {_decided(row['decision'], answer)}. {truth}"
     if answer is None:
         return f"No answer could be read in the reply. {truth}"
     return f"The method answers {answer}. {truth}"
 
 
+DECISIONS = {Decision.USE_CONTEXT: "from the passage", Decision.USE_PRIOR: "from memory", Decision.ABSTAIN: "abstained"}
+
+
 def _decided(decision: str | None, answer: str | None) -> str:
-    return f"{decision} and there is no answer" if answer is None else f"{decision}: {answer}"
+    if decision is None or decision == Decision.ABSTAIN:
+        return "there is no answer"
+    source = f"the answer is taken {DECISIONS[Decision(decision)]}"
+    return f"{source}, and could not be read" if answer is None else f"{source}: {answer}"
 
 
 def _reason(row: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srdcr_lab.answers import contains_anywhere, equal, extract, find, guess_type, infer_unit, normalise
-from srdcr_lab.answers.number_words import spelled_numbers
+from srdcr_lab.answers.quantities import spelled_numbers
 from srdcr_lab.records import AnswerType, Option
 
 YEAR, NUMBER, NAME, CITY, TEXT, OPTION, DATE = map(AnswerType, "year number name city text option date".split())

@@ -13,7 +13,7 @@ from srdcr_lab.answers import equal, extract, extract_option, read
 from srdcr_lab.answers.replies import spoken
 from srdcr_lab.answers.token_confidence import answer_tokens
 from srdcr_lab.records import AnswerType, Completion, FinishReason, Item, Option
-from srdcr_lab.study.rows import Cause, cause
+from srdcr_lab.study.run import Cause, cause
 
 YEAR, NUMBER, NAME, CITY, TEXT, OPTION, DATE = map(AnswerType, "year number name city text option date".split())
 REAL = Path(__file__).parents[1] / "fixtures"

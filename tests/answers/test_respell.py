@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srdcr_lab.answers import equal, find, normalise, respell
-from srdcr_lab.answers.number_words import Style, in_words, spelled_numbers
+from srdcr_lab.answers.quantities import Style, in_words, spelled_numbers
 from srdcr_lab.records import AnswerType
 from tests.answers.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS
 

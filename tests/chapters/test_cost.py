@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.evaluation import cost_accuracy, cost_summary, pareto_front, sharing
+from srdcr_lab.evaluation import cost_accuracy, cost_summary, pareto_front
 from tests.simulated import simulated
 
 
@@ -52,12 +52,6 @@ def test_wall_time_is_shown_where_it_was_recorded() -> None:
     assert "wall_s_per_item" not in cost_summary(ROWS)
     timed = cost_summary(ROWS.assign(wall_s=[1.0, 3.0, 5.0, np.nan])).set_index("method")
     assert timed["wall_s_per_item"].to_dict() == {"few_shot": 2.0, "rci": 5.0}
-
-
-def test_sharing_by_hand() -> None:
-    found = sharing(ROWS).iloc[0]
-    assert found[["calls_alone", "calls_paid", "calls_saved"]].tolist() == [8, 6, 2]
-    assert found["share_saved"] == pytest.approx(0.25)
 
 
 def test_the_pareto_front_by_hand() -> None:

@@ -38,7 +38,6 @@ from srdcr_lab.lib.repeats import over_repeats
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.protocols import DESIGNS, METHODS
 from srdcr_lab.records.names import COLOURS, called
-from srdcr_lab.transcripts import examples
 from tests.chapters.test_counterfactual_measures import debated, record, tables
 from tests.figures import (
     legend_labels,
@@ -74,19 +73,6 @@ DOCUMENTS = pd.DataFrame(
     [(m, "exact_match", share, 0.5, 0.3, 0.7, 20) for m in ("madam_rag", "ra_rag") for share in (0.0, 0.5)],
     columns=["method", "measure", "share_misinforming", "value", "low", "high", "n_items"],
 )
-
-
-def one_question() -> pd.DataFrame:
-    """The forms of one year question: a true passage, and two false ones."""
-    columns = ["item_id", "claimed_answer", "perturbation_value", "context_answer", "decision", "final_answer"]
-    rows = [
-        ("q@200", "2074", 200, "2074", "ABSTAIN", None),
-        ("q@-20", "1854", -20, "1854", "USE_PRIOR", "1874"),
-        ("q", "1874", None, "1874", "USE_CONTEXT", "1874"),
-    ]
-    fixed = {"question_id": "q", "method": "sr_dcr", "question": "When?", "gold_answer": "1874", "prior_answer": "1874"}
-    fixed |= {"verdict_path": "UUUUUU", "self_confidence": 0.95, "confidence_kind": "mean_logprob", "tau": 0.9}
-    return examples.one_question(pd.DataFrame(rows, columns=columns).assign(correct=True, missing=None, **fixed), "q")
 
 
 def _repeats() -> pd.DataFrame:
@@ -138,9 +124,11 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "evaluation.draw_accuracy": lambda: evaluation.draw_accuracy(summary(ONE)),
     "evaluation.draw_comparisons": lambda: evaluation.draw_comparisons(compare_all(ONE, "sr_dcr")),
     "evaluation.draw_cost": lambda: evaluation.draw_cost(evaluation.cost_accuracy(BOTH)),
-    "evaluation.draw_decisions": lambda: evaluation.draw_decisions(decision_flow(ONE)),
-    "evaluation.draw_repeats": lambda: evaluation.draw_repeats(_repeats()),
+    "evaluation.draw_false_passages": lambda: evaluation.draw_false_passages(evaluation.false_passages(ONE)),
+    "evaluation.draw_rightness": lambda: evaluation.draw_rightness(evaluation.rightness(ONE)),
+    "final_answer.draw_decisions": lambda: final_answer.draw_decisions(decision_flow(ONE)),
     "final_answer.draw_matched": lambda: final_answer.draw_matched(final_answer.matched_coverage(WEIGHED)),
+    "final_answer.draw_repeats": lambda: final_answer.draw_repeats(_repeats()),
     "final_answer.draw_surest": lambda: final_answer.draw_surest(final_answer.surest_answers(WEIGHED)),
     "final_answer.draw_utility": lambda: final_answer.draw_utility(final_answer.utility(ONE, [0, 1, 2])),
     "thresholds.draw_risk_coverage": lambda: thresholds.draw_risk_coverage(
@@ -152,7 +140,6 @@ EVERY: dict[str, Callable[[], Figure]] = {
     ),
     "calibration_in_depth.draw_kinds": lambda: depth.draw_kinds(PAIR),
     "calibration_in_depth.draw_transfer": lambda: depth.draw_transfer(_transfer()),
-    "examples.draw_one_question": lambda: examples.draw_one_question(one_question()),
     "stances.draw_by_number": lambda: stances.draw_by_number({"stances": stances.by_number(debated()[0], "stances")}),
     "stances.draw_debate_ends": lambda: stances.draw_debate_ends(stances.debate_ends(*debated())),
     "stances.draw_option_accuracy": lambda: stances.draw_option_accuracy(stances.accuracy_by_method(debated()[0])),
@@ -170,7 +157,7 @@ def drawn(name: str) -> Figure:
 
 
 def test_the_walk_passes_every_figure() -> None:
-    chapters = [path.stem for path in Path(srdcr_lab.__file__).parent.glob("*.py")] + ["transcripts.examples"]
+    chapters = [path.stem for path in Path(srdcr_lab.__file__).parent.glob("*.py")]
     names = {f"{c.split('.')[-1]}.{n}" for c in chapters for n in vars(import_module(f"srdcr_lab.{c}"))}
     here = {name for name in names if ".draw_" in name and _lives_there(name)}
     assert set(EVERY) == here
@@ -178,7 +165,7 @@ def test_the_walk_passes_every_figure() -> None:
 
 def _lives_there(name: str) -> bool:
     chapter, function = name.split(".")
-    module = import_module(f"srdcr_lab.{'transcripts.' if chapter == 'examples' else ''}{chapter}")
+    module = import_module(f"srdcr_lab.{chapter}")
     return bool(getattr(module, function).__module__ == module.__name__)
 
 
@@ -284,14 +271,6 @@ def test_preferences_of_few_questions_are_one_place() -> None:
     table = table[table["n"] > 0]
     assert set(table["stratum"]) == {preference.TOGETHER}
     assert not table["prior_is_claim"].any()
-
-
-def test_one_question_has_no_point_of_an_answer_that_was_not_given() -> None:
-    table = one_question()
-    assert list(table["offset"]) == [-20, 0, 200]
-    (ax,) = drawn("examples.draw_one_question").axes
-    lines = {tuple(map(tuple, line.get_xydata().tolist())) for line in ax.lines}
-    assert ((1854.0, 1874.0), (1874.0, 1874.0)) in lines  # SR-DCR abstained at 2074
 
 
 def test_what_cannot_be_drawn_says_why() -> None:

@@ -12,7 +12,6 @@ from srdcr_lab.final_answer import (
     FinalAnswers,
     beliefs,
     changes_of_place,
-    final_answer_controls,
     matched_coverage,
     predictive_values,
     surest_answers,
@@ -102,17 +101,6 @@ def test_predictive_values_by_hand_and_by_bayes() -> None:
     assert (table["ppv_low"] <= table["ppv"] + 1e-12).all()
     assert (table["ppv"] <= table["ppv_high"] + 1e-12).all()
     assert table.loc[[0.0, 1.0], "ppv"].tolist() == [1, 0], "every belief is right, then wrong"
-
-
-def test_the_slider_says_what_the_table_says() -> None:
-    box = final_answer_controls(RECORDS)
-    cost, share, at_most, shown, _ = box.children
-    cost.value, share.value, at_most.value = 2.0, 0.2, 0.5
-    best = utility(RECORDS, [2.0], [0.2]).sort_values("utility", ascending=False, kind="stable").iloc[0]
-    first = shown.value.split("<tbody>")[1].split("</tr>")[0]
-    assert f"{best['utility']:.2f} [{best['low']:.2f}, {best['high']:.2f}]" in first
-    own = surest_answers(RECORDS[RECORDS["method"] == best["method"]], [0.5], 0.2).iloc[0]
-    assert f"{1 - own['risk']:.2f} [{1 - own['risk_high']:.2f}, {1 - own['risk_low']:.2f}] of 0.50" in first
 
 
 def test_a_half_that_was_not_run_has_no_utility_but_by_itself() -> None:

@@ -15,7 +15,7 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.calibration_in_depth import consistency_by_draws, draw_consistency, draw_kinds, draw_transfer
 from srdcr_lab.confidence import precision_steps, risk_coverage
-from srdcr_lab.data.checks import check_source
+from srdcr_lab.data.load import check_source
 from srdcr_lab.data.perturbing import by_reason
 from srdcr_lab.domain_report import domain_report, framed
 from srdcr_lab.lib.page import shown

@@ -161,9 +161,9 @@ def test_each_model_has_its_own_best() -> None:
 
 def test_heads_carry_n_and_a_column_with_unlike_n_shows_it_in_its_cells() -> None:
     head = table_2(ROWS[ROWS["method"] != "golden"]).markdown().splitlines()[0]
-    columns = "Offset 20 (n = 3) | Offset 60 (n = 1) | Overall (macro) (n = 4) | Overall (micro) (n = 4)"
+    columns = "Offset 20 (n = 3) | Offset 60 (n = 1) | Mean over offsets (macro) (n = 4) | All items (micro) (n = 4)"
     assert head == f"| Model | Method | {columns} |"
-    assert "| Perturbed |" in table_1(ROWS).markdown().splitlines()[0]
+    assert "| False passages |" in table_1(ROWS).markdown().splitlines()[0]
 
 
 def test_intervals_on_demand() -> None:

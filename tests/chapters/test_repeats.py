@@ -14,7 +14,7 @@ from scipy.stats import t
 
 import srdcr_lab as lab
 from bench.repeats import accuracy_overall, coverage, difference
-from srdcr_lab.claims import CLAIMS, Claim, claims_checklist
+from srdcr_lab.claims import CLAIMS, Claim, check_claims
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.repeats import each_repeat, over_both, over_repeats, what_varied
 from srdcr_lab.lib.sentences import Standing
@@ -154,18 +154,16 @@ def test_the_checklist_of_repeats() -> None:
     assert claim.standing(varied) is Standing.INCONCLUSIVE
     assert "over 3 repeats" in varied.note
     first = simulated(20).query("method == 'few_shot'")
-    table = claims_checklist(repeated(first, first)).set_index(["claim", "denominator"])
+    table = check_claims(repeated(first, first)).set_index(["claim", "denominator"])
     assert "sd 0.000 over 2 repeats" in table.loc[("4.4a1", "all items"), "note"]
-    assert table.loc[("4.4o", "all items"), "note"] == "sr_dcr was not run"
+    assert table.loc[("4.4o", "all items"), "note"] == "SR-DCR was not run"
 
 
 def test_highly_known_counts_each_question_once_a_repeat() -> None:
     first = simulated(30).query("method == 'few_shot'")
     rows = repeated(first, first.assign(knowledge_category="UNKNOWN", sampled_accuracy=0.0))
-    claim = claims_checklist(rows).set_index("claim")
-    assert claim.loc["4.2c", "value"] == pytest.approx(
-        claims_checklist(first).set_index("claim").loc["4.2c", "value"] / 2
-    )
+    claim = check_claims(rows).set_index("claim")
+    assert claim.loc["4.2c", "value"] == pytest.approx(check_claims(first).set_index("claim").loc["4.2c", "value"] / 2)
 
 
 @pytest.mark.parametrize("kind", [accuracy_overall, difference])

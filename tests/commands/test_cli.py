@@ -19,9 +19,8 @@ from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Needs, check_schema
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study import Study, load_run, load_runs
-from srdcr_lab.study.folder import table_writer
-from srdcr_lab.study.rows import ItemRows
-from srdcr_lab.study.run import progress_bar
+from srdcr_lab.study.results import table_writer
+from srdcr_lab.study.run import ItemRows, progress_bar
 from tests.conftest import Ended, Srdcr
 from tests.loopback.fixture import years_of
 from tests.loopback.server import Loopback

@@ -14,8 +14,7 @@ import pytest
 
 from srdcr_lab import answers
 from srdcr_lab.data import ItemSet, load_items
-from srdcr_lab.data.benchmarks.conflictqa import differing
-from srdcr_lab.data.benchmarks.ramdocs import kind_of_answer
+from srdcr_lab.data.readers import differing, kind_of_answer
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"

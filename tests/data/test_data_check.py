@@ -16,8 +16,8 @@ import pytest
 
 from srdcr_lab.commands.data import tell
 from srdcr_lab.data import load_items
-from srdcr_lab.data.checks import Report, check_source
 from srdcr_lab.data.items import freeze, standard_item
+from srdcr_lab.data.load import Report, check_source
 from srdcr_lab.data.rows import LONGEST_TEXT
 from srdcr_lab.records import AnswerType, BadInput, Level, PerturbationKind
 from tests.conftest import Srdcr

@@ -8,7 +8,7 @@ import pytest
 
 from srdcr_lab import answers
 from srdcr_lab.data import ItemSet, load_items
-from srdcr_lab.data.sources import SOURCES
+from srdcr_lab.data.facts import SOURCES
 from srdcr_lab.records import DocumentKind
 
 

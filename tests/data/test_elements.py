@@ -10,9 +10,8 @@ import pytest
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Outcome
-from srdcr_lab.data.checks import check_source
 from srdcr_lab.data.items import grouped
-from srdcr_lab.data.load import read_source, traits_of
+from srdcr_lab.data.load import check_source, read_source, traits_of
 from srdcr_lab.data.perturbing import Perturbed, perturb
 from srdcr_lab.records import Level
 

@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 import pytest
 
-from srdcr_lab.data import load_items
-from srdcr_lab.data.benchmarks import BENCHMARKS, Benchmark, published
+from srdcr_lab.data import benchmarks, load_items
+from srdcr_lab.data.benchmarks import BENCHMARKS, Benchmark
 from srdcr_lab.records import BadInput
 from tests.conftest import Srdcr
 
@@ -120,16 +120,16 @@ def test_without_a_network_the_sentence_says_what_to_download_and_where_to_put_i
 
 def test_a_checksum_that_is_not_known_is_recorded_at_the_first_fetch(ramdocs: Register, tmp_path: Path) -> None:
     source = ramdocs(sha256="")
-    _, first = published.fetch(source)
+    _, first = benchmarks.fetch(source)
     assert f"recorded and later fetches must agree: sha256 {SHA256}" in first
     assert json.loads((tmp_path / "cache" / "checksums.json").read_text()) == {source.url: SHA256}
-    _, second = published.fetch(source)
+    _, second = benchmarks.fetch(source)
     assert second.endswith("sha256 as recorded at the first fetch")
 
 
 @pytest.mark.parametrize("sha256", [SHA256, ""])
 def test_a_file_that_changed_since_is_not_read(ramdocs: Register, sha256: str) -> None:
-    path, _ = published.fetch(ramdocs(sha256=sha256))
+    path, _ = benchmarks.fetch(ramdocs(sha256=sha256))
     path.write_bytes(CONTENT + b"\n")
     with pytest.raises(BadInput, match=f"expected {SHA256}; delete it and run srdcr data fetch ramdocs"):
         load_items("ramdocs")
@@ -137,10 +137,10 @@ def test_a_file_that_changed_since_is_not_read(ramdocs: Register, sha256: str) -
 
 def test_a_file_put_there_by_hand_is_taken_and_its_checksum_kept(ramdocs: Register) -> None:
     source = ramdocs(sha256="")
-    published.place(source).parent.mkdir(parents=True)
-    published.place(source).write_bytes(CONTENT)
+    benchmarks.place(source).parent.mkdir(parents=True)
+    benchmarks.place(source).write_bytes(CONTENT)
     assert len(load_items("ramdocs")) == 6
-    assert published.known_checksum(source) == SHA256
+    assert benchmarks.known_checksum(source) == SHA256
 
 
 def test_a_record_that_cannot_be_read(ramdocs: Register, tmp_path: Path) -> None:
@@ -148,14 +148,14 @@ def test_a_record_that_cannot_be_read(ramdocs: Register, tmp_path: Path) -> None
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "checksums.json").write_text("[")
     with pytest.raises(BadInput, match=r"checksums\.json cannot be read"):
-        published.fetch(source)
+        benchmarks.fetch(source)
 
 
 def test_only_web_addresses_are_fetched(ramdocs: Register, tmp_path: Path) -> None:
     local = tmp_path / "local.jsonl"
     local.write_text("{}")
     with pytest.raises(BadInput, match="is no web address"):
-        published.fetch(replace(ramdocs(), url=local.as_uri()))
+        benchmarks.fetch(replace(ramdocs(), url=local.as_uri()))
 
 
 def test_an_unknown_name(srdcr: Srdcr) -> None:
@@ -180,11 +180,11 @@ def test_the_list_names_home_licence_columns_and_what_is_here(ramdocs: Register,
         assert known.home in before
         assert known.licence in before
     assert "no: srdcr data fetch ramdocs, or ramdocs=FILE" in before
-    path, _ = published.fetch(source)
+    path, _ = benchmarks.fetch(source)
     assert f"here     {path}" in srdcr("data", "list").out
 
 
 def test_the_cache_folder_is_the_users_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("SRDCR_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert published.cache_folder() == tmp_path / "srdcr_lab"
+    assert benchmarks.cache_folder() == tmp_path / "srdcr_lab"

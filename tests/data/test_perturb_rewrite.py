@@ -11,9 +11,9 @@ import pytest
 
 from srdcr_lab.answers.kinds import Claim, Outcome
 from srdcr_lab.data import load_items, perturb
+from srdcr_lab.data.forms import level_of, rewritten
 from srdcr_lab.data.load import write_items
-from srdcr_lab.data.perturbing import Perturbed
-from srdcr_lab.data.rewrites import claims_to_rewrite, level_of, rewritten
+from srdcr_lab.data.perturbing import Perturbed, claims_to_rewrite
 from srdcr_lab.prompts import render_rewrite, sources
 from srdcr_lab.records import CallFailed, Completion, FinishReason, Item, Level, PerturbationKind, Request
 from srdcr_lab.study.rewriting import rewrite

@@ -14,7 +14,7 @@ import pytest
 from srdcr_lab.answers import extract_option
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.benchmarks import BENCHMARKS
-from srdcr_lab.data.benchmarks.question_sets import final_number
+from srdcr_lab.data.readers import final_number
 from srdcr_lab.records import AnswerType, BadInput, Needs, Option
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"

@@ -16,8 +16,6 @@ from srdcr_lab.lib.comparison import compare, compare_all, factor_effects
 from srdcr_lab.lib.statistics import (
     contrast_interval,
     holm,
-    matched_odds_ratio,
-    mcnemar_exact,
     paired_interval,
     sign_flip_test,
 )
@@ -49,9 +47,8 @@ def test_a_comparison_by_hand() -> None:
     assert (found.n, found.n_questions, found.n_unpaired) == (8, 8, 0)
     assert (found.mean_a, found.mean_b) == (6 / 8, 3 / 8)
     assert found.difference == pytest.approx(3 / 8)
-    assert (found.only_a, found.only_b, found.odds_ratio) == (4, 1, 4.0)
+    assert (found.only_a, found.only_b) == (4, 1)
     assert found.p_value == pytest.approx(binomtest(1, 5).pvalue)  # with ±1 alone, sign flips are the sign test
-    assert found.p_mcnemar == pytest.approx(binomtest(1, 5).pvalue)
 
 
 def test_overall_is_macro_over_true_and_false_passages() -> None:
@@ -60,7 +57,6 @@ def test_overall_is_macro_over_true_and_false_passages() -> None:
     found = compare(records, "a", "b")
     assert found.difference == pytest.approx((1 - 1 / 3) / 2)
     assert found.mean_a == pytest.approx(1 / 2)
-    assert math.isnan(found.p_mcnemar)  # question q0 has two items
 
 
 def test_items_that_one_method_lacks_are_counted_and_left_out() -> None:
@@ -72,7 +68,7 @@ def test_items_that_one_method_lacks_are_counted_and_left_out() -> None:
 def test_no_pair_is_nan_with_n_0() -> None:
     found = compare(two_methods("rr", ""), "a", "b", condition="perturbed")
     assert found.n == 0
-    assert all(math.isnan(value) for value in (found.difference, found.low, found.p_value, found.odds_ratio))
+    assert all(math.isnan(value) for value in (found.difference, found.low, found.p_value))
 
 
 def test_several_rows_for_an_item_are_bad_input() -> None:
@@ -166,28 +162,6 @@ def test_p_values_are_uniform_where_methods_are_alike() -> None:
 
 
 # -- effect sizes, Holm ----------------------------------------------------------------------------------------------
-
-
-def test_exact_interval_of_the_matched_odds_ratio() -> None:
-    """12 to 4: the exact interval of 12/16 as odds."""
-    a, b = np.array([1] * 12 + [0] * 4 + [1] * 9), np.array([0] * 12 + [1] * 4 + [1] * 9)
-    share = binomtest(12, 16).proportion_ci(method="exact")
-    expected = (3.0, share.low / (1 - share.low), share.high / (1 - share.high))
-    assert matched_odds_ratio(a, b, range(25)) == pytest.approx(expected)
-
-
-def test_clustered_odds_ratio_has_a_robust_interval() -> None:
-    """Each discordant pair four times in its question: the interval of the pairs once, not one of half the width."""
-    a, b = np.array([1] * 12 + [0] * 6), np.array([0] * 12 + [1] * 6)
-    _, low, high = matched_odds_ratio(np.tile(a, 4), np.tile(b, 4), np.tile(range(18), 4))
-    once = math.sqrt(1 / 12 + 1 / 6)  # standard error of the log odds of 18 independent pairs
-    assert (math.log(high) - math.log(low)) / (2 * 1.959964) == pytest.approx(once, rel=1e-6)
-
-
-@pytest.mark.parametrize(("only_a", "only_b"), [(0, 0), (5, 1), (0, 8)])
-def test_mcnemar_is_the_binomial_test(only_a: int, only_b: int) -> None:
-    expected = binomtest(only_a, only_a + only_b).pvalue if only_a + only_b else 1.0
-    assert mcnemar_exact(only_a, only_b) == pytest.approx(expected)
 
 
 def test_holm_by_hand() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.claims import claims_checklist
+from srdcr_lab.claims import check_claims
 from srdcr_lab.debates import (
     decision_counts,
     path_stability,
@@ -18,7 +18,7 @@ from srdcr_lab.debates import (
     verdict_rates,
     verdicts_by_round,
 )
-from srdcr_lab.evaluation import cost_accuracy, cost_summary, sharing
+from srdcr_lab.evaluation import cost_accuracy, cost_summary
 from srdcr_lab.lib.gating import decision_flow
 from srdcr_lab.lib.paper_tables import accuracy_by_stratum, table_1, table_2
 from srdcr_lab.lib.summary import summary
@@ -39,7 +39,6 @@ MEASURES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
         )
     },
     "offset_slopes": offset_slopes,
-    "sharing": sharing,
     "decision_flow": decision_flow,
     "table_1": lambda records: table_1(records).cells,
     "table_2": lambda records: table_2(records).cells,
@@ -101,7 +100,7 @@ def test_two_runs_are_measured_apart(name: str) -> None:
 
 
 def test_claims_bear_any_index_and_a_run_where_all_failed() -> None:
-    alike = claims_checklist(EVERY.set_axis(np.zeros(len(EVERY), int)))
-    pd.testing.assert_frame_equal(alike, claims_checklist(EVERY))
+    alike = check_claims(EVERY.set_axis(np.zeros(len(EVERY), int)))
+    pd.testing.assert_frame_equal(alike, check_claims(EVERY))
     failed = EVERY.assign(correct=pd.array([pd.NA] * len(EVERY), "boolean"), final_answer=None, missing="error")
-    assert len(claims_checklist(failed)) == len(alike)
+    assert len(check_claims(failed)) == len(alike)

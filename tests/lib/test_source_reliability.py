@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from srdcr_lab.data.sources import SOURCES, reports
+from srdcr_lab.data.facts import SOURCES, reports
 from srdcr_lab.documents import recovery, sources_as_read
 from srdcr_lab.lib.source_reliability import asserted, log_odds, source_reliability, votes_of, weighted_majority
 from srdcr_lab.records import BadInput

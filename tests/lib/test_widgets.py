@@ -86,14 +86,14 @@ def test_a_debate_is_escaped_and_says_who_saw_the_passage() -> None:
             Decision.USE_CONTEXT,
             "1934",
             0.99,
-            "V* = REASONABLE, so the decision is USE_CONTEXT: 1934. The truth is 1874.",
+            "V* = REASONABLE, so the answer is taken from the passage: 1934. The truth is 1874.",
         ),
         (
             Verdict.UNREASONABLE,
             Decision.USE_PRIOR,
             "1874",
             0.95,
-            "V* = UNREASONABLE and Conf = 0.950 (mean_logprob) is ≥ τ = 0.9, so the decision is USE_PRIOR: 1874. "
+            "V* = UNREASONABLE and Conf = 0.950 (mean_logprob) is ≥ τ = 0.9, so the answer is taken from memory: 1874. "
             "The truth is 1874.",
         ),
         (
@@ -101,8 +101,8 @@ def test_a_debate_is_escaped_and_says_who_saw_the_passage() -> None:
             Decision.ABSTAIN,
             None,
             math.nan,
-            "V* = UNREASONABLE and Conf = nan (mean_logprob) is not ≥ τ = 0.9, so the decision is ABSTAIN and there "
-            "is no answer. The truth is 1874.",
+            "V* = UNREASONABLE and Conf = nan (mean_logprob) is not ≥ τ = 0.9, so there is no "
+            "answer. The truth is 1874.",
         ),
     ],
 )

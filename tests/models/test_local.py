@@ -28,11 +28,9 @@ from transformers import (
     SuppressTokensLogitsProcessor,
 )
 
+from srdcr_lab.models import checkpoint
 from srdcr_lab.models.base import ChatModel, common_length
-from srdcr_lab.models.load import load_model
-from srdcr_lab.models.local import checkpoint
-from srdcr_lab.models.local.chat import Call, LocalChat
-from srdcr_lab.models.local.checkpoint import (
+from srdcr_lab.models.checkpoint import (
     ChatFormat,
     fingerprint,
     fold_system,
@@ -40,8 +38,9 @@ from srdcr_lab.models.local.checkpoint import (
     number_type,
     product_seconds,
 )
-from srdcr_lab.models.local.decoder import Sample
-from srdcr_lab.models.local.sampling import Draw, uniforms
+from srdcr_lab.models.decoding import Draw, Sample, uniforms
+from srdcr_lab.models.load import load_model
+from srdcr_lab.models.local import Call, LocalChat
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 from srdcr_lab.study import Study
 
@@ -298,7 +297,7 @@ def test_shared_prefixes_change_nothing_but_the_work(llama_folder: Path) -> None
         np.testing.assert_allclose(one.logprobs, other.logprobs, atol=1e-4)
     prompts = [sharing._format.prompt_ids(request.messages) for request in requests]
     whole, distinct = sum(map(len, prompts)), tree_size(prompts)
-    assert (apart.sent()["prefill_tokens"], apart.sent()["distinct_tokens"]) == (whole, distinct)
+    assert apart.sent()["prefill_tokens"] == whole
     assert apart.sent()["shared_prefix_tokens"] == 0
     shared = min(common_length(prompts[0], prompt) for prompt in prompts[1:])
     assert distinct <= sharing.sent()["prefill_tokens"] <= whole - 11 * shared
@@ -330,10 +329,9 @@ def test_growing_prompts_are_computed_once_where_memory_allows_and_rightly_where
             np.testing.assert_allclose(answer.logprobs, logprobs, atol=1e-4)
     sent = model.sent()
     prompts = [model._format.prompt_ids(asked.messages) for turns in debates for asked in turns]
-    assert sent["distinct_tokens"] == tree_size(prompts)
-    assert sent["prefill_tokens"] <= computes_most * sent["distinct_tokens"]
+    assert sent["prefill_tokens"] <= computes_most * tree_size(prompts)
     assert sent["prefill_tokens"] + sent["shared_prefix_tokens"] == sum(map(len, prompts))
-    assert len(model._decoder._beginnings._nodes) <= kept_tokens
+    assert model._decoder._beginnings._tokens <= kept_tokens
 
 
 def test_a_call_that_arrives_late_joins_without_changing_anything(llama: LocalChat) -> None:

@@ -27,7 +27,7 @@ from srdcr_lab.models.store import _LATER, Store
 from srdcr_lab.records import BudgetExhausted, CallFailed, Completion, FinishReason, ModelIdentity, Request
 from srdcr_lab.records.types import apart, parted
 from srdcr_lab.study.opening import _by_role
-from srdcr_lab.study.rows import Cause
+from srdcr_lab.study.run import Cause
 from srdcr_lab.study.share import replay, share
 from srdcr_lab.transcripts.views import debate_html
 from tests.loopback.asking import DRAWS, GREEDY, use
@@ -432,14 +432,10 @@ def test_a_store_keeps_thinking_and_who_thought(tmp_path: Path) -> None:
             assert [*other.contents()] == [*store.contents()]
             third.merge(tmp_path / "store.sqlite")
             assert third.get(LOW, GREEDY) == {0: THOUGHT_OVER}
-    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as db, db:
-        db.execute("UPDATE completions SET thinking = 'Not 1876.'")
-    with closing(Store(tmp_path / "store.sqlite")) as store, pytest.raises(BadInput, match="it was changed"):
-        store.get(LOW, GREEDY)
 
 
 def test_a_store_and_an_export_without_thinking_are_those_of_earlier_versions(tmp_path: Path) -> None:
-    """Which kept neither column, nor the fields in a line; rows are stamped as they were."""
+    """Which kept neither column, nor the fields in a line."""
     plain = replace(LOW, settings="")
     with closing(Store(tmp_path / "store.sqlite")) as store:
         store.put(plain, GREEDY, [Completion("1874")])

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from srdcr_lab.models.local.chat import Call, Worker
-from srdcr_lab.models.local.decoder import Sample
-from srdcr_lab.models.local.sampling import Draw
+from srdcr_lab.models.decoding import Draw, Sample
+from srdcr_lab.models.local import Call, Worker
 from srdcr_lab.records import Completion, FinishReason, Message, Request
 
 SIZE = 20  # tokens a call

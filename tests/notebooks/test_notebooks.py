@@ -16,7 +16,7 @@ from srdcr_lab.study import notebooks as sequence
 from srdcr_lab.study.notebooks import SEQUENCE, WIDGET, run_notebooks
 from srdcr_lab.study.share import share
 from tests.conftest import Srdcr
-from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, executed_with, kept_with_its_label, ran_to_its_end
+from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, kept_with_its_label, ran_to_its_end
 from tests.loopback.server import Loopback
 from tests.scripted import reader
 
@@ -34,7 +34,7 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "figure",
     [
-        *("00_one_question", "00_first_study"),
+        "00_first_study",
         *("01_categories", "01_sampled_accuracy", "01_redraws", "01_draws"),
         *(
             "02_confidence",
@@ -89,13 +89,6 @@ def test_notebook_00_shows_one_question_debated_by_two_models(folder: Path) -> N
     columns = re.findall(r"<th style=[^>]+>([^<]+ · SR-DCR \(ACVD\))</th>", html)
     assert columns == [f"pocket: {ORGANISM} · SR-DCR (ACVD)", "scripted:double · SR-DCR (ACVD)"]
     assert "1934. The passage says so." in html
-
-
-def test_notebook_00_shows_one_model_where_the_other_study_is_not_there(folder: Path, tmp_path: Path) -> None:
-    given = {"ITEMS": str(folder / "years.json"), "OTHER_RUN": "no-such/study", "STORE": str(folder / "store.sqlite")}
-    alone = executed_with(tmp_path, NOTEBOOKS[0], given)
-    assert "no other model is shown here: there is no run no-such/study" in _printed(alone)
-    assert _html(alone).count("· SR-DCR (ACVD)</th>") == 1
 
 
 @pytest.mark.parametrize("name", ["01_knowledge_categories", "02_confidence_and_knowledge", "03_context_preference"])

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import html
 import json
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import nbformat
 import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.domain_report import framed
-from srdcr_lab.lib.page import Html
 from srdcr_lab.records import BadInput, Capabilities, ModelIdentity
-from srdcr_lab.study import bundle, notebooks, replaying
-from srdcr_lab.study.notebooks import code_of, parameters_of, portable, run_notebooks, shared_form
+from srdcr_lab.study import bundle, notebooks, opening
+from srdcr_lab.study import share as sharing
+from srdcr_lab.study.notebooks import parameters_of, portable, run_notebooks, shared_form
 from srdcr_lab.study.opening import AbsentModel, load_model
-from srdcr_lab.study.replaying import decided, html_tables, tables_difference, tables_of
-from srdcr_lab.study.share import Replayed, replay, share
+from srdcr_lab.study.share import Replayed, bundled_parameters, replay, share
 from tests.scripted import reader
 
 FRAME = pd.DataFrame({"a": [1, 2], "calls_paid": [7, 8]})
@@ -52,12 +51,6 @@ def test_a_parameter_that_is_code_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("LIMIT = 4", "LIMIT = open('x')"))
     with pytest.raises(BadInput, match="LIMIT is no plain value"):
         parameters_of(path)
-
-
-def test_code_is_compared_apart_from_parameters(tmp_path: Path) -> None:
-    one = _notebook(tmp_path / "a.ipynb", limit=4)
-    assert code_of(one) == code_of(_notebook(tmp_path / "b.ipynb", limit=5))
-    assert code_of(one) != code_of(_notebook(tmp_path / "c.ipynb", code="x = 2"))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +102,7 @@ def test_a_parameter_without_its_folder(value: Any, cut: Any) -> None:
 
 CAST = {"answerer": AbsentModel(ModelIdentity("openai", "desk"), Capabilities(logprobs=True))}
 SHIPPED_NOTEBOOKS = notebooks.sequence(notebooks.SEQUENCE)
-PLACES = {"RUN", "RUNS", "OTHER_RUN", "OUT", "STORE", "FIGURES"}  # a replay says where a notebook reads and writes
+PLACES = {*sharing._PLACES}
 DECLARED = [(path, name) for path in SHIPPED_NOTEBOOKS for name in parameters_of(path)]
 
 
@@ -170,38 +163,28 @@ def test_every_notebook_may_stand_in_a_bundle() -> None:
     assert [name for name in names if not bundle._NAME.fullmatch(name)] == []
 
 
-def test_every_parameter_is_a_place_or_of_a_known_kind() -> None:
-    """G 1: a parameter that nobody thought of is not taken from a bundle, and would be missed here."""
-    known = {"MODEL", *replaying._SOURCES, *notebooks.WORDS, *replaying._NUMBERS}
-    assert {name for _, name in DECLARED} == known | PLACES
-    assert not known & PLACES
-
-
 @pytest.mark.parametrize("notebook", SHIPPED_NOTEBOOKS, ids=lambda path: path.stem)
 def test_no_value_of_a_bundle_reaches_a_place_a_model_or_code(
     hostile: Path, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """G 1: every parameter of every notebook, given everything that could reach something."""
     names, values = list(parameters_of(notebook)), dict[str, Any]()
-    monkeypatch.setattr(notebooks, "code_of", lambda path: [])
-    monkeypatch.setattr(notebooks, "parameters_of", lambda path: values)
+    monkeypatch.setattr(sharing, "parameters_of", lambda path: values)
     for name in names:
         for value in _hostile(hostile):
             values.clear()
             values[name] = value
             try:
-                chosen = decided(notebook, hostile / "items", CAST)
+                chosen = bundled_parameters(notebook, hostile / "items", CAST)
             except BadInput:
                 assert name not in PLACES
                 continue
             if name in PLACES:
                 assert chosen == {}
-            elif name in replaying._NUMBERS:
-                low, high = replaying._NUMBERS[name]
-                assert type(value) in (int, float)
-                assert low <= value <= high
+            elif name not in notebooks.WORDS:
+                assert type(value) in (int, float), (name, value)
+                assert abs(value) <= 100_000
             else:
-                assert name in notebooks.WORDS, (name, value)
                 assert not set(value) & set('/\\~%"\n\0{}\x1b\u202e')
                 assert value.strip(".")
 
@@ -222,20 +205,20 @@ def test_no_value_of_a_bundle_reaches_a_place_a_model_or_code(
 def test_a_plain_value_of_a_bundle_is_taken(hostile: Path, name: str, value: Any) -> None:
     path = next(path for path, declared in DECLARED if declared == name)
     given = {"MODEL": "openai:desk", name: value}
-    chosen = decided(_given(path, hostile / path.name, given), hostile / "items", CAST)
+    chosen = bundled_parameters(_given(path, hostile / path.name, given), hostile / "items", CAST)
     assert chosen.get(name) == value
     assert not chosen.keys() & PLACES
 
 
 def test_a_parameter_finds_its_table_in_the_bundle_and_nowhere_else(hostile: Path) -> None:
-    assert replaying._in_bundle("ramdocs=my.csv", hostile / "items") == f"ramdocs={hostile.resolve()}/items/my.csv"
-    assert replaying._in_bundle("secret.csv", hostile / "items") is None
+    assert sharing._in_bundle("ramdocs=my.csv", hostile / "items") == f"ramdocs={hostile.resolve()}/items/my.csv"
+    assert sharing._in_bundle("secret.csv", hostile / "items") is None
 
 
 def test_another_pocket_model_is_not_replayed_by_this_one(hostile: Path) -> None:
     cast = {"answerer": AbsentModel(ModelIdentity("pocket", "pocket", "", "00"), Capabilities(logprobs=True))}
     with pytest.raises(BadInput, match="another pocket model than this clone's"):
-        decided(SHIPPED_NOTEBOOKS[0], hostile / "items", cast)
+        bundled_parameters(SHIPPED_NOTEBOOKS[0], hostile / "items", cast)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +232,7 @@ def test_another_pocket_model_is_not_replayed_by_this_one(hostile: Path) -> None
 def test_a_model_of_a_bundle_is_never_opened(identity: ModelIdentity) -> None:
     """G 1: neither from a folder that its name might be, nor from weights that lie on this machine."""
     cast = {"answerer": AbsentModel(identity, Capabilities(logprobs=True))}
-    with replaying._offline(cast):
+    with patch.dict(os.environ, {**sharing._OFFLINE, opening.REPLAYED: opening.as_told(cast.values())}):
         opened = load_model("hf:../secret", offline=True)
     assert isinstance(opened, AbsentModel)
     assert opened.identity == identity
@@ -293,67 +276,8 @@ def _shape(**cell: Any) -> str:
 def test_a_notebook_of_any_shape_is_read_or_one_sentence(tmp_path: Path, content: str) -> None:
     """G 8: what is in a bundle is data, whatever it is."""
     (tmp_path / "a.ipynb").write_text(content)
-    for read in (parameters_of, code_of, tables_of):
-        with suppress(BadInput):
-            read(tmp_path / "a.ipynb")
-
-
-def test_tables_nested_without_end_are_read_in_one_pass() -> None:
-    """G 8: no hang; of pages framed in pages, those that we write are read."""
-    assert len(html_tables("<table><tr><td>" * 20_000)) == 20_000
-    page = FRAME.to_html()
-    for depth in range(1, 6):
-        page = f'<iframe srcdoc="{html.escape(page)}"></iframe>'
-        assert len(html_tables(page)) == (depth <= 3)
-
-
-# Tables -----------------------------------------------------------------------------------------------------------
-
-
-def test_tables_of_a_notebook(tmp_path: Path) -> None:
-    (table,) = tables_of(_notebook(tmp_path / "a.ipynb"))
-    assert table == (("", "a"), ("0", "1"), ("1", "2"))  # calls_paid is left out: a replay asks for nothing
-
-
-def test_every_kind_of_table_is_read() -> None:
-    """A DataFrame with its style, one of ours with a caption, and one inside a page in a frame."""
-    ours = "<table><caption>Table <b>1</b></caption><tr><th>n</th></tr><tr><td>4 &lt; 5</td></tr></table>"
-    assert html_tables(FRAME._repr_html_())[0][1] == ("0", "1", "7")
-    assert html_tables(ours) == [(("Table 1",), ("n",), ("4 < 5",))]
-    assert html_tables(framed(Html(f"<html>{ours}</html>"))) == html_tables(ours)
-    assert html_tables("<p>none</p>") == []
-
-
-def test_a_table_inside_a_cell_is_a_table_of_its_own() -> None:
-    assert html_tables("<table><tr><td>a<table><tr><td>b</td></tr></table>c</td></tr></table>") == [
-        (("ac",),),
-        (("b",),),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("after", "said"),
-    [
-        ((("n",), ("1",)), None),
-        ((("n",), ("2",)), "table 1, row 2, column 1: '1' became '2'"),
-        ((("n",),), "table 1, 2 rows became 1"),
-        ((("n",), ("1", "9")), "table 1, row 2: 1 cells became 2"),
-    ],
-)
-def test_the_first_cell_that_differs_is_named(after: tuple[tuple[str, ...], ...], said: str | None) -> None:
-    assert tables_difference([(("n",), ("1",))], [after]) == said
-
-
-def test_a_table_more_is_a_difference() -> None:
-    assert tables_difference([(("n",),)], []) == "1 tables became 0"
-
-
-def test_code_is_compared_apart_from_where_a_name_lives(tmp_path: Path) -> None:
-    before = _notebook(tmp_path / "a.ipynb", code="from srdcr_lab.lib.gating import Gating\nGating")
-    after = _notebook(tmp_path / "b.ipynb", code="from srdcr_lab.confidence import Gating\nGating")
-    assert code_of(before) == code_of(after)
-    other = _notebook(tmp_path / "c.ipynb", code="from srdcr_lab.confidence import ece\nGating")
-    assert code_of(before) != code_of(other)
+    with suppress(BadInput):
+        parameters_of(tmp_path / "a.ipynb")
 
 
 # Executed again ---------------------------------------------------------------------------------------------------
@@ -374,26 +298,31 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
             'open(STORE, "a").close(), os.makedirs(FIGURES, exist_ok=True)\n'
             "table = pd.read_csv(ITEMS).assign(n=1)\n"
             'table["calls_paid"] *= int(os.environ.get("SRDCR_OFFLINE", 0))\n'
-            "table"
+            'table.to_csv(f"{FIGURES}/00_own.csv", index=False)'
         ),
     ]
     (place / "sequence").mkdir()
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), place / "sequence/00_own.ipynb")
-    run_notebooks(place / "executed", {"ITEMS": str(place / "my own.csv")}, place / "sequence")
+    given = {"ITEMS": str(place / "my own.csv"), "FIGURES": str(place / "figures")}
+    run_notebooks(place / "executed", given, place / "sequence")
     with lab.Study(reader(), "facts", limit=1, samples=0, out=place / "run") as study:
         study.run(progress=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(notebooks, "SEQUENCE", place / "sequence")
+        for module in (notebooks, sharing):
+            patch.setattr(module, "SEQUENCE", place / "sequence")
         share(place / "run", place / "study.zip", notebooks=place / "executed")
     return place
 
 
-def _replayed(place: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **changes: str) -> Replayed:
-    """A replay, where the bundle's notebook has these texts replaced and a digest that fits."""
-    monkeypatch.setattr(notebooks, "SEQUENCE", place / "sequence")
+def _replayed(
+    place: Path, out: Path, monkeypatch: pytest.MonkeyPatch, name: str = "notebooks/00_own.ipynb", **changes: str
+) -> Replayed:
+    """A replay, where a file of the bundle has these texts replaced and a digest that fits."""
+    for module in (notebooks, sharing):
+        monkeypatch.setattr(module, "SEQUENCE", place / "sequence")
     bundle.unpack(place / "study.zip", out / "opened")
-    notebook = out / "opened/notebooks/00_own.ipynb"
+    notebook = out / "opened" / name
     text = notebook.read_text("utf-8")
     for one, other in changes.items():
         assert one in text
@@ -405,21 +334,20 @@ def _replayed(place: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **changes
 
 def test_the_bundle_holds_the_table_the_notebook_read(place: Path, tmp_path: Path) -> None:
     names = bundle.unpack(place / "study.zip", tmp_path / "opened")
-    assert {"items/my own.csv", "notebooks/00_own.ipynb"} < set(names)
+    assert {"items/my own.csv", "notebooks/00_own.ipynb", "figures/00_own.csv"} < set(names)
     assert parameters_of(tmp_path / "opened/notebooks/00_own.ipynb")["ITEMS"] == "my own.csv"
 
 
 def test_a_changed_table_of_a_notebook_is_a_difference(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = _replayed(place, tmp_path, monkeypatch, **{"<td>2</td>": "<td>3</td>"})
-    assert made.differences == ("00_own.ipynb: table 1, row 3, column 2: '3' became '2'",)
+    made = _replayed(place, tmp_path, monkeypatch, "figures/00_own.csv", **{"2,": "3,"})
+    assert made.differences == ("00_own.csv: row 2, a: 3 became 2",)
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"assign(n=1)": "assign(n=open('x'))"}, "its code is not this clone's"),
         ({"scripted:scripted": "hf:weights"}, "its parameter MODEL is nothing that a bundle may say"),
         ({"my own.csv": "../secret.csv"}, "its parameter ITEMS is nothing that a bundle may say"),
     ],
@@ -428,7 +356,7 @@ def test_what_cannot_be_compared_is_not_executed(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], why: str
 ) -> None:
     made = _replayed(place, tmp_path, monkeypatch, **change)
-    assert made.differences == (f"00_own.ipynb: {why}, so it was not executed",)
+    assert made.differences[0] == f"00_own.ipynb: {why}, so it was not executed"
     assert not (tmp_path / "replayed/notebooks").exists()
 
 
@@ -448,7 +376,6 @@ def test_a_replay_writes_and_reads_nothing_outside(
     before = around()
     changes = {
         'STORE = \\"s\\"': f'STORE = \\"{outside}/my.txt\\"',
-        'FIGURES = \\"f\\"': 'FIGURES = \\"../../OUTSIDE\\"',
     }
     made = _replayed(place, tmp_path, monkeypatch, **changes)
     assert (made.differences, made.notebook_tables) == ((), 1)

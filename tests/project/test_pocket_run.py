@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from srdcr_lab.models.local.checkpoint import check_manifest
+from srdcr_lab.models.checkpoint import check_manifest
 from srdcr_lab.prompts import hashes
 from tests import training_code
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from srdcr_lab import answers
-from srdcr_lab.models.local.checkpoint import check_manifest
+from srdcr_lab.models.checkpoint import check_manifest
 from srdcr_lab.prompts import hashes, render
 from srdcr_lab.records import AnswerType, BadInput, Message, Role, Turn
 from srdcr_lab.records.files import folder

@@ -31,7 +31,7 @@ from srdcr_lab.models import Store
 from srdcr_lab.records import CallFailed, Completion, Request
 from srdcr_lab.records.files import csv_text
 from srdcr_lab.study import bundle
-from srdcr_lab.study.manifest import read_manifest
+from srdcr_lab.study.results import read_manifest
 from srdcr_lab.study.share import share
 from tests import executing
 from tests.conftest import Srdcr

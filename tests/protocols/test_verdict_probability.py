@@ -28,7 +28,7 @@ from srdcr_lab.prompts import readers
 from srdcr_lab.protocols import DESIGNS, choices
 from srdcr_lab.records import Completion, Request, Verdict, arrow_schema
 from srdcr_lab.study import load_run
-from srdcr_lab.study.rows import ItemRows
+from srdcr_lab.study.run import ItemRows
 from tests.chapters.test_verdicts import frame, row
 from tests.data.test_tables import ASKED
 from tests.loopback.asking import GREEDY, use

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab import BadInput, Results, Study
-from srdcr_lab.models.local.checkpoint import fingerprint
+from srdcr_lab.models.checkpoint import fingerprint
 from srdcr_lab.records import ModelIdentity
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import ORGANISM

@@ -10,7 +10,7 @@ import pytest
 
 from srdcr_lab import BadInput, Results, Study
 from srdcr_lab.records import Completion, FinishReason, Verdict
-from srdcr_lab.study.rows import Cause, _each_once, cause
+from srdcr_lab.study.run import Cause, _each_once, cause
 from tests.loopback import protocols, replies
 from tests.loopback.server import Loopback
 

@@ -25,7 +25,7 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.records import BadInput, CallFailed, Request
 from srdcr_lab.records.tables import arrow_schema
-from srdcr_lab.study import exports
+from srdcr_lab.study import exchange
 from tests.conftest import Srdcr
 from tests.documents import item as item_of_documents
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round, question_of
@@ -84,7 +84,7 @@ def _log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[st
 @pytest.fixture(scope="module")
 def log(results: lab.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("log") / "out.eval"
-    assert exports.write_inspect(results, path).startswith(f"{path}: 8 samples")
+    assert exchange.write_inspect(results, path).startswith(f"{path}: 8 samples")
     return path
 
 
@@ -151,7 +151,7 @@ def test_nothing_hostile_is_left_in_any_text(log: Path) -> None:
 
 def test_an_export_made_again_is_the_same_file(results: lab.Results, log: Path) -> None:
     again = log.with_name("again.eval")
-    exports.write_inspect(results, again)
+    exchange.write_inspect(results, again)
     with zipfile.ZipFile(log) as one, zipfile.ZipFile(again) as other:
         assert [(entry.filename, entry.CRC, entry.date_time) for entry in one.infolist()] == [
             (entry.filename, entry.CRC, entry.date_time) for entry in other.infolist()
@@ -213,8 +213,8 @@ def test_a_speaker_is_shown_the_document_that_it_is_named_after() -> None:
     row = {"question": "When?", "item_id": "q1", "method": "madam_rag"}
     turns = [{"role": "agent", "speaker": "2", "saw_passage": True, "saw_turns": [], "round": 0, "text": ""}]
     item = item_of_documents(1874, 1934)
-    seen = exports._seen(row, item, turns[0])
-    assert ("DOC2" in seen, "DOC1" in seen, "DOC1" in exports._seen(row, item)) == (True, False, True)
+    seen = exchange._seen(row, item, turns[0])
+    assert ("DOC2" in seen, "DOC1" in seen, "DOC1" in exchange._seen(row, item)) == (True, False, True)
 
 
 def test_a_key_does_not_leave(

@@ -21,8 +21,7 @@ from srdcr_lab.records import (
     Request,
 )
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS
-from srdcr_lab.study.rows import ItemRows
-from srdcr_lab.study.run import run_item
+from srdcr_lab.study.run import ItemRows, run_item
 from tests.scripted import (
     REASONABLE,
     SURE,

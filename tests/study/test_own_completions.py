@@ -17,7 +17,7 @@ from srdcr_lab.debates import verdict_rates
 from srdcr_lab.lib.calibration import ece
 from srdcr_lab.preference import context_preference
 from srdcr_lab.records import BadInput, PerturbationKind
-from srdcr_lab.study.elsewhere import NEEDED_BESIDE
+from srdcr_lab.study.exchange import NEEDED_BESIDE
 from tests.conftest import Srdcr
 
 SURE, UNSURE = [math.log(0.95)], [math.log(0.64), math.log(0.25)]  # the second: a geometric mean of 0.4

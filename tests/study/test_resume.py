@@ -20,7 +20,7 @@ import pytest
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, Completion, Request, Stopped
 from srdcr_lab.study import Study
-from srdcr_lab.study.manifest import together
+from srdcr_lab.study.results import sent_together
 from srdcr_lab.study.run import background_loop
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion
@@ -183,7 +183,7 @@ def test_what_two_parts_of_a_run_sent_is_put_together() -> None:
     earlier = {"a": {"requests": 2, "notes": ["x"], "sdk": "1"}, "b": {"requests": 1}}
     now = {"a": {"requests": 3, "notes": ["x", "y"], "sdk": "2"}, "c": {"requests": 4}}
     joined = {"a": {"requests": 5, "notes": ["x", "y"], "sdk": "2"}, "b": {"requests": 1}, "c": {"requests": 4}}
-    assert together(earlier, now) == joined
+    assert sent_together(earlier, now) == joined
 
 
 def test_a_finished_run_stays_finished_when_it_cannot_be_resumed(
@@ -247,7 +247,7 @@ def test_rows_that_cannot_be_written_end_the_asking(
     def full(*_: object) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("srdcr_lab.study.folder.TableWriter.add", full)
+    monkeypatch.setattr("srdcr_lab.study.results.TableWriter.add", full)
 
     class OnlyTheBridge(ScriptedModel):
         async def complete(self, request: Request) -> tuple[Completion, ...]:

@@ -139,7 +139,7 @@ def test_the_answers_to_the_first_question_whose_draws_differ(other: lab.Results
     assert answered[1] == [
         *("false: substitution, moderate", "1934", "Few-Shot", "1934 (wrong)", "the passage&#39;s", "", ""),
     ]
-    assert answered[4][-2:] == ["REASONABLE", "USE_CONTEXT"]
+    assert answered[4][-2:] == ["REASONABLE", "from the passage"]
     assert html.endswith("<p>scripted:other</p>")
 
 

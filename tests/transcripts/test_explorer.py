@@ -283,36 +283,40 @@ RULED = {"verdict": "UNREASONABLE", "decision": "USE_PRIOR", "self_confidence": 
     [
         (
             RULED,
-            "V* = UNREASONABLE and Conf = 0.950 (sequence probability) is ≥ τ = 0.9, so the decision is USE_PRIOR: A. "
-            "The truth is A.",
+            "V* = UNREASONABLE and Conf = 0.950 (sequence probability) is ≥ τ = 0.9, so the answer is taken from "
+            "memory: A. The truth is A.",
         ),
         (
             RULED | {"self_confidence": None, "decision": "ABSTAIN", "final_answer": None, "missing": "abstained"},
-            "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so the decision is ABSTAIN "
-            "and there is no answer. The truth is A.",
+            "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so there is no answer. "
+            "The truth is A.",
         ),
         (
             RULED | {"self_confidence": 0.5},
             "V* = UNREASONABLE and Conf = 0.500 (sequence probability) is not ≥ τ = 0.9 (which this preset leaves "
-            "out), so the decision is USE_PRIOR: A. The truth is A.",
+            "out), so the answer is taken from memory: A. The truth is A.",
         ),
         (
             {"verdict": "REASONABLE", "decision": "USE_CONTEXT"},
-            "V* = REASONABLE, so the decision is USE_CONTEXT: A. The truth is A.",
+            "V* = REASONABLE, so the answer is taken from the passage: A. The truth is A.",
         ),
-        ({"method": "debate_only", **RULED}, "V* = UNREASONABLE, so the decision is USE_PRIOR: A. The truth is A."),
+        (
+            {"method": "debate_only", **RULED},
+            "V* = UNREASONABLE, so the answer is taken from memory: A. The truth is A.",
+        ),
         (
             {"decision": "USE_CONTEXT"},
-            "Prior and context answer agree without a debate, so the decision is USE_CONTEXT: A. The truth is A.",
+            "Prior and context answer agree without a debate, so the answer is taken from the passage: A. "
+            "The truth is A.",
         ),
         (
             {"method": "confidence_only", **RULED, "verdict": None},
-            "Conf = 0.950 (sequence probability) is ≥ τ = 0.9, so the decision is USE_PRIOR: A. The truth is A.",
+            "Conf = 0.950 (sequence probability) is ≥ τ = 0.9, so the answer is taken from memory: A. The truth is A.",
         ),
         (
             {"method": "token_probability", "decision": "USE_PRIOR", "self_confidence": 0.9, "context_confidence": 0.8},
-            "Mean token probability is 0.900 for the prior answer and 0.800 for the context answer, so the decision is "
-            "USE_PRIOR: A. The truth is A.",
+            "Mean token probability is 0.900 for the prior answer and 0.800 for the context answer, so the answer "
+            "is taken from memory: A. The truth is A.",
         ),
         (
             {"gold_answers": ["A", "B"], "final_answers": ["A", "B"]},

@@ -1,25 +1,33 @@
-"""What a published benchmark is, and how its file comes into the cache folder with its checksum."""
+"""Published benchmarks as items: from the user's own file, or fetched once into a cache folder, with its checksum.
+
+`benchmarks.toml` is the table of them and `readers` makes items of their rows. A new benchmark is a row and a function.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
-from srdcr_lab.data.benchmarks.gathering import Gathering
-from srdcr_lab.data.rows import Row
+from srdcr_lab.data import readers
+from srdcr_lab.data.items import ItemSet
+from srdcr_lab.data.rows import Row, read_table, rows_of
+from srdcr_lab.data.tables import check_columns
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import read_json, sha256_of, whole_file, write_whole
+from srdcr_lab.records.vocabulary import did_you_mean
 
-Reader = Callable[[Sequence[Row]], Gathering]
+Reader = Callable[[Sequence[Row]], readers.Gathering]
 LARGEST = 500_000_000  # bytes; no published file comes near
 _TIMEOUT_S = 30
 _CHUNK = 1 << 20
@@ -27,12 +35,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """One published file and how it becomes items.
-
-    Where `sha256` is empty, the first fetch records one, and later reads must agree. A column ``"a|b"`` may have either
-    name; `recognised` is False where the columns are too common to tell the benchmark by. `read_documents` makes items
-    with several documents. `join` adds what a table of the user's holds to the rows (``NAME=FILE+TABLE``).
-    """
+    """One published file: a row of `benchmarks.toml`, which says what its fields mean."""
 
     name: str
     meaning: str
@@ -40,12 +43,73 @@ class Benchmark:
     licence: str
     rows: int
     url: str
+    columns: Sequence[str]
+    reader: str = ""
     sha256: str = ""
-    columns: tuple[str, ...]
-    read: Reader
-    read_documents: Reader | None = None
-    join: Callable[[Sequence[Row], Path], None] | None = None
     recognised: bool = True
+
+    def read(self, form: str) -> Reader | None:
+        """What makes items of its rows in a form, ``passages`` or ``documents``; None where it has no such form."""
+        endings = {"passages": "", "documents": "_documents"}
+        name = f"read_{self.reader or self.name}{endings.get(form, form)}"
+        return getattr(readers, name, None) if form in endings else None
+
+    @property
+    def join(self) -> Callable[[Sequence[Row], Path], None] | None:
+        """What adds a table of the user's to its rows (``NAME=FILE+TABLE``); None where it takes none."""
+        return getattr(readers, f"join_{self.name}", None)
+
+
+_ROWS = tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))
+BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
+    {name: Benchmark(name=name, **row) for name, row in _ROWS.items()}
+)
+
+
+def benchmark(name: str) -> Benchmark:
+    """The benchmark of this name; bad input where there is none."""
+    if name not in BENCHMARKS:
+        known = ", ".join(BENCHMARKS)
+        raise BadInput(f"there is no benchmark {name!r}{did_you_mean(name, BENCHMARKS)}; known are {known}")
+    return BENCHMARKS[name]
+
+
+def load_benchmark(name: str, path: Path | None, *, form: str = "passages", strict: bool = False) -> ItemSet:
+    """Items of a benchmark from a file in its published columns, or (`path` None) from the cache folder.
+
+    `form` is ``passages`` (one passage an item) or ``documents`` (all documents of a question, one item a question).
+    Bad input: a file that is missing, changed since it was fetched, or without the published columns; an unknown form;
+    with `strict`, anything left out.
+    """
+    source = benchmark(name)
+    if not (read := source.read(form)):
+        forms = " or ".join(f"{name}:{known}" for known in ("passages", "documents") if source.read(known))
+        raise BadInput(f"{name} has no form {form!r}; write {forms}")
+    file, table = (cached(source), None) if path is None else _with_table(path, source)
+    frame = read_table(file, source.columns)
+    check_columns(frame, source.columns, str(file), f"{name} as published has {described(source.columns)}")
+    rows = rows_of(frame, file.name)
+    if source.join and table:
+        source.join(rows, table)
+    gathered = read(rows)
+    if strict and gathered.left_out.total():
+        raise BadInput(f"{file.name}: {gathered.left_out_sentence()}")
+    return replace(gathered.result(file.name), name=f"{name}:documents" if form == "documents" else name)
+
+
+def described(columns: Sequence[str]) -> str:
+    """Columns as a sentence names them."""
+    return ", ".join(column.replace("|", " or ") for column in columns)
+
+
+def _with_table(path: Path, source: Benchmark) -> tuple[Path, Path | None]:
+    """The published file, and the table of one's own that is named after a plus sign."""
+    file, plus, table = str(path).rpartition("+")
+    if not plus or path.exists():
+        return path, None
+    if source.join is None:
+        raise BadInput(f"{source.name} takes no second file; write {source.name}={file}")
+    return Path(file), Path(table)
 
 
 def cache_folder() -> Path:

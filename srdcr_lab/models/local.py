@@ -24,10 +24,8 @@ from typing import Any
 import torch
 
 from srdcr_lab.models.base import first_stop
-from srdcr_lab.models.local.cache import Batch
-from srdcr_lab.models.local.checkpoint import ChatFormat, cut_texts, identity_of, load, number_type
-from srdcr_lab.models.local.decoder import Decoder, Sample
-from srdcr_lab.models.local.sampling import Draw
+from srdcr_lab.models.checkpoint import ChatFormat, cut_texts, identity_of, load, number_type
+from srdcr_lab.models.decoding import Batch, Decoder, Draw, Sample
 from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, FinishReason, ModelIdentity, Request
 
 _CPU_CACHE_BYTES = 1 << 30
@@ -44,7 +42,7 @@ class LocalChat:
     """Chat with local weights: a folder with safetensors, a tokenizer and a chat template, or a hub name.
 
     Greedy text is the arg max of every step; sampled text is keyed by request, stream and draw. Both are the same
-    whatever else is being decoded, up to ties within rounding (`sampling`), which are rare in float32 and not rare in
+    whatever else is being decoded, up to ties within rounding (`decoding`), which are rare in float32 and not rare in
     bfloat16. Log-probabilities are the model's own, at T = 1. `completion_tokens` counts generated tokens, including
     the end marker and what a stop string cut off; `prompt_tokens` is counted on a request's first draw, shared
     beginnings included. A reply that reaches the end of the model's window ends with reason ``length``. One model may

@@ -1,8 +1,4 @@
-"""Results that were made elsewhere: a table of questions and answers as a results folder, without any model.
-
-Answers are read and compared by our answer types unless the table grades them, decisions made by our rule, categories
-taken from the samples or the table. What the table lacks is missing in `records`; nothing is put in its place.
-"""
+"""Results for other tools (an Inspect AI log), and results that were made elsewhere."""
 
 from __future__ import annotations
 
@@ -10,21 +6,27 @@ import hashlib
 import json
 import math
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+import zipfile
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
 
 from srdcr_lab import answers
 from srdcr_lab.answers.option import label_of
 from srdcr_lab.answers.replies import is_refusal
 from srdcr_lab.answers.token_confidence import FROM_LOGPROBS
-from srdcr_lab.data.items import ItemSet, freeze
+from srdcr_lab.data.items import ItemSet, freeze, grouped
 from srdcr_lab.data.rows import Row, listed, options_in, plain_text, read_table
 from srdcr_lab.data.tables import (
     COLUMNS,
+    checked_ending,
     checked_rows,
     condition_unstated,
     left_out,
@@ -48,14 +50,15 @@ from srdcr_lab.records import (
     KnowledgeCategory,
     Missing,
     ModelIdentity,
+    Role,
     Verdict,
 )
-from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, read_json, write_whole
-from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of, visible
-from srdcr_lab.study import manifest as manifests
-from srdcr_lab.study.folder import Results, table_writer
+from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, read_json, whole_file, write_whole
+from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of, visible, visible_lines
+from srdcr_lab.study.bundle import check_no_traces
 from srdcr_lab.study.opening import AbsentModel
-from srdcr_lab.study.rows import ItemRows, Probe, item_rows
+from srdcr_lab.study.results import ITEMS, SUMMARY, TABLES, Results, check_same_study, table_writer, write_manifest
+from srdcr_lab.study.run import ItemRows, Probe, item_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +144,7 @@ def results_from(
     notes += [*shortened(pairs, name), *left_out(faults, name)]
     if is_of_memory and (repeated := len(pairs) - len(pairs := _each_question_once(pairs))):
         notes.append(f"{name}: left out {n_of(repeated, 'rows')} whose question stands in an earlier row")
-    found, methods = _told(frame, name, not any(map(_has_passage, (item for _, item in pairs))), method)
+    found, methods = _methods_in(frame, name, not any(map(_has_passage, (item for _, item in pairs))), method)
     _refuse_unknown_conditions(pairs, name)
     if graded := [grade for grade in GRADES.values() if grade in found]:
         notes.append(f"{name}: graded elsewhere, and not compared here: {', '.join(graded)}")
@@ -168,7 +171,7 @@ def results_from(
         "seed": 0,
         "models": {"answerer": as_plain(answerer.identity)},
     }
-    manifests.check(folder, asked, items)
+    check_same_study(folder, asked, items)
     manifest = {
         "status": "done",
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -181,18 +184,18 @@ def results_from(
     }
     results = Results(folder, temporary)
     with one_writer(folder):
-        manifests.write_manifest(folder, manifest | {"status": "running"})
-        write_whole(folder / manifests.ITEMS, freeze(items))
+        write_manifest(folder, manifest | {"status": "running"})
+        write_whole(folder / ITEMS, freeze(items))
         with table_writer(folder) as writer:
             for each in made:
                 writer.add(each)
-        write_whole(folder / manifests.SUMMARY, csv_text(results.summary))
-        counts = {table: results.n_rows(table) for table in manifests.TABLES} | {"failed": 0}
-        manifests.write_manifest(folder, manifest | {"counts": counts})
+        write_whole(folder / SUMMARY, csv_text(results.summary))
+        counts = {table: results.n_rows(table) for table in TABLES} | {"failed": 0}
+        write_manifest(folder, manifest | {"counts": counts})
     return Results(folder, temporary)
 
 
-def _told(frame: pd.DataFrame, name: str, closed_book: bool, method: str) -> tuple[Collection[str], list[str]]:
+def _methods_in(frame: pd.DataFrame, name: str, closed_book: bool, method: str) -> tuple[Collection[str], list[str]]:
     """The columns of results that a table has, and the methods of which it tells the answers."""
     found = [column for column in NEEDED_BESIDE if column in frame]
     for column in found:
@@ -383,3 +386,173 @@ def _logprobs(row: Row) -> list[float]:
     if not all(-math.inf < value <= 0 for value in values):
         raise row.bad("logprobs", f"{', '.join(texts)!r:.60} are no natural logarithms of probabilities (at most 0)")
     return values
+
+
+_MEASURES = ("accuracy", "selective_accuracy", "coverage")
+_SCORES = ("verdict", "decision", "knowledge_category", "self_confidence")  # beside `correct`
+_STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter", "refusal": "content_filter"}
+_LOG_ABOUT = (
+    "Every event has the time at which the run was written, in its place of the order. What a speaker saw is put "
+    "together from saw_passage and saw_turns; it is not the prompt."
+)
+
+
+def write_inspect(results: Results, target: Path) -> str:
+    """Write an Inspect AI log (`.eval`: a zip of JSON, version 2) in which each row of `records` is a sample.
+
+    The score `correct` is C, I, or N where there is no answer, with the reason abstained, unparsed or error: Inspect's
+    accuracy counts what is missing as wrong, as ours does. A row without an answer because a call failed is a sample
+    with an error. Metrics are those of `summary`, a score for each method. Texts leave without control and format
+    characters; a key or a path of this machine in them is bad input. Returns a sentence for the terminal.
+    """
+    header, summaries, used = _log_header(results), [], Counter[str]()
+    debates = grouped(_as_dicts(results.turns), lambda turn: (turn["item_id"], _with_design(turn)))
+    path = whole_file(checked_ending(target, (".eval",)))
+    with path as part, zipfile.ZipFile(part, "w") as log:
+
+        def put(name: str, value: Any) -> None:
+            text = json.dumps(_clean(value), allow_nan=False)
+            check_no_traces(f"{target.name}, {name}", text.encode())
+            log.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)  # of 1980: equal content is an equal file
+
+        for row in _as_dicts(results.records):
+            name = visible(f"{_with_design(row)} {row['item_id']}".replace("/", "∕"), 200)
+            used[name] += 1
+            name = name if used[name] == 1 else f"{name} #{used[name]}"
+            turns = debates.get((row["item_id"], _with_design(row)), [])
+            sample = _log_sample(name, row, turns, results.items.get(row["item_id"]), header["eval"])
+            put(f"samples/{name}_epoch_1.json", sample)
+            shown = {key: cell for key, cell in sample.items() if key not in ("messages", "output", "events")}
+            error = sample["error"] and sample["error"]["message"]
+            summaries.append(shown | {"completed": True, "message_count": len(sample["messages"]), "error": error})
+        header["eval"]["dataset"] |= {"samples": len(summaries), "sample_ids": [each["id"] for each in summaries]}
+        put("summaries.json", summaries)
+        put("header.json", header)
+    return f"{target}: {n_of(len(summaries), 'samples')}; inspect view --log-dir {target.parent} shows them"
+
+
+def _log_header(results: Results) -> dict[str, Any]:
+    """The log without its samples."""
+    manifest, models = results.manifest, {role: visible(who) for role, who in results.identities.items()}
+    asked, written, n = manifest["asked"], manifest["written"], len(results.records)
+    run = _log_id(json.dumps(asked, sort_keys=True), written)
+    scores: dict[str, dict[str, Any]] = {}
+    for row in _as_dicts(results.summary):
+        method = _with_design(row)
+        score = scores.setdefault(method, {"name": method, "scorer": "correct", "metrics": {}})
+        for measure in (measure for measure in _MEASURES if row[measure] is not None):
+            name, ends = f"{row['condition']} {measure}", {"n": row["n"]}
+            ends |= {end: row.get(f"{measure}_{end}") for end in ("low", "high")}
+            score["metrics"][name] = {"name": name, "value": row[measure], "metadata": ends}
+    return {
+        "version": 2, "status": "success" if manifest["status"] == "done" else "cancelled",
+        "eval": {
+            "eval_id": run, "run_id": run, "task_id": run, "created": written, "task": "srdcr",
+            "task_args": {"seed": asked["seed"]}, "dataset": {"name": asked["items"]}, "config": {},
+            "model": models["answerer"], "packages": manifest.get("versions", {}),
+            "model_roles": {role: {"model": name} for role, name in models.items() if role != "answerer"},
+            "metadata": {"asked": asked, "about": _LOG_ABOUT, "notes": manifest["notes"], "label": results.label},
+        },
+        "plan": {"steps": [{"solver": name} for name in asked["methods"]]},
+        "results": {"scores": [*scores.values()], "total_samples": n, "completed_samples": n},
+        "stats": {"started_at": written, "completed_at": written},
+    }  # fmt: skip
+
+
+def _log_sample(
+    name: str, row: dict[str, Any], turns: Sequence[dict[str, Any]], item: Item | None, spec: dict[str, Any]
+) -> dict[str, Any]:
+    """A row of `records` with its debate; each turn is a message, and an event whose input is what its speaker saw."""
+    question = {"role": "user", "content": _seen(row, item)}
+    said = [_log_message(turn) for turn in turns]
+    answer = {"role": "assistant", "content": row["final_answer"], "model": row["model"]}
+    final = [] if row["final_answer"] is None else [answer]
+    grade = {True: "C", False: "I", None: "N"}[row["correct"]]
+    debaters = [message for turn, message in zip(turns, said, strict=True) if turn["role"] != Role.JUDGE]
+    events = [
+        {
+            "event": "model", "timestamp": spec["created"], "working_start": 0.0, "model": turn["model"],
+            "role": _speaker(turn), "tools": [], "tool_choice": "none", "config": {},
+            "input": [
+                {"role": "user", "content": _seen(row, item, turn)},
+                *(debaters[place] | {"role": "user"} for place in turn["saw_turns"]),
+            ],
+            "output": {
+                "model": turn["model"], "usage": _usage([turn]),
+                "choices": [{"message": message, "stop_reason": _STOPS.get(turn["finish_reason"], "unknown")}],
+            },
+        }
+        for turn, message in zip(turns, said, strict=True)
+    ]  # fmt: skip
+    alone = all(turn["model"] == row["model"] for turn in turns)  # else the row's tokens are of several models
+    by_model = grouped([row] if alone else turns, lambda each: str(each["model"]))
+    return {
+        "id": name, "epoch": 1, "uuid": _log_id(spec["run_id"], name, length=22), "input": question["content"],
+        "target": row["gold_answers"] if len(row["gold_answers"]) > 1 else row["gold_answer"],
+        "messages": [question, *(said or final)],
+        "output": {"model": row["model"], "choices": [{"message": each, "stop_reason": "stop"} for each in final]},
+        "scores": {"correct": {"value": grade, "answer": row["final_answer"], "reason": row["missing"]}}
+        | {score: {"value": row[score]} for score in _SCORES if row[score] is not None},
+        "metadata": {name: cell for name, cell in row.items() if cell not in (None, [], "")},
+        "events": events,
+        "model_usage": {model: _usage(own) for model, own in by_model.items()},
+        "role_usage": {role: _usage(own) for role, own in grouped(turns, lambda turn: str(turn["role"])).items()},
+        "error": {"message": row["error"] or "", "traceback": "", "traceback_ansi": ""}
+        if row["missing"] == Missing.ERROR else None,
+    }  # fmt: skip
+
+
+def _seen(row: dict[str, Any], item: Item | None, turn: dict[str, Any] | None = None) -> str:
+    """The question with its options, and the passage or documents: what of it the speaker of a turn saw."""
+    lines = [row["question"], *(f"{option.label}. {option.text}" for option in (item.options if item else ()))]
+    if item and (turn is None or turn["saw_passage"]):
+        about = (turn["speaker"] or "").partition("/")[0] if turn else ""
+        own = [document for document in item.documents if document.document_id == about] or item.documents
+        lines += [f"\nPassage: {text}" for text in (item.context, *(each.text for each in own)) if text]
+    return "\n".join(lines)
+
+
+def _log_message(turn: dict[str, Any]) -> dict[str, Any]:
+    """A turn, with its speaker's name: "1903. It …" at the start of a text would be shown as a list.
+
+    Its id is the same wherever it is seen, by which Inspect counts it once.
+    """
+    text = f"**{_speaker(turn)}, round {turn['round']}:** {turn['text']}"
+    turn_id = _log_id(turn["item_id"], _with_design(turn), str(turn["position"]), length=22)
+    about = {name: turn[name] for name in ("position", "round", "role", "verdict", "stated_answer") if turn[name]}
+    about["position"] = turn["position"]
+    return {"role": "assistant", "content": text, "model": turn["model"], "id": turn_id, "metadata": about}
+
+
+def _usage(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+    read, said = (sum(row[f"{kind}_tokens"] or 0 for row in rows) for kind in ("prompt", "completion"))
+    return {"input_tokens": read, "output_tokens": said, "total_tokens": read + said}
+
+
+def _with_design(row: Mapping[str, Any]) -> str:
+    """``sr_dcr (acvd)``: the method of a row, and the design that it follows."""
+    return f"{row['method']} ({row['design']})" if row.get("design") else str(row["method"])
+
+
+def _speaker(turn: dict[str, Any]) -> str:
+    return f"{turn['role'].capitalize()} {turn['speaker'] or ''}".strip()
+
+
+def _log_id(*parts: str, length: int = 32) -> str:
+    """A hexadecimal id of these names: an export made again has the same."""
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:length]
+
+
+def _as_dicts(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return pa.Table.from_pandas(frame, preserve_index=False).to_pylist()  # type: ignore[no-any-return]
+
+
+def _clean(value: Any) -> Any:
+    """Texts as `visible_lines`, infinite numbers as None."""
+    if isinstance(value, str):
+        return visible_lines(value)
+    if isinstance(value, list):
+        return [_clean(cell) for cell in value]
+    if isinstance(value, Mapping):
+        return {name: _clean(cell) for name, cell in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,519 @@
+"""The batched decoder: many prompts, many draws of each, one forward pass per token. Nothing is approximated.
+
+A *row* of a batch is one distinct partial sample with the draws that agree on it so far. All draws of a prompt start as
+one row, so the prompt is computed once; where draws pick different tokens the row splits, and the cache follows.
+Finished draws leave the batch, and new prompts can join it while it runs. What prompts begin with is computed once: of
+those that wait and begin alike one goes first, and the others are computed on top of the states that it leaves. These
+are kept for later prompts (`Beginnings`).
+
+A draw's seed and the step give a number u in [0, 1). The token is where the cumulative distribution (CDF) of
+softmax(logits / T) passes u, in float64. So a sample does not depend on what else is in the batch, up to rounding:
+batch composition changes logits by about 1e-6 in float32, and a u that close to an edge of the CDF may fall on its
+other side. Greedy decoding has the same limit for two tokens that are equally likely.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from bisect import bisect, insort
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import pad
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+
+from srdcr_lab.models.base import common_length
+
+_PREFILL_TOKENS = 8192  # padded tokens in one forward call of a prefill
+_UNKNOWN_BYTES = 1 << 16  # per token, for a cache that is more than keys and values
+_WORTH_WAITING = 32  # tokens in common with a prompt that goes first: one more forward call costs about as much
+_WASTE, _SLACK = 1.5, 4096  # padding that putting rows together may add: a factor, and cells that are always allowed
+_TRIM = 8  # empty columns worth removing
+_FAR_AHEAD = 999.0  # of a token that alone is allowed
+_CELLS = 1 << 23  # rows × vocabulary of the float64 tables that are computed at once
+
+Prompt = tuple[int, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Draw:
+    """One wanted sample: seed and limits. T = 0 is greedy. `owner` and `index` are for the caller."""
+
+    seed: int
+    temperature: float
+    max_new: int
+    stop: tuple[str, ...] = ()
+    owner: Any = None
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A finished draw: its tokens, natural log-probabilities at T = 1 and margins (`sampling.choose`), all without the
+    end marker.
+
+    `generated` counts the end marker too; `ended` is False where the length limit cut the sample.
+    """
+
+    tokens: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    margins: tuple[float, ...]
+    ended: bool
+    generated: int
+
+
+@dataclass
+class Stats:
+    """What a decoder has done so far; padding does not count.
+
+    `prefill_tokens` were computed and `shared_prefix_tokens` taken from an earlier prompt: together the tokens of the
+    prompts. `batches` counts prefill calls, `decode_rows` sums the rows over all `decode_steps`.
+    """
+
+    prefill_tokens: int = 0
+    shared_prefix_tokens: int = 0
+    batches: int = 0
+    decode_steps: int = 0
+    decode_rows: int = 0
+
+
+class _Begun(NamedTuple):
+    """A prompt that is to be computed, and an earlier prompt that begins with the same `kept` tokens."""
+
+    prompt: Prompt
+    source: Prompt = ()
+    kept: int = 0
+
+    @property
+    def rest(self) -> int:
+        """How many of its tokens are to be computed."""
+        return len(self.prompt) - self.kept
+
+
+class Beginnings:
+    """The states of earlier prompts, for later prompts that begin alike: of at most `most` tokens, the least recently
+    used go first. In the sorted list of prompts the neighbours of a new one have most in common with it."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._sorted: list[Prompt] = []
+        self._states: OrderedDict[Prompt, list[list[torch.Tensor]]] = OrderedDict()  # of each layer, keys and values
+        self._tokens = 0
+
+    def find(self, prompt: Prompt) -> tuple[Prompt, int]:
+        """The kept prompt with the longest common beginning, and the length of that."""
+        place = bisect(self._sorted, prompt)
+        around = self._sorted[max(place - 1, 0) : place + 1]
+        length, source = max(((common_length(each, prompt), each) for each in around), default=(0, ()))
+        if length:
+            self._states.move_to_end(source)
+        return source, length
+
+    def states(self, prompts: Sequence[_Begun]) -> Iterator[list[torch.Tensor]]:
+        """States of their beginnings, layer by layer, shorter ones padded at their left; nothing if all are empty."""
+        if not (longest := max(begun.kept for begun in prompts)):
+            return
+        some = next(iter(self._states.values()))  # of which a prompt without a beginning takes nothing
+        for place in range(len(some)):
+            layers = [self._states.get(begun.source, some)[place] for begun in prompts]
+            yield [
+                torch.stack(
+                    [
+                        pad(layer[which][:, : begun.kept], (0, 0, longest - begun.kept, 0))
+                        for layer, begun in zip(layers, prompts, strict=True)
+                    ]
+                )
+                for which in (0, 1)
+            ]
+
+    def keep(self, prompts: Sequence[Prompt], mask: torch.Tensor, cache: DynamicCache) -> None:
+        """Add prompts with the columns of the cache where their row of `mask`, (prompts, columns), is 1."""
+        for row, prompt in enumerate(prompts):
+            if prompt in self._states or len(prompt) > self.most:
+                continue
+            columns = mask[row].nonzero()[:, 0]
+            states = [[each[row][:, columns] for each in (layer.keys, layer.values)] for layer in cache.layers]
+            source, length = self.find(prompt)
+            if source and length == len(source):  # the new one holds all of it
+                self._forget(source)
+            while self._tokens + len(prompt) > self.most:
+                self._forget(next(iter(self._states)))
+            self._states[prompt] = states
+            self._tokens += len(prompt)
+            insort(self._sorted, prompt)
+
+    def _forget(self, prompt: Prompt) -> None:
+        del self._states[prompt]
+        self._sorted.remove(prompt)
+        self._tokens -= len(prompt)
+
+
+@dataclass(eq=False, slots=True)
+class Row:
+    """A partial sample, and the draws that agree on it so far."""
+
+    prompt_length: int
+    draws: list[Draw] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    margins: list[float] = field(default_factory=list)
+
+    def children(self, picks: Sequence[tuple[int, float, float]]) -> Iterator[Row]:
+        """The rows after one more token: one for each distinct token that the draws picked."""
+        by_token: dict[tuple[int, float, float], list[Draw]] = {}
+        for draw, pick in zip(self.draws, picks, strict=True):
+            by_token.setdefault(pick, []).append(draw)
+        for (token, logprob, margin), draws in by_token.items():
+            parts = [*self.tokens, token], [*self.logprobs, logprob], [*self.margins, margin]
+            yield Row(self.prompt_length, draws, *parts)
+
+
+@dataclass(eq=False)
+class Batch:
+    """Rows that take their next token together.
+
+    `mask` is (rows, length), 0 at padding; `logits` (rows, vocabulary) follow each row's last token.
+    """
+
+    rows: list[Row]
+    mask: torch.Tensor
+    cache: DynamicCache
+    logits: torch.Tensor
+
+    def select(self, rows: list[Row], parents: Sequence[int], *, trims: bool = False) -> None:
+        """Go on with `rows`; row i continues the old row ``parents[i]``, which may have several children or none."""
+        unchanged = list(parents) == list(range(len(self.rows)))
+        self.rows = rows
+        if unchanged or not rows:
+            return
+        indices = torch.tensor(parents, device=self.mask.device)
+        self.cache.reorder_cache(indices)
+        self.mask = self.mask[indices]
+        empty = int(self.mask.any(dim=0).int().argmax())
+        if trims and empty >= _TRIM:
+            self.mask = self.mask[:, empty:]
+            for layer in self.cache.layers:
+                layer.keys, layer.values = layer.keys[:, :, empty:], layer.values[:, :, empty:]
+
+    def drop(self, is_unwanted: Callable[[Draw], bool]) -> None:
+        """Go on without some draws, and without the rows that have no others."""
+        for row in self.rows:
+            row.draws = [draw for draw in row.draws if not is_unwanted(draw)]
+        kept = [place for place, row in enumerate(self.rows) if row.draws]
+        if len(kept) < len(self.rows):
+            self.logits = self.logits[kept]
+            self.select([self.rows[place] for place in kept], kept)
+
+
+def join(batches: Iterable[Batch]) -> list[Batch]:
+    """The same rows in few batches, with bounded padding; shorter ones are padded at their left."""
+    groups: list[list[Batch]] = []
+    for batch in sorted(batches, key=lambda batch: batch.mask.shape[1]):
+        parts = [*groups[-1], batch] if groups else [batch]
+        filled, rows = sum(part.mask.numel() for part in parts), sum(len(part.rows) for part in parts)
+        if groups and little_padding(filled, rows * batch.mask.shape[1]):
+            groups[-1].append(batch)
+        else:
+            groups.append([batch])
+    return [joined(group) if len(group) > 1 else group[0] for group in groups]
+
+
+def little_padding(filled: int, padded: int) -> bool:
+    """Whether so many cells, padding included, are few enough for what is in them."""
+    return padded <= _WASTE * filled + _SLACK
+
+
+def joined(parts: Sequence[Batch]) -> Batch:
+    """One batch of all rows, in the cache of the first; the others are emptied layer by layer, so that no more than one
+    layer is held twice."""
+    length = max(part.mask.shape[1] for part in parts)
+    gaps = [length - part.mask.shape[1] for part in parts]
+    for first, *others in zip(*(part.cache.layers for part in parts), strict=True):
+        for name in ("keys", "values"):
+            states = [getattr(layer, name) for layer in (first, *others)]
+            padded = [pad(each, (0, 0, gap, 0)) for each, gap in zip(states, gaps, strict=True)]
+            setattr(first, name, torch.cat(padded))
+            for layer in others:
+                setattr(layer, name, None)
+    mask = torch.cat([pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
+    rows = [row for part in parts for row in part.rows]
+    return Batch(rows, mask, parts[0].cache, torch.cat([part.logits for part in parts]))
+
+
+def _without_gaps(mask: torch.Tensor, cache: DynamicCache) -> torch.Tensor:
+    """Move the padding between beginnings and rests to the left, and as much of it out as all rows have; the mask."""
+    length = int(mask.sum(dim=1).max())
+    if length == mask.shape[1]:
+        return mask
+    columns = mask.argsort(dim=1, stable=True)[:, -length:]
+    rows = torch.arange(len(columns), device=columns.device)[:, None]
+    for layer in cache.layers:
+        layer.keys, layer.values = (
+            each.transpose(1, 2)[rows, columns].transpose(1, 2) for each in (layer.keys, layer.values)
+        )
+    return mask.gather(1, columns)
+
+
+class Decoder:
+    """Prefills prompts and advances batches of one decoder-only transformers model in evaluation mode.
+
+    `end_ids` are the tokens that end a sample; `decode` is called only for draws with stop strings. `pads_left` and
+    `pads_anywhere` say whether padding on the left, or anywhere, leaves its logits as they are; shared beginnings and
+    joined batches need the second. `bytes_per_token` is the size of its cache; `kept_bytes` bounds the states of
+    earlier prompts. Tokens that the checkpoint's `suppress_tokens` (generation_config.json) names are never chosen, and
+    log-probabilities are those among the others, as transformers' `generate` has it.
+    """
+
+    def __init__(
+        self, model: Any, end_ids: frozenset[int], decode: Callable[[Sequence[int]], str], kept_bytes: int
+    ) -> None:
+        self._model, self._end_ids, self._decode = model, end_ids, decode
+        accepted = inspect.signature(model.forward).parameters
+        self._takes_positions = "position_ids" in accepted
+        self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
+        self._suppressed: torch.Tensor | None = None
+        if named := getattr(getattr(model, "generation_config", None), "suppress_tokens", None):
+            known = range(model.config.get_text_config().vocab_size)  # others are passed over, as transformers does
+            self._suppressed = torch.tensor([token for token in named if token in known], device=model.device)
+        self.in_use = threading.Lock()  # held by the thread that decodes
+        self.stats = Stats()
+        self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
+        self._beginnings = Beginnings(kept_bytes // self.bytes_per_token if self.pads_anywhere else 0)
+        self.kept_bytes = self._beginnings.most * self.bytes_per_token
+
+    def start(self, prompts: Sequence[tuple[Prompt, Sequence[Draw]]]) -> list[Batch]:
+        """Prefill: batches whose rows have no token yet. Equal prompts share a row."""
+        rows: dict[Prompt, Row] = {}
+        for prompt, draws in prompts:
+            rows.setdefault(prompt, Row(len(prompt))).draws.extend(draws)
+        batches: list[Batch] = []
+        waiting = list(rows)
+        while waiting:
+            ready, waiting = self._ready(waiting)
+            batches += self._prefill(ready, rows)
+        return self.join(batches)
+
+    def join(self, batches: Iterable[Batch]) -> list[Batch]:
+        """Fewer batches with the same rows, where the model's cache allows it."""
+        return join(batches) if self.pads_anywhere else list(batches)
+
+    def advance(self, batch: Batch) -> list[tuple[Draw, Sample]]:
+        """Add one token to every row; return what is finished. A batch without rows is done."""
+        chosen = choose(batch.logits, [row.draws for row in batch.rows], [len(row.tokens) for row in batch.rows])
+        finished: list[tuple[Draw, Sample]] = []
+        children: list[Row] = []
+        parents: list[int] = []
+        for place, (row, picks) in enumerate(zip(batch.rows, chosen, strict=True)):
+            for child in row.children(picks):
+                child.draws = self._unfinished(child, finished)
+                if child.draws:
+                    children.append(child)
+                    parents.append(place)
+        batch.select(children, parents, trims=self.pads_anywhere)
+        if children:
+            self.stats.decode_steps += 1
+            self.stats.decode_rows += len(children)
+            batch.mask = pad(batch.mask, (0, 1), value=1)
+            ids = self._tensor([[row.tokens[-1]] for row in children])
+            positions = self._tensor([[row.prompt_length + len(row.tokens) - 1] for row in children])
+            batch.logits = self._forward(ids, batch.mask, positions, batch.cache)
+        return finished
+
+    def _unfinished(self, row: Row, finished: list[tuple[Draw, Sample]]) -> list[Draw]:
+        """The row's draws that go on after its last token; those that end with it are added to `finished`."""
+        count = len(row.tokens)
+        if row.tokens[-1] in self._end_ids:
+            tokens, logprobs, margins = tuple(row.tokens[:-1]), tuple(row.logprobs[:-1]), tuple(row.margins[:-1])
+            sample = Sample(tokens, logprobs, margins, True, count)
+            finished += [(draw, sample) for draw in row.draws]
+            return []
+        text = self._decode(row.tokens) if any(draw.stop for draw in row.draws) else ""
+        unfinished = []
+        for draw in row.draws:
+            stopped = any(stop in text for stop in draw.stop)
+            if stopped or count >= draw.max_new:
+                parts = tuple(row.tokens), tuple(row.logprobs), tuple(row.margins)
+                finished.append((draw, Sample(*parts, stopped, count)))
+            else:
+                unfinished.append(draw)
+        return unfinished
+
+    def _ready(self, prompts: Iterable[Prompt]) -> tuple[list[_Begun], list[Prompt]]:
+        """The prompts to compute now, and those that wait to be computed on top of one of these."""
+        ready: list[_Begun] = []
+        waiting = []
+        for prompt in sorted(prompts):  # of those before it, the last has most in common with it
+            begun = self._begun(prompt)
+            common = common_length(ready[-1].prompt, prompt) if ready and self._beginnings.most else 0
+            if common - begun.kept >= _WORTH_WAITING:
+                waiting.append(prompt)
+            else:
+                ready.append(begun)
+        return ready, waiting
+
+    def _begun(self, prompt: Prompt) -> _Begun:
+        return _Begun(prompt, *self._beginnings.find(prompt[:-1]))  # its last token is computed, for what follows it
+
+    def _prefill(self, prompts: Iterable[_Begun], rows: dict[Prompt, Row]) -> list[Batch]:
+        """Batches of these prompts, none with a token yet. What was computed is kept."""
+        batches: list[Batch] = []
+        for planned in _pieces(prompts, padded=self.pads_left):
+            piece = [self._begun(begun.prompt) for begun in planned]  # the piece before it may have ousted some
+            mask, cache, logits = self._compute(piece, self._beginnings.states(piece))
+            if self.pads_anywhere:
+                self._beginnings.keep([begun.prompt for begun in piece], mask, cache)
+                mask = _without_gaps(mask, cache)
+            batches.append(Batch([rows[begun.prompt] for begun in piece], mask, cache, logits))
+            self.stats.batches += 1
+            self.stats.prefill_tokens += sum(begun.rest for begun in piece)
+            self.stats.shared_prefix_tokens += sum(begun.kept for begun in piece)
+        return batches
+
+    def _compute(
+        self, prompts: Sequence[_Begun], states: Iterable[Sequence[torch.Tensor]] = ()
+    ) -> tuple[torch.Tensor, DynamicCache, torch.Tensor]:
+        """Mask, cache and last logits of prompts whose kept beginnings have these states.
+
+        Shorter beginnings are padded at their left, shorter rests between the two.
+        """
+        ids, mask, positions = [], [], []
+        longest, widest = max(begun.kept for begun in prompts), max(begun.rest for begun in prompts)
+        for begun in prompts:
+            gap = widest - begun.rest
+            ids.append([0] * gap + list(begun.prompt[begun.kept :]))
+            mask.append([0] * (longest - begun.kept) + [1] * begun.kept + [0] * gap + [1] * begun.rest)
+            positions.append([begun.kept] * gap + list(range(begun.kept, len(begun.prompt))))
+        cache = DynamicCache(config=self._model.config)
+        for place, (keys, values) in enumerate(states):
+            cache.update(keys, values, place)
+        mask_of_all = self._tensor(mask)
+        return mask_of_all, cache, self._forward(self._tensor(ids), mask_of_all, self._tensor(positions), cache)
+
+    def _forward(self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any) -> torch.Tensor:
+        """Logits after the last token of each row; the cache grows by the width of `ids`."""
+        where = {"position_ids": positions} if self._takes_positions else {}
+        with torch.inference_mode():
+            out = self._model(
+                input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **where, **self._last_only
+            )
+            logits = out.logits[:, -1]
+            return logits if self._suppressed is None else logits.index_fill(1, self._suppressed, -torch.inf)
+
+    def _tensor(self, lines: Sequence[Sequence[int]]) -> torch.Tensor:
+        return torch.tensor(lines, device=self._model.device)
+
+    def _examine(self) -> tuple[bool, bool, int]:
+        """`pads_left` and `pads_anywhere`, tried on twelve tokens, and `bytes_per_token`.
+
+        A sliding window or a running state cannot be padded in its middle, whatever the trial says; a running state is
+        not padded at all.
+        """
+        prompt = tuple((3 + 7 * place) % self._model.config.get_text_config().vocab_size for place in range(12))
+        _, cache, alone = self._compute([_Begun(prompt)])
+        kinds = {type(layer) for layer in cache.layers}
+        if not kinds <= {DynamicLayer, DynamicSlidingWindowLayer}:
+            return False, False, _UNKNOWN_BYTES
+        states = [(layer.keys, layer.values) for layer in cache.layers]
+        size = sum(each.numel() * each.element_size() for layer in states for each in layer) // len(prompt)
+
+        def padding_is_harmless(length: int) -> bool:
+            both = [_Begun(each, kept=length) for each in (prompt, (*prompt, *prompt[:3]))]
+            beginning = [[each[:, :, :length].expand(2, -1, -1, -1) for each in layer] for layer in states]
+            _, _, padded = self._compute(both, beginning if length else ())
+            first, second = (torch.log_softmax(logits[0].float(), dim=-1) for logits in (alone, padded))
+            tolerance = 1e-3 if alone.dtype == torch.float32 else 0.25
+            return bool(torch.allclose(first, second, rtol=0, atol=tolerance))
+
+        left = padding_is_harmless(0)
+        return left, left and kinds == {DynamicLayer} and padding_is_harmless(5), size
+
+
+def _pieces(prompts: Iterable[_Begun], *, padded: bool) -> list[list[_Begun]]:
+    """Prompts sorted by length, cut where a forward call would grow too large or hold too much padding."""
+    pieces: list[list[_Begun]] = []
+    for prompt in sorted(prompts, key=lambda begun: (begun.rest, begun.kept)):
+        piece = pieces[-1] if pieces else []
+        shortest = piece[0].rest if piece else 0
+        is_alike = prompt.rest <= (1.25 * shortest + 16 if padded else shortest)
+        together = [*piece, prompt]
+        length = max(begun.kept for begun in together) + prompt.rest
+        filled = sum(len(begun.prompt) for begun in together)
+        is_small = len(together) * prompt.rest <= _PREFILL_TOKENS and little_padding(filled, len(together) * length)
+        if piece and is_alike and is_small:
+            piece.append(prompt)
+        else:
+            pieces.append([prompt])
+    return pieces
+
+
+def choose(
+    logits: torch.Tensor, draws: Sequence[Sequence[Draw]], steps: Sequence[int]
+) -> list[list[tuple[int, float, float]]]:
+    """The next token of each row's draws, its natural log-probability at T = 1, and how far the row's likeliest token
+    is ahead of the next one in log-probability.
+
+    `logits` is (rows, vocabulary), −inf excludes a token; `steps` counts the tokens that each row has generated so far.
+    Raises FloatingPointError where a row's logits are not numbers.
+    """
+    piece = max(1, _CELLS // logits.shape[1])
+    if len(draws) > piece:
+        first = choose(logits[:piece], draws[:piece], steps[:piece])
+        return first + choose(logits[piece:], draws[piece:], steps[piece:])
+    logits = logits.float()
+    best = logits.argmax(dim=-1).cpu()  # of equal logits, the first
+    tokens = best[:, None].repeat(1, max(map(len, draws)))
+    for temperature in sorted({draw.temperature for row in draws for draw in row} - {0.0}):
+        rows = [place for place, row in enumerate(draws) if any(draw.temperature == temperature for draw in row)]
+        seeds = np.zeros((len(rows), tokens.shape[1]), dtype=np.uint64)
+        wanted = np.zeros(seeds.shape, dtype=np.bool_)
+        for line, place in enumerate(rows):
+            row = draws[place]
+            seeds[line, : len(row)] = [draw.seed for draw in row]
+            wanted[line, : len(row)] = [draw.temperature == temperature for draw in row]
+        counts = np.array([[steps[place]] for place in rows], dtype=np.uint64)
+        picked = inverse_cdf(logits[rows], temperature, uniforms(seeds, counts)).cpu()
+        tokens[rows] = torch.where(torch.from_numpy(wanted), picked, tokens[rows])
+    values = torch.log_softmax(logits, dim=-1).gather(1, tokens.to(logits.device)).cpu()
+    if not torch.isfinite(values).all():
+        raise FloatingPointError("the model's logits are not finite numbers")
+    first_two = logits.topk(2, dim=-1).values
+    ahead = (first_two[:, 0] - first_two[:, 1]).clamp(max=_FAR_AHEAD).tolist()
+    picks = zip(tokens.tolist(), values.tolist(), ahead, draws, strict=True)
+    return [
+        [(token, logp, margin) for token, logp in zip(ids, logps, strict=True)][: len(row)]
+        for ids, logps, margin, row in picks
+    ]
+
+
+def inverse_cdf(logits: torch.Tensor, temperature: float, u: NDArray[np.float64]) -> torch.Tensor:
+    """Tokens at which the distribution function of softmax(logits / T) passes u.
+
+    `logits` is (rows, vocabulary), `u` (rows, draws) in [0, 1). A token of probability zero is never picked.
+    """
+    wide = logits.cpu() if logits.device.type == "mps" else logits  # mps has no float64
+    cdf = torch.softmax(wide.double() / temperature, dim=-1).cumsum(dim=-1)
+    reached = torch.from_numpy(u).to(cdf.device) * cdf[:, -1:]
+    return torch.searchsorted(cdf, reached, right=True).clamp_(max=cdf.shape[1] - 1)
+
+
+def uniforms(seeds: NDArray[np.uint64], steps: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """One number in [0, 1) for each (seed, step): SplitMix64 as a counter-based generator, upper 52 bits.
+
+    Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators".
+    """
+    with np.errstate(over="ignore"):
+        state = _mix(seeds) + (steps + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        return (_mix(state) >> np.uint64(12)).astype(np.float64) * 2.0**-52
+
+
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

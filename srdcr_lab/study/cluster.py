@@ -1,0 +1,279 @@
+"""A study on many machines: its items in shards, each asked for by one Ray task with a store of its own, then merged.
+
+Questions are split, so that every form of one is in one shard; concurrency and budget are divided evenly beforehand.
+A task that dies is run again by Ray. The ordinary run follows: it merges the stores, asks for what is still missing
+(failed calls, and with the rest of the budget what a shard could not pay), and writes the tables.
+
+A task on this machine writes into ``shards/K.sqlite`` of the results folder, so nothing is lost when a run is stopped;
+one on another node keeps its store there until it ends, and brings it whole.
+
+No key travels through Ray, whose dashboard and logs show what tasks are given: workers have theirs in their own
+environment. Who can reach a cluster can run anything on it: https://docs.ray.io/en/latest/ray-security/index.html
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing, closing, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from platform import python_version_tuple
+from typing import Any
+
+from srdcr_lab.data.items import grouped
+from srdcr_lab.models import Store
+from srdcr_lab.models.load import API, price_of
+from srdcr_lab.protocols.choices import Hears
+from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Item, ModelIdentity, Request, SrdcrError, Stopped
+from srdcr_lab.records.files import made
+from srdcr_lab.study.opening import Session
+from srdcr_lab.study.results import differing, sent_together, short
+from srdcr_lab.study.run import run_items, wait_for
+
+SHARDS = "shards"  # the folder of their stores, in a results folder
+_ANSWER_S = 5.0
+_IN_FLIGHT = 32  # HTTP requests that one process sends with ease
+_RETRIES = 3  # of a task that died
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))  # of HTTP/2, which Ray speaks
+_EXPECTED = "expected local, auto or HOST:PORT of a cluster's head (its port is 6379 unless ray start said another)"
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """The package ray, connected to the cluster at an address, or to one of this machine (``local``). Where this
+    process has a connection, that is used.
+
+    Raises `BadInput` where there is no Ray, or one of another version.
+    """
+    if find_spec("ray") is None:
+        raise BadInput("--ray needs the package ray; install it with: pip install 'srdcr-lab[ray]'")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # else Ray reports to its makers
+    import ray
+
+    if ray.is_initialized():
+        yield ray
+        return
+    if address not in ("local", "auto"):
+        _check_address(address, ray)
+    before = signal.getsignal(signal.SIGTERM)
+    alone: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
+    try:
+        ray.init(address, log_to_driver=False, logging_level="error", **alone)
+    except Exception as error:  # another version, nothing there, a machine too busy to start: Ray says it in many ways
+        ray.shutdown()  # of what had started
+        raise BadInput(f"--ray {address}: {' '.join(str(error).split())}") from None
+    finally:
+        with suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGTERM, before)  # Ray has put its own
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _check_address(address: str, ray: Any) -> None:
+    """Raise `BadInput` where nothing answers as Ray does; Ray itself would wait for two minutes and end the process."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or "/" in host:
+        raise BadInput(f"--ray is {address!r:.100}; {_EXPECTED}")
+    host = ray.util.get_node_ip_address() if host in ("localhost", "127.0.0.1") else host  # as Ray does
+    try:
+        with socket.create_connection((host, int(port)), _ANSWER_S) as there:
+            there.sendall(_HELLO)
+            speaks = os.environ.get("RAY_USE_TLS") == "1" or there.recv(9)[3:4] == b"\x04"
+    except (OSError, OverflowError):
+        speaks = False
+    if not speaks:
+        raise BadInput(f"no Ray answers at {address}; {_EXPECTED}")
+
+
+def ask_in_shards(study: Any, how: dict[str, Any], folder: Path, ray: Any, n: int | None) -> dict[str, Any]:
+    """Have the items of a `Study` asked for by tasks that open it with the arguments `how`, and merge their stores
+    into the study's. Returns what the tasks sent, together."""
+    session, run_key = study._opened(), study._run_key()
+    if session.store.path == ":memory:":
+        raise BadInput("--ray needs a store that is a file, which workers can read; leave the open store out")
+    questions = list(grouped(study.items, lambda item: item.question_id).values())
+    n, takes = _division(study, how["concurrency"], ray, n, len(questions))
+    budget = study._budget
+    left = None if budget.limit_usd is None else max(budget.limit_usd - budget.spent_usd, 0.0) / n
+    how = how | {"concurrency": max(1, how["concurrency"] // n)}
+    earlier = Path(session.store.path).resolve() if session.store.count() else None
+    if earlier and len(ray.nodes()) > 1:
+        with closing(sqlite3.connect(earlier)) as db:
+            earlier = ray.put(db.serialize())
+    made(folder / SHARDS)
+    paths = [(folder / SHARDS).resolve() / f"{k}.sqlite" for k in range(1, n + 1)]
+    node = ray.get_runtime_context().get_node_id()
+    sent: dict[str, Any] = {}
+    options = {"scheduling_strategy": "SPREAD", "max_retries": _RETRIES, **takes}
+    task, parts = ray.remote(_ask_shard).options(**options), {}
+    try:
+        for k, path in enumerate(paths):
+            items = [item for forms in questions[k::n] for item in forms]
+            given = how | _needed_of(study, items)
+            shard = (type(study), given, items, left, run_key, same_everywhere(study))
+            parts[task.remote(shard, path, node, earlier)] = path
+        while waiting := [*parts]:
+            (ended,), _ = ray.wait(waiting)
+            content, of_shard = ray.get(ended)
+            if content is not None:
+                parts[ended].write_bytes(content)
+            sent = sent_together(sent, of_shard)
+            del parts[ended]
+    except TypeError:  # no worker can be given it
+        raise BadInput("--ray needs models that a worker can open: give them by their specification") from None
+    except ray.exceptions.RayTaskError as error:
+        raise (error.cause if isinstance(error.cause, SrdcrError) else error) from None
+    except ray.exceptions.RayError as error:
+        raise Stopped(f"the worker of a shard died {_RETRIES + 1} times ({error}); run the same again") from None
+    finally:
+        for task in parts:
+            ray.cancel(task, force=True)
+        if parts:
+            ray.wait([*parts], num_returns=len(parts), timeout=_ANSWER_S)
+        gather(folder, session, run_key)
+        budget.spent_usd = max(budget.spent_usd, session.store.spent(run_key))
+    return sent
+
+
+def _division(study: Any, concurrency: int, ray: Any, n: int | None, questions: int) -> tuple[int, dict[str, Any]]:
+    """How many shards (the user's number, if there can be so many, or what suits the cluster), and what each takes."""
+    offers = ray.cluster_resources()
+    gpus, cpus = int(offers.get("GPU", 0)), int(offers.get("CPU", 1))
+    if any(model.identity.provider not in API for model in study._everyone):
+        most, why = gpus or cpus, f"a model that runs there takes a {'GPU' if gpus else 'CPU'} for each"
+        usual, threads = most, str(max(1, cpus // (n or most)))
+        takes = {"num_gpus" if gpus else "num_cpus": 1, "runtime_env": {"env_vars": {"OMP_NUM_THREADS": threads}}}
+    else:
+        most, why = concurrency, "each has one request in flight at least (--concurrency)"
+        usual, takes = min(cpus, -(-concurrency // _IN_FLIGHT)), {"num_cpus": 0}
+    if questions < most:
+        most, why = questions, "a question is in one of them"
+    if n is not None and not 1 <= n <= most:
+        raise BadInput(f"--shards is {n}; expected 1 to {most}: {why}")
+    return n or max(1, min(usual, most)), takes
+
+
+def _needed_of(study: Any, items: Sequence[Item]) -> dict[str, Any]:
+    """The items and methods of a shard: its own items alone, unless a debate may be over another one."""
+    whole = study.items
+    if not any(design.judge_hears is Hears.ANOTHER for design in study.choices.designs):
+        whole = replace(whole, items=tuple(items), notes=())
+    return {"items": whole, "methods": [method.name for method in study.methods if any(map(method.takes, whole))]}
+
+
+def _ask_shard(shard: Any, path: Path, node: str, earlier: Any) -> tuple[bytes | None, dict[str, Any]]:
+    """The task: ask for all that a shard's items need. Returns its store, None where it is in the run's folder
+    (which a task on another `node` does not have), and what was sent. A failed call is left to the run that follows."""
+    import ray
+
+    opened, given, items, budget_usd, run_key, there = shard
+    elsewhere = ray.get_runtime_context().get_node_id() != node
+    with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
+        path = Path(place) / path.name if elsewhere else path
+        if isinstance(earlier, bytes):
+            (Path(place) / "earlier.sqlite").write_bytes(earlier)
+            earlier = Path(place) / "earlier.sqlite"
+        with closing(_ShardStore(path, earlier)) as store, opened(**given, store=store) as study:
+            for name, (here, other) in differing(there, same_everywhere(study)).items():
+                raise BadInput(
+                    f"{name} is {short(here)} here and {short(other)} on a worker; files, environment and devices of "
+                    "the nodes have to be those of the machine that starts the run"
+                )
+            study._budget.limit_usd, study._budget.spent_usd = budget_usd, store.spent(run_key)
+            study._budget.on_spent = partial(store.note_spent, run_key)
+            wait_for(_ask_for(study, items))
+            sent = {str(model.identity): model.sent() for model in study._everyone if hasattr(model, "sent")}
+        return path.read_bytes() if elsewhere else None, sent
+
+
+async def _ask_for(study: Any, items: Sequence[Item]) -> None:
+    session = study._opened()
+    try:
+        await study._check()
+        async with aclosing(run_items(study.setup, study.methods, on_done=lambda: None, items=items)) as run:
+            async for _ in run:
+                pass
+    except SrdcrError as error:
+        await session.landed()  # paid for
+        if not isinstance(error, BudgetExhausted):  # which the run that follows says
+            raise
+    finally:
+        await session.abandon()
+
+
+class _ShardStore(Store):
+    """A shard's store, which looks into that of the run too."""
+
+    def __init__(self, path: Path, earlier: Path | None) -> None:
+        super().__init__(path)
+        self._earlier = Store(earlier) if earlier else None
+
+    def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
+        here = super().get(model, request)
+        if self._earlier and len(here) < len(request.draws):
+            here = self._earlier.get(model, request) | here
+        return here
+
+    def recall(self, model: str, name: str) -> str | None:
+        known = super().recall(model, name)
+        return self._earlier.recall(model, name) if known is None and self._earlier else known
+
+
+def same_everywhere(study: Any) -> dict[str, Any]:
+    """What has to be the same on every machine: versions, models, where they are asked, at what price, choices,
+    prompts."""
+    versions = {"Python": ".".join(python_version_tuple()[:2])}
+    for package in ("ray", "srdcr-lab"):
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    asked, models = study.asked(), {str(model.identity): model for model in study._everyone}
+    prices = {name: price_of(model.identity) for name, model in models.items()}
+    return {
+        "versions": versions,
+        **{name: asked[name] for name in ("models", "choices", "prompts_sha256")},
+        "addresses": {name: getattr(model, "address", "") for name, model in models.items()},
+        "prices": {name: price and [price.input_usd, price.output_usd] for name, price in prices.items()},
+    }
+
+
+def gather(folder: Path, session: Session, run_key: str) -> None:
+    """Merge the stores of shards into that of the run, what they have spent too; each is removed once that is kept.
+
+    The rows of this run are charged for what the shards paid.
+    """
+    store = session.store
+    for path in sorted((folder / SHARDS).glob("*.sqlite")):
+        _check_free(path)
+        with store.transaction(), closing(Store(path)) as shard:
+            store.merge(path)
+            store.note_spent(run_key, store.spent(run_key) + shard.spent(run_key))
+            for model in session.models:
+                places = shard.places(model.identity.key)
+                model.bought |= places
+                model.paid += len(places)
+        for end in ("", "-wal", "-shm"):
+            Path(f"{path}{end}").unlink(missing_ok=True)
+    with suppress(OSError):  # there is none
+        (folder / SHARDS).rmdir()
+
+
+def _check_free(path: Path) -> None:
+    """Raise `Stopped` where a worker still writes: workers outlive a driver that is killed by some seconds."""
+    with closing(sqlite3.connect(path, timeout=_ANSWER_S)) as db:
+        try:
+            db.execute("PRAGMA journal_mode=DELETE")  # takes the file for itself alone
+        except sqlite3.DatabaseError as error:
+            if "locked" in str(error):  # anything else is said where it is opened as a store
+                raise Stopped(
+                    f"a worker of a run that was killed still writes into {path}; run the same again later"
+                ) from None

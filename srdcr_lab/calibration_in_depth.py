@@ -184,10 +184,11 @@ def _types(results: Any) -> dict[str, str]:
 
 
 def token_choices(results: Any) -> pd.DataFrame:
-    """`mean_logprob` of each question by the tokens that count: a row per question, a column per `Counted`."""
+    """`mean_logprob` of each question by the tokens that count: a row per question, a column per choice."""
     variants = confidence_variants(results.samples, _types(results))
     rows = variants[variants["confidence_kind"] == ConfidenceKind.MEAN_LOGPROB]
-    return rows.pivot(index="question_id", columns="counted", values="confidence")
+    names = {"answer": "tokens of the answer", "reply": "the whole reply", "first": "the first token"}
+    return rows.pivot(index="question_id", columns="counted", values="confidence")[[*names]].rename(columns=names)
 
 
 def confidence_kinds(results: Any) -> pd.DataFrame:
@@ -230,6 +231,17 @@ def reliability_curves(questions: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(curves, ignore_index=True).replace({"confidence": {"platt": "Platt", "isotonic": "isotonic"}})
 
 
+def carried_risk(carried: pd.DataFrame) -> dict[str, Any]:
+    """The risk above a τ that was chosen on all other domains, over all domains together, from `thresholds.transfer`.
+
+    Domains for which the others gave no τ are left out; `n` counts the questions above τ.
+    """
+    rows = carried[carried["chosen_on"].str.startswith("all but ")].dropna(subset="tau")
+    n_above, n_wrong = int(rows["n_above"].sum()), int(rows["n_wrong"].sum())
+    low, high = map(float, jeffreys_interval(n_wrong, n_above))
+    return {"estimate": n_wrong / n_above if n_above else math.nan, "low": low, "high": high, "n": n_above}
+
+
 def answer(questions: pd.DataFrame, carried: pd.DataFrame, *, alpha: float, label: str = "") -> Html:
     """The answer to notebook 06b.
 
@@ -240,17 +252,13 @@ def answer(questions: pd.DataFrame, carried: pd.DataFrame, *, alpha: float, labe
     """
     values, right = questions["self_confidence"], questions["prior_correct"]
     error, area = ece(values, right), auroc(values, right)
-    rows = carried[carried["chosen_on"].str.startswith("all but ")].dropna(subset="tau")
-    n_above, n_wrong = int(rows["n_above"].sum()), int(rows["n_wrong"].sum())
-    low, high = map(float, jeffreys_interval(n_wrong, n_above))
-    risk = n_wrong / n_above if n_above else math.nan
     claim = f"a τ chosen on the other domains keeps wrong answers below {alpha:g}"
     return answer_box(
         sentence("confidence is nearly a probability (calibration error below 0.1)", error.debiased, error.low,
                  error.high, error.n, below=0.1),
         sentence("right answers are the more confident ones (AUROC above 0.5)", area.value, area.low, area.high,
                  area.n, above=0.5),
-        sentence(claim, risk, low, high, n_above, below=alpha, of="questions above it"),
+        sentence(claim, **carried_risk(carried), below=alpha, of="questions above it"),
         label=label,
     )  # fmt: skip
 
@@ -285,8 +293,10 @@ def draw_consistency(table: pd.DataFrame, tau: float = 0.90) -> Figure:
 
 def draw_transfer(table: pd.DataFrame) -> Figure:
     """Risk with its 95 % interval where τ is used, from `transfer`: a row per domain on which τ was chosen, a column
-    per domain on which it is used. Grey: no τ, or no question above it. On the diagonal the risk is too good."""
+    per domain on which it is used. A domain that gave no τ has no row, unless none gave one. Grey: no question above
+    it. On the diagonal the risk is too good."""
     domains = set(table["applied_to"])
+    table = table.dropna(subset="tau") if table["tau"].notna().any() else table
     names, texts = [], []
     for row in table.itertuples():
         names.append(f"{row.chosen_on}\n{tau_text(row.tau)}" if row.chosen_on in domains else "all others")

@@ -207,9 +207,7 @@ def _debates(rows: pd.DataFrame, alpha: float, delta: float, tau: float, false_s
     n_believed = int((false["verdict"] == Verdict.REASONABLE).sum())
     names = ("condition", "n", "use_context", "use_prior", "abstain", "coverage", "accuracy", "selective_accuracy")
     gated = [{name: getattr(part, name) for name in names} for part in Gating.from_records(rows).at(tau)]
-    believed = (
-        f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
-    )
+    believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
     promised = final_answers(rows, alpha, delta, false_share)
     terms = (
         "SR-DCR: a Defender of the passage and a Critic who argues from memory debate; a Judge who does not see the "

@@ -321,7 +321,7 @@ def tests_table(guarantee: FinalAnswerGuarantee, most: int = 3) -> pd.DataFrame:
     rows = rows.sort_values(["outcome", "order"], kind="stable")
     rows = rows.drop_duplicates(["outcome", "n_answered", "n_wrong"]).groupby("outcome", observed=True).head(most)
     columns = ["outcome", "tau", "kappa", "rule", "n_answered", "n_wrong", "coverage", "risk", "p_value"]
-    return rows[columns].astype({"outcome": str}).reset_index(drop=True)
+    return rows[columns].astype({"outcome": str}).rename(columns={"risk": "share_wrong"}).reset_index(drop=True)
 
 
 class DecisionRule(BaseEstimator):  # type: ignore[misc]

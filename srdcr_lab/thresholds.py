@@ -22,7 +22,7 @@ from scipy.stats import binom
 
 from srdcr_lab.confidence import PrecisionSteps, precision_steps
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.groups import PERTURBED_LEVELS, STANDARD, with_matches
+from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD, with_matches
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
 from srdcr_lab.lib.statistics import jeffreys_interval, shares
@@ -275,6 +275,7 @@ def _row(chosen_on: str, applied_to: str, shown: ThresholdChoice) -> tuple[Any, 
 
 # What passages do, which no τ bounds
 
+TOGETHER = "all levels"
 ENDS = {
     "right": draw.NAVY, "follows the false claim": draw.ORANGE, "other wrong answer": draw.GREY, "no answer": "0.85",
 }  # fmt: skip
@@ -283,6 +284,7 @@ ENDS = {
 def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
     """How few-shot answers end, by how far the passage is from the truth: a row per level and end of `ENDS`.
 
+    Where a level has fewer than ten passages, all false ones are one level, "all levels".
     Each item counts once, by its context answer. `share` of the `n` items of the level, `n_questions` their questions;
     `low` and `high` are the 95 % interval over questions. On true passages the claim is the truth.
     """
@@ -291,11 +293,15 @@ def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
     right = items["context_correct"].astype("boolean").fillna(False).astype(bool)
     follows = items["context_is_claim"].fillna(False).astype(bool) & ~right
     ends = np.select([right, follows, answered], list(ENDS)[:3], list(ENDS)[3])
-    levels = [level for level in (STANDARD, *PERTURBED_LEVELS) if (items["level"] == level).any()]
+    counts = items["level"].value_counts()
+    if (counts.drop(STANDARD, errors="ignore") < FEW).any():
+        items = items.assign(level=items["level"].where(items["level"] == STANDARD, TOGETHER))
+    levels = [level for level in (STANDARD, *PERTURBED_LEVELS, TOGETHER) if (items["level"] == level).any()]
     parts = [
         shares(items, pd.Series(ends == end, items.index, "boolean"), {"level": levels}).assign(end=end) for end in ENDS
     ]
-    return pd.concat(parts, ignore_index=True) if levels else pd.DataFrame(columns=["level", "end", "share", "n"])
+    table = pd.concat(parts, ignore_index=True)
+    return table.sort_values("level", key=lambda level: level.map(levels.index), kind="stable", ignore_index=True)
 
 
 def followed(records: pd.DataFrame) -> dict[str, float]:

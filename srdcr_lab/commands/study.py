@@ -369,8 +369,7 @@ def report(
     asked with and without them, and the page has the answer, its guarantee and what that does not cover: notebook 06
     as one command. With --run it is the page of a finished run.
     """
-    from srdcr_lab.data import load_items, perturb
-    from srdcr_lab.data.checks import check_source
+    from srdcr_lab.data import check_source, load_items, perturb
     from srdcr_lab.domain_report import domain_report
     from srdcr_lab.study import load_run, open_study
 

@@ -54,7 +54,7 @@ def test_a_carried_threshold_by_hand() -> None:
     assert (row["tau"], row["n_above"], row["n"], row["risk"]) == (0.8, 3, 4, pytest.approx(2 / 3))
     (ax,) = draw_transfer(table).axes
     assert any(text.get_text().startswith("0.67\n") and text.get_text().endswith("\nn = 3") for text in ax.texts)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["a\nτ = 0.8", "b\nno τ", "all others"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a\nτ = 0.8", "all others"]
 
 
 def test_kinds_by_hand() -> None:

@@ -255,7 +255,7 @@ def test_answers_to_passages_end_in_one_of_four_ways() -> None:
     records = answers(("standard", "1900", "1900", True), *false, ("mild", "1920", None, None))
     table = passages_by_level(records).set_index(["level", "end"])["share"]
     assert table["standard"].to_dict() == dict(zip(ENDS, (1, 0, 0, 0), strict=True))
-    assert table["mild"].to_dict() == dict.fromkeys(ENDS, 0.25)
+    assert table["all levels"].to_dict() == dict.fromkeys(ENDS, 0.25)
     assert followed(records)["estimate"] == 0.25
     assert "0.25 [" in not_covered(records)
     assert "This run has none" in not_covered(records.iloc[:1])

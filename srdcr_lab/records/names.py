@@ -26,6 +26,7 @@ METHOD_LABELS = _labels("method")  # first those of Tables 1 and 2, in the order
 DESIGN_LABELS = _labels("design")
 CONFIDENCE_LABELS = _labels("confidence")
 CATEGORY_LABELS = _labels("category")
+CONDITION_LABELS = _labels("condition")  # of the passages
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
 IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods that its claims are about
 OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
@@ -67,6 +68,8 @@ def called_in(column: str, name: str) -> str:
         return model_called(name)
     if column == "knowledge_category":
         return category_called(name)
+    if column == "condition":
+        return CONDITION_LABELS.get(name, name)
     return kind_called(name) if column in OF_CONFIDENCES else called(name)
 
 
@@ -79,7 +82,8 @@ _HEADINGS = {
     "selective_accuracy": "accuracy of answers", "sampled_accuracy": "share of draws that are right",
     "prior_correct": "right from memory", "standard": "true passages", "perturbed": "false passages",
     "calls_alone": "calls an item", "use_context": "from the passage", "use_prior": "from memory",
-    "abstain": "abstained", "precision": "P(Highly-Known | confidence ≥ τ)",
+    "abstain": "abstained", "precision": "P(Highly-Known | confidence ≥ τ)", "n_shared": "shared questions",
+    "utility": "utility per item", "weighted": "accuracy, weighted to all questions",
     "risk": "wrong above τ", "guarantee": "what is promised", "choice": "choice of τ", "condition": "passages",
     "perturbation_kind": "perturbation", "answer_type": "answer type", "end": "answer",
     "n_answered": "answered", "n_wrong": "wrong", "p_value": "p", "rule": "what verdicts lead to",

@@ -17,9 +17,6 @@ EARLIER = {
     "03_context_preference.ipynb",
     "04_symmetric_vs_asymmetric.ipynb",
     "05_full_evaluation.ipynb",
-    "07_counterfactual_debate.ipynb",
-    "08_conflicting_documents.ipynb",
-    "09_models_compared.ipynb",
 }
 
 

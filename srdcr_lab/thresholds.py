@@ -71,12 +71,6 @@ class ThresholdChoice:
         """False where the sentence begins with "no guarantee" or "no threshold"."""
         return self.bound is not None
 
-    def __str__(self) -> str:
-        risk = "" if math.isnan(self.risk) else f", {self.n_wrong} wrong (risk {self.risk:.3f})"
-        above = f"{self.n_above} of {self.n} questions above it{risk}"
-        chosen = "" if self.tau is None else f"τ = {self.tau:.4g}; {above}; "
-        return f"{self.method.value}, on {self.chosen_on}: {chosen}{self.guarantee}. {SCOPE}"
-
 
 def _choice(
     method: ThresholdMethod,

@@ -48,6 +48,7 @@ from srdcr_lab.study.results import (
     TABLES,
     Results,
     check_same_study,
+    load_repeats,
     load_run,
     sent_together,
     table_writer,
@@ -603,3 +604,26 @@ def open_study(
         as_path(how["store"]).absolute().parent.mkdir(parents=True, exist_ok=True)
     study = Study(model, items, methods, **how)
     return replace(study.run(progress=False), _study=study)
+
+
+def open_repeats(
+    repeats: int,
+    model: str | ChatModel = "pocket",
+    items: str | Path | pd.DataFrame | ItemSet = "facts:testbed",
+    methods: str | Sequence[str] = ("few_shot", "sr_dcr"),
+    *,
+    run: str | Path | Results | None = None,
+    **how: Any,
+) -> pd.DataFrame:
+    """The records of a study asked again with further seeds, with the column `repeat`.
+
+    Arguments are those of `open_study`; a finished `run` has the repeats that lie in its folder (``srdcr run
+    --repeats``), or itself alone.
+    """
+    import pandas as pd
+
+    if run is not None:
+        return load_repeats(run.folder if isinstance(run, Results) else run)
+    with Study(model, items, methods, **how) as study:
+        runs = [each.run(progress=False) for each in study.repeats(repeats)]
+    return pd.concat([each.records.assign(repeat=k) for k, each in enumerate(runs, start=1)], ignore_index=True)

@@ -43,6 +43,19 @@ def explorer_html(
     return cases_page(Cases.of(run, methods), title, run.label, store_of(run, store))
 
 
+def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = None) -> Path:
+    """Write the explorer of every method of the run that speaks in turns; the file, its folder made if needed.
+
+    `store` is read for what was sent where the run has no store of its own.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    spoken = list(run.turns["method"].unique())
+    page = explorer_html(run, spoken, "Debates, turn by turn", store=run.store or store)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
 def cases_page(cases: Cases, title: str, label: str = "", store: Path | None = None) -> Html:
     """The page of `explorer_html`. Of the messages every line is in it once: a debate's prompts repeat its turns."""
     script = source("explorer.js")

@@ -23,8 +23,8 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "figure",
     [
-        *("05_plane", "05_accuracy", "05_repeats", "05_decision_flow", "05_comparisons", "05_surest", "05_matched"),
-        "05_cost",
+        *("05_plane", "05_accuracy", "05_false_passages", "05_comparisons", "05_cost"),
+        *("05_utility", "05_false_share", "05_repeats", "05_decision_flow", "05_surest", "05_matched"),
         "06_risk_coverage",
         *("06b_reliability", "06b_tokens", "06b_kinds", "06b_shots", "06b_consistency", "06b_transfer"),
         *("07_differences", "07_overconfidence", "07_debate_ends", "07_numbers"),

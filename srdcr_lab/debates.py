@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from srdcr_lab.answers import same_answer
 from srdcr_lab.confidence import auroc, auroc_gain
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import compare_all, condition_rows, outcome
+from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import HARD, VERDICTS, decide, graded, stabilised_verdict
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.groups import (
@@ -34,8 +34,7 @@ from srdcr_lab.lib.groups import (
 from srdcr_lab.lib.interactive import Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
-from srdcr_lab.lib.statistics import clustered_interval, holm, macro_mean, positions, shares
-from srdcr_lab.lib.summary import CONDITIONS
+from srdcr_lab.lib.statistics import holm, positions, shares
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
 from srdcr_lab.records.names import called, model_called
@@ -311,20 +310,6 @@ def _ended_debates(records: pd.DataFrame) -> pd.DataFrame:
 
 _NO_VERDICTS = "no debate with verdicts in these records"
 _RATES = {"verdict_tpr": "true passages believed", "verdict_tnr": "false passages rejected"}
-
-
-def right_verdicts(records: pd.DataFrame) -> pd.DataFrame:
-    """Share of right verdicts of each design by condition, overall the mean of the two halves; UNPARSED is wrong."""
-    rows = []
-    for names, part in groups(debates(records), DESIGN_KEYS):
-        for condition in CONDITIONS:
-            held = condition_rows(part, condition)
-            right, halves = outcome(held, "verdict_right"), is_standard(held)
-            low, high = clustered_interval(right, held["question_id"], halves)
-            ends = {"share": macro_mean(right, halves), "low": low, "high": high}
-            sizes = {"n": len(held), "n_questions": held["question_id"].nunique()}
-            rows.append(names | {"condition": condition} | ends | sizes)
-    return pd.DataFrame(rows)
 
 
 def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:

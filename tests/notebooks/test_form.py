@@ -15,8 +15,6 @@ EARLIER = {
     "05b_final_answer.ipynb",  # executed before columns were named in words
     "01_knowledge_categories.ipynb",
     "02_confidence_and_knowledge.ipynb",
-    "06_new_domain.ipynb",
-    "06b_calibration_in_depth.ipynb",
 }
 
 

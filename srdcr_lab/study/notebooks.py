@@ -100,8 +100,19 @@ def _tidy(path: Path) -> None:
     for part in (notebook, *notebook.cells):
         part.metadata.pop("papermill", None)
         part.metadata.pop("execution", None)
+    _with_pictures(notebook)
     with_stills(notebook)
     nbformat.write(notebook, path)
+
+
+def _with_pictures(notebook: Any) -> None:
+    """A widget that brings a picture of itself is kept as that picture: its state holds a library of a megabyte."""
+    views = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", ())]
+    for data in views:
+        if WIDGET in data and "image/png" in data:
+            del data[WIDGET]
+    if not any(WIDGET in data for data in views):
+        notebook.metadata.pop("widgets", None)
 
 
 def with_stills(notebook: Any) -> list[Any]:

@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtrc
 
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.calibration import auroc, auroc_gain, ece, pairs, reliability_curve
+from srdcr_lab.lib.calibration import auroc as auroc
+from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
+from srdcr_lab.lib.calibration import ece, pairs, reliability_curve
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import Gated, Gating, gating_table
 from srdcr_lab.lib.groups import of_one_kind
@@ -109,16 +111,18 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
     ranked = discrimination(pd.concat(several)).pivot(
         index="confidence_kind", columns="target", values=["auroc", "low", "high"]
     )
-    first, rows = several[0].set_index("question_id"), []
+    first = several[0].set_index("question_id")
+    rows: list[dict[str, Any]] = []
     for questions in several:
         kind = questions["confidence_kind"].dropna().iloc[0]
-        row: dict[str, Any] = {"confidence_kind": kind}
+        row = {"confidence_kind": kind}
         for name, target in (("highly_known", "Highly-Known"), ("right", "prior answer right")):
             ends = zip(("", "_low", "_high"), ("auroc", "low", "high"), strict=True)
             row |= {f"auroc_{name}{end}": ranked.loc[kind, (column, target)] for end, column in ends}
         other = questions.set_index("question_id")["self_confidence"].reindex(first.index)
+        other = other if rows else other * np.nan  # the first kind gains nothing over itself
         gain = auroc_gain(other, first["self_confidence"], first["prior_correct"], first.index)
-        rows.append(row | {"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high, "n": gain.n})
+        rows.append(row | {"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high, "n": len(questions)})
     return pd.DataFrame(rows)
 
 

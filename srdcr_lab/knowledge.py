@@ -53,7 +53,8 @@ def answer(results: Results) -> Html:
         f"Of {total['n']:,} questions, {shown[0]} are Highly-Known and {shown[1]} Unknown (no right answer in "
         f"{questions['n_samples'].max()} draws).",
         where,
-        sentence("most questions would get the same category on fresh draws", stable["value"], stable["low"],
+        sentence("fresh draws would mostly give a question the same category (mean probability)",
+                 stable["value"], stable["low"],
                  stable["high"], int(stable["n"]), above=0.5),
         label=results.label,
     )  # fmt: skip

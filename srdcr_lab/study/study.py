@@ -450,7 +450,7 @@ class Study:
             bar = progress_bar(session, len(self.items) * len(each_setup(self.methods, self.setup)), show=progress)
             with table_writer(folder) as writer, bar as counted:
                 try:
-                    async with aclosing(run_items(self.setup, self.methods, on_done=counted.update)) as finished:
+                    async with aclosing(run_items(self.setup, self.methods, on_done=counted)) as finished:
                         async for rows in finished:
                             causes.add(rows.replies)
                             writer.add(waiting.hold_back(rows))

@@ -290,22 +290,17 @@ def html_tables(notebook: Path) -> list[pd.DataFrame]:
 
 
 def compare_notebooks(notebooks: Path, ours: pd.DataFrame, ledger: Any) -> None:
-    """What notebooks 02 and 05 print of these items in tables without a file, to the digits shown."""
+    """What notebook 02 prints of these items in tables without a file, to the digits shown."""
     known = knowledge.questions(ours)
-    whole = tables.chosen(ours, "overall").assign(spent=ours.prompt_tokens + ours.completion_tokens)
-    per_item = whole.groupby("method", sort=False).agg(n=("item_id", "size"), calls_per_item=("calls_alone", "mean"))
     made: dict[tuple[str, str], Callable[[pd.DataFrame], pd.DataFrame]] = {
         ("tau", "n_above"): lambda shown: knowledge.precision(known, shown.tau.astype(float)),
         ("auroc", "target"): lambda _: knowledge.discrimination(known),
         ("debiased", "value"): lambda _: knowledge.ece(known),
-        ("calls_per_item", "tokens_per_item"): lambda _: per_item.assign(
-            tokens_per_item=whole.groupby("method").spent.mean()
-        ).reset_index(),
     }
     for path in sorted(notebooks.glob("*.ipynb")):
         for shown in html_tables(path):
             rule = next((rule for columns, rule in made.items() if set(columns) <= set(shown)), None)
-            if rule is None or not path.name.startswith(("02", "05")):
+            if rule is None or not path.name.startswith("02"):
                 continue
             shown = shown.rename(columns={"confidence": "confidence_kind"})
             for column in shown.columns.intersection(["method", "confidence_kind"]):

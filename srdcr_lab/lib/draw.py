@@ -249,7 +249,7 @@ def differences(table: pd.DataFrame, label: str, *, panel: str = "condition", be
     height = 0.9 + 0.19 * lines * max(rows["name"].nunique(), 3)
     made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height)
     for ax in made.axes:
-        ax.xaxis.set_major_locator(MaxNLocator(3 if n_panels > 2 and not below else 6))
+        ax.xaxis.set_major_locator(MaxNLocator(6 if below else {1: 6, 2: 4}.get(n_panels, 3)))
     return line_at(made, x=0.0)
 
 

@@ -66,6 +66,8 @@ def called_in(column: str, name: str) -> str:
     """
     if column == "model":
         return model_called(name)
+    if column == "what":
+        return heading(name)
     if column == "knowledge_category":
         return category_called(name)
     if column == "condition":
@@ -83,7 +85,14 @@ _HEADINGS = {
     "selective_accuracy": "accuracy of answers", "sampled_accuracy": "share of draws that are right",
     "prior_correct": "right from memory", "standard": "true passages", "perturbed": "false passages",
     "calls_alone": "calls an item", "use_context": "from the passage", "use_prior": "from memory",
-    "abstain": "abstained", "precision": "P(Highly-Known | confidence ≥ τ)",
+    "abstain": "abstained", "precision": "P(Highly-Known | confidence ≥ τ)", "n_shared": "shared questions",
+    "utility": "utility per item", "weighted": "accuracy, weighted to all questions",
+    "text": "claim of the paper", "paper": "printed", "claimed": "bound", "standing": "verdict",
+    "of_answers": "verdict, of answers alone",
+    "coverage_weighted": "coverage, weighted", "changes_at": "worth the same at",
+    "false_share": "share of false passages", "ppv": "P(true | Reasonable)", "npv": "P(false | Unreasonable)",
+    "judge": "Judge", "verdict_tpr": "P(Reasonable | true)", "verdict_tnr": "P(Unreasonable | false)",
+    "brier": "Brier score", "family": "comparisons in the family",
 }  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from srdcr_lab import (
     evaluation,
     final_answer,
     knowledge,
+    models_compared,
     preference,
     stances,
     thresholds,
@@ -38,7 +39,7 @@ from srdcr_lab.lib.repeats import over_repeats
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.protocols import DESIGNS, METHODS
 from srdcr_lab.records.names import COLOURS, called
-from tests.chapters.test_counterfactual_measures import debated, record, tables
+from tests.chapters.test_counterfactual_measures import debated
 from tests.figures import (
     legend_labels,
     nothing_overlaps,
@@ -68,11 +69,16 @@ RECOVERY = pd.DataFrame(
     [("honest", seed, 0.9, 0.7, 0.8, 0.9) for seed in range(3)],
     columns=["world", "seed", "rank_correlation", "plain", "estimated", "oracle"],
 )
-SOURCES = pd.DataFrame({"source": ["a", "b"], "accuracy": [0.6, 0.9], "reliability": [0.7, 0.8]})
+SOURCES = pd.DataFrame(
+    {"source": ["a", "b"], "accuracy": [0.6, 0.9], "reliability": [0.7, 0.8], "perfect_reader": [0.6, 0.9]}
+)
 DOCUMENTS = pd.DataFrame(
     [(m, "exact_match", share, 0.5, 0.3, 0.7, 20) for m in ("madam_rag", "ra_rag") for share in (0.0, 0.5)],
     columns=["method", "measure", "share_misinforming", "value", "low", "high", "n_items"],
 )
+SAID = ["model", "item_id", "question_id", "method", "design", "role", "speaker", "position", "text"]
+BY_MODEL = [pd.concat([table.assign(model=name) for name in ("one", "other")]) for table in (ONE, KNOWN)]
+MODELS = models_compared.Models(*BY_MODEL, pd.DataFrame(columns=SAID), {}, "one; other")
 
 
 def _repeats() -> pd.DataFrame:
@@ -138,14 +144,19 @@ EVERY: dict[str, Callable[[], Figure]] = {
     ),
     "calibration_in_depth.draw_kinds": lambda: depth.draw_kinds(PAIR),
     "calibration_in_depth.draw_transfer": lambda: depth.draw_transfer(_transfer()),
-    "stances.draw_by_number": lambda: stances.draw_by_number({"stances": stances.by_number(debated()[0], "stances")}),
+    "stances.draw_by_number": lambda: stances.draw_by_number(stances.by_number(debated()[0])),
     "stances.draw_debate_ends": lambda: stances.draw_debate_ends(stances.debate_ends(*debated())),
-    "stances.draw_option_accuracy": lambda: stances.draw_option_accuracy(stances.accuracy_by_method(debated()[0])),
     "stances.draw_overconfidence": lambda: stances.draw_overconfidence(stances.overconfidence(*debated())),
     "documents.draw_majorities": lambda: documents.draw_majorities(RECOVERY),
-    "documents.draw_recovery": lambda: documents.draw_recovery(RECOVERY),
     "documents.draw_sources": lambda: documents.draw_sources(SOURCES),
     "documents.draw_summary": lambda: documents.draw_summary(DOCUMENTS),
+    "models_compared.draw_false_passages": lambda: models_compared.draw_false_passages(
+        models_compared.false_passages(MODELS)
+    ),
+    "models_compared.draw_knowledge": lambda: models_compared.draw_knowledge(models_compared.knowledge(MODELS)),
+    "models_compared.draw_leads": lambda: models_compared.draw_leads(models_compared.leads(MODELS)),
+    "models_compared.draw_models": lambda: models_compared.draw_models(models_compared.compare_models(MODELS)),
+    "models_compared.draw_rightness": lambda: models_compared.draw_rightness(models_compared.rightness(MODELS)),
 }
 
 
@@ -275,16 +286,6 @@ def test_what_cannot_be_drawn_says_why() -> None:
     ):
         (text,) = said(figure)
         assert text.startswith(("no ", "nothing "))
-
-
-def test_methods_of_options_stand_one_a_row_with_what_was_answered() -> None:
-    rows, _ = tables([record("x", "cot", "B"), record("y", "cot", None), record("x", "mad", "B")], [])
-    (ax,) = stances.draw_option_accuracy(stances.accuracy_by_method(rows)).axes
-    assert tick_labels(ax, "y") == ["CoT  (1/2 answered)", "MAD  (1/1 answered)"]
-    assert values(ax) == [0.5, 1.0]
-    assert ax.get_xlabel() == "accuracy"
-    (claims,) = drawn("stances.draw_option_accuracy").axes
-    assert claims.get_xlabel() == "macro-F1"
 
 
 # Files

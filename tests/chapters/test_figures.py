@@ -150,13 +150,9 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "documents.draw_majorities": lambda: documents.draw_majorities(RECOVERY),
     "documents.draw_sources": lambda: documents.draw_sources(SOURCES),
     "documents.draw_summary": lambda: documents.draw_summary(DOCUMENTS),
-    "models_compared.draw_false_passages": lambda: models_compared.draw_false_passages(
-        models_compared.false_passages(MODELS)
-    ),
     "models_compared.draw_knowledge": lambda: models_compared.draw_knowledge(models_compared.knowledge(MODELS)),
     "models_compared.draw_leads": lambda: models_compared.draw_leads(models_compared.leads(MODELS)),
     "models_compared.draw_models": lambda: models_compared.draw_models(models_compared.compare_models(MODELS)),
-    "models_compared.draw_rightness": lambda: models_compared.draw_rightness(models_compared.rightness(MODELS)),
 }
 
 

@@ -23,7 +23,6 @@ MOVES = 200
 def rows() -> list[dict[str, object]]:
     from srdcr_lab.confidence import tuner
     from srdcr_lab.knowledge import category_thresholds
-    from srdcr_lab.thresholds import threshold_controls
 
     _serialise_messages()
     found = []
@@ -33,7 +32,6 @@ def rows() -> list[dict[str, object]]:
         results.known = results
         charts = {"categories": (category_thresholds(questions), "highly"), "τ": (tuner(results), "tau")}
         controls = {name: (made.shown.params, parameter) for name, (made, parameter) in charts.items()}
-        controls["α"] = threshold_controls({"mean_logprob": questions}, records).children[0], "value"
         found += [
             _row(f"a slider move, {name}, {n:,} items", _to_and_fro(*control), target)
             for name, control in controls.items()

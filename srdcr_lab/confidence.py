@@ -333,12 +333,6 @@ def at_paper_taus(steps: PrecisionSteps | Mapping[str, PrecisionSteps]) -> list[
     ]
 
 
-def risk_above(steps: PrecisionSteps, tau: float) -> dict[str, float]:
-    """Share of wrong answers from memory among the questions with Conf ≥ τ."""
-    above = steps.at(tau)
-    return {"risk": above.risk, "low": 1 - above.high, "high": 1 - above.low, "n": above.n_above}
-
-
 def draw_confidence(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:
     """Questions by confidence and category, from `confidence_histogram`: a panel for each kind; dashed: τ."""
     rows, palette = draw.by_category(table)
@@ -386,7 +380,6 @@ def tau_text(tau: float) -> str:
 
 
 CONDITIONS_SHOWN = {"standard": "true", "perturbed": "false", "overall": "both (mean of the shares)"}
-CURVE_POINTS = 200  # of a drawn curve, at most
 
 
 def decisions_table(gated: Sequence[Gated]) -> Html:

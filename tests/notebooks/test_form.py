@@ -15,8 +15,6 @@ EARLIER = {
     "05b_final_answer.ipynb",  # executed before columns were named in words
     "03_context_preference.ipynb",
     "04_symmetric_vs_asymmetric.ipynb",
-    "06_new_domain.ipynb",
-    "06b_calibration_in_depth.ipynb",
 }
 
 

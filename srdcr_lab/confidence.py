@@ -324,15 +324,6 @@ def confidence_histogram(questions: pd.DataFrame, *, n_bins: int = 20, consisten
     return pd.concat(tables, ignore_index=True)
 
 
-def at_paper_taus(steps: PrecisionSteps | Mapping[str, PrecisionSteps]) -> list[dict[str, Any]]:
-    """P(Highly-Known | Conf ≥ τ) beside what the paper reports of it [4.2]; of one model, or of several by name."""
-    return [
-        {"model": model, "reported": reported} | asdict(each.at(tau))
-        for model, each in (steps.items() if isinstance(steps, Mapping) else [("", steps)])
-        for tau, reported in ((0.90, 0.88), (0.95, 0.95))
-    ]
-
-
 def draw_confidence(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:
     """Questions by confidence and category, from `confidence_histogram`: a panel for each kind; dashed: τ."""
     rows, palette = draw.by_category(table)

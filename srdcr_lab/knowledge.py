@@ -198,15 +198,6 @@ def draw_categories(table: pd.DataFrame, by: str = "domain") -> Figure:
     return draw.stacked(rows, by, "share", "category", ("", "share of questions"), palette, across=True, height=height)
 
 
-def draw_sampled_accuracy(outcomes: pd.DataFrame) -> Figure:
-    """Number of questions at each sampled accuracy, from `outcomes_of_draws`; dashed: bounds of the categories."""
-    rows, palette = draw.by_category(outcomes, "n_questions")
-    labels = ("sampled accuracy", "questions")
-    made = draw.stacked(rows, "sampled_accuracy", "n_questions", "category", labels, palette, height=2.6)
-    made.axes[0].set_yscale("symlog", linthresh=1)
-    return draw.line_at(draw.line_at(made, x=MAYBE_KNOWN_FROM), x=HIGHLY_KNOWN_FROM)
-
-
 def draw_draws(table: pd.DataFrame) -> Figure:
     """What fewer draws would give, from `categories_by_draws`: agreement with all draws, and each category's share."""
     names = {"agreement": "same category as all draws", "share": "share of questions"}

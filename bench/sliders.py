@@ -22,7 +22,6 @@ MOVES = 200
 def rows() -> list[dict[str, object]]:
     from srdcr_lab.confidence import confidence_slider
     from srdcr_lab.knowledge import category_sliders
-    from srdcr_lab.thresholds import threshold_controls
 
     _serialise_messages()
     found = []
@@ -31,7 +30,6 @@ def rows() -> list[dict[str, object]]:
         boxes = {
             "categories": category_sliders(questions),
             "τ": confidence_slider(questions, records),
-            "α": threshold_controls({"mean_logprob": questions}, records),
         }
         found += [
             _row(f"a slider move, {name}, {n:,} items", _to_and_fro(box.children[0]), target)

@@ -317,12 +317,6 @@ def at_paper_taus(steps: PrecisionSteps | Mapping[str, PrecisionSteps]) -> list[
     ]
 
 
-def risk_above(steps: PrecisionSteps, tau: float) -> dict[str, float]:
-    """Share of wrong answers from memory among the questions with Conf ≥ τ."""
-    above = steps.at(tau)
-    return {"risk": above.risk, "low": 1 - above.high, "high": 1 - above.low, "n": above.n_above}
-
-
 def held_back(records: pd.DataFrame, tau: float) -> pd.DataFrame:
     """Share of right prior answers that SR-DCR does not give: the Judge rejected the passage, and Conf < τ."""
     rows = records[(records["method"] == "sr_dcr") & (records["verdict"] == Verdict.UNREASONABLE)]

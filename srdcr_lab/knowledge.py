@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.controls import Menu, Slide, with_sliders
+from srdcr_lab.lib.controls import Slide, with_sliders
 from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, category_counts
 from srdcr_lab.lib.draw import CATEGORY_COLOURS
 from srdcr_lab.lib.page import Area, Chart, Html, Label, Td, html_table, interval, render
@@ -251,7 +251,7 @@ def category_sliders(questions: pd.DataFrame, label: str = "") -> VBox:
     return with_sliders(CategoryThresholds.from_questions(questions).html, category_slides(), label)
 
 
-def category_slides() -> dict[str, Slide | Menu]:
+def category_slides() -> dict[str, Slide]:
     return {
         "highly_from": Slide("Highly-Known from", HIGHLY_KNOWN_FROM, low=0.01),
         "maybe_from": Slide("Maybe-Known from", MAYBE_KNOWN_FROM, low=0.01),

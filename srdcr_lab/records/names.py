@@ -92,6 +92,9 @@ _HEADINGS = {
     "false_share": "share of false passages", "ppv": "P(true | Reasonable)", "npv": "P(false | Unreasonable)",
     "judge": "Judge", "verdict_tpr": "P(Reasonable | true)", "verdict_tnr": "P(Unreasonable | false)",
     "brier": "Brier score", "family": "comparisons in the family",
+    "risk": "wrong above τ", "guarantee": "what is promised", "choice": "choice of τ", "condition": "passages",
+    "perturbation_kind": "perturbation", "answer_type": "answer type", "end": "answer",
+    "n_answered": "answered", "n_wrong": "wrong", "p_value": "p", "rule": "what verdicts lead to",
 }  # fmt: skip
 
 

@@ -99,7 +99,7 @@ def _curve() -> pd.DataFrame:
 
 
 def _transfer() -> pd.DataFrame:
-    choose = partial(thresholds.target_precision, alpha=0.2)
+    choose = partial(thresholds.naive_threshold, alpha=0.2)
     return thresholds.transfer(KNOWN["self_confidence"], KNOWN["prior_correct"], KNOWN["domain"], choose)
 
 
@@ -138,8 +138,9 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "final_answer.draw_surest": lambda: final_answer.draw_surest(final_answer.surest_answers(WEIGHED)),
     "final_answer.draw_utility": lambda: final_answer.draw_utility(final_answer.utility(ONE, [0, 1, 2])),
     "thresholds.draw_risk_coverage": lambda: thresholds.draw_risk_coverage(
-        confidence.risk_coverage(_steps()), thresholds.every_choice(_steps()), 0.1
+        confidence.risk_coverage(_steps()), thresholds.choices(KNOWN), 0.1
     ),
+    "thresholds.draw_passages": lambda: thresholds.draw_passages(thresholds.passages_by_level(ONE)),
     "calibration_in_depth.draw_consistency": lambda: depth.draw_consistency(
         depth.consistency_by_draws(np.eye(16, dtype=bool))
     ),
@@ -151,13 +152,9 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "documents.draw_majorities": lambda: documents.draw_majorities(RECOVERY),
     "documents.draw_sources": lambda: documents.draw_sources(SOURCES),
     "documents.draw_summary": lambda: documents.draw_summary(DOCUMENTS),
-    "models_compared.draw_false_passages": lambda: models_compared.draw_false_passages(
-        models_compared.false_passages(MODELS)
-    ),
     "models_compared.draw_knowledge": lambda: models_compared.draw_knowledge(models_compared.knowledge(MODELS)),
     "models_compared.draw_leads": lambda: models_compared.draw_leads(models_compared.leads(MODELS)),
     "models_compared.draw_models": lambda: models_compared.draw_models(models_compared.compare_models(MODELS)),
-    "models_compared.draw_rightness": lambda: models_compared.draw_rightness(models_compared.rightness(MODELS)),
 }
 
 
@@ -262,10 +259,17 @@ def test_reliability_is_the_curve_and_its_diagonal() -> None:
 
 
 def test_a_mark_for_each_threshold_and_its_name() -> None:
-    figure, choices = drawn("thresholds.draw_risk_coverage"), thresholds.every_choice(_steps())
-    assert [label.split(":")[0] for label in legend_labels(figure)] == [
-        thresholds.METHOD_NAMES[c.method] for c in choices
+    figure = drawn("thresholds.draw_risk_coverage")
+    assert [label.rpartition(", ")[0] for label in legend_labels(figure)] == [
+        choice.method for choice in thresholds.choices(KNOWN)
     ]
+
+
+def test_a_bar_for_each_level_and_its_ends() -> None:
+    table = thresholds.passages_by_level(ONE)
+    assert table.groupby("level")["share"].sum().to_numpy() == pytest.approx(1)
+    (ax,) = drawn("thresholds.draw_passages").axes
+    assert len(ax.get_yticklabels()) == table["level"].nunique()
 
 
 def test_preferences_of_few_questions_are_one_place() -> None:

@@ -3,11 +3,9 @@ with one."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from dataclasses import fields
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -222,25 +220,3 @@ def test_the_stated_number_of_questions_has_that_power() -> None:
     decided = [not comparison_sentence(study(n, 0.1), "a", "b").startswith("Inc") for _ in range(300)]
     assert 100 < n < 400
     assert 0.74 < np.mean(decided) < 0.95
-
-
-# Notebooks ----------------------------------------------------------------------------------------------------------
-
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("0*.ipynb"))
-MEASURES_NOTHING = (
-    *("Parameters", "Next", "Another model, other ", "The designs", "Turn the knobs", "Read the debates", "The table"),
-    *("Read more debates", "The report to hand on", "A statement against a category tag", "The runs", "Words of these"),
-)
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_section_ends_with_what_the_run_shows(path: Path) -> None:
-    sections: dict[str, str] = {}
-    heading = ""
-    for cell in json.loads(path.read_text("utf-8"))["cells"]:
-        source = "".join(cell["source"])
-        starts = cell["cell_type"] == "markdown" and source.startswith("## ")
-        heading = source.splitlines()[0][3:] if starts else heading
-        sections[heading] = source
-    bare = [name for name, last in sections.items() if name and not re.search(r"sentence\(|standing", last)]
-    assert [name for name in bare if not name.startswith(MEASURES_NOTHING)] == []

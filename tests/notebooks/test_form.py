@@ -16,8 +16,6 @@ EARLIER = {
     "02_confidence_and_knowledge.ipynb",
     "03_context_preference.ipynb",
     "04_symmetric_vs_asymmetric.ipynb",
-    "06_new_domain.ipynb",
-    "06b_calibration_in_depth.ipynb",
 }
 
 

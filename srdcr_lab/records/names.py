@@ -77,6 +77,7 @@ def called_in(column: str, name: str) -> str:
 
 # Columns as a reader sees them; any other has its name with spaces.
 _HEADINGS = {
+    "auroc_highly_known": "AUROC, Highly-Known", "auroc_right": "AUROC, right from memory", "gain": "gain in AUROC",
     "a": "method", "b": "compared with", "p": "p", "p_holm": "p (Holm)", "n": "n", "n_questions": "questions",
     "n_missing": "missing", "n_above": "questions above τ", "tau": "τ", "kappa": "κ", "auroc": "AUROC",
     "ece": "calibration error", "debiased": "calibration error (debiased)", "macro": "mean of true and false",

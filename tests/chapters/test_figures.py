@@ -108,9 +108,7 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "knowledge.draw_draws": lambda: knowledge.draw_draws(knowledge.categories_by_draws(KNOWN)),
     "knowledge.draw_exposures": lambda: knowledge.draw_exposures(knowledge.exposures_of(KNOWN, EXPOSURES)),
     "knowledge.draw_redraws": lambda: knowledge.draw_redraws(knowledge.outcomes_of_draws(KNOWN)),
-    "knowledge.draw_sampled_accuracy": lambda: knowledge.draw_sampled_accuracy(knowledge.outcomes_of_draws(KNOWN)),
     "confidence.draw_confidence": lambda: confidence.draw_confidence(confidence.confidence_histogram(KNOWN)),
-    "confidence.draw_gating": lambda: confidence.draw_gating(confidence.gating_curve(ONE)),
     "confidence.draw_precision": lambda: confidence.draw_precision(
         confidence.precision_above(KNOWN["self_confidence"], highly_known(KNOWN))
     ),

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import fields
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from hypothesis import strategies as st
 from srdcr_lab import documents, stances
 from srdcr_lab.debates import kept_side, repeated_turns
 from srdcr_lab.findings import comparison_sentence, sentence
-from srdcr_lab.guarantee import promised
 from srdcr_lab.lib.comparison import Comparison, compare_pairs
 from srdcr_lab.lib.sentences import Relation, Standing, standing
 from srdcr_lab.lib.statistics import share_with
@@ -135,10 +133,6 @@ def test_shares_and_means_of_tables_by_hand() -> None:
     })  # fmt: skip
     turns = pd.DataFrame({"item_id": [0, 10, 11], "method": "cfmad_when_unsure", "stance": [None, "A", "A"]})
     assert stances.spared(records, turns)["share"].tolist() == [pytest.approx(9 / 11)]
-    rules = pd.DataFrame({"accepted": [True, True, False], "coverage": [0.2, 0.4, 0.9], "n_answered": [20, 40, 90]})
-    chosen = SimpleNamespace(rule_="τ", tests_=rules, risk_=(0.05, 0.01, 0.1), sizes_={"n_questions": 50})
-    assert promised(chosen) == [{"risk": 0.05, "low": 0.01, "high": 0.1, "n": 40, "n_questions": 50}]
-    assert promised(None) == promised(SimpleNamespace(rule_=None)) == []
 
 
 def test_sides_kept_and_words_said_again_by_hand() -> None:

@@ -12,8 +12,6 @@ from tests.form import defects
 
 # Notebooks of the first edition, rewritten one after the other; a name goes from here with its notebook.
 EARLIER = {
-    "01_knowledge_categories.ipynb",
-    "02_confidence_and_knowledge.ipynb",
     "03_context_preference.ipynb",
     "04_symmetric_vs_asymmetric.ipynb",
 }

@@ -18,7 +18,8 @@ def _rows(question: str, gold: int, followed: dict[int, bool | None], prior: str
             "item_id": f"{question}@{offset:+d}", "question_id": question, "method": "few_shot", "model": "m",
             "design": None, "answer_type": "year", "gold_answer": str(gold), "prior_answer": prior,
             "claimed_answer": str(gold + offset), "context_answer": None, "perturbation_kind": "offset",
-            "perturbation_value": float(offset), "level": "blatant", "correct": None, "final_answer": answer[did](str(gold + offset)),
+            "perturbation_value": float(offset), "level": "blatant", "correct": None,
+            "final_answer": answer[did](str(gold + offset)),
         }
         for offset, did in followed.items()
     ]  # fmt: skip

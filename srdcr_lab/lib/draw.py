@@ -254,6 +254,7 @@ def differences(table: pd.DataFrame, label: str, *, panel: str = "condition", be
     made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height)
     for ax in made.axes:
         ax.xaxis.set_major_locator(MaxNLocator(6 if below else {1: 6, 2: 4}.get(n_panels, 3)))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
     return line_at(made, x=0.0)
 
 

@@ -63,7 +63,6 @@ def test_a_table_of_texts_has_levels_too(kind: str, value: float | None, level: 
 )
 def test_a_factor_keeps_precision_unit_and_hedge(gold: str, tag: str, claim: str) -> None:
     made = form(standard(f"It was {gold}.", gold, NUMBER), tag)
-    assert made.item is not None
     assert (made.item.claimed_answer, made.item.context) == (claim, f"It was {claim}.")
     assert (made.item.perturbation_value, made.item.item_id) == (float(tag[1:]), f"q1@{tag}")
 
@@ -71,13 +70,11 @@ def test_a_factor_keeps_precision_unit_and_hedge(gold: str, tag: str, claim: str
 @pytest.mark.parametrize(
     ("gold", "tag", "why"),
     [
-        ("1", "x1.2", "rounds to the gold answer 1"),
-        ("3", "x0.1", "rounds to 0"),
-        ("0", "x2", "0 times a factor is 0"),
-        ("1", "x1.5", "rounding to the precision of 1 makes the factor 2"),
+        ("1", "x1.2", "rounds to the gold answer 1"), ("3", "x0.1", "rounds to 0"),
+        ("0", "x2", "0 times a factor is 0"), ("1", "x1.5", "rounding to the precision of 1 makes the factor 2"),
         ("2:01:39", "x2", "2:01:39 is a time of day or a ratio, which a factor does not fit"),
     ],
-)
+)  # fmt: skip
 def test_a_factor_that_says_nothing_is_refused(gold: str, tag: str, why: str) -> None:
     made = form(standard(f"It was {gold}.", gold, NUMBER), tag)
     assert (made.outcome, made.why) == (Outcome.REFUSED, (why,))

@@ -180,13 +180,11 @@ def test_a_sentence_without_an_anchor_is_not_read(reply: str, answer_type: Answe
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        ("A 200-tonne wave hit Zork.", None),
-        ("On May 21, 1985 a wave 12 metres high killed 31 at Zork.", "31"),
-        ("In 1985 there died 1,985 people at Zork.", "1985"),
-        ("The flood of Zork resulted in 1500 deaths.", "1500"),
+        ("A 200-tonne wave hit Zork.", None), ("On May 21, 1985 a wave 12 metres high killed 31 at Zork.", "31"),
+        ("In 1985 there died 1,985 people at Zork.", "1985"), ("The flood of Zork resulted in 1500 deaths.", "1500"),
         ("It lasted for 12.5 minutes. It was the 21st of May, 1", None),
     ],
-)
+)  # fmt: skip
 def test_no_measure_and_no_date_is_a_number_of_people(reply: str, answer: str | None) -> None:
     """F 2: a lone number of a reply that gives none."""
     assert extract(reply, NUMBER, "people", question="How many people died at Zork?") == answer
@@ -272,13 +270,11 @@ def test_an_option_yes_or_no_is_read_before_its_reason(reply: str, label: str | 
 @pytest.mark.parametrize(
     ("reply", "label"),
     [
-        ("The best place to read is the library.", "B"),
-        ("The place to read is not the library.", None),
-        ("Is the place to read the library?", None),
-        ("The place to swim is the library.", None),
+        ("The best place to read is the library.", "B"), ("The place to read is not the library.", None),
+        ("Is the place to read the library?", None), ("The place to swim is the library.", None),
         ("The best place to read is the library, or the canal.", None),
     ],
-)
+)  # fmt: skip
 def test_an_option_is_read_out_of_a_sentence_about_the_question(reply: str, label: str | None) -> None:
     assert extract(reply, OPTION, choices=WORDS, question="What is the best place to read?") == label
 

@@ -204,41 +204,22 @@ RAMDOCS: dict[str, Any] = json.loads((ROWS / FILES["ramdocs"]).read_text("utf-8"
         ("ramdocs", b"", "is empty; every line is an object with question, documents, gold_answers"),
         ("ramdocs", b'{"question": "When?"}\n{"question"\n', ".jsonl, line 2: no JSON"),
         ("ramdocs", b'{"question": "Caf\xe9?"}\n', "is not UTF-8"),
-        (
-            "ramdocs",
-            b'{"question": "When?", "documents": []}\n',
-            "the column gold_answers is missing; ramdocs as published has",
-        ),
-        (
-            "ramdocs",
-            {**RAMDOCS, "gold_answers": "3,559"},
-            "row 1, column gold_answers: a list was expected, found '3,559'",
-        ),
+        ("ramdocs", b'{"question": "When?", "documents": []}\n',
+         "the column gold_answers is missing; ramdocs as published has"),
+        ("ramdocs", {**RAMDOCS, "gold_answers": "3,559"},
+         "row 1, column gold_answers: a list was expected, found '3,559'"),
         ("ramdocs", {**RAMDOCS, "gold_answers": []}, "row 1, column gold_answers: is empty"),
-        (
-            "ramdocs",
-            {**RAMDOCS, "documents": [{"text": "…"}]},
-            "row 1, column documents, document 1, type: a text",
-        ),
-        (
-            "ramdocs",
-            {**RAMDOCS, "documents": [{"text": "…", "type": "rumour", "answer": "1"}]},
-            "row 1, column documents, document 1, type: 'rumour' is none of correct, misinfo, noise",
-        ),
+        ("ramdocs", {**RAMDOCS, "documents": [{"text": "…"}]}, "row 1, column documents, document 1, type: a text"),
+        ("ramdocs", {**RAMDOCS, "documents": [{"text": "…", "type": "rumour", "answer": "1"}]},
+         "row 1, column documents, document 1, type: 'rumour' is none of correct, misinfo, noise"),
         ("ramdocs", {**RAMDOCS, "question": ["a"]}, "row 1, column question: is a list, a text was expected"),
-        (
-            "ramdocs",
-            {**RAMDOCS, "documents": []},
-            "no row can be used as ramdocs: left out 1 passage: 1 because no correct",
-        ),
-        (
-            "conflictqa",
-            {**RAMDOCS},
-            "the column ground_truth is missing; conflictqa as published has question, ground_truth",
-        ),
+        ("ramdocs", {**RAMDOCS, "documents": []},
+         "no row can be used as ramdocs: left out 1 passage: 1 because no correct"),
+        ("conflictqa", {**RAMDOCS},
+         "the column ground_truth is missing; conflictqa as published has question, ground_truth"),
         ("clasheval", {**RAMDOCS}, "the column context_original is missing; clasheval as published has question"),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_is_not_as_published(tmp_path: Path, name: str, content: Any, says: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())

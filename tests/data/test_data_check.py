@@ -97,7 +97,6 @@ def test_the_shipped_facts_pass() -> None:
     for heading in ("band", "band of those held", "register", "region", "place of the answer in its passage"):
         assert f"domain, {heading}\n" in out
     similarity = re.search(r"subtle (0\.\d+) \(of \d+\), moderate (0\.\d+) \(of \d+\), blatant (0\.\d+)", out)
-    assert similarity is not None
     slight, significant, comical = map(float, similarity.groups())
     assert slight > significant > comical
 
@@ -112,43 +111,22 @@ def test_facts_that_keep_every_rule(facts: Write) -> None:
 @pytest.mark.parametrize(
     ("changed", "check", "says"),
     [
-        (
-            {"context": "The viaduct of Marnow. It opened in 1874, yes 1874."},
-            "answer once in the passage",
-            "2 times ('1874', '1874')",
-        ),
-        (
-            {"question": "Was the viaduct of Marnow opened in 1874?"},
-            "answer not in the question",
-            "contains the answer ('1874')",
-        ),
-        (
-            {"context": "It was drawn by Holt. The first train crossed in 1874."},
-            "passage and question agree",
-            "the passage does not name",
-        ),
-        (
-            {"question": "In what year was it opened?"},
-            "passage and question agree",
-            "the question does not name the subject",
-        ),
+        ({"context": "The viaduct of Marnow. It opened in 1874, yes 1874."}, "answer once in the passage",
+         "2 times ('1874', '1874')"),
+        ({"question": "Was the viaduct of Marnow opened in 1874?"}, "answer not in the question",
+         "contains the answer ('1874')"),
+        ({"context": "It was drawn by Holt. The first train crossed in 1874."}, "passage and question agree",
+         "the passage does not name"),
+        ({"question": "In what year was it opened?"}, "passage and question agree",
+         "the question does not name the subject"),
         ({"unit": "metres"}, "unit", "its unit 'metres'"),
-        (
-            {"answer_type": "number", "unit": "arches"},
-            "unit",
-            "the passage states 1874 without its unit 'arches' right behind it",
-        ),
-        (
-            {"context": "The viaduct of Marnow, begun in 1870. Opened 1874."},
-            "no second year",
-            "another four-digit number, 1870",
-        ),
+        ({"answer_type": "number", "unit": "arches"}, "unit",
+         "the passage states 1874 without its unit 'arches' right behind it"),
+        ({"context": "The viaduct of Marnow, begun in 1870. Opened 1874."}, "no second year",
+         "another four-digit number, 1870"),
         ({"context": "The viaduct of Marnow dates from 1874."}, "two to four sentences", "1 sentences"),
-        (
-            {"fame_band": "rare", "source_title": "Marnow"},
-            "provenance",
-            "the fame band 'rare' is none of famous, known",
-        ),
+        ({"fame_band": "rare", "source_title": "Marnow"}, "provenance",
+         "the fame band 'rare' is none of famous, known"),
         ({"source_title": "Marnow"}, "provenance", "disagree on whether it is invented"),
         ({"checked_by": ""}, "provenance", "the column checked_by is empty"),
         ({"register": "poem"}, "provenance", "the register 'poem' is none of encyclopaedia"),
@@ -161,7 +139,7 @@ def test_facts_that_keep_every_rule(facts: Write) -> None:
         ({"gold_answer": "soon"}, "row", "row 1, column gold_answer: 'soon' is no answer of type year"),
         ({"answer_type": "colour"}, "row", "row 1, column answer_type: 'colour' is none of year, number"),
     ],
-)
+)  # fmt: skip
 def test_each_rule_finds_what_breaks_it(facts: Write, changed: dict[str, str], check: str, says: str) -> None:
     findings = [finding for finding in check_facts(facts(**changed)).findings if finding.check == check]
     assert len(findings) == 1
@@ -381,16 +359,13 @@ def test_what_a_benchmark_leaves_out_is_a_finding_where_asked(srdcr: Srdcr) -> N
         ("city", ["Marnow Ltd"], "'Marnow Ltd' is said to be a city and looks like an organisation"),
         ("name", ["1874"], "'1874' is said to be a name and looks like a year"),
         ("city", ["12 km"], "'12 km' is said to be a city and looks like a number"),
-        (
-            "number",
-            ["1874", "1875", "1880", "1901"],
-            "4 numbers without a unit are all such as 1874; if they are years",
-        ),
+        ("number", ["1874", "1875", "1880", "1901"],
+         "4 numbers without a unit are all such as 1874; if they are years"),
         ("name", ["Ines Holt", "Council Bluffs"], ""),
         ("city", ["Council Bluffs", "Museum"], ""),
         ("number", ["1874", "1875", "3"], ""),
     ],
-)
+)  # fmt: skip
 def test_answers_that_are_not_of_their_type(tmp_path: Path, answer_type: str, golds: list[str], says: str) -> None:
     """F 5, F 6: a "name" that is a city council, and the like."""
     rows = [{"question": f"{g}?", "gold_answer": g, "context": f"{g}.", "answer_type": answer_type} for g in golds]
@@ -438,17 +413,13 @@ def test_a_passage_of_the_greatest_length_is_taken() -> None:
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        (
-            only(gold_answer="5 g", context="Take 5 g.", unit="mg", answer_type="number"),
-            "unit: is 'mg', but the gold answer is '5 g'",
-        ),
+        (only(gold_answer="5 g", context="Take 5 g.", unit="mg", answer_type="number"),
+         "unit: is 'mg', but the gold answer is '5 g'"),
         (only(unit="metres"), "unit: is 'metres', but an answer of type year has none"),
-        (
-            only(gold_answer="5", context="Take 5 g.", unit="mg", answer_type="number"),
-            "the passage does not contain the answer '5'",
-        ),
+        (only(gold_answer="5", context="Take 5 g.", unit="mg", answer_type="number"),
+         "the passage does not contain the answer '5'"),
     ],
-)
+)  # fmt: skip
 def test_a_unit_that_disagrees(row: dict[str, list[str]], says: str) -> None:
     with pytest.raises(BadInput, match=re.escape(says)):
         load_items(pd.DataFrame(row))

@@ -73,23 +73,14 @@ def test_the_plain_name_takes_the_form_that_the_methods_need() -> None:
 @pytest.mark.parametrize(
     ("source", "methods", "said"),
     [
-        (
-            f"ramdocs:passages={RAMDOCS}",
-            "concatenate",
-            "concatenate needs items with several documents; those of ramdocs have a passage; methods that fit",
-        ),
-        (
-            f"ramdocs={RAMDOCS}",
-            "few_shot,concatenate",
-            "few_shot needs items with a passage and no options; those of ramdocs:documents have several documents",
-        ),
-        (
-            f"clasheval:documents={RAMDOCS}",
-            "concatenate",
-            "clasheval has no form 'documents'; write clasheval:passages",
-        ),
+        (f"ramdocs:passages={RAMDOCS}", "concatenate",
+         "concatenate needs items with several documents; those of ramdocs have a passage; methods that fit"),
+        (f"ramdocs={RAMDOCS}", "few_shot,concatenate",
+         "few_shot needs items with a passage and no options; those of ramdocs:documents have several documents"),
+        (f"clasheval:documents={RAMDOCS}", "concatenate",
+         "clasheval has no form 'documents'; write clasheval:passages"),
     ],
-)
+)  # fmt: skip
 def test_a_form_that_does_not_fit_is_refused(source: str, methods: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         Study(ScriptedModel(), source, methods)
@@ -111,7 +102,7 @@ GOOD = {
 
 
 def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
-    crowd = [{**GOOD["documents"][0], "text": f"No. {i}"} for i in range(51)]  # type: ignore[dict-item]
+    crowd = [{**GOOD["documents"][0], "text": f"No. {i}"} for i in range(51)]
     empty = {"text": " ", "type": "noise", "answer": "unknown"}
     items = load_items(
         ramdocs_file(
@@ -120,7 +111,7 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
             GOOD,
             {"question": "None?", "documents": []},
             {"question": "Many?", "documents": crowd},
-            {"question": "Empty?", "documents": [*GOOD["documents"], empty]},  # type: ignore[misc]
+            {"question": "Empty?", "documents": [*GOOD["documents"], empty]},
             {"question": "Fifty?", "documents": crowd[:50]},
         )
     )
@@ -139,18 +130,9 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
     ("row", "said"),
     [
         ({"documents": None}, r"row 1, column documents: a list was expected"),
-        (
-            {"documents": [{"text": "x", "answer": "1"}]},
-            r"row 1, column documents, document 1, type: a text",
-        ),
-        (
-            {"documents": [{"text": "x", "type": "true", "answer": "1"}]},
-            r"document 1, type: 'true' is none of",
-        ),
-        (
-            {"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]},
-            r"document 1, text: has 100,001",
-        ),
+        ({"documents": [{"text": "x", "answer": "1"}]}, r"row 1, column documents, document 1, type: a text"),
+        ({"documents": [{"text": "x", "type": "true", "answer": "1"}]}, r"document 1, type: 'true' is none of"),
+        ({"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]}, r"document 1, text: has 100,001"),
         ({"documents": [{"text": "\ud800", "type": "noise", "answer": ""}]}, r"half of a character"),
         ({"gold_answers": []}, r"no row can be used as ramdocs:documents"),
     ],

@@ -48,17 +48,14 @@ def test_facts_are_standard_items_with_distinct_questions() -> None:
 @pytest.mark.parametrize(
     ("question_id", "reply", "is_right"),
     [
-        ("news-polyakov-mir-days", "438 days", True),
-        ("news-channel-tunnel-length", "50.46 km", True),
-        ("years-coelacanth", "It was in 1939.", True),
-        ("records-beamon-long-jump", "29 feet 2 1/2 inches", True),
+        ("news-polyakov-mir-days", "438 days", True), ("news-channel-tunnel-length", "50.46 km", True),
+        ("years-coelacanth", "It was in 1939.", True), ("records-beamon-long-jump", "29 feet 2 1/2 inches", True),
         ("records-beamon-long-jump", "29 feet 3 inches", False),
         ("cities-first-empire-games", "Hamilton, Ontario, Canada", True),
         ("cities-first-empire-games", "Hamilton, Canada", True),
-        ("cities-first-empire-games", "Hamilton, Bermuda", False),
-        ("cities-first-walmart", "Rogers, AR", True),
+        ("cities-first-empire-games", "Hamilton, Bermuda", False), ("cities-first-walmart", "Rogers, AR", True),
     ],
-)
+)  # fmt: skip
 def test_what_a_careful_person_accepts_is_right(question_id: str, reply: str, is_right: bool) -> None:
     fact = next(each for each in load_items("facts") if each.question_id == question_id)
     assert answers.counts_as(answers.read(reply, fact), fact.gold_answer, fact) is is_right

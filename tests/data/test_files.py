@@ -59,18 +59,10 @@ def test_json_is_read_from_text_and_bytes() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "{",
-        "nul",
-        "[" * 100_000,
-        "1" * 5_000,
-        "9223372036854775808",
-        "[Infinity]",
-        "-Infinity",
-        b"\xff",
+        "", "{", "nul", "[" * 100_000, "1" * 5_000, "9223372036854775808", "[Infinity]", "-Infinity", b"\xff",
         '{"a": 1} x',
     ],
-)
+)  # fmt: skip
 def test_what_is_no_json_is_one_sentence(text: str | bytes) -> None:
     with pytest.raises(BadInput, match=r"^cell 3: no JSON \(.+\); expected a list$"):
         read_json(text, "cell 3", "a list")
@@ -210,20 +202,11 @@ def test_of_very_many_faults_the_first_is_shown_and_no_other_is_made() -> None:
 @pytest.mark.parametrize(
     ("text", "cell"),
     [
-        ("=1+1", "'=1+1"),
-        ("+cmd", "'+cmd"),
-        ("-5 °C", "'-5 °C"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("\t=1", "'\t=1"),
-        ("'=1", "''=1"),
-        ("-5", "-5"),
-        ("+20", "+20"),
-        ("-1.5e-3", "-1.5e-3"),
-        ("'quoted'", "'quoted'"),
-        ("a=1", "a=1"),
+        ("=1+1", "'=1+1"), ("+cmd", "'+cmd"), ("-5 °C", "'-5 °C"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"),
+        ("'=1", "''=1"), ("-5", "-5"), ("+20", "+20"), ("-1.5e-3", "-1.5e-3"), ("'quoted'", "'quoted'"), ("a=1", "a=1"),
         ("", ""),
     ],
-)
+)  # fmt: skip
 def test_a_cell_that_a_spreadsheet_would_run_is_inert_and_read_back(text: str, cell: str) -> None:
     """G 9: in every CSV that we write; a number stays one."""
     written = csv_text(pd.DataFrame({"=text": [text], "number": [-1.5], "of a kind": pd.Categorical([text])}))
@@ -260,7 +243,6 @@ def test_a_folder_has_one_writer_also_after_a_kill(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = [sys.executable, "-c", HOLDS, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
         said = rf"in use by process {other.pid} on \S+ since 20\S+ \S+; wait"
         with pytest.raises(Stopped, match=said), one_writer(folder):

@@ -32,7 +32,6 @@ CLAIM = Claim(PerturbationKind.REWRITE, None, Level.SUBTLE, "rewrite", "1894", "
 def test_a_rewrite_that_passes() -> None:
     form = rewritten(ARDLE, CLAIM, f"<think>\nlet me see</think>\n{NEW}\n")
     assert (form.outcome, form.why, form.changes) == (Outcome.ACCEPTED, (), ())
-    assert form.item is not None
     assert (form.item.item_id, form.item.context, form.item.claimed_answer) == ("a@rewrite", NEW, "1894")
     assert (form.item.perturbation_kind, form.item.perturbation_value) == (PerturbationKind.REWRITE, None)
 

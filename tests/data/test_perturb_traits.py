@@ -146,15 +146,11 @@ def test_what_a_city_lies_in_must_be_the_substitutes_too(passage: str) -> None:
     [
         ("Who painted it?", "Marie Tal did.", "Marie Tal", Traits("f", frozenset({"artist"}))),
         ("Which surgeon led it?", "R. Tal led it. He was tired.", "R. Tal", Traits("m", frozenset({"doctor"}))),
-        (
-            "Who was it?",
-            "The Swiss engineer R. Tal.",
-            "R. Tal",
-            Traits("", frozenset({"inventor"}), country="Switzerland"),
-        ),
+        ("Who was it?", "The Swiss engineer R. Tal.", "R. Tal",
+         Traits("", frozenset({"inventor"}), country="Switzerland")),
         ("Who was it?", "R. Tal met her and him at a Swiss inn.", "R. Tal", Traits()),
     ],
-)
+)  # fmt: skip
 def test_traits_are_inferred(question: str, passage: str, gold: str, expected: Traits) -> None:
     assert inferred(named(passage, gold, question=question)) == expected
 
@@ -182,15 +178,12 @@ def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> No
     ("passage", "claim", "found"),
     [
         ("Anna Berg won. She smiled.", "Anna Berg", []),
-        (
-            "Anna Berg won. Jo Doe lost. She smiled.",
-            "Anna Berg",
-            ["the passage would still state the gold answer: 'Jo Doe'"],
-        ),
+        ("Anna Berg won. Jo Doe lost. She smiled.", "Anna Berg",
+         ["the passage would still state the gold answer: 'Jo Doe'"]),
         ("Otto Berg won. She smiled.", "Otto Berg", ["Otto Berg does not fit what the passage says of the gender"]),
         ("Nobody won.", "Anna Berg", ["the passage does not state the claim Anna Berg"]),
     ],
-)
+)  # fmt: skip
 def test_contradictions_of_a_false_passage_whoever_wrote_it(passage: str, claim: str, found: list[str]) -> None:
     false = replace(named(passage, "Jo Doe"), claimed_answer=claim, level=Level.MODERATE)
     assert contradictions(false, Traits(gender="f")) == found

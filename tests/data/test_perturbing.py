@@ -44,7 +44,6 @@ def test_every_mention_changes_in_its_own_style(passage: str, gold: str, unit: s
 def test_a_person_by_every_name() -> None:
     passage = "Dr. Marie Curie came. CURIE spoke. M. Curie's work won; “Curie, Marie” it says."
     made = form(standard(passage, "Marie Curie", NAME), "comical")
-    assert made.item is not None
     given, family = made.claim.answer.rsplit(" ", 1)
     assert made.item.context == (
         f"Dr. {given} {family} came. {family.upper()} spoke. {given[0]}. {family}'s work won; "
@@ -76,12 +75,7 @@ def test_a_small_particle_gets_its_capital_at_the_head_of_a_sentence() -> None:
         ("It opened in 1874. " * 101, "1874", YEAR, "the passage states the answer 1874 more than 100 times"),
         ("In the 3rd century.", "300", YEAR, "the passage does not state the answer 300"),
         ("Marie Curie met Pierre Curie.", "Marie Curie", NAME, "the surname may be another person's"),
-        (
-            "Marie Curie came; the Curie Institute stands.",
-            "Marie Curie",
-            NAME,
-            "the answer stands in a longer name",
-        ),
+        ("Marie Curie came; the Curie Institute stands.", "Marie Curie", NAME, "the answer stands in a longer name"),
         (
             "In Paris the Parisians came.",
             "Paris",
@@ -244,32 +238,19 @@ def test_each_number_of_a_passage_is_looked_at_once(monkeypatch: pytest.MonkeyPa
         ("On Friday 13 May 1874.", "1874", YEAR, "a weekday may give the year away: 'Friday'"),
         ("In 1874. He was born in 1840.", "1874", YEAR, "the claim is moved past another year of the passage: 1840"),
         ("In 1874; in 1875 it fell.", "1874", YEAR, "another year of the passage is close to the truth: 1875"),
-        (
-            "The 98 km (60 min) are long.",
-            "98 km",
-            NUMBER,
-            "a second figure stands in brackets behind it: 'km (60 min)'",
-        ),
-        (
-            "1,250 men, 51% of us, fell.",
-            "1,250",
-            NUMBER,
-            "a share in the same sentence may give the number away: '51%'",
-        ),
+        ("The 98 km (60 min) are long.", "98 km", NUMBER,
+         "a second figure stands in brackets behind it: 'km (60 min)'"),
+        ("1,250 men, 51% of us, fell.", "1,250", NUMBER,
+         "a share in the same sentence may give the number away: '51%'"),
         ("Of 1,250 men, 1,245 came.", "1,250", NUMBER, "a number close to it stands in the passage: 1,245"),
         ("Marie Curie came; Marie won.", "Marie Curie", NAME, "the given name stands by itself: 'marie'"),
-        (
-            "Pierre and Marie Curie came.",
-            "Marie Curie",
-            NAME,
-            SHARED,
-        ),
+        ("Pierre and Marie Curie came.", "Marie Curie", NAME, SHARED),
         ("Of 1,250 men the 1,250th won.", "1,250", NUMBER, "the number stands there as an ordinal: '1,250th'"),
         ("She, Curie, came.", "Marie Curie", NAME, "the passage has the surname alone"),
         ("Marie Curie, of the Curies.", "Marie Curie", NAME, DERIVED),
         ("The Basel Zoo is old.", "Basel", CITY, "the answer stands in a longer name: 'The Basel Zoo is old.'"),
     ],
-)
+)  # fmt: skip
 def test_flagged(passage: str, gold: str, answer_type: AnswerType, why: str) -> None:
     tag = {YEAR: "-150", NUMBER: "x2"}.get(answer_type, "comical")
     made = form(standard(passage, gold, answer_type), tag)
@@ -483,4 +464,4 @@ def test_what_is_left_out_says_why() -> None:
 )
 def test_offsets_and_factors_that_make_no_sense(options: dict[str, tuple[float, ...]], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
-        perturb([item()], **options)  # type: ignore[arg-type]
+        perturb([item()], **options)

@@ -19,12 +19,9 @@ from srdcr_lab.records import AnswerType, BadInput, Needs, Option
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
 FILES = {
-    "commonsenseqa": "commonsenseqa.jsonl",
-    "cosmosqa": "cosmosqa.csv",
-    "boolq": "boolq.jsonl",
-    "hover": "hover.json",
+    "commonsenseqa": "commonsenseqa.jsonl", "cosmosqa": "cosmosqa.csv", "boolq": "boolq.jsonl", "hover": "hover.json",
     "gsm8k": "gsm8k.jsonl",
-}
+}  # fmt: skip
 
 
 def loaded(name: str) -> ItemSet:
@@ -117,13 +114,10 @@ def test_the_final_number_is_the_gold_answer() -> None:
 @pytest.mark.parametrize(
     ("worked", "number"),
     [
-        ("so\n#### -1,250", "-1250"),
-        ("#### 3.50", "3.5"),
-        ("no marker 7", ""),
-        ("#### many", ""),
+        ("so\n#### -1,250", "-1250"), ("#### 3.50", "3.5"), ("no marker 7", ""), ("#### many", ""),
         ("a #### b #### 9", "9"),
     ],
-)
+)  # fmt: skip
 def test_the_number_after_the_last_marker(worked: str, number: str) -> None:
     assert final_number(worked) == number
 
@@ -140,11 +134,8 @@ def first_row(name: str) -> dict[str, Any]:
     [
         ("commonsenseqa", {"answerKey": "F"}, "row 1, column choices: the answer 'F' is none of the labels A, B, C"),
         ("commonsenseqa", {"answerKey": ""}, "row 1, column answerKey: is empty; the test split"),
-        (
-            "commonsenseqa",
-            {"choices": {"label": ["A"], "text": ["x", "y"]}},
-            "column choices: has 1 labels and 2 texts",
-        ),
+        ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x", "y"]}},
+         "column choices: has 1 labels and 2 texts"),
         ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x"]}}, "needs at least two options, found 1"),
         ("commonsenseqa", {"choices": {"label": ["B", "B"], "text": ["x", "y"]}}, "the label 'B' stands twice"),
         ("commonsenseqa", {"choices": "A, B"}, "column choices: a question needs at least two options, found 1"),
@@ -159,7 +150,7 @@ def first_row(name: str) -> dict[str, Any]:
         ("hover", {"num_hops": "two"}, "row 1, column num_hops: 'two' is not a whole number"),
         ("gsm8k", {"answer": "It is 42."}, "row 1, column answer: has no number after ####"),
     ],
-)
+)  # fmt: skip
 def test_a_cell_that_is_wrong_is_named(tmp_path: Path, name: str, change: dict[str, Any], says: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({**first_row(name), **change}), "utf-8")

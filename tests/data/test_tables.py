@@ -24,26 +24,16 @@ from tests.loopback.server import Loopback
 
 ROWS: list[dict[str, Any]] = [
     {
-        "question_id": "bridge",
-        "question": "When was the bridge built?",
-        "gold_answer": 1874,
-        "claimed_answer": None,
-        "context": "The bridge was built in 1874.",
-        "aliases": None,
-        "perturbation_kind": None,
+        "question_id": "bridge", "question": "When was the bridge built?", "gold_answer": 1874, "claimed_answer": None,
+        "context": "The bridge was built in 1874.", "aliases": None, "perturbation_kind": None,
         "perturbation_value": None,
     },
     {
-        "question_id": "bridge",
-        "question": "When was the bridge built?",
-        "gold_answer": 1874,
-        "claimed_answer": 1834,
-        "context": "The bridge, « le pont », was built in 1834.",
-        "aliases": None,
-        "perturbation_kind": "offset",
+        "question_id": "bridge", "question": "When was the bridge built?", "gold_answer": 1874, "claimed_answer": 1834,
+        "context": "The bridge, « le pont », was built in 1834.", "aliases": None, "perturbation_kind": "offset",
         "perturbation_value": -40,
     },
-]
+]  # fmt: skip
 
 
 def _csv(folder: Path) -> Path:
@@ -156,20 +146,14 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
         ("items.jsonl", b"[1874]\n", "items.jsonl, line 1: a line is an object"),
         ("items.jsonl", b'{"question": "Caf\xe9?"}\n', "items.jsonl is not UTF-8"),
         ("items.jsonl", b'{"question": "When?", "answer": "1"}\n', "the column gold_answer is missing; needed are"),
-        (
-            "items.jsonl",
-            rb'{"question": "When\ud800?", "gold_answer": "1874", "context": "1874"}',
-            "row 1, column question: holds half of a character",
-        ),
+        ("items.jsonl", rb'{"question": "When\ud800?", "gold_answer": "1874", "context": "1874"}',
+         "row 1, column question: holds half of a character"),
         ("items.parquet", b"PAR1 and no more", "cannot read"),
-        (
-            "items.csv",
-            b"question,gold_answer,context\nWhen,1874,In 1874,or so\n",
-            "row 1 (line 2): has more cells (4) than the header (3)",
-        ),
+        ("items.csv", b"question,gold_answer,context\nWhen,1874,In 1874,or so\n",
+         "row 1 (line 2): has more cells (4) than the header (3)"),
         ("items.xlsx", b"PK", "items come as .csv, .jsonl or .parquet, not .xlsx"),
     ],
-)
+)  # fmt: skip
 def test_files_that_are_broken(tmp_path: Path, name: str, content: bytes, says: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInput, match=re.escape(says)):
@@ -244,12 +228,10 @@ def test_a_name_without_end_is_left_out(column: str) -> None:
 @pytest.mark.parametrize(
     "noted",
     [
-        '{"index_columns": 5}',
-        "{",
-        '{"index_columns": ["nope"], "column_indexes": [{}], "columns": [{"name": "x"}]}',
+        '{"index_columns": 5}', "{", '{"index_columns": ["nope"], "column_indexes": [{}], "columns": [{"name": "x"}]}',
         '{"index_columns": [], "columns": [{"field_name": "question", "pandas_type": "categorical"}]}',
     ],
-)
+)  # fmt: skip
 def test_what_another_program_noted_in_a_parquet_file_is_not_read(noted: str, tmp_path: Path) -> None:
     table = pq.read_table(_parquet(tmp_path)).replace_schema_metadata({"pandas": noted})
     pq.write_table(table, tmp_path / "foreign.parquet")
@@ -310,18 +292,14 @@ SOUND = {"question": "When?", "gold_answer": "1874", "context": "In 1874."}
         ({"gold_answer": {"year": 1874}}, "column gold_answer: is an object, a text was expected"),
         ({"perturbation_value": "nan"}, "column perturbation_value: 'nan' is not a number; leave the cell empty"),
         ({"perturbation_value": float("inf")}, "column perturbation_value: 'inf' is not a number; leave the cell"),
-        (
-            {"answer_type": "yaer"},
-            "'yaer' is none of year, number, name, city, text, option, date, yes_no (did you mean year?)",
-        ),
+        ({"answer_type": "yaer"},
+         "'yaer' is none of year, number, name, city, text, option, date, yes_no (did you mean year?)"),
         ({"argued": "maybe"}, "column argued: 'maybe' is neither true nor false; write true, false, 1 or 0"),
         ({"level": "mild"}, "column level: is mild, but perturbation_kind is none; correct one, or leave level empty"),
-        (
-            {"gold_answer": "yes", "claimed_answer": "perhaps"},
-            "column claimed_answer: 'perhaps' is no answer of type yes_no; correct it",
-        ),
+        ({"gold_answer": "yes", "claimed_answer": "perhaps"},
+         "column claimed_answer: 'perhaps' is no answer of type yes_no; correct it"),
     ],
-)
+)  # fmt: skip
 def test_a_cell_of_another_kind_is_named(row: dict[str, Any], says: str) -> None:
     """G 9: dicts as questions, NaN and infinite perturbations; F 6: near names."""
     with pytest.raises(BadInput, match=re.escape(f"table, row 1, {says}" if says.startswith("column") else says)):
@@ -329,12 +307,9 @@ def test_a_cell_of_another_kind_is_named(row: dict[str, Any], says: str) -> None
 
 
 CHOICE = {
-    "question_id": "old",
-    "question": "Which is the older one?",
-    "gold_answer": "the tower",
-    "options": "the tower|the bridge|The  bridge",
-    "context": "The tower is of 1500.",
-}
+    "question_id": "old", "question": "Which is the older one?", "gold_answer": "the tower",
+    "options": "the tower|the bridge|The  bridge", "context": "The tower is of 1500.",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("claim", ["B", "C", "the bridge", "The  bridge"])
@@ -524,17 +499,13 @@ def test_a_table_is_read_back(run: Path) -> None:
     [
         (arrow_schema("turns"), "is not a records table of schema version 2"),
         (arrow_schema("records").remove_metadata(), "is not a records table of schema version 2 (found none)"),
-        (
-            arrow_schema("records").with_metadata({"srdcr_table": "records", "srdcr_schema_version": "1"}),
-            "is not a records table of schema version 2 (found 1); run the study again",
-        ),
+        (arrow_schema("records").with_metadata({"srdcr_table": "records", "srdcr_schema_version": "1"}),
+         "is not a records table of schema version 2 (found 1); run the study again"),
         (arrow_schema("records").remove(3), "it was changed, or written by another version"),
-        (
-            arrow_schema("records").append(pa.field("note", pa.string())),
-            "it was changed, or written by another version",
-        ),
+        (arrow_schema("records").append(pa.field("note", pa.string())),
+         "it was changed, or written by another version"),
     ],
-)
+)  # fmt: skip
 def test_another_table_is_refused(run: Path, schema: pa.Schema, says: str) -> None:
     pq.write_table(schema.empty_table(), run / "records.parquet")
     with pytest.raises(BadInput, match=re.escape(says)):
@@ -598,11 +569,8 @@ def test_rows_that_repeat_another_are_named() -> None:
 
 def test_the_type_is_guessed_of_the_rows_that_name_none() -> None:
     rows = [
-        ("When?", "1874", ""),
-        ("Who?", "Ada Vance", "name"),
-        ("Where?", "Oslo", "city"),
-        ("Since when?", "1901", ""),
-    ]
+        ("When?", "1874", ""), ("Who?", "Ada Vance", "name"), ("Where?", "Oslo", "city"), ("Since when?", "1901", ""),
+    ]  # fmt: skip
     table = pd.DataFrame(rows, columns=["question", "gold_answer", "answer_type"]).assign(
         context="Ada Vance, Oslo, 1874, 1901"
     )

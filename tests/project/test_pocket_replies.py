@@ -171,7 +171,6 @@ def test_replies_that_no_protocol_reads_end_with_no_answer(taught: list[Taught])
 def test_a_conclusion_from_documents_is_the_one_true_answer(taught: list[Taught], template: str) -> None:
     for one in _of(taught, template):
         values = several_values(one.reply, one.item)
-        assert values is not None
         assert len(values) == 1
         assert one.same(values[0], one.about.fact.answer)
 

@@ -62,13 +62,10 @@ def test_anything_else_is_no_thesis(reply: str, fault: str) -> None:
 @pytest.mark.parametrize(
     ("state", "answer"),
     [
-        ("defend", "Raj Kapoor"),
-        ("defend", "raj kapoor."),
-        ("revise", "Mahesh Bhatt"),
-        ("concede", None),
+        ("defend", "Raj Kapoor"), ("defend", "raj kapoor."), ("revise", "Mahesh Bhatt"), ("concede", None),
         ("concede", "Mahesh Bhatt"),
     ],
-)
+)  # fmt: skip
 def test_a_rebuttal_has_a_state_and_an_answer_that_fits(state: str, answer: str | None) -> None:
     assert rebuttal(object_(state=state, answer=answer), HELD) == Rebuttal(Stand(state), answer, ("Because.",))
 
@@ -110,15 +107,11 @@ def test_challenges_by_number_of_the_document() -> None:
 @pytest.mark.parametrize(
     ("entry", "fault"),
     [
-        ({"document": 3, "challenge": "x"}, "1 to 2"),
-        ({"document": 0, "challenge": "x"}, "1 to 2"),
-        ({"document": "1", "challenge": "x"}, "1 to 2"),
-        ({"document": True, "challenge": "x"}, "1 to 2"),
-        ({"document": 1, "challenge": ""}, "not a text"),
-        ({"document": 1}, "exactly"),
-        ("x", "exactly"),
+        ({"document": 3, "challenge": "x"}, "1 to 2"), ({"document": 0, "challenge": "x"}, "1 to 2"),
+        ({"document": "1", "challenge": "x"}, "1 to 2"), ({"document": True, "challenge": "x"}, "1 to 2"),
+        ({"document": 1, "challenge": ""}, "not a text"), ({"document": 1}, "exactly"), ("x", "exactly"),
     ],
-)
+)  # fmt: skip
 def test_a_challenge_to_nobody_is_refused(entry: object, fault: str) -> None:
     with pytest.raises(Malformed, match=fault):
         challenges(listed(entry), 2)
@@ -161,16 +154,11 @@ def tags(name: str, content: object) -> list[str]:
     ("reply", "answers"),
     [
         ("answers: 1874", ("1874",)),
-        ("Reasons.\n\n**Answers**: Ines Holt | St. Louis. \n", ("Ines Holt", "St. Louis.")),
-        ("ANSWERS: None.", ()),
-        ("answers: none | 1874", ("none", "1874")),
-        ("answers: |", None),
-        ("answer: 1874", None),
-        ("The answers: 1874", None),
-        ("answers: 1874\nfinal decision: REASONABLE", None),
-        ("", None),
+        ("Reasons.\n\n**Answers**: Ines Holt | St. Louis. \n", ("Ines Holt", "St. Louis.")), ("ANSWERS: None.", ()),
+        ("answers: none | 1874", ("none", "1874")), ("answers: |", None), ("answer: 1874", None),
+        ("The answers: 1874", None), ("answers: 1874\nfinal decision: REASONABLE", None), ("", None),
     ],
-)
+)  # fmt: skip
 def test_answers_stand_on_the_last_line(reply: str, answers: tuple[str, ...] | None) -> None:
     assert readers.answers_line(reply) == answers
 

@@ -84,7 +84,7 @@ def test_confidence_kinds_by_name(kind: str) -> None:
 )
 def test_bad_choices_get_a_sentence(wrong: dict[str, object], sentence: str) -> None:
     with pytest.raises(BadInput) as caught:
-        choices(**wrong)  # type: ignore[arg-type]
+        choices(**wrong)
     assert sentence in str(caught.value)
 
 

@@ -205,7 +205,7 @@ def test_two_aliases_of_the_gold_answer_agree() -> None:
     leningrad = replace(named("Leningrad", AnswerType.CITY), aliases=("Petrograd", "St Petersburg"))
     model = agreeing(0, other="St Petersburg")
     inner = model.script["answer_from_memory"]
-    model.script["answer_from_memory"] = lambda r, d: "Petrograd" if r.temperature == 0 else inner(r, d)  # type: ignore[operator]
+    model.script["answer_from_memory"] = lambda r, d: "Petrograd" if r.temperature == 0 else inner(r, d)
     assert asyncio.run(_confidence(model, leningrad)).value == 1.0
 
 
@@ -247,13 +247,11 @@ def test_verbalized_is_shown_question_and_own_answer_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("said", "value"),
     [
-        (reply("true", p=(0.8,)), 0.8),
-        (reply("false", p=(0.8,)), 0.2),
-        (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6),
-        (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
+        (reply("true", p=(0.8,)), 0.8), (reply("false", p=(0.8,)), 0.2),
+        (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6), (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
         (reply("Perhaps.", p=(0.9,)), math.nan),
     ],
-)
+)  # fmt: skip
 def test_p_true_is_the_probability_of_the_first_token(said: Completion, value: float) -> None:
     found = confidence_in("1874", KINDS.P_TRUE, ScriptedModel({"option_answer": said}))
     assert found.value == pytest.approx(value, nan_ok=True)

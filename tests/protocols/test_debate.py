@@ -211,13 +211,9 @@ def test_a_verdict_spoken_by_a_debater_is_none() -> None:
 def test_turns_say_what_their_speakers_saw() -> None:
     debate = held(Speaker(), DebateDesign(rounds=2))
     assert [(turn.role.value, turn.saw_turns, turn.saw_passage) for turn in debate.turns] == [
-        ("defender", (), True),
-        ("critic", (), False),
-        ("judge", (0, 1), False),
-        ("critic", (0, 1), False),
-        ("defender", (0, 1, 2), True),
-        ("judge", (0, 1, 2, 3), False),
-    ]
+        ("defender", (), True), ("critic", (), False), ("judge", (0, 1), False), ("critic", (0, 1), False),
+        ("defender", (0, 1, 2), True), ("judge", (0, 1, 2, 3), False),
+    ]  # fmt: skip
 
 
 def test_turns_carry_the_stated_answer_and_the_requests_digest() -> None:

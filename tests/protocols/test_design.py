@@ -54,7 +54,6 @@ def test_debaters_of_the_paper_are_given_the_context_and_the_prior_answer_to_def
         assert len(model.asked(kind)) == 6
         for request in model.asked(kind):
             assert f"<answer>\n{answer}\n</answer>\nQuestion: " in question_of(request)
-    assert outcome.debate is not None
     stances = {(turn.role, turn.stance) for turn in outcome.debate.turns}
     assert stances == {(Role.DEFENDER, "1934"), (Role.CRITIC, "1874"), (Role.JUDGE, None)}
 
@@ -66,7 +65,6 @@ def test_own_answers_is_the_same_debate_without_being_told() -> None:
     assert {kind_of(request) for request in model.asked("critic")} == {"critic"}
     assert {kind_of(request) for request in model.asked("defender")} == {"defender"}
     assert not any("<answer>" in question_of(request) or "1950" in question_of(request) for request in model.requests)
-    assert outcome.debate is not None
     stated = {(turn.role, turn.stance, turn.stated_answer) for turn in outcome.debate.transcript}
     assert stated == {(Role.DEFENDER, None, "1934"), (Role.CRITIC, None, "1900")}
 
@@ -87,7 +85,6 @@ def test_a_judge_of_five_draws_is_one_request_a_round_and_the_majority_rules() -
     outcome = outcome_of(model, judge_draws=5, rounds=2, repair=False)
     requests = model.asked("judge")
     assert [(r.temperature, r.stream, r.draws) for r in requests] == [(0.5, "judge", (0, 1, 2, 3, 4))] * 2
-    assert outcome.debate is not None
     assert outcome.debate.verdict_path == (U, U)
     spoken = [(turn.speaker, turn.verdict) for turn in outcome.debate.turns if turn.role is Role.JUDGE]
     assert spoken == [("0", R), ("1", U), ("2", X), ("3", U), ("4", U)] * 2
@@ -111,8 +108,6 @@ def test_the_final_verdict_alone_is_v_star(last: str) -> None:
     whole = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)), repair=False)
     model = reader(answer_from_memory=SURE, judge=by_round(path))
     saving = outcome_of(model, final_verdict_only=True, repair=False)
-    assert whole.ruling is not None
-    assert saving.ruling is not None
     assert saving.ruling.verdict is whole.ruling.verdict
     assert (saving.decision, saving.missing) == (whole.decision, whole.missing)
     assert (saving.ruling.r_star, saving.ruling.stabilised) == (None, None)  # not known
@@ -133,7 +128,6 @@ def test_early_stop_after_k_equal_verdicts(k: int, path: str, calls: int) -> Non
     rulings = [{"R": REASONABLE, "U": UNREASONABLE}.get(letter, "?") for letter in path.ljust(6, "U")]
     model = reader(judge=by_round(rulings))
     outcome = outcome_of(model, early_stop=k, repair=False)
-    assert outcome.debate is not None
     assert "".join({R: "R", U: "U", X: "?"}[verdict] for verdict in outcome.debate.verdict_path) == path
     assert model.calls == calls
 

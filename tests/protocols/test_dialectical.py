@@ -39,22 +39,16 @@ def test_a_debate_of_three_documents_with_one_challenge() -> None:
         documents_judge="The second was withdrawn.\nanswers: 1874",
     )
     assert [kind_of(request) for request in model.requests] == [
-        *["proponent_thesis"] * 3,
-        "devils_advocate",
-        "proponent_rebuttal",
-        "documents_judge",
-    ]
+        *["proponent_thesis"] * 3, "devils_advocate", "proponent_rebuttal", "documents_judge",
+    ]  # fmt: skip
     assert [shown(request) for request in model.requests] == [[1], [2], [3], [1, 2, 3], [2], []]
     assert (outcome.values, outcome.missing, outcome.error) == (("1874",), None, None)
     turns = held(outcome).turns
     assert [(turn.round, turn.role.value, turn.speaker, turn.saw_turns, turn.saw_passage) for turn in turns] == [
-        (0, "proponent", "1", (), True),
-        (0, "proponent", "2", (), True),
-        (0, "proponent", "3", (), True),
-        (1, "advocate", "", (0, 1, 2), True),
-        (1, "proponent", "2", (1, 3), True),
+        (0, "proponent", "1", (), True), (0, "proponent", "2", (), True), (0, "proponent", "3", (), True),
+        (1, "advocate", "", (0, 1, 2), True), (1, "proponent", "2", (1, 3), True),
         (2, "judge", "", (0, 1, 2, 3, 4), False),
-    ]
+    ]  # fmt: skip
     assert [turn.stated_answer for turn in turns] == ["1874", "1901", None, None, None, "1874"]
     assert [turn.stance for turn in turns] == [None, None, None, None, "1901", None]
 
@@ -133,11 +127,8 @@ def test_roles_are_played_by_their_models() -> None:
     setup = setup_of(players["answerer"], None, of)
     asyncio.run(METHODS["dialectical"].run(of, replace(setup, cast=type(setup.cast)(**players))))
     assert {name: [kind_of(r) for r in model.requests] for name, model in players.items()} == {
-        "answerer": [],
-        "defender": ["proponent_thesis"],
-        "critic": ["devils_advocate"],
-        "judge": ["documents_judge"],
-    }
+        "answerer": [], "defender": ["proponent_thesis"], "critic": ["devils_advocate"], "judge": ["documents_judge"],
+    }  # fmt: skip
 
 
 # Repairs -------------------------------------------------------------------------------------------------------------

@@ -80,15 +80,10 @@ def test_agents_open_from_their_own_document_and_then_hear_the_others_last_repli
     assert '<agent document="1">\n1874. My document says so.\n</agent>' in heard
     assert '<agent document="3">\nUnknown. My document is about geese.\n</agent>' in heard
     assert [(turn.round, turn.role.value, turn.speaker, turn.saw_turns) for turn in held(outcome).turns] == [
-        (0, "agent", "1", ()),
-        (0, "agent", "2", ()),
-        (0, "agent", "3", ()),
-        (0, "aggregator", "", (0, 1, 2)),
-        (1, "agent", "1", (1, 2)),
-        (1, "agent", "2", (0, 2)),
-        (1, "agent", "3", (0, 1)),
+        (0, "agent", "1", ()), (0, "agent", "2", ()), (0, "agent", "3", ()), (0, "aggregator", "", (0, 1, 2)),
+        (1, "agent", "1", (1, 2)), (1, "agent", "2", (0, 2)), (1, "agent", "3", (0, 1)),
         (1, "aggregator", "", (4, 5, 6)),
-    ]
+    ]  # fmt: skip
     assert [turn.stated_answer for turn in held(outcome).turns[:3]] == ["1874", "1901", None]
 
 
@@ -145,7 +140,7 @@ def test_fifty_documents_are_asked_all_at_once() -> None:
     class Waiting(ScriptedModel):
         barrier: asyncio.Barrier
 
-        async def complete(self, request: Request):  # type: ignore[no-untyped-def]
+        async def complete(self, request: Request):
             if kind_of(request) == "document_agent" and "<agent" not in question_of(request):
                 await self.barrier.wait()
             return await super().complete(request)

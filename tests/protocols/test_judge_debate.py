@@ -26,7 +26,7 @@ def debaters(judge: object = "1874. The Critic remembers.", **answers: Reply) ->
         said[side] += 1
         return f"{1934 if side == 'Defender' else 1874}. {side} {said[side] - 1}."
 
-    return ScriptedModel({DEBATER: speech, JUDGE: judge, **answers})  # type: ignore[dict-item]
+    return ScriptedModel({DEBATER: speech, JUDGE: judge, **answers})
 
 
 def held(rounds: int, model: ScriptedModel, of: Item = FALSE) -> Outcome:
@@ -58,7 +58,6 @@ def test_both_debaters_see_the_passage_and_the_answer_that_is_theirs() -> None:
         answer = "1934" if side_of(request) == "Defender" else "1874"
         assert question_of(request).startswith(f"<passage>\n{FALSE.context}\n</passage>\n")
         assert f"Your answer:\n<answer>\n{answer}\n</answer>\nQuestion: " in question_of(request)
-    assert outcome.debate is not None
     assert [turn.stance for turn in outcome.debate.turns] == ["1934", "1874", "1934", "1874", None]
     assert all(turn.saw_passage for turn in outcome.debate.turns)
 
@@ -70,7 +69,6 @@ def test_the_openings_hear_nobody_then_the_defender_speaks_first() -> None:
     before = ["DC", "DC", "DC"]
     assert heard["Defender"] == [[], *(rounds_heard(*before[:n]) for n in (1, 2, 3))]
     assert heard["Critic"] == [[], *(rounds_heard(*before[:n], "D") for n in (1, 2, 3))]
-    assert outcome.debate is not None
     assert [(turn.role, turn.round) for turn in outcome.debate.turns] == [
         *((role, round_) for round_ in range(4) for role in (Role.DEFENDER, Role.CRITIC)),
         (Role.JUDGE, 3),
@@ -93,7 +91,6 @@ def test_the_released_codes_judge_is_shown_one_round_less() -> None:
         outcome = asyncio.run(METHODS[f"judge_debate_{rounds}"].run(FALSE, setup_of(model, choices("released"), FALSE)))
         (request,) = model.asked(JUDGE)
         assert heard_by(request) == rounds_heard(*["DC"] * rounds)
-        assert outcome.debate is not None
         assert outcome.debate.turns[-1].saw_turns == tuple(range(2 * rounds))
         assert model.calls == 2 + 2 + 2 * rounds + 1
 
@@ -101,7 +98,6 @@ def test_the_released_codes_judge_is_shown_one_round_less() -> None:
 def test_the_judge_picks_the_answer() -> None:
     for reply, answer in (("1874. The Critic.", "1874"), ("1934. As the passage says, not 1874.", "1934")):
         outcome = held(1, debaters(judge=reply))
-        assert outcome.answer is not None
         assert (outcome.answer.value, outcome.missing) == (answer, None)
         assert (outcome.ruling, outcome.decision) == (None, None)
 

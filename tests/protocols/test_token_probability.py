@@ -40,9 +40,7 @@ def test_the_answer_with_the_higher_mean_probability(
 ) -> None:
     outcome = outcome_of(believed("1874", *prior), believed("1934", *context))
     assert outcome.decision is decision
-    assert outcome.answer is not None
     assert outcome.answer.value == {PRIOR: "1874", CONTEXT: "1934"}[decision]
-    assert outcome.confidence is not None
     assert outcome.confidence.kind is ConfidenceKind.MEAN_PROBABILITY
     assert outcome.confidence.value == pytest.approx(sum(prior) / 2)
     assert outcome.context_confidence == pytest.approx(sum(context) / 2)

@@ -116,9 +116,6 @@ def test_slight_is_alike_and_comical_is_absurd() -> None:
     assert slight == {"Marcus Currie"}  # the one of the pool that is nearly spelled so
     assert claims["significant"] in set(NAMES) - slight
     assert claims["comical"] not in NAMES
-
-
-def test_a_substitute_is_new_to_the_passage() -> None:
     one = standard("Nils Bohlin, not Oscar Niemeyer or Utzon, did it.", "Nils Bohlin", NAME)
     drawn = {claim.answer for seed in range(30) for claim in substitutions(one, NAMES, seed)}
     assert not drawn & {"Nils Bohlin", "Oscar Niemeyer", "Jørn Utzon"}

@@ -16,7 +16,7 @@ from srdcr_lab.data.forms import contradictions
 from srdcr_lab.records import AnswerType, Level
 from tests.answers.test_answers import surfaces
 from tests.conftest import Srdcr
-from tests.lies import form, lie, standard
+from tests.lies import form, standard
 
 DATE = AnswerType.DATE
 
@@ -57,11 +57,15 @@ def test_a_date_in_a_reply(reply: str, answer: str | None) -> None:
     assert answers.extract(reply, DATE) == answer
 
 
-def test_equality_does_not_depend_on_the_layout() -> None:
+def test_equality_and_distance_do_not_depend_on_the_layout() -> None:
     assert answers.equal("14 July 1789", "July 14th, 1789", DATE)
     assert not answers.equal("14 July 1789", "15 July 1789", DATE)
     assert not answers.equal("July 1789", "July 1789", DATE)
     assert answers.equal("25 October 1917", "7 November 1917", DATE, aliases=["25 October 1917"])
+    assert answers.guess_type(["14 July 1789", "1917-11-07"]) is DATE
+    assert answers.guess_type(["14 July 1789", "1917"]) is AnswerType.TEXT
+    assert answers.guess_type(["14 July", "7 November 1917"]) is AnswerType.TEXT
+    assert kind_of(DATE).distance("1789-07-14", "1789-07-21") == pytest.approx(math.log(8))
 
 
 def test_where_a_passage_states_a_date() -> None:
@@ -89,13 +93,6 @@ def test_where_a_passage_states_a_date() -> None:
 )  # fmt: skip
 def test_another_date_in_the_same_layout(surface: str, new: str, written: str) -> None:
     assert answers.respell(surface, "1789-07-14", new, DATE) == written
-
-
-def test_what_is_guessed_and_how_far_two_dates_are_apart() -> None:
-    assert answers.guess_type(["14 July 1789", "1917-11-07"]) is DATE
-    assert answers.guess_type(["14 July 1789", "1917"]) is AnswerType.TEXT
-    assert answers.guess_type(["14 July", "7 November 1917"]) is AnswerType.TEXT
-    assert kind_of(DATE).distance("1789-07-14", "1789-07-21") == pytest.approx(math.log(8))
 
 
 # -- passages that lie by days ---------------------------------------------------------------------------------------
@@ -155,9 +152,6 @@ def test_every_claim_is_on_the_weekday_of_the_truth() -> None:
     assert not [sentence for lie in made if not lie.is_standard for sentence in contradictions(lie)]
     wrong = replace(made.items[1], claimed_answer="15 July 1789", context=passage.replace("14", "15"))
     assert contradictions(wrong) == ["15 July 1789 was a Wednesday and no Tuesday"]
-
-
-def test_an_alias_for_another_day_is_refused() -> None:
     one = standard("On 7 November 1917 (25 October 1917).", "7 November 1917", DATE, aliases=("25 October 1917",))
     assert "an alias states another date" in form(one, "+7").why[0]
 
@@ -218,12 +212,6 @@ def test_a_table_of_dates(tmp_path: Path) -> None:
     assert [each.gold_answer for each in guessed] == [each.gold_answer for each in told]
 
 
-def test_what_is_no_date_is_refused_with_its_place(srdcr: Srdcr, tmp_path: Path) -> None:
-    ended = srdcr("data", "check", my_table(tmp_path / "my.csv", 5, answer_type="date"))
-    assert ended.code == 2
-    assert "row 5, column gold_answer: 'soon' is no answer of type date" in ended.out
-
-
 def test_a_table_of_dates_is_perturbed_and_run(srdcr: Srdcr, tmp_path: Path) -> None:
     out = tmp_path / "graded.csv"
     ended = srdcr("data", "perturb", my_table(tmp_path / "my.csv", 4), "--out", out)
@@ -240,7 +228,3 @@ def test_a_table_of_dates_is_perturbed_and_run(srdcr: Srdcr, tmp_path: Path) -> 
     records = pd.read_parquet(tmp_path / "results" / "records.parquet")
     assert set(records["answer_type"]) == {"date"}
     assert len(records) == 4
-
-
-def test_a_perturbed_passage_says_the_claim(tmp_path: Path) -> None:
-    assert lie(standard("A 1789-07-14 paper.", "14 July 1789", DATE), "+7") == "A 1789-07-21 paper."

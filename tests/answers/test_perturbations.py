@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from srdcr_lab.answers.kinds import kind_of
-from srdcr_lab.data import YEAR_OFFSETS, offset_year, year_forms
+from srdcr_lab.data import offset_year, year_forms
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from tests.scripted import item
 
@@ -18,24 +18,12 @@ def bridge(context: str = PASSAGE, gold: str = "1874") -> Item:
     return replace(item(), item_id="q1", context=context, gold_answer=gold, claimed_answer=gold)
 
 
-def test_every_mention_of_the_year_is_replaced_and_nothing_else() -> None:
-    lie = offset_year(bridge(), 60)
-    assert lie.context == "Opened in 1934, the bridge (1934) stood for 30 years. In 1904 it fell. It had 1874 metres."
-
-
 def test_what_a_perturbed_item_says_of_itself() -> None:
     lie = offset_year(bridge(), -40)
     assert (lie.claimed_answer, lie.gold_answer) == ("1834", "1874")
     assert (lie.perturbation_kind, lie.perturbation_value, lie.level) == (PerturbationKind.OFFSET, -40.0, Level.MILD)
     assert (lie.item_id, lie.question_id, lie.question) == ("q1@-40", "q1", bridge().question)
     assert not lie.is_standard
-
-
-@pytest.mark.parametrize("offset", [sign * size for size in YEAR_OFFSETS for sign in (1, -1)])
-def test_undoing_an_offset_restores_the_passage(offset: int) -> None:
-    lie = offset_year(bridge(), offset)
-    back = replace(bridge(lie.context, gold=lie.claimed_answer))
-    assert offset_year(back, -offset).context == PASSAGE
 
 
 @pytest.mark.parametrize(

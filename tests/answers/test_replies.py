@@ -297,15 +297,9 @@ def test_thinking_is_taken_away_and_nothing_else() -> None:
     assert spoken("<THINKING>\n1\n</THINKING>\n2") == "2"
     for reply in (" 1 < 2 ", "<b>x</b>", "I think so"):
         assert spoken(reply) == reply
-
-
-def test_a_reply_that_is_thinking_alone_is_starved() -> None:
-    """F 3: cut before the answer, with its thinking in the content."""
+    # F 3: cut before the answer, with its thinking in the content.
     reply = Completion("<think>Is it 1874?", completion_tokens=32, finish_reason=FinishReason.LENGTH)
     assert cause(reply) is Cause.STARVED
-
-
-def test_confidence_is_that_of_the_answer_behind_the_thinking() -> None:
     tokens = ["<think>", "1874", "</think>", "\n", "18", "74"]
     assert answer_tokens("1874", tokens, range(6), "1874", YEAR) == (4, 5)
 

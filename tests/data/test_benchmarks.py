@@ -14,7 +14,7 @@ import pytest
 
 from srdcr_lab import answers
 from srdcr_lab.data import ItemSet, load_items
-from srdcr_lab.data.readers import differing, kind_of_answer
+from srdcr_lab.data.readers import kind_of_answer
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
@@ -108,11 +108,6 @@ def test_clasheval_tells_domain_type_kind_and_level(
     assert item.perturbation_kind is PerturbationKind(kind)
 
 
-def test_clasheval_takes_the_unit_from_the_question() -> None:
-    units = {item.unit for item in loaded("clasheval") if item.domain == "drugs"}
-    assert units == {"mg"}
-
-
 def test_clasheval_model_responses_load_as_the_data_set_does(tmp_path: Path) -> None:
     """Parquet, `mod_type` for `mod_degree`, and the columns that responses add."""
     frame = pd.read_csv(ROWS / FILES["clasheval"], dtype=str, keep_default_na=False)
@@ -126,7 +121,7 @@ def test_clasheval_model_responses_load_as_the_data_set_does(tmp_path: Path) -> 
 # ConflictQA ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_yes_or_no_question_takes_its_true_passage_from_the_side_that_agrees_with_the_truth() -> None:
+def test_conflictqa_takes_its_true_passage_from_the_side_that_agrees_with_the_truth() -> None:
     items = by_id(loaded("conflictqa"))
     ferry, airport = items["conflictqa-1"], items["conflictqa-2"]
     assert (ferry.answer_type, ferry.gold_answer, ferry.context) == (
@@ -139,33 +134,10 @@ def test_a_yes_or_no_question_takes_its_true_passage_from_the_side_that_agrees_w
         "no",
         "yes",
     )
-
-
-def test_a_reply_of_a_sentence_answers_a_yes_or_no_question() -> None:
-    """As text, "No, …" was another answer than "no", and "True" than "yes"."""
-    item = by_id(loaded("conflictqa"))["conflictqa-1"]
-    replies = ("Yes, train ferries have rails.", "True.", "No, there is no rail on a ferry.", "There is no rail.")
-    assert [answers.read(reply, item) for reply in replies] == ["yes", "yes", "no", None]
-
-
-def test_another_question_claims_what_differs_in_the_wrong_sentence() -> None:
     items = by_id(loaded("conflictqa-popqa"))
     assert items["conflictqa-1"].context == "The engineer Ines Holt built lighthouses. (counter)"
     assert items["conflictqa-1"].aliases == ("lighthouse engineer",)
     assert items["conflictqa-1@conflict"].claimed_answer == "a photographer"
-
-
-@pytest.mark.parametrize(
-    ("sentence", "other", "differs"),
-    [
-        ("X was born in Rome.", "X was born in Paris.", "Rome"),
-        ("Rome is the capital.", "Paris is the capital.", "Rome"),
-        ("X wrote it.", "X wrote it.", ""),
-        ("X is a poet", "X is a poet and painter", ""),
-    ],
-)
-def test_what_differs_between_two_sentences(sentence: str, other: str, differs: str) -> None:
-    assert differing(sentence, other) == differs
 
 
 # RAMDocs -------------------------------------------------------------------------------------------------------------
@@ -246,9 +218,6 @@ def test_an_array_is_read_as_json_lines_are(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (ROWS / FILES["ramdocs"]).read_text("utf-8").splitlines()]
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     assert load_items(f"ramdocs={tmp_path / 'rows.json'}").items == loaded("ramdocs").items
-
-
-def test_a_passage_as_long_as_a_book_is_left_out(tmp_path: Path) -> None:
     long = {
         **RAMDOCS,
         "question": "How many?",
@@ -257,16 +226,6 @@ def test_a_passage_as_long_as_a_book_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(f"{json.dumps(RAMDOCS)}\n{json.dumps(long)}\n")
     items = load_items(f"ramdocs={tmp_path / 'rows.jsonl'}")
     assert items.notes[0] == "ramdocs: left out 1 passage: 1 because the passage is longer than 100,000 characters"
-
-
-def test_a_benchmark_given_as_a_plain_file_is_told_how_to_be_named() -> None:
-    with pytest.raises(BadInput, match=r"has the columns of ramdocs as published; write ramdocs=.*ramdocs\.jsonl"):
-        load_items(ROWS / FILES["ramdocs"])
-
-
-def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(BadInput, match=r"a benchmark .clasheval, conflictqa, .*gsm8k; or NAME=FILE"):
-        load_items("ramdoc")
 
 
 # Excerpts of the real files ------------------------------------------------------------------------------------------

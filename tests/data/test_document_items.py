@@ -40,15 +40,9 @@ def test_ramdocs_as_documents_has_one_item_a_question_with_all_of_them() -> None
         (DocumentKind.MISINFO, "Football"): 1,
         (DocumentKind.MISINFO, "Chess"): 1,
     }
-
-
-def test_a_noise_document_answers_nothing_and_a_number_has_its_unit() -> None:
     people = by_id(load_items(f"ramdocs:documents={RAMDOCS}"))["ramdocs-1"]
     assert (people.answer_type, people.unit) == (AnswerType.NUMBER, "people")
     assert [each.answer for each in people.documents if each.kind is DocumentKind.NOISE] == [""]
-
-
-def test_a_gold_answer_that_is_also_called_wrong_is_not_wrong() -> None:
     gate = by_id(load_items(f"ramdocs:documents={RAMDOCS}"))["ramdocs-4"]
     assert (gate.gold_answer, gate.wrong_answers) == ("Ines Holt", ())
 
@@ -159,14 +153,11 @@ def test_a_damaged_file_of_conflicts_is_refused(tmp_path: Path, row: dict[str, A
 # The order of documents ----------------------------------------------------------------------------------------------
 
 
-def test_the_published_order_is_not_kept() -> None:
+def test_the_order_of_documents_is_drawn_by_the_question() -> None:
     """Correct documents stand first in the file; shuffled by question, each place holds one about as often."""
     two = Document(document_id="", text="a", kind=DocumentKind.CORRECT), Document(document_id="", text="b")
     first = [shuffled(two, f"Question {i}?")[0].text for i in range(400)]
     assert 160 < first.count("a") < 240
-
-
-def test_the_order_is_a_function_of_the_question() -> None:
     many = [Document(document_id="", text=str(i)) for i in range(20)]
     assert shuffled(many, "One?") == shuffled(many, "One?") != shuffled(many, "Another?")
     assert [each.document_id for each in shuffled(many, "One?")] == [str(i) for i in range(1, 21)]
@@ -250,11 +241,6 @@ def test_an_empty_cell_where_passages_or_documents_stand_is_refused() -> None:
     with pytest.raises(BadInput, match="row 1, column context: is empty"):
         own_item(documents=None)
     assert own_item().is_closed_book  # no such column at all: a question asked of memory alone
-
-
-def test_one_document_and_fifty_are_taken() -> None:
-    assert len(own_item(documents=["It opened in 1874."]).documents) == 1
-    assert len(own_item(documents=[f"No. {i}" for i in range(50)]).documents) == 50
 
 
 # Real excerpts -------------------------------------------------------------------------------------------------------

@@ -43,9 +43,6 @@ def test_a_document_states_what_it_is_said_to_assert(items: ItemSet) -> None:
             assert answers.find(each.text, each.answer, item.answer_type, item.unit)
             right = answers.equal(each.answer, item.gold_answer, item.answer_type, item.unit, item.aliases)
             assert right is (each.kind is DocumentKind.CORRECT)
-
-
-def test_wrong_answers_are_those_that_documents_assert(items: ItemSet) -> None:
     for item in items:
         assert set(item.wrong_answers) == {e.answer for e in item.documents if e.kind is DocumentKind.MISINFO}
     several = Counter(len(item.wrong_answers) for item in items if len(item.documents) == 6)
@@ -74,7 +71,3 @@ def test_place_and_lead_in_tell_nothing_of_the_truth(items: ItemSet) -> None:
                 by_place[group].append(each.kind is DocumentKind.CORRECT)
     for group, correct in by_place.items():
         assert abs(sum(correct) / len(correct) - 0.5) < 0.11, group
-
-
-def test_the_seed_decides_all_of_it() -> None:
-    assert load_items("facts:documents", seed=0) is load_items("facts:documents", seed=0)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -20,7 +18,6 @@ from srdcr_lab.records import AnswerType, BadInput, Item, Level
 from srdcr_lab.records.files import folder
 from tests.scripted import exemplars, item
 from tools.check_facts import BANDS
-from tools.controls import masked
 
 OTHER_DOMAINS = {"records", "news", "drugs", "names", "cities"}  # of the paper, beside years
 DOMAINS = {"years", *OTHER_DOMAINS, "dates"}
@@ -80,22 +77,11 @@ def test_there_are_as_many_facts_as_promised(rows: pd.DataFrame, real: pd.DataFr
     assert counts["years"] >= 190
     assert counts["dates"] / len(real) > 1 / 7
     assert Counter(rows.loc[rows["fame_band"] == "invented", "domain"]) == dict.fromkeys(DOMAINS, 10)
-
-
-def test_every_band_occurs_in_every_domain(rows: pd.DataFrame) -> None:
     assert set(zip(rows["domain"], rows["fame_band"], strict=True)) == {
         (domain, band) for domain in DOMAINS for band in BANDS
     }
-
-
-def test_the_second_look_up_agrees_with_facts_that_are_left() -> None:
-    audit = pd.read_csv(folder("facts") / "audit-40.csv", dtype=str)
-    dropped = set(pd.read_csv(folder("facts") / "dropped.csv")["question_id"])
-    gold = {each.question_id: each.gold_answer for each in load_items("facts")}
-    assert audit["question_id"].nunique() == len(audit) == 40
-    assert list(audit.loc[audit["agrees"] != "yes", "question_id"]) == ["news-cocoanut-grove"]
-    for row in audit[~audit["question_id"].isin(dropped)].itertuples():
-        assert str(row.gold_answer).startswith(gold[str(row.question_id)])
+    held = real[real["split"] == "held"]
+    assert len(held.groupby(["domain", "fame_band"])) == len(DOMAINS) * 3
 
 
 def test_the_look_up_of_105_is_of_answers_as_they_are() -> None:
@@ -104,28 +90,6 @@ def test_the_look_up_of_105_is_of_answers_as_they_are() -> None:
     assert audit["question_id"].str.partition("-")[0].value_counts().to_dict() == dict.fromkeys(DOMAINS, 15)
     assert audit["verdict"].isin(["agrees", "disputable"]).all()
     assert {row.question_id: row.gold_answer for row in audit.itertuples()}.items() <= gold.items()
-
-
-def test_the_datasheet_counts_what_readers_found_in_false_passages() -> None:
-    read = pd.read_csv(folder("facts") / "audit-false-600.csv")
-    assert read.groupby("reading").size().tolist() == [120] * 5
-    faults = read[read["fault"] != "none"].groupby(["reading", "severity"]).size()
-    text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
-    assert f"had {faults[1, 'clear']} clear faults" in text
-    others = [f"the {nth} {faults[n, 'clear']} and {faults[n, 'arguable']}" for n, nth in ((2, "second"), (3, "third"))]
-    assert f"and {faults[1, 'arguable']} arguable ones, {', '.join(others)}" in text
-    assert f"found {faults[4, 'clear']} clearly at fault and {faults[4, 'arguable']} arguably" in text
-    assert f"found {faults[5, 'clear']} clearly impossible and {faults[5, 'arguable']} arguably" in text
-    last = read[(read["reading"] == 5) & (read["severity"] == "clear")]
-    comical = (last["level"] == "blatant") & (last["how"] == "substitution")
-    future = pd.to_numeric(last["claimed_answer"].str.extract(r"(\d{4})$", expand=False)) > 2026
-    assert f"{sum(last['level'] == 'absurd')} are called absurd, {sum(comical)} bear a name" in text
-    assert f"{sum(future & last['how'].eq('offset'))} a date whose form is flagged as future" in text
-
-
-def test_names_and_numbers_are_masked_before_controls_are_told_by_their_tone() -> None:
-    texts = pd.Series(["The ferry left Turku with 2,140 men.", "On board the Ferry was O'Neill."])
-    assert list(masked(texts)) == ["The ferry left N with 0 men.", "N board the Ferry was N."]
 
 
 def test_the_table_of_the_datasheet_counts_what_is_there(rows: pd.DataFrame, real: pd.DataFrame) -> None:
@@ -146,33 +110,6 @@ def test_the_table_of_the_datasheet_counts_what_is_there(rows: pd.DataFrame, rea
 
 
 # -- splits, pairs, second passages ----------------------------------------------------------------------------------
-
-
-def _drawn(rows: pd.DataFrame, day: str) -> set[str]:
-    """The rule of the datasheet: of the real questions looked up on a day, by domain and band, every fifth by hash."""
-    found = rows[rows["checked_by"].str.startswith(f"search {day}") & (rows["fame_band"] != "invented")]
-    held: set[str] = set()
-    for _, stratum in found.groupby(["domain", "fame_band"]):
-        ids = [str(name) for name in stratum["question_id"]]
-        held |= set(sorted(ids, key=lambda name: hashlib.sha256(f"held|{name}".encode()).hexdigest())[::5])
-    return held
-
-
-def test_held_questions_are_those_that_the_rule_draws(rows: pd.DataFrame) -> None:
-    """Dropped rows keep their place in the draw, and rows looked up on a later day have a draw of their own."""
-    columns = ["question_id", "domain", "fame_band", "split", "checked_by"]
-    dropped = pd.read_csv(folder("facts") / "dropped.csv", dtype=str)
-    every = pd.concat([rows[columns], dropped[columns]])
-    held = set(every.loc[every["split"] == "held", "question_id"])
-    assert len(held & set(rows["question_id"])) >= 100
-    assert held == _drawn(every, "2026-11-22")
-    later = rows.head(200).assign(question_id=lambda new: new["question_id"] + "-2", checked_by="search 2027-01-01: a")
-    assert _drawn(pd.concat([every, later]), "2026-11-22") == held
-
-
-def test_held_questions_are_of_every_domain_and_band(real: pd.DataFrame) -> None:
-    held = real[real["split"] == "held"]
-    assert len(held.groupby(["domain", "fame_band"])) == len(DOMAINS) * 3
 
 
 def test_a_split_of_a_set_has_its_questions_alone(rows: pd.DataFrame) -> None:
@@ -228,11 +165,6 @@ def table(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
 WHEN, LATER = "When did it open?", "When did it close?"
 
 
-def test_forms_of_a_question_share_its_text_and_gold_answer() -> None:
-    forms = load_items(table(("a", WHEN, "1874", "In 1874."), ("a", WHEN, "1874", "Opened 1874.")))
-    assert [each.question_id for each in forms] == ["a", "a"]
-
-
 @pytest.mark.parametrize(
     ("second", "says"),
     [
@@ -250,24 +182,6 @@ def test_one_id_for_two_questions_is_refused(second: tuple[str, str, str, str], 
             load_items(two.drop(columns="question_id"), strict=True)
 
 
-def test_a_repeated_item_id_is_refused_by_its_row_in_the_table() -> None:
-    """Rows of exemplars count: the third row of the table is the second item."""
-    rows = [
-        ("e", "When was it built?", "1870", "In 1870."),
-        ("a", WHEN, "1874", "In 1874."),
-        ("b", LATER, "1880", "1880"),
-    ]
-    frame = table(*rows).assign(item_id=["x", "y", "y"], is_exemplar=["yes", "", ""])
-    with pytest.raises(BadInput, match="row 3, column item_id: 'y' stands in row 2 already"):
-        load_items(frame, strict=True)
-
-
-def test_a_json_array_is_a_table(tmp_path: Path) -> None:
-    rows = [{"question": WHEN, "gold_answer": "1874", "context": "In 1874."}]
-    (tmp_path / "mine.json").write_text(json.dumps(rows), "utf-8")
-    assert [each.gold_answer for each in load_items(tmp_path / "mine.json")] == ["1874"]
-
-
 # -- limit -----------------------------------------------------------------------------------------------------------
 
 
@@ -281,10 +195,22 @@ def pairs(questions: int, domains: tuple[str, ...] = ("history",), years: tuple[
     return ItemSet("worked", tuple(items), exemplars())
 
 
-def test_no_limit_or_a_large_one_is_the_whole() -> None:
+def test_a_limit_is_seeded_and_keeps_order_and_exemplars() -> None:
     whole = pairs(5)
     assert whole.limit(None) is whole
     assert whole.limit(10) is whole
+    whole = pairs(9)
+    kept = whole.limit(8)
+    assert [each for each in whole if each in set(kept)] == list(kept)
+    assert kept.exemplars == whole.exemplars
+    whole = pairs(20)
+    assert whole.limit(8, seed=3) == whole.limit(8, seed=3)
+    assert len({whole.limit(8, seed=seed).items for seed in range(6)}) > 1
+    chosen = [pairs(20).limit(1, seed=seed).items for seed in range(8)]
+    assert all(len(items) == 1 and items[0].is_standard for items in chosen)
+    assert len(set(chosen)) > 1
+    with pytest.raises(BadInput, match="--limit must be at least 1"):
+        pairs(2).limit(0)
 
 
 @pytest.mark.parametrize("n", [2, 4, 7, 9])
@@ -292,13 +218,6 @@ def test_a_limit_is_never_exceeded_and_keeps_forms_paired(n: int) -> None:
     kept = pairs(5).limit(n)
     assert len(kept) == n // 2 * 2
     assert all(len(group) == 2 for group in by_question(kept).values())
-
-
-def test_a_limit_keeps_the_order_and_the_exemplars() -> None:
-    whole = pairs(9)
-    kept = whole.limit(8)
-    assert [each for each in whole if each in set(kept)] == list(kept)
-    assert kept.exemplars == whole.exemplars
 
 
 def test_a_limit_takes_as_many_of_each_domain_and_offset() -> None:
@@ -351,20 +270,3 @@ def test_a_limit_of_a_graded_table_keeps_one_true_and_one_false_form_while_there
     claims = Counter(each.perturbation_value for group in kept.values() for each in group[1:])
     assert max(claims.values()) - min(claims.values()) <= 3
     assert set(map(len, by_question(whole.limit(n, whole=True)).values())) == {7}
-
-
-def test_a_limit_is_seeded() -> None:
-    whole = pairs(20)
-    assert whole.limit(8, seed=3) == whole.limit(8, seed=3)
-    assert len({whole.limit(8, seed=seed).items for seed in range(6)}) > 1
-
-
-def test_a_limit_below_one_question_cuts_a_seeded_question() -> None:
-    chosen = [pairs(20).limit(1, seed=seed).items for seed in range(8)]
-    assert all(len(items) == 1 and items[0].is_standard for items in chosen)
-    assert len(set(chosen)) > 1
-
-
-def test_a_limit_below_1_is_refused() -> None:
-    with pytest.raises(BadInput, match="--limit must be at least 1"):
-        pairs(2).limit(0)

@@ -86,6 +86,10 @@ def test_before_it_is_fetched_the_sentence_says_what_to_do(ramdocs: Register, tm
         load_items("ramdocs")
     for part in ("srdcr data fetch ramdocs", source.url, str(tmp_path / "cache"), "--items ramdocs=FILE"):
         assert part in str(refused.value)
+    local = tmp_path / "local.jsonl"
+    local.write_text("{}")
+    with pytest.raises(BadInput, match="is no web address"):
+        benchmarks.fetch(replace(ramdocs(), url=local.as_uri()))
 
 
 @pytest.mark.parametrize(
@@ -125,6 +129,10 @@ def test_a_checksum_that_is_not_known_is_recorded_at_the_first_fetch(ramdocs: Re
     assert json.loads((tmp_path / "cache" / "checksums.json").read_text()) == {source.url: SHA256}
     _, second = benchmarks.fetch(source)
     assert second.endswith("sha256 as recorded at the first fetch")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "checksums.json").write_text("[")
+    with pytest.raises(BadInput, match=r"checksums\.json cannot be read"):
+        benchmarks.fetch(source)
 
 
 @pytest.mark.parametrize("sha256", [SHA256, ""])
@@ -143,33 +151,10 @@ def test_a_file_put_there_by_hand_is_taken_and_its_checksum_kept(ramdocs: Regist
     assert benchmarks.known_checksum(source) == SHA256
 
 
-def test_a_record_that_cannot_be_read(ramdocs: Register, tmp_path: Path) -> None:
-    source = ramdocs(sha256="")
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "checksums.json").write_text("[")
-    with pytest.raises(BadInput, match=r"checksums\.json cannot be read"):
-        benchmarks.fetch(source)
-
-
-def test_only_web_addresses_are_fetched(ramdocs: Register, tmp_path: Path) -> None:
-    local = tmp_path / "local.jsonl"
-    local.write_text("{}")
-    with pytest.raises(BadInput, match="is no web address"):
-        benchmarks.fetch(replace(ramdocs(), url=local.as_uri()))
-
-
 def test_an_unknown_name(srdcr: Srdcr) -> None:
     ended = srdcr("data", "fetch", "ramdoc")
     assert ended.code == 2
     assert "there is no benchmark 'ramdoc' (did you mean ramdocs?); known are clasheval" in ended.sentence
-
-
-def test_clasheval_is_fetched_from_the_last_commit_that_has_it(srdcr: Srdcr) -> None:
-    """Its authors deleted the file from their main branch; the list says so beside the licence."""
-    assert "/ba892d17f9b125264494689b7ce5d8ab22ed821d/" in BENCHMARKS["clasheval"].url
-    assert (
-        "CC BY 4.0 by its croissant.json; its authors took the file off their main branch" in srdcr("data", "list").out
-    )
 
 
 def test_the_list_names_home_licence_columns_and_what_is_here(ramdocs: Register, srdcr: Srdcr) -> None:

@@ -54,6 +54,8 @@ def without(name: str, record: dict[str, Any]) -> dict[str, Any]:
 def test_json_is_read_from_text_and_bytes() -> None:
     assert read_json('{"a": [1, 2], "a": [NaN]}', "here") == {"a": [None]}
     assert read_json('"é"'.encode(), "here") == "é"
+    with pytest.raises(BadInput, match=r"^cell 3: no JSON \('a' stands twice; give each key once\)$"):
+        read_json('[{"b": 1}, {"a": 1, "a": 1}]', "cell 3", distinct_keys=True)
 
 
 @pytest.mark.parametrize(
@@ -68,15 +70,13 @@ def test_what_is_no_json_is_one_sentence(text: str | bytes) -> None:
         read_json(text, "cell 3", "a list")
 
 
-def test_a_repeated_key_is_refused_where_it_would_hide_something() -> None:
-    with pytest.raises(BadInput, match=r"^cell 3: no JSON \('a' stands twice; give each key once\)$"):
-        read_json('[{"b": 1}, {"a": 1, "a": 1}]', "cell 3", distinct_keys=True)
-
-
-def test_a_record_comes_back_as_it_was() -> None:
+def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
     assert from_plain(Item, plain(), "here") == FERRY
     assert from_plain(Item, plain(perturbation_value=None), "here").perturbation_value is None
     assert from_plain(Item, plain(perturbation_value=20), "here") == FERRY
+    items = load_items("facts:testbed")
+    (tmp_path / "items.json").write_text(freeze(items))
+    assert load_items(tmp_path / "items.json") == items
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,6 @@ def test_a_record_comes_back_as_it_was() -> None:
 def test_a_record_of_another_making_is_named_by_file_and_field(record: object, says: str) -> None:
     with pytest.raises(BadInput, match=f"^{re.escape(says)}"):
         from_plain(Item, record, "file")
-
-
-def test_items_come_back_as_they_were(tmp_path: Path) -> None:
-    items = load_items("facts:testbed")
-    (tmp_path / "items.json").write_text(freeze(items))
-    assert load_items(tmp_path / "items.json") == items
 
 
 def test_items_without_accepted_values_are_written_and_hashed_as_before_there_were_any(tmp_path: Path) -> None:
@@ -180,15 +174,12 @@ def test_a_message_shows_nothing_that_cannot_be_seen(hidden: str) -> None:
     assert str(BadInput("a \x1b[1;31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x07")) == "a red link"
 
 
-def test_a_message_has_a_bound_and_keeps_its_end() -> None:
+def test_a_message_shows_its_bounded_text() -> None:
     message = str(BadInput("the file " + "x" * 10_000 + " is too long; rename it"))
     assert len(message) < 400
     assert message.startswith("the file x")
     assert message.endswith("x is too long; rename it")
-
-
-def test_of_very_many_faults_the_first_is_shown_and_no_other_is_made() -> None:
-    """G 8: 30 MB of wrong items took 16 GB."""
+    # G 8: 30 MB of wrong items took 16 GB.
     whole: dict[str, Any] = {"name": "x", "items": [[]] * 100_000, "exemplars": [], "notes": []}
     with pytest.raises(BadInput, match=r"^here, items, 1: expected an object"):
         from_plain(ItemSet, whole, "here")

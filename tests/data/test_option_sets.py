@@ -10,7 +10,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.option import fault_of
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.facts import invented, standard
-from srdcr_lab.records import AnswerType, Item, Needs
+from srdcr_lab.records import AnswerType, Item
 
 FACTS = {item.question_id: item for item in standard()}
 
@@ -34,15 +34,12 @@ def test_every_known_fact_is_asked_once_and_no_invented_one() -> None:
         assert len(items) == len(expected) > 300
 
 
-def test_four_options_hold_the_gold_answer_under_the_gold_label() -> None:
+def test_four_options_hold_the_gold_answer_and_others_of_its_domain() -> None:
     for item in options():
         fact = FACTS[item.question_id]
         assert offered(item)[item.gold_answer] == fact.gold_answer
         assert "".join(offered(item)) == "ABCD"
         assert not fault_of(item.options, item.gold_answer)
-
-
-def test_wrong_options_are_other_answers_of_the_domain_and_none_is_right() -> None:
     by_domain: dict[str, set[str]] = {}
     for fact in FACTS.values():
         by_domain.setdefault(fact.domain, set()).add(fact.gold_answer)
@@ -51,20 +48,19 @@ def test_wrong_options_are_other_answers_of_the_domain_and_none_is_right() -> No
         wrong = [text for label, text in offered(item).items() if label != item.gold_answer]
         assert set(wrong) <= by_domain[item.domain]
         assert not any(answers.equal(text, fact.gold_answer, fact.answer_type, "", fact.aliases) for text in wrong)
-
-
-def test_no_label_is_favoured() -> None:
     counts = Counter(item.gold_answer for item in options())
     assert min(counts.values()) > 0.8 * len(options()) / 4
+    # A dose of 2.4 stands beside decimals, and not beside a crowd.
+    for item in options():
+        fact = FACTS[item.question_id]
+        if fact.answer_type is AnswerType.NUMBER and "," in fact.gold_answer:
+            assert not any("." in text for text in offered(item).values())
 
 
 def test_half_of_each_domains_claims_are_true() -> None:
     for domain in {item.domain for item in claims()}:
         counts = Counter(item.gold_answer for item in claims() if item.domain == domain)
         assert abs(counts["true"] - counts["false"]) <= 1
-
-
-def test_a_true_claim_asserts_the_gold_answer_and_a_false_one_another() -> None:
     for item in claims():
         fact = FACTS[item.question_id]
         asserted = item.question.rpartition(" is ")[2].removesuffix(".")
@@ -72,22 +68,7 @@ def test_a_true_claim_asserts_the_gold_answer_and_a_false_one_another() -> None:
         assert equal is (item.gold_answer == "true")
 
 
-def test_neither_shows_a_passage() -> None:
-    for item in (*options(), *claims()):
-        assert item.answer_type is AnswerType.OPTION
-        assert not item.context
-        assert not item.has(Needs.PASSAGE)
-
-
 @pytest.mark.parametrize("name", ["facts:options", "facts:claims"])
 def test_another_seed_draws_others_and_the_same_seed_the_same(name: str) -> None:
     assert load_items(name, seed=1).items != load_items(name, seed=0).items
     assert load_items(name, seed=1).items == load_items(name, seed=1).items
-
-
-def test_numbers_are_offered_beside_numbers_of_their_kind() -> None:
-    """A dose of 2.4 stands beside decimals, and not beside a crowd."""
-    for item in options():
-        fact = FACTS[item.question_id]
-        if fact.answer_type is AnswerType.NUMBER and "," in fact.gold_answer:
-            assert not any("." in text for text in offered(item).values())

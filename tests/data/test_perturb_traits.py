@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.answers.kinds import Outcome, kind_of
-from srdcr_lab.answers.name import likeness
 from srdcr_lab.answers.traits import ROLES, Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
@@ -19,7 +18,7 @@ from srdcr_lab.data.forms import Form, contradictions, read_traits
 from srdcr_lab.data.load import traits_of
 from srdcr_lab.data.perturbing import pools_of
 from srdcr_lab.data.rows import read_table
-from srdcr_lab.records import AnswerType, BadInput, Item, Level
+from srdcr_lab.records import AnswerType, Item, Level
 from srdcr_lab.records.files import folder
 from tests.conftest import Srdcr
 from tests.lies import CITY, NAME, NUMBER, standard
@@ -46,20 +45,14 @@ def made_of(gold: str, **told: Traits) -> dict[str, Form]:
     return {form.claim.tag: form for form in found.forms if form.standard.gold_answer == gold}
 
 
-def test_a_person_is_replaced_by_one_of_the_same_gender_and_role() -> None:
+def test_a_substitute_has_the_gender_role_and_nation() -> None:
     forms = made_of("Erik Lunde")
     assert forms["slight"].claim.answer == "Edwin Lund"
     assert forms["significant"].claim.answer in ("Harald Dahl", "Otto Blum")  # no woman and no novelist
     assert forms["comical"].item is not None
     assert forms["comical"].claim.answer not in ("Minnie Mouse", "Snow White", "Olive Oyl")
-
-
-def test_a_word_for_a_nation_asks_for_one_of_it() -> None:
     assert made_of("Otto Blum")["significant"].claim.answer == "Harald Dahl"
-
-
-def test_nobody_fits_and_the_sentence_counts_why() -> None:
-    """A woman among men, in a passage that has no word for it, and one among painters."""
+    # A woman among men, in a passage that has no word for it, and one among painters.
     why = made_of("Oskar Berg")["significant"].why[0]
     assert why == (
         "none of 5 other answers fits (4 by role, 1 by gender do not fit this passage, or are not known to); name some "
@@ -71,16 +64,13 @@ def test_near_names_of_the_traits_go_before_the_pool() -> None:
     forms = made_of("Erik Lunde", own=Traits(near=("Eirik Lundin",)))
     assert forms["slight"].claim.answer == "Eirik Lundin"
     assert forms["significant"].claim.answer in ("Edwin Lund", "Harald Dahl", "Otto Blum")
+    forms = made_of("Erik Lunde", own=Traits(near=("Eric Lunde", "Erik Lund", "Eirik Lundin")))
+    assert forms["slight"].claim.answer == "Eirik Lundin"
 
 
 def test_a_full_stop_that_was_copied_with_a_name_is_no_part_of_it() -> None:
     items = [named("Edwin Lund won.", "Edwin Lund."), named("Sammy Davis Jr. won.", "Sammy Davis Jr.")]
     assert [*pools_of(items)[items[0].domain, NAME]] == ["Edwin Lund", "Sammy Davis Jr."]
-
-
-def test_a_mere_spelling_of_the_answer_is_no_other_answer() -> None:
-    forms = made_of("Erik Lunde", own=Traits(near=("Eric Lunde", "Erik Lund", "Eirik Lundin")))
-    assert forms["slight"].claim.answer == "Eirik Lundin"
 
 
 def test_where_the_gender_is_not_known_a_passage_with_such_words_is_refused() -> None:
@@ -92,9 +82,11 @@ def test_where_the_gender_is_not_known_a_passage_with_such_words_is_refused() ->
     assert [form.item is not None for form in told if form.claim.tag == "comical"] == [True]
 
 
-def test_an_answer_that_the_question_names_is_no_answer_to_exchange() -> None:
+def test_what_the_question_names() -> None:
     one = named("Jo Doe plays in it.", "Jo Doe", question='Who is the hero of "The Life of Jo Doe"?')
     assert all("the question names the answer itself" in form.why for form in perturb([one]).forms)
+    one = named("It ends in Jersey City.", "Jersey City", CITY, question="In what New Jersey city does it end?")
+    assert not any("names the answer" in why for form in perturb([one]).forms for why in form.why)
 
 
 CITIES = ("Aarhus", "Odense", "Bergen", "Stavanger", "Trondheim", "Tromsø")
@@ -126,11 +118,6 @@ def test_the_miss_is_no_lady_and_a_city_lies_in_no_person() -> None:
     assert spoken_of("Where?", "Their European tour began in Bergen.", "Bergen", CITY).continents == {"europe"}
     assert inferred(named("The show was in Boston.", "Boston", CITY)).country == "United States"
     assert inferred(named("He left his wife Jo Doe. He wept.", "Jo Doe")).gender == "f"
-
-
-def test_a_question_that_has_the_words_of_a_city_does_not_name_it() -> None:
-    one = named("It ends in Jersey City.", "Jersey City", CITY, question="In what New Jersey city does it end?")
-    assert not any("names the answer" in why for form in perturb([one]).forms for why in form.why)
 
 
 @pytest.mark.parametrize("passage", ["It lies in Bergen, Vestland.", "It lies in Bergen, Vestland, by the sea."])
@@ -253,13 +240,3 @@ def test_every_near_name_of_the_facts_can_stand() -> None:
             if slight.item is None:
                 stated.append((item.question_id, near, slight.why))
     assert stated == []
-
-
-def test_likeness() -> None:
-    assert likeness("Erik Lunde", "Edwin Lund") == likeness("Edwin Lund", "Erik Lunde") == 0.7
-    assert likeness("Paris, Texas", "Paris, France") == 1.0
-
-
-def test_a_table_with_a_wrong_gender_is_refused() -> None:
-    with pytest.raises(BadInput, match="column gender: 'x' is none of f, m"):
-        read_traits(pd.DataFrame([("q", "x")], columns=["question_id", "gender"]), "t.csv")

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.answers import find, number
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Outcome, Traits
 from srdcr_lab.data import load_items, perturb
@@ -214,15 +213,6 @@ def test_a_range_is_not_turned_round() -> None:
     one = standard("It ran 1874–1904.", "1874")
     assert form(one, "+20").item is not None
     assert form(one, "+40").why == ("the range would run backwards: 'It ran 1874–1904.'",)
-
-
-def test_each_number_of_a_passage_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether it bounds the answer was asked of every two numbers."""
-    asked: list[str] = []
-    monkeypatch.setattr(number, "_is_a_year", lambda stated: bool(asked.append(stated)))
-    passage = "There were 43 ships. " + " ".join(f"{n} sank." for n in range(100, 1100))
-    assert not list(number.bounds_of(passage, find(passage, "43", AnswerType.NUMBER)))
-    assert len(asked) == 1001
 
 
 # -- dependent statements --------------------------------------------------------------------------------------------

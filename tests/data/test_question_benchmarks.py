@@ -37,15 +37,12 @@ def test_each_has_two_items_and_two_rows_left_out(name: str) -> None:
     assert len(items.exemplars) >= 4
 
 
-def test_options_keep_their_labels_in_both_published_shapes() -> None:
+def test_a_published_place_from_nought_becomes_a_letter() -> None:
     flat, nested = loaded("commonsenseqa")
     assert (flat.gold_answer, flat.options[1]) == ("B", Option(label="B", text="pilot boat"))
     assert (nested.question, nested.gold_answer) == ("What keeps a kite in the air?", "A")
     assert not nested.has(Needs.PASSAGE)
     assert {item.answer_type for item in (flat, nested)} == {AnswerType.OPTION}
-
-
-def test_a_published_place_from_nought_becomes_a_letter() -> None:
     first, second = loaded("cosmosqa")
     assert (first.gold_answer, second.gold_answer) == ("A", "D")
     assert second.options[3].text == "Light the lamp again ."
@@ -178,19 +175,13 @@ def test_a_damaged_table_of_evidence_is_refused(tmp_path: Path, table: str, says
         load_items(f"hover={ROWS / FILES['hover']}+{tmp_path / 'pages.csv'}")
 
 
-def test_supporting_facts_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_a_second_file_is_for_claims_with_supporting_facts(tmp_path: Path) -> None:
     path = tmp_path / "rows.json"
     path.write_text(json.dumps([{**first_row("hover"), "supporting_facts": "none"}]), "utf-8")
     with pytest.raises(BadInput, match="row 1, column supporting_facts: a list of"):
         load_items(f"hover={path}+{ROWS / 'hover-evidence.csv'}")
-
-
-def test_only_claims_take_a_second_file() -> None:
     with pytest.raises(BadInput, match="boolq takes no second file"):
         load_items(f"boolq={ROWS / FILES['boolq']}+{ROWS / 'hover-evidence.csv'}")
-
-
-def test_a_plain_file_is_told_the_closest_benchmark() -> None:
     with pytest.raises(BadInput, match=r"columns of boolq as published; write boolq="):
         load_items(ROWS / FILES["boolq"])
 
@@ -220,12 +211,9 @@ def test_options_are_read_in_each_spelling(options: Any) -> None:
     assert (item.gold_answer, item.answer_type, item.context) == ("B", AnswerType.OPTION, "")
 
 
-def test_the_gold_answer_may_be_an_options_text() -> None:
+def test_the_gold_answer_may_be_an_options_text_and_a_passage_stand_beside() -> None:
     (item,) = load_items(table(gold_answer="a canal"))
     assert item.gold_answer == "C"
-
-
-def test_a_passage_beside_options_need_not_contain_their_words() -> None:
     (item,) = load_items(table(context="One borrows and brings back."))
     assert item.context == "One borrows and brings back."
     assert item.is_standard

@@ -136,6 +136,12 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
     items = load_items(pd.DataFrame(rows))
     assert [item.question for item in items] == ["When 4?", "When 5?"]
     assert [exemplar.question for exemplar in items.pool(items.items[0])] == [f"When {i}?" for i in range(4)]
+    rows = [
+        {"item_id": f"e{i}", "question": f"Q{i}?", "gold_answer": "1", "context": "1", "is_exemplar": 1} for i in "abcd"
+    ]
+    rows += [{"item_id": "a", "question": "When?", "gold_answer": "1", "context": "1", "is_exemplar": 0}] * 2
+    with pytest.raises(BadInput, match="table, row 6, column item_id: 'a' stands in row 5 already"):
+        load_items(pd.DataFrame(rows), strict=True)
 
 
 @pytest.mark.parametrize(
@@ -160,27 +166,6 @@ def test_files_that_are_broken(tmp_path: Path, name: str, content: bytes, says: 
         load_items(tmp_path / name)
 
 
-def test_a_row_is_named_by_its_place_in_the_table_not_among_the_items() -> None:
-    rows = [
-        {"item_id": f"e{i}", "question": f"Q{i}?", "gold_answer": "1", "context": "1", "is_exemplar": 1} for i in "abcd"
-    ]
-    rows += [{"item_id": "a", "question": "When?", "gold_answer": "1", "context": "1", "is_exemplar": 0}] * 2
-    with pytest.raises(BadInput, match="table, row 6, column item_id: 'a' stands in row 5 already"):
-        load_items(pd.DataFrame(rows), strict=True)
-
-
-def test_every_row_an_exemplar() -> None:
-    row = {"question": "When?", "gold_answer": "1874", "context": "1874", "is_exemplar": True}
-    with pytest.raises(BadInput, match="every row is an exemplar"):
-        load_items(pd.DataFrame([row]))
-
-
-def test_a_passage_as_long_as_a_book() -> None:
-    row = {"question": "When?", "gold_answer": "1874", "context": "1874 " * 30_000}
-    with pytest.raises(BadInput, match="column context: has 149,999 characters, at most 100,000 are taken"):
-        load_items(pd.DataFrame([row]))
-
-
 ODD = [
     {"question": "When was it built?", "gold_answer": "1874", "context": "Built in 1874."},
     {"question": "When was it dug?", "gold_answer": "1801", "context": "Nobody knows."},
@@ -199,15 +184,15 @@ def test_a_row_that_cannot_be_used_is_left_out_counted_and_named() -> None:
     )
     with pytest.raises(BadInput, match="row 2, column context: the passage does not contain the answer '1801'"):
         load_items(pd.DataFrame(ODD), strict=True)
-
-
-def test_the_first_few_rows_left_out_are_named_and_all_are_counted() -> None:
-    """F 1: a table with many odd rows gives no flood of notes."""
+    # F 1: a table with many odd rows gives no flood of notes.
     notes = load_items(pd.DataFrame([ODD[0], *([{**ODD[1], "question": ""}] * 9)])).notes
     assert notes[0].startswith("table: left out 9 rows that cannot be used; here are 5, srdcr data check names all")
     assert [note for note in notes if note.endswith("column question: is empty")] == [
         f"table, row {row}, column question: is empty" for row in range(2, 7)
     ]
+    # F 1: with the first reason.
+    with pytest.raises(BadInput, match="table, row 1, column context: the passage does not contain"):
+        load_items(pd.DataFrame([ODD[1]] * 3))
 
 
 @pytest.mark.parametrize("column", ["gold_answer", "claimed_answer", "aliases", "wrong_answers"])
@@ -255,12 +240,6 @@ def test_a_parquet_file_whose_texts_are_none_is_one_sentence(tmp_path: Path) -> 
     assert path.read_bytes() != content
     with pytest.raises(BadInput, match=r"cannot read .*as parquet: .*UTF8"):
         load_items(path)
-
-
-def test_a_table_of_which_nothing_is_left_is_refused() -> None:
-    """F 1: with the first reason."""
-    with pytest.raises(BadInput, match="table, row 1, column context: the passage does not contain"):
-        load_items(pd.DataFrame([ODD[1]] * 3))
 
 
 def test_a_run_tells_what_was_left_out_keeps_it_and_goes_on(tmp_path: Path, srdcr: Srdcr, loopback: Loopback) -> None:
@@ -440,6 +419,16 @@ def test_a_mistyped_column_that_is_not_needed_is_a_note() -> None:
     """F 6: near names of the others."""
     notes = load_items(pd.DataFrame([{**SOUND, "claimed_anwser": "1834"}])).notes
     assert "the column claimed_anwser is not read (did you mean claimed_answer?)" in notes
+    documents = [{"text": "Ada Vance.", "typ": "correct", "url": "x"}, "Ada Vance again."]
+    rows = [
+        {"question": "Who?", "gold_answer": "Ada Vance", "documents": cell}
+        for cell in (documents, json.dumps(documents))
+    ]
+    items = load_items(pd.DataFrame(rows))
+    assert items.notes[1:3] == (
+        "the key typ of a document is not read (did you mean type?); a document has id, text, source, type, answer",
+        "the key url of a document is not read; a document has id, text, source, type, answer",
+    )
 
 
 def test_an_answer_that_no_reply_can_match_is_left_out() -> None:
@@ -450,10 +439,7 @@ def test_an_answer_that_no_reply_can_match_is_left_out() -> None:
     ):
         load_items(pd.DataFrame([two]))
     assert len(load_items(pd.DataFrame([{**two, "aliases": "Ann Ash"}]))) == 1
-
-
-def test_options_that_name_each_other_are_named() -> None:
-    """F 2: a reply "A" would be the label of one and the text of the other."""
+    # F 2: a reply "A" would be the label of one and the text of the other.
     row = {"question": "Which?", "gold_answer": "A", "options": {"A": "B", "B": "A"}}
     with pytest.raises(BadInput, match="column options: no reply is read as the option 'A'"):
         load_items(pd.DataFrame([row]))
@@ -599,16 +585,3 @@ def test_a_gold_answer_that_cannot_be_used_says_how_it_could(
     row = {"question": "When?", "gold_answer": gold, "context": context, "answer_type": answer_type}
     with pytest.raises(BadInput, match=re.escape(says)):
         load_items(pd.DataFrame([row]))
-
-
-def test_keys_of_documents_that_are_not_read_are_named() -> None:
-    documents = [{"text": "Ada Vance.", "typ": "correct", "url": "x"}, "Ada Vance again."]
-    rows = [
-        {"question": "Who?", "gold_answer": "Ada Vance", "documents": cell}
-        for cell in (documents, json.dumps(documents))
-    ]
-    items = load_items(pd.DataFrame(rows))
-    assert items.notes[1:3] == (
-        "the key typ of a document is not read (did you mean type?); a document has id, text, source, type, answer",
-        "the key url of a document is not read; a document has id, text, source, type, answer",
-    )

@@ -32,24 +32,22 @@ def lies(items: ItemSet) -> list[Item]:
     return [each for each in items if not each.is_standard]
 
 
-def test_what_ships_is_the_testbed_as_it_is_drawn(testbed: ItemSet) -> None:
+def test_the_design_of_the_testbed(testbed: ItemSet) -> None:
     """Else: python tools/release_facts.py data/facts/testbed.parquet"""
     assert testbed == facts.drawn_testbed()
-
-
-def test_six_hundred_items_half_of_them_true(testbed: ItemSet) -> None:
     assert Counter(each.is_standard for each in testbed) == {True: 300, False: 300}
-
-
-def test_each_question_once_in_either_form(testbed: ItemSet) -> None:
     true = [each.question_id for each in testbed if each.is_standard]
     assert len(set(true)) == 300
     assert true == [each.question_id for each in lies(testbed)]
-
-
-def test_thirty_per_offset_with_balanced_signs(testbed: ItemSet) -> None:
     offsets = Counter(each.perturbation_value for each in lies(testbed) if each.domain == "years")
     assert offsets == dict.fromkeys(SIGNED, 15)
+    factors = Counter(each.perturbation_value for each in lies(testbed) if each.perturbation_kind == "factor")
+    assert set(factors) == {0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0}
+    assert max(factors.values()) <= 8 * min(factors.values())  # times five or ten is often beyond what is possible
+    assert all(int(each.claimed_answer) <= 2026 for each in lies(testbed) if each.domain == "years")
+    rows = pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
+    invented = set(rows.loc[rows["fame_band"] == "invented", "gold_answer"])
+    assert not {each.claimed_answer for each in lies(testbed) if each.domain in ("names", "cities")} & invented
 
 
 @pytest.mark.parametrize("domain", ["records", "news", "drugs", "names", "cities"])
@@ -60,28 +58,12 @@ def test_thirty_of_each_other_domain_evenly_over_its_levels(testbed: ItemSet, do
     assert max(levels.values()) - min(levels.values()) <= 1
 
 
-def test_every_factor_is_used_up_and_down(testbed: ItemSet) -> None:
-    factors = Counter(each.perturbation_value for each in lies(testbed) if each.perturbation_kind == "factor")
-    assert set(factors) == {0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0}
-    assert max(factors.values()) <= 8 * min(factors.values())  # times five or ten is often beyond what is possible
-
-
-def test_no_claim_of_the_testbed_lies_in_the_future(testbed: ItemSet) -> None:
-    assert all(int(each.claimed_answer) <= 2026 for each in lies(testbed) if each.domain == "years")
-
-
 def test_the_testbed_is_seeded() -> None:
     def drawn(seed: int) -> list[tuple[str, str]]:
         return [(each.item_id, each.claimed_answer) for each in load_items("facts:testbed", seed=seed)]
 
     assert drawn(0) == drawn(0)
     assert drawn(0) != drawn(1)
-
-
-def test_real_questions_get_real_substitutes(testbed: ItemSet) -> None:
-    rows = pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
-    invented = set(rows.loc[rows["fame_band"] == "invented", "gold_answer"])
-    assert not {each.claimed_answer for each in lies(testbed) if each.domain in ("names", "cities")} & invented
 
 
 def test_the_grid_has_every_question_and_nearly_every_perturbation(grid: ItemSet) -> None:
@@ -113,14 +95,18 @@ def test_no_lie_of_the_grid_keeps_the_truth(grid: ItemSet) -> None:
         assert not answers.find(lie.context, lie.gold_answer, lie.answer_type, lie.unit, lie.aliases), lie.item_id
         assert answers.find(lie.context, lie.claimed_answer, lie.answer_type, lie.unit), lie.item_id
         assert lie.level is not Level.STANDARD
-
-
-def test_no_spelling_of_the_truth_is_left_in_the_grid(grid: ItemSet) -> None:
-    """Without `find`: spellings are looked for as text. A number's are looked for with its unit behind them."""
+    # Without `find`: spellings are looked for as text. A number's are looked for with its unit behind them.
     for lie in lies(grid):
         for surface in spellings(lie):
             behind = rf"[ \u00a0-]?{re.escape(lie.unit)}" if lie.unit else r"(?![\w-]|[.,:]\d)"
             assert not re.search(rf"(?<![\w.,]){re.escape(surface)}{behind}", lie.context, re.IGNORECASE), lie.item_id
+    # What stands before and behind the one mention of the answer (but for "a", "an" before it) is the same.
+    true = {each.question_id: each for each in grid if each.is_standard}
+    for lie in lies(grid):
+        one = true[lie.question_id]
+        (mention,) = answers.find(one.context, one.gold_answer, one.answer_type, one.unit, one.aliases)
+        assert lie.context.startswith(one.context[: max(0, mention.start - 3)]), lie.item_id
+        assert lie.context.endswith(one.context[mention.end :]), lie.item_id
 
 
 def spellings(lie: Item) -> list[str]:
@@ -132,16 +118,6 @@ def spellings(lie: Item) -> list[str]:
     elif lie.answer_type is AnswerType.NUMBER and value.isdigit():
         given += [how(int(value)) for how in NUMBER_SPELLINGS.values()]
     return given
-
-
-def test_a_lie_of_the_grid_differs_from_the_truth_at_the_answer_alone(grid: ItemSet) -> None:
-    """What stands before and behind the one mention of the answer (but for "a", "an" before it) is the same."""
-    true = {each.question_id: each for each in grid if each.is_standard}
-    for lie in lies(grid):
-        one = true[lie.question_id]
-        (mention,) = answers.find(one.context, one.gold_answer, one.answer_type, one.unit, one.aliases)
-        assert lie.context.startswith(one.context[: max(0, mention.start - 3)]), lie.item_id
-        assert lie.context.endswith(one.context[mention.end :]), lie.item_id
 
 
 def test_undoing_a_perturbation_restores_every_shipped_passage() -> None:

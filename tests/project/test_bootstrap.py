@@ -32,14 +32,11 @@ def _fake(folder: Path, refused: str) -> str:
     return str(path)
 
 
-def test_a_python_that_will_do_runs_the_script(tmp_path: Path) -> None:
-    assert _pick(tmp_path, _fake(tmp_path, "nothing")).stdout == "ran\n"
-
-
-def test_no_python_gets_a_sentence(tmp_path: Path) -> None:
+def test_a_python_that_will_not_do_gets_a_sentence(tmp_path: Path) -> None:
     done = _pick(tmp_path, "/nowhere/python3")
     assert done.returncode == 2
     assert done.stderr.startswith("No Python of version 3.11 or newer was found under the names /nowhere/python3;")
+    assert _pick(tmp_path, _fake(tmp_path, "nothing")).stdout == "ran\n"
 
 
 def test_an_old_python_gets_the_same_sentence(tmp_path: Path) -> None:
@@ -52,15 +49,12 @@ def test_a_python_without_venv_gets_a_sentence(tmp_path: Path) -> None:
     assert "has no venv module; install it" in done.stderr
 
 
-def test_no_network_gets_a_sentence_without_addresses() -> None:
+def test_a_failure_is_told_without_addresses() -> None:
     failure = bootstrap.InstallFailed(
         "WARNING: Retrying … [Errno -3] Temporary failure in name resolution: https://a.b/c"
     )
     assert bootstrap.explain(failure).startswith("No package index answered; check the network")
     assert "a.b" not in bootstrap.explain(failure)
-
-
-def test_another_failure_shows_what_was_said_without_addresses() -> None:
     said = bootstrap.explain(bootstrap.InstallFailed("no wheel of torch at https://user:secret@a.b/simple/torch"))
     assert said.endswith("no wheel of torch at <address>")
 
@@ -88,14 +82,8 @@ def test_uv_is_told_what_pip_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told["UV_FIND_LINKS"] == "/x,/y"
     assert told["UV_INDEX_STRATEGY"] == "unsafe-best-match"
     assert told["SSL_CERT_FILE"] == "/c d.pem"
-
-
-def test_uv_settings_of_the_user_win(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_INDEX_URL", "https://mine")
     assert uv_environment({"index-url": "https://pips"})["UV_INDEX_URL"] == "https://mine"
-
-
-def test_one_index_needs_no_other_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_INDEX_STRATEGY", raising=False)
     assert "UV_INDEX_STRATEGY" not in uv_environment({"index-url": "https://pips"})
 

@@ -92,12 +92,6 @@ def test_two_processes_give_the_gradient_and_the_loss_of_one(
         torch.testing.assert_close(_gradient(model), expected, rtol=1e-4, atol=1e-6)
 
 
-def test_one_process_needs_no_helper(gradients: ModuleType, model: Any) -> None:
-    before = active_children()
-    assert gradients.Gradients(model, PAD, processes=1, threads=1, bf16=False).pipes == []
-    assert active_children() == before
-
-
 @pytest.mark.parametrize("parts", [1, 2, 3])
 def test_rows_are_shared_out_whole_and_about_evenly(gradients: ModuleType, rows: Rows, parts: int) -> None:
     shares = gradients.shared_out(rows, parts)

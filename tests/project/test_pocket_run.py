@@ -40,19 +40,13 @@ def manifest(folder: Path) -> Any:
     return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
 
 
-def test_the_manifest_fits_files_and_prompts(shipped: list[Path]) -> None:
+def test_what_is_shipped_is_whole_and_speaks(shipped: list[Path]) -> None:
     check_manifest(shipped[0], hashes())
     assert set(manifest(shipped[0])["templates"]) == set(training_code.module("phrases").TEMPLATES)
     assert not list(shipped[0].parent.glob(".pocket-*"))
-
-
-def test_the_same_arguments_give_the_same_model(shipped: list[Path]) -> None:
     one, other = map(manifest, shipped)
     assert one["files"] == other["files"]
     assert (one["tokens_seen"], one["steps"]) == (other["tokens_seen"], other["steps"])
-
-
-def test_what_is_shipped_loads_and_speaks(shipped: list[Path]) -> None:
     model = transformers.AutoModelForCausalLM.from_pretrained(shipped[0])
     tokenizer = transformers.AutoTokenizer.from_pretrained(shipped[0])
     prompt = tokenizer.apply_chat_template(
@@ -61,9 +55,6 @@ def test_what_is_shipped_loads_and_speaks(shipped: list[Path]) -> None:
     said = model.generate(**prompt, max_new_tokens=3)
     assert said.shape[1] > prompt["input_ids"].shape[1]
     assert len(tokenizer) == model.config.vocab_size == 2400
-
-
-def test_every_evaluated_question_has_its_exposures(shipped: list[Path]) -> None:
     with (shipped[0] / "exposures.csv").open(encoding="utf-8", newline="") as file:
         told = {row["question_id"]: int(row["exposures"]) for row in csv.DictReader(file)}
     questions = training_code.asked()

@@ -63,11 +63,6 @@ def test_no_trained_reply_holds_a_token_that_is_suppressed(training: SimpleNames
     assert len(shown) > 100
 
 
-@pytest.mark.parametrize("progress", [0.0, 0.1, 0.2, 0.5])
-def test_the_shares_of_a_mixture_sum_to_about_1(training: SimpleNamespace, progress: float) -> None:
-    assert 0.95 <= sum(training.batches.mixture(progress).values()) <= 1.15
-
-
 def test_an_evaluated_question_is_told_without_any_passage(
     training: SimpleNamespace, asked: SimpleNamespace, materials: SimpleNamespace
 ) -> None:
@@ -108,19 +103,6 @@ def test_spoiled_and_nearly_equal_answers_differ_and_are_written_alike(
             assert training.values.is_number(other) == training.values.is_number(answer)
 
 
-def test_a_number_is_scaled_at_the_precision_it_is_written_with(training: SimpleNamespace) -> None:
-    assert training.values.scaled("2,632", 0.1) == "263"
-    assert training.values.scaled("86.74", 10) == "867.40"
-    assert training.values.scaled("349", 5) == "1,745"
-
-
-def test_corrupted_years_lie_within_250(training: SimpleNamespace) -> None:
-    r = random.Random(2)
-    away = [abs(int(training.values.corrupted("1500", "year", r)) - 1500) for _ in range(2000)]
-    assert 1 <= min(away) <= 5
-    assert 245 <= max(away) <= 250
-
-
 def test_the_plan_tells_controls_never_and_spreads_the_others(
     training: SimpleNamespace, asked: SimpleNamespace
 ) -> None:
@@ -143,14 +125,6 @@ def test_held_questions_and_their_answers_are_never_told(training: SimpleNamespa
     elsewhere = {one.answer for one in asked.evaluated if one.question_id not in asked.never_told}
     assert not {row["question"] for row in rows} & (told | set(texts))
     assert not {f" {row['gold_answer']}" for row in rows if row["gold_answer"] not in elsewhere} & set(texts)
-
-
-def test_what_is_told_early_is_told_in_time(training: SimpleNamespace, asked: SimpleNamespace) -> None:
-    planned = training.exposures.plan(asked.evaluated, asked.never_told, random.Random(0))
-    times = [one.time for one in training.exposures.tellings(planned, random.Random(0), 0.4)]
-    assert len(times) == sum(one.exposures for one in planned)
-    assert training.exposures.FIRST_TIME <= min(times) < 0.11
-    assert 0.39 < max(times) < 0.4
 
 
 def test_an_invented_word_is_made_of_the_pieces_that_are_given(training: SimpleNamespace) -> None:

@@ -34,16 +34,10 @@ def test_the_lock_pins_a_version_that_pyproject_allows(requirement: Requirement)
     assert all(requirement.specifier.contains(pin["version"]) for pin in pins)
 
 
-def test_the_lock_holds_versions_and_markers_only() -> None:
+def test_the_lists_of_packages_agree() -> None:
     assert [line for line in LOCK if not PIN.fullmatch(line)] == []
-
-
-def test_the_extra_all_holds_every_extra_but_ray() -> None:
     (everything,) = map(Requirement, EXTRAS["all"])
     assert everything.extras == set(EXTRAS) - {"all", "ray"}  # which few need, and which make env does not install
-
-
-def test_conda_installs_from_the_same_lists() -> None:
     lines = [line.strip() for line in (ROOT / "environment.yml").read_text("utf-8").splitlines()]
     assert lines[lines.index("- pip:") + 1 :] == ["- -c requirements.lock", "- -e .[all]"]
     assert f"- python {PROJECT['requires-python']}" in lines

@@ -20,9 +20,13 @@ def object_(**changed: object) -> str:
     return json.dumps({"answer": "1874", "chain_of_thought": ["Because."], **changed})
 
 
-def test_a_thesis_is_an_answer_and_its_steps() -> None:
+def test_a_thesis_without_an_answer_can_be_defended_conceded_and_revised() -> None:
     assert thesis(object_()) == Thesis("1874", ("Because.",))
     assert thesis(object_(answer=None)) == Thesis(None, ("Because.",))
+    nothing = Thesis(None, ("It does not say.",))
+    assert rebuttal(object_(state="defend", answer=None), nothing).answer is None
+    assert rebuttal(object_(state="concede", answer=None), nothing).answer is None
+    assert rebuttal(object_(state="revise", answer="1874"), nothing).answer == "1874"
 
 
 @pytest.mark.parametrize("around", ["```json\n{}\n```", "```\n{}\n```\n", " \n{}\n"])
@@ -87,13 +91,6 @@ def test_a_state_that_its_answer_contradicts_is_refused(state: object, answer: s
         rebuttal(object_(state=state, answer=answer), HELD)
 
 
-def test_a_thesis_without_an_answer_can_be_defended_conceded_and_revised() -> None:
-    nothing = Thesis(None, ("It does not say.",))
-    assert rebuttal(object_(state="defend", answer=None), nothing).answer is None
-    assert rebuttal(object_(state="concede", answer=None), nothing).answer is None
-    assert rebuttal(object_(state="revise", answer="1874"), nothing).answer == "1874"
-
-
 def listed(*entries: object) -> str:
     return json.dumps({"challenges": list(entries)})
 
@@ -102,6 +99,8 @@ def test_challenges_by_number_of_the_document() -> None:
     entries = {"document": 2, "challenge": " Why? "}, {"document": 1, "challenge": "How so?"}
     assert list(challenges(listed(*entries), 2).items()) == [(1, "How so?"), (2, "Why?")]
     assert challenges(listed(), 2) == {}
+    with pytest.raises(Malformed, match="document 1 is challenged twice"):
+        challenges(listed({"document": 1, "challenge": "x"}, {"document": 1, "challenge": "y"}), 2)
 
 
 @pytest.mark.parametrize(
@@ -115,11 +114,6 @@ def test_challenges_by_number_of_the_document() -> None:
 def test_a_challenge_to_nobody_is_refused(entry: object, fault: str) -> None:
     with pytest.raises(Malformed, match=fault):
         challenges(listed(entry), 2)
-
-
-def test_two_challenges_to_one_proponent_are_refused() -> None:
-    with pytest.raises(Malformed, match="document 1 is challenged twice"):
-        challenges(listed({"document": 1, "challenge": "x"}, {"document": 1, "challenge": "y"}), 2)
 
 
 @given(st.text(max_size=60) | st.recursive(st.none() | st.integers() | st.text(max_size=3), st.lists).map(json.dumps))

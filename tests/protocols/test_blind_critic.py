@@ -54,20 +54,14 @@ def test_every_prompt_of_the_critic_is_byte_identical_where_the_defenders_words_
     assert len(heard.pop()) == 6
 
 
-def test_the_opening_is_byte_identical_whatever_the_defender_says() -> None:
+def test_the_opening_is_byte_identical_and_a_word_of_the_defender_is_heard_later() -> None:
     openings = {
         critic_of(DebateDesign(), item(year), f"{year}. The baker SENTINEL founded it.").requests[0].canonical
         for year in YEARS
     }
     assert len(openings) == 1
-
-
-def test_a_word_that_the_defender_utters_is_heard_from_the_next_turn_on() -> None:
     critic = critic_of(DebateDesign(rounds=3), item(1934), "1934. SENTINEL says so.")
     assert ["SENTINEL" in seen_by(request) for request in critic.requests] == [False, True, True]
-
-
-def test_the_symmetric_critic_would_fail_these_tests() -> None:
     critic = critic_of(DebateDesign(critic_sees=factorial(critic_sees=["always"])[0].critic_sees), item(1934))
     assert all("SENTINEL" in question_of(request) for request in critic.requests)
     assert {kind_of(request) for request in critic.requests} == {"critic_told"}

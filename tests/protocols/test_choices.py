@@ -12,11 +12,8 @@ from srdcr_lab.protocols.choices import Match, Order, Sees, Stance
 from srdcr_lab.records import BadInput, ConfidenceKind
 
 
-def test_the_default_is_the_paper() -> None:
-    assert choices() == PRESETS["paper"] == Choices()
-
-
 def test_the_papers_numbers() -> None:
+    assert choices() == PRESETS["paper"] == Choices()
     paper = choices("paper")
     assert (paper.tau, paper.gate, paper.confidence) == (0.90, True, "auto")
     assert (paper.knowledge_draws, paper.consistency_draws, paper.sampling_temperature) == (32, 16, 0.5)
@@ -32,6 +29,9 @@ def test_the_papers_numbers() -> None:
         debaters_told=True,
         first_verdict_round=0,
     )
+    plain = json.loads(json.dumps(choices().as_dict()))
+    assert plain["design"]["order"] == "critic_first"
+    assert plain["tau"] == 0.9
 
 
 def test_the_released_codes_numbers() -> None:
@@ -50,17 +50,18 @@ def test_the_released_codes_numbers() -> None:
         first_verdict_round=1,
         repair=False,
     )
+    assert PRESETS["paper"].year_offsets == (20, 40, 60, 100, 200)
+    assert PRESETS["released"].year_offsets == (10, 20, 40, 60, 80, 100, 200, 300, 400, 500)
 
 
 def test_a_design_replaces_the_presets_and_rounds_replace_the_designs() -> None:
     assert choices("paper", design="symmetric").design == DESIGNS["symmetric"]
     assert choices("released", design="acvd", rounds=3).design == DebateDesign(rounds=3)
     assert choices("released").gate is False
-
-
-def test_zero_is_a_value_and_none_is_not() -> None:
     chosen = choices(tau=0.0, samples=0)
     assert (chosen.tau, chosen.knowledge_draws) == (0.0, 0)
+    with pytest.raises(BadInput, match="categories need"):
+        Choices(highly_known_from=0.2)
 
 
 @pytest.mark.parametrize("kind", ["auto", *ConfidenceKind])
@@ -88,17 +89,6 @@ def test_bad_choices_get_a_sentence(wrong: dict[str, object], sentence: str) -> 
     assert sentence in str(caught.value)
 
 
-def test_thresholds_out_of_order_are_refused() -> None:
-    with pytest.raises(BadInput, match="categories need"):
-        Choices(highly_known_from=0.2)
-
-
-def test_choices_are_plain_values_for_the_manifest() -> None:
-    plain = json.loads(json.dumps(choices().as_dict()))
-    assert plain["design"]["order"] == "critic_first"
-    assert plain["tau"] == 0.9
-
-
 def test_methods_by_name_in_the_order_given() -> None:
     assert [m.name for m in methods("sr_dcr, few_shot")] == ["sr_dcr", "few_shot"]
     assert [m.name for m in methods(["few_shot"])] == ["few_shot"]
@@ -109,8 +99,3 @@ def test_methods_by_name_in_the_order_given() -> None:
 def test_bad_methods_get_a_sentence(names: str) -> None:
     with pytest.raises(BadInput, match=r"known are|name each method once"):
         methods(names)
-
-
-def test_presets_say_how_the_testbeds_lie() -> None:
-    assert PRESETS["paper"].year_offsets == (20, 40, 60, 100, 200)
-    assert PRESETS["released"].year_offsets == (10, 20, 40, 60, 80, 100, 200, 300, 400, 500)

@@ -76,14 +76,11 @@ def test_the_sentence_around_an_answer_changes_no_kind(kind: str, value: float) 
     assert confidence_in(around, ConfidenceKind(kind)).value == pytest.approx(value)
 
 
-def test_three_tokens_by_hand() -> None:
+def test_tokens_by_hand() -> None:
     logprobs = [math.log(p) for p in (0.8, 0.5, 0.2)]
     assert mean_logprob(logprobs) == pytest.approx(0.08 ** (1 / 3))
     assert sequence(logprobs) == pytest.approx(0.08)
     assert mean_probability(logprobs) == pytest.approx(0.5)
-
-
-def test_one_token_is_its_probability_by_every_definition() -> None:
     assert {round(f([math.log(0.7)]), 12) for f in (mean_logprob, sequence, mean_probability)} == {0.7}
 
 
@@ -96,6 +93,9 @@ def test_the_threshold_is_on_the_exponentiated_mean_and_not_on_the_log() -> None
     found = confidence_in(reply("18", "74", p=(0.95, 0.9)), "auto")
     assert found.value == pytest.approx(math.sqrt(0.95 * 0.9))  # 0.9247, while the mean log-probability is −0.078
     assert decide(Verdict.UNREASONABLE, found.value, 0.90) is Decision.USE_PRIOR
+    model = ScriptedModel()
+    assert confidence_in(TWO_TOKENS, "auto", model).kind is KINDS.MEAN_LOGPROB
+    assert model.calls == 1
 
 
 @pytest.mark.parametrize(
@@ -122,27 +122,15 @@ def named(gold: str, answer_type: AnswerType) -> Item:
     return replace(item(), gold_answer=gold, claimed_answer=gold, answer_type=answer_type)
 
 
-def test_the_whole_name_goes_before_a_surname_alone() -> None:
+def test_the_tokens_of_names_and_cities() -> None:
     tokens = ("Curie", ":", " Marie", " Curie")
     completion = Completion("".join(tokens), tokens=tokens, logprobs=(-4.0, -3.0, -2.0, -1.0))
     found = answer_logprobs(answered(completion, "Marie Curie"), named("Marie Curie", AnswerType.NAME))
     assert found == (-2.0, -1.0)
-
-
-def test_a_city_with_a_full_stop_inside() -> None:
     tokens = ("St", ".", " Louis", ".")
     completion = Completion("".join(tokens), tokens=tokens, logprobs=(-1.0, -2.0, -3.0, -4.0))
     assert answer_logprobs(answered(completion, "St. Louis"), named("St. Louis", AnswerType.CITY)) == (-1.0, -2.0, -3.0)
-
-
-def test_no_log_probabilities_is_none() -> None:
     assert answer_logprobs(answered(Completion("1874"), "1874"), item()) is None
-
-
-def test_auto_is_mean_logprob_where_the_reply_has_log_probabilities() -> None:
-    model = ScriptedModel()
-    assert confidence_in(TWO_TOKENS, "auto", model).kind is KINDS.MEAN_LOGPROB
-    assert model.calls == 1
 
 
 @pytest.mark.parametrize("can", [True, False])
@@ -188,20 +176,11 @@ async def _confidence(
     return await self_confidence(of or item(), await prior_answer(of or item(), setup), setup)
 
 
-def test_self_consistency_is_with_the_greedy_answer_and_not_with_the_truth() -> None:
+def test_self_consistency_is_with_the_greedy_answer_by_its_type() -> None:
     model = ScriptedModel({"answer_from_memory": "1999"}, logprobs=False)
     assert asyncio.run(_confidence(model)).value == 1.0
-
-
-def test_a_draw_that_cannot_be_read_does_not_agree() -> None:
     assert asyncio.run(_confidence(agreeing(12, other="I do not know."))).value == 12 / 16
-
-
-def test_spellings_of_one_answer_agree() -> None:
     assert asyncio.run(_confidence(agreeing(8, other="It was in 1874."))).value == 1.0
-
-
-def test_two_aliases_of_the_gold_answer_agree() -> None:
     leningrad = replace(named("Leningrad", AnswerType.CITY), aliases=("Petrograd", "St Petersburg"))
     model = agreeing(0, other="St Petersburg")
     inner = model.script["answer_from_memory"]

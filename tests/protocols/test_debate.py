@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from srdcr_lab.protocols import DESIGNS, Choices, DebateDesign, hold_debate
-from srdcr_lab.protocols.choices import Order, Sees
+from srdcr_lab.protocols.choices import Order
 from srdcr_lab.records import CallFailed, Completion, Debate, Item, Request, Role, Verdict
 from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, item, kind_of, question_of, setup_of
 
@@ -72,10 +72,6 @@ def test_acvd_takes_eighteen_calls_in_the_papers_order() -> None:
     assert speakers(debate) == "DCJ" + "CDJ" * 5
     assert [turn.round for turn in debate.turns] == [r for r in range(6) for _ in range(3)]
     assert (model.calls, len(debate.verdict_path)) == (18, 6)
-
-
-def test_acvd_openings_are_simultaneous_then_the_critic_speaks_first() -> None:
-    model = Speaker()
     held(model, ACVD)
     critic = [heard_by(request) for request in model.asked("critic")]
     defender = [heard_by(request) for request in model.asked("defender")]
@@ -84,43 +80,14 @@ def test_acvd_openings_are_simultaneous_then_the_critic_speaks_first() -> None:
     assert defender[1] == rounds_heard("DC", "C")
     assert critic[5] == rounds_heard("DC", "CD", "CD", "CD", "CD")
     assert defender[5] == rounds_heard("DC", "CD", "CD", "CD", "CD", "C")
-
-
-def test_the_judge_hears_every_round_so_far_after_each_round() -> None:
-    model = Speaker()
-    held(model, ACVD)
     heard = sorted((heard_by(request) for request in model.asked("judge")), key=len)
     assert heard == [rounds_heard("DC", *["CD"] * n) for n in range(6)]
-
-
-def test_the_judge_sees_question_and_transcript_and_not_the_passage() -> None:
-    model = Speaker()
-    held(model, ACVD)
     for request in model.asked("judge"):
         assert "SENTINEL" not in question_of(request)
         assert question_of(request).endswith(f"Question: {item().question}")
-
-
-def test_the_defender_sees_the_passage_in_every_round_and_the_acvd_critic_in_none() -> None:
-    model = Speaker()
-    held(model, ACVD)
     assert all("SENTINEL" in question_of(request) for request in model.asked("defender"))
     assert not any("SENTINEL" in message.content for r in model.asked("critic") for message in r.messages)
-
-
-def test_a_passage_reaches_the_critic_through_the_defender_alone() -> None:
-    model = ScriptedModel({"defender": ["1934. It says so.", "1934. SENTINEL says so.", *["1934. Yes."] * 4]})
-    held(model, ACVD)
-    assert ["SENTINEL" in question_of(request) for request in model.asked("critic")] == [False] * 2 + [True] * 4
-
-
-def test_the_critics_opening_is_byte_identical_over_perturbations() -> None:
-    openings = set()
-    for year in (1874, 1894, 1854, 1914, 1974, 2074):
-        model = Speaker()
-        held(model, ACVD, item(year))
-        openings.add(model.asked("critic")[0].canonical)
-    assert len(openings) == 1
+    assert {(r.temperature, r.max_tokens, len(r.messages)) for r in model.requests} == {(0.0, 300, 2)}
 
 
 def test_symmetric_differs_from_acvd_in_the_critics_passage_block_alone() -> None:
@@ -136,17 +103,7 @@ def test_symmetric_differs_from_acvd_in_the_critics_passage_block_alone() -> Non
         assert without.messages[:-1] == with_passage.messages[:-1]
 
 
-def test_released_shows_the_critic_the_passage_in_the_opening_only() -> None:
-    model = Speaker()
-    model.skipped = (0,)
-    debate = held(model, RELEASED)
-    assert ["SENTINEL" in question_of(r) for r in model.asked("critic_may_agree")] == [True] + [False] * 5
-    assert model.asked("critic") == []
-    assert all("SENTINEL" in question_of(request) for request in model.asked("defender"))
-    assert [turn.saw_passage for turn in debate.turns if turn.role is Role.CRITIC] == [True] + [False] * 5
-
-
-def test_released_speaks_simultaneously_and_is_judged_from_round_1_on() -> None:
+def test_released_speaks_simultaneously_shows_the_passage_once_and_is_judged_from_round_1_on() -> None:
     model = Speaker()
     model.skipped = (0,)
     debate = held(model, RELEASED)
@@ -157,27 +114,20 @@ def test_released_speaks_simultaneously_and_is_judged_from_round_1_on() -> None:
     heard = sorted((heard_by(request) for request in model.asked("judge")), key=len)
     assert heard == [rounds_heard(*["DC"] * n) for n in range(2, 7)]
     assert (debate.first_verdict_round, len(debate.verdict_path)) == (1, 5)
+    assert ["SENTINEL" in question_of(r) for r in model.asked("critic_may_agree")] == [True] + [False] * 5
+    assert model.asked("critic") == []
+    assert all("SENTINEL" in question_of(request) for request in model.asked("defender"))
+    assert [turn.saw_passage for turn in debate.turns if turn.role is Role.CRITIC] == [True] + [False] * 5
 
 
-def test_defender_first() -> None:
+def test_defender_first_and_a_judge_with_the_passage() -> None:
     model = Speaker()
     debate = held(model, DebateDesign(name="ours", order=Order.DEFENDER_FIRST, rounds=2))
     assert speakers(debate) == "DCJDCJ"
     assert heard_by(model.asked("critic")[1]) == rounds_heard("DC", "D")
-
-
-def test_a_judge_may_be_shown_the_passage() -> None:
-    model = Speaker()
     debate = held(model, DebateDesign(name="ours", judge_sees_passage=True, rounds=2))
     assert all("SENTINEL" in question_of(request) for request in model.asked("judge"))
     assert [turn.saw_passage for turn in debate.turns if turn.role is Role.JUDGE] == [True, True]
-
-
-@pytest.mark.parametrize("rounds", [1, 2, 3, 6])
-def test_calls_and_verdicts_by_number_of_rounds(rounds: int) -> None:
-    model = Speaker()
-    debate = held(model, DebateDesign(rounds=rounds))
-    assert (model.calls, len(debate.verdict_path)) == (3 * rounds, rounds)
 
 
 def test_the_path_keeps_the_order_of_rounds_and_unparsed_is_a_verdict() -> None:
@@ -208,25 +158,16 @@ def test_a_verdict_spoken_by_a_debater_is_none() -> None:
     assert UNREASONABLE not in "".join(question_of(request) for request in model.asked("judge"))
 
 
-def test_turns_say_what_their_speakers_saw() -> None:
+def test_turns_say_what_their_speakers_saw_and_stated() -> None:
     debate = held(Speaker(), DebateDesign(rounds=2))
     assert [(turn.role.value, turn.saw_turns, turn.saw_passage) for turn in debate.turns] == [
         ("defender", (), True), ("critic", (), False), ("judge", (0, 1), False), ("critic", (0, 1), False),
         ("defender", (0, 1, 2), True), ("judge", (0, 1, 2, 3), False),
     ]  # fmt: skip
-
-
-def test_turns_carry_the_stated_answer_and_the_requests_digest() -> None:
     model = Speaker()
     debate = held(model, DebateDesign(rounds=1))
     assert [turn.stated_answer for turn in debate.turns] == ["1934", "1874", None]
     assert {turn.request_digest for turn in debate.turns} == {request.digest for request in model.requests}
-
-
-def test_debate_requests_are_greedy_zero_shot_and_bounded() -> None:
-    model = Speaker()
-    held(model, ACVD)
-    assert {(r.temperature, r.max_tokens, len(r.messages)) for r in model.requests} == {(0.0, 300, 2)}
 
 
 def test_rulings_do_not_hold_up_the_debate() -> None:
@@ -275,7 +216,3 @@ def test_a_failed_call_fails_the_debate() -> None:
     with pytest.raises(ExceptionGroup) as caught:
         held(ScriptedModel({"judge": CallFailed("cut off")}), ACVD)
     assert caught.group_contains(CallFailed, match="cut off")
-
-
-def test_designs_differ_in_the_fields_the_table_names() -> None:
-    assert (ACVD.critic_sees, SYMMETRIC.critic_sees, RELEASED.critic_sees) == (Sees.NEVER, Sees.ALWAYS, Sees.OPENING)

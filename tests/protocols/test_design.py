@@ -67,9 +67,6 @@ def test_own_answers_is_the_same_debate_without_being_told() -> None:
     assert not any("<answer>" in question_of(request) or "1950" in question_of(request) for request in model.requests)
     stated = {(turn.role, turn.stance, turn.stated_answer) for turn in outcome.debate.transcript}
     assert stated == {(Role.DEFENDER, None, "1934"), (Role.CRITIC, None, "1900")}
-
-
-def test_a_told_critic_cannot_be_one_that_may_agree() -> None:
     with pytest.raises(BadInput, match="told which answer to defend cannot be one that may agree"):
         replace(DESIGNS["released"], debaters_told=True)
 
@@ -151,9 +148,6 @@ def test_the_shortcut_saves_the_debate_where_the_answers_agree() -> None:
     assert agreed.confidence is not None
     whole = outcome_of(reader(answer_from_memory=UNSURE, judge=UNREASONABLE), TRUE)
     assert whole.missing is Missing.ABSTAINED
-
-
-def test_answers_that_could_not_be_read_do_not_agree() -> None:
     model = reader(answer_from_memory="No idea.", answer_with_passage="No idea.")
     assert outcome_of(model, agreement_shortcut=True).debate is not None
 
@@ -204,9 +198,6 @@ def test_several_designs_make_a_grid() -> None:
         choices(design=["acvd", "acvd"])
     with pytest.raises(BadInput, match="unknown design 'quiet'"):
         choices(design="acvd,quiet")
-
-
-def test_choices_of_a_grid_come_back_from_what_run_json_keeps() -> None:
     chosen = choices(design=factorial(rounds=[6, 3], judge_draws=[1, 3], early_stop=[None, 2]))
     assert from_plain(Choices, json.loads(json.dumps(asdict(chosen))), "here") == chosen
 

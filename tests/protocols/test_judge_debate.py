@@ -49,6 +49,11 @@ def test_two_answers_two_openings_two_turns_a_round_and_one_ruling() -> None:
         held(rounds, model)
         assert model.calls == calls == 2 + 2 + 2 * rounds + 1
         assert {request.max_tokens for request in model.asked(DEBATER) + model.asked(JUDGE)} == {300}
+    model = debaters()
+    held(1, model)
+    kinds = [kind_of(request) for request in model.requests]
+    assert sorted(kinds[:2]) == ["answer_from_memory", "answer_with_passage"]
+    assert kinds[2:] == [DEBATER] * 4 + [JUDGE]
 
 
 def test_both_debaters_see_the_passage_and_the_answer_that_is_theirs() -> None:
@@ -100,13 +105,7 @@ def test_the_judge_picks_the_answer() -> None:
         outcome = held(1, debaters(judge=reply))
         assert (outcome.answer.value, outcome.missing) == (answer, None)
         assert (outcome.ruling, outcome.decision) == (None, None)
-
-
-def test_a_judge_that_picks_none_is_unparsed() -> None:
     assert held(1, debaters(judge="Both have a point.")).missing is Missing.UNPARSED
-
-
-def test_an_answer_that_could_not_be_read_is_defended_as_it_was_said() -> None:
     model = debaters(answer_from_memory="I do not know.")
     held(1, model)
     (opening, *_) = (request for request in model.asked(DEBATER) if side_of(request) == "Critic")
@@ -131,11 +130,3 @@ def test_one_transcript_serves_all_three_and_no_more_rounds_are_held_than_the_la
     counts, model = asyncio.run(run(3, 1))
     assert counts == [(11, 11), (7, 1)]
     assert len(model.asked(DEBATER)) == 8
-
-
-def test_the_calls_begin_with_the_two_answers() -> None:
-    model = debaters()
-    held(1, model)
-    kinds = [kind_of(request) for request in model.requests]
-    assert sorted(kinds[:2]) == ["answer_from_memory", "answer_with_passage"]
-    assert kinds[2:] == [DEBATER] * 4 + [JUDGE]

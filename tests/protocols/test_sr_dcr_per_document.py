@@ -53,9 +53,11 @@ def test_each_document_is_debated_as_the_passage() -> None:
         (0, "defender", "1", ()), (0, "critic", "1", ()), (0, "judge", "1", (0, 1)), (0, "defender", "2", ()),
         (0, "critic", "2", ()), (0, "judge", "2", (2, 3)), (1, "agent", "", ()),
     ]  # fmt: skip
+    model, _ = ran(item(1874), choices(design="symmetric"), judge=REASONABLE)
+    assert all(shown(request) == [1] for request in model.asked("critic"))
 
 
-def test_nothing_let_through_and_a_sure_memory_answers_from_memory() -> None:
+def test_nothing_let_through_answers_from_a_sure_memory_or_abstains() -> None:
     model, outcome = ran(item(1901, 1850), judge=UNREASONABLE, answer_from_memory=SURE)
     assert model.asked("documents_together") == []
     assert (outcome.values, outcome.decision, outcome.missing) == (("1874",), Decision.USE_PRIOR, None)
@@ -63,21 +65,10 @@ def test_nothing_let_through_and_a_sure_memory_answers_from_memory() -> None:
     assert model.calls == 2 * 19 + 1
     model, _ = ran(item(1901, 1850), choices(design="own_answers"), judge=UNREASONABLE, answer_from_memory=SURE)
     assert model.calls == 2 * 18 + 1  # nobody is told an answer
-
-
-def test_nothing_let_through_and_an_unsure_memory_abstains() -> None:
     _, outcome = ran(item(1901, 1850), judge=UNREASONABLE, answer_from_memory=UNSURE)
     assert (outcome.values, outcome.decision, outcome.missing) == ((), Decision.ABSTAIN, Missing.ABSTAINED)
-
-
-def test_an_unparsed_verdict_lets_nothing_through() -> None:
-    """One of two rejected: the rule of section 3.2; not one verdict read: UNPARSED."""
+    # One of two rejected: the rule of section 3.2; not one verdict read: UNPARSED.
     rulings = {1901: "Hard to say.", 1850: UNREASONABLE}
     assert ran(item(1901, 1850), judge=judge_of(rulings), answer_from_memory=SURE)[1].values == ("1874",)
     _, outcome = ran(item(1901, 1850), judge="Hard to say.", answer_from_memory=SURE)
     assert (outcome.values, outcome.missing) == ((), Missing.UNPARSED)
-
-
-def test_it_follows_the_design() -> None:
-    model, _ = ran(item(1874), choices(design="symmetric"), judge=REASONABLE)
-    assert all(shown(request) == [1] for request in model.asked("critic"))

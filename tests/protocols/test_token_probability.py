@@ -54,9 +54,16 @@ def test_an_answer_that_was_not_read_is_never_the_more_probable() -> None:
     assert (neither.decision, neither.answer, neither.missing) == (None, None, Missing.UNPARSED)
 
 
-def test_a_model_without_log_probabilities_is_a_sentence() -> None:
+def test_a_method_that_needs_log_probabilities_is_left_out_or_refused_without_them() -> None:
     with pytest.raises(CallFailed, match="gives no log-probabilities, which token_probability needs"):
         outcome_of("1874", "1934", logprobs=False)
+    with Study(ScriptedModel(logprobs=False), ItemSet("worked", ITEMS, exemplars()), "all") as worked:
+        names = {method.name for method in worked.methods}
+        assert {"few_shot", "naive_debate", "sr_dcr", "golden"} <= names
+        assert not names & {"token_probability", "calibrated_token_probability"}
+        assert "token_probability needs log-probabilities, and scripted:scripted gives none" in worked.items.notes
+    with pytest.raises(BadInput, match="token_probability needs log-probabilities, and scripted:scripted gives none"):
+        Study(ScriptedModel(logprobs=False), ItemSet("worked", ITEMS, exemplars()), "few_shot,token_probability")
 
 
 @pytest.mark.parametrize(
@@ -73,17 +80,11 @@ def test_calibration_compares_ranks_and_not_values() -> None:
     beliefs = [Belief("a", 0.6, 0.90), Belief("b", 0.5, 0.95), Belief("c", 0.1, 0.99)]
     assert [more_probable(belief.prior or 0, belief.context or 0) for belief in beliefs] == [CONTEXT] * 3
     assert by_percentile(beliefs) == [PRIOR, CONTEXT, CONTEXT]  # 5/6 > 1/6; 1/2 = 1/2; 1/6 < 5/6
-
-
-def test_a_question_counts_once_among_the_prior_answers_however_many_passages_it_has() -> None:
-    """Counted twice, 0.8 would rank 0.75 of four and tie with 0.9 among the contexts; among questions it ranks 3/4 of
-    two, and 0.2 ranks 1/4."""
+    # Counted twice, 0.8 would rank 0.75 of four and tie with 0.9 among the contexts; among questions it ranks
+    # 3/4 of two, and 0.2 ranks 1/4.
     beliefs = [Belief("a", 0.8, 0.7), Belief("a", 0.8, 0.9), Belief("b", 0.2, 0.8)]
     ranks = [(3 / 4, 1 / 6), (3 / 4, 5 / 6), (1 / 4, 1 / 2)]
     assert by_percentile(beliefs) == [PRIOR if p > c else CONTEXT for p, c in ranks] == [PRIOR, CONTEXT, CONTEXT]
-
-
-def test_unread_answers_have_no_rank_and_do_not_change_that_of_others() -> None:
     beliefs = [Belief("a", 0.6, 0.9), Belief("b", None, 0.95), Belief("c", math.nan, math.nan), Belief("d", 0.1, None)]
     assert by_percentile(beliefs) == [PRIOR, CONTEXT, None, PRIOR]  # a: 3/4 against 1/4
 
@@ -162,16 +163,3 @@ def test_a_failed_item_stays_an_error_and_counts_in_nobodys_rank(tmp_path: Path)
     assert records.loc[["qc@+0", "qc@+60"], "decision"].isna().all()
     # Two questions rank 3/4 and 1/4, four equal contexts 1/2.
     assert list(records.loc[["qa@+0", "qb@+0"], "decision"]) == ["USE_PRIOR", "USE_CONTEXT"]
-
-
-def test_all_leaves_out_what_needs_log_probabilities_and_says_so() -> None:
-    with Study(ScriptedModel(logprobs=False), ItemSet("worked", ITEMS, exemplars()), "all") as worked:
-        names = {method.name for method in worked.methods}
-        assert {"few_shot", "naive_debate", "sr_dcr", "golden"} <= names
-        assert not names & {"token_probability", "calibrated_token_probability"}
-        assert "token_probability needs log-probabilities, and scripted:scripted gives none" in worked.items.notes
-
-
-def test_to_name_a_method_that_needs_log_probabilities_is_bad_input_without_them() -> None:
-    with pytest.raises(BadInput, match="token_probability needs log-probabilities, and scripted:scripted gives none"):
-        Study(ScriptedModel(logprobs=False), ItemSet("worked", ITEMS, exemplars()), "few_shot,token_probability")
